@@ -1,0 +1,91 @@
+//! Quantities as integers with a unit type (invariant 12): rates per direction, durations, counts.
+//! Floating point begins in statistics and reports, never here.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A number of frames, connections or entries.
+pub type Count = u64;
+
+/// Frames per second **in one direction** (in phase 1 the same figure is connections per second).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rate(pub u64);
+
+/// A duration in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
+    /// A duration of `ms` milliseconds.
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+    /// A duration of `s` seconds.
+    pub const fn from_secs(s: u64) -> Nanos {
+        Nanos(s * 1_000_000_000)
+    }
+    /// Seconds, for statistics and reports only.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl From<std::time::Duration> for Nanos {
+    fn from(d: std::time::Duration) -> Nanos {
+        Nanos(d.as_nanos() as u64)
+    }
+}
+
+impl From<Nanos> for std::time::Duration {
+    fn from(n: Nanos) -> std::time::Duration {
+        std::time::Duration::from_nanos(n.0)
+    }
+}
+
+impl Rate {
+    /// Frames that a trial of this length sends in one direction: floor(rate × duration).
+    /// 128-bit inside, so that long trials at high rates never wrap.
+    pub fn frames_in(self, duration: Nanos) -> Count {
+        ((self.0 as u128 * duration.0 as u128) / 1_000_000_000) as u64
+    }
+    /// The time that `frames` take at this rate, rounded up; zero frames take no time.
+    /// A rate of zero never sends: the longest representable time.
+    pub fn time_for(self, frames: Count) -> Nanos {
+        if self.0 == 0 {
+            return Nanos(if frames == 0 { 0 } else { u64::MAX });
+        }
+        Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
+    }
+    /// floor(self × numerator / denominator), for factors such as alpha.
+    pub fn scaled(self, numerator: u64, denominator: u64) -> Rate {
+        Rate(((self.0 as u128 * numerator as u128) / denominator as u128) as u64)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_do_not_wrap_in_long_fast_trials() {
+        // 40 Mfps for a day: far above 2^32, the count at which a peer's tester wraps.
+        assert_eq!(Rate(40_000_000).frames_in(Nanos::from_secs(86_400)), 3_456_000_000_000);
+    }
+
+    #[test]
+    fn time_rounds_up_and_zero_rate_never_ends() {
+        assert_eq!(Rate(3).time_for(1), Nanos(333_333_334));
+        assert_eq!(Rate(0).time_for(1), Nanos(u64::MAX));
+        assert_eq!(Rate(0).time_for(0), Nanos(0));
+    }
+}
