@@ -1,1 +1,111 @@
-//! placeholder
+//! Packets in and out, with their timestamps: burst interface, frame pools, back-ends, middleware,
+//! and the few things of the host that a measuring thread needs (clock, core, CPU time, namespaces).
+//!
+//! Nothing here looks inside a frame: what an XDP program selects and how a link steers is given as
+//! data. This is one of the two crates that may use `unsafe`; each block says why it is sound.
+
+pub mod backend;
+pub mod clock;
+pub mod error;
+pub mod frame;
+pub mod host;
+
+pub use backend::link;
+pub use clock::{Clock, Ticks};
+pub use error::PortError;
+pub use frame::{Frame, Pool, PoolConfig};
+
+/// Most frames that one call moves: large enough to amortise a call, small enough to stay in L1.
+pub const BURST: usize = 32;
+
+/// Frames on their way between a port and whoever works on them. Made once with capacity [`BURST`]
+/// and reused, so nothing is allocated while a trial runs.
+pub type Burst = Vec<Frame>;
+
+/// A burst without frames, with room for [`BURST`].
+pub fn burst() -> Burst {
+    Vec::with_capacity(BURST)
+}
+
+/// What became of a burst given to [`Port::transmit`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames that the other side's queue took.
+    pub accepted: usize,
+    /// Frames that the other side's ingress queue refused: sent and lost, never to be retried.
+    pub refused: usize,
+}
+
+/// What a port has done since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames received.
+    pub received: u64,
+    /// Frames accepted for transmission.
+    pub accepted: u64,
+    /// Frames refused by the other side's ingress queue.
+    pub refused: u64,
+    /// Frames that our own side dropped (socket buffer, ring or pool full): the tester's loss, not the DUT's.
+    pub own_drops: u64,
+    /// The link has gone down at least once.
+    pub link_lost: bool,
+}
+
+/// What a port is, for records and for validity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PortFacts {
+    /// Name of the back-end, as in [`backend::KNOWN`].
+    pub backend: String,
+    /// Name of the interface or link.
+    pub name: String,
+    /// Mode in words ("native XDP, copy", "inline", …); empty if there is only one.
+    pub mode: String,
+    /// Frames that can wait in front of the DUT on this port (its ingress queue as far as we can know it).
+    pub dut_queue: usize,
+    /// Frames that can wait in front of us on this port.
+    pub own_queue: usize,
+    /// The DUT does its work inside our transmit call.
+    pub inline: bool,
+}
+
+/// One side of a link: a queue pair that one thread owns.
+///
+/// Both calls return at once. `transmit` consumes what it accepts **and** what is refused (freed to
+/// `pool`); what it leaves in `burst` could not be handed over yet because of back-pressure on our own
+/// side, in order: the caller may offer it again, and is late.
+pub trait Port: Send {
+    /// Append up to [`BURST`] received frames, each with its receive stamp, to `into`.
+    ///
+    /// # Errors
+    /// When the port itself is broken; an empty queue is `Ok(0)`.
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError>;
+
+    /// Hand over the frames of `burst`, in order.
+    ///
+    /// # Errors
+    /// When the port itself is broken; a refusal or back-pressure is not an error.
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError>;
+
+    /// What has happened since the port was opened.
+    fn counters(&mut self) -> Counters;
+
+    /// What this port is.
+    fn facts(&self) -> PortFacts;
+}
+
+impl Port for Box<dyn Port> {
+    #[inline]
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        (**self).receive(pool, into)
+    }
+    #[inline]
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        (**self).transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        (**self).counters()
+    }
+    fn facts(&self) -> PortFacts {
+        (**self).facts()
+    }
+}

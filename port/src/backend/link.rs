@@ -1,0 +1,210 @@
+//! The in-process link: a cable between threads of this process. Frames move as descriptors over
+//! single-producer rings, one ring for each pair of queues. A full ring is the other side's full
+//! ingress queue: the frame is refused and lost, as on a NIC, so the link is open-loop.
+
+use crate::{BURST, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// How a link spreads frames over the queues of its far side: the NIC's RSS key, as data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Steer {
+    /// Everything to the first queue.
+    First,
+    /// By a hash over these bytes of the frame (offset, length); frames too short go to the first queue.
+    Hash(Vec<(usize, usize)>),
+    /// By blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo queues.
+    Block {
+        /// Offset of the field.
+        at: usize,
+        /// log2 of the block size.
+        shift: u32,
+    },
+}
+
+impl Steer {
+    /// The queue of `queues` for this frame.
+    #[inline]
+    pub fn queue(&self, frame: &[u8], queues: usize) -> usize {
+        match self {
+            Steer::First => 0,
+            Steer::Hash(fields) => (hash_fields(frame, fields) as usize * queues) >> 32,
+            Steer::Block { at, shift } => match frame.get(*at..*at + 2) {
+                Some(f) => (u16::from_be_bytes([f[0], f[1]]) >> shift) as usize % queues,
+                None => 0,
+            },
+        }
+    }
+}
+
+/// 32-bit hash over fields of a frame. Public because a NAT must be able to predict the steering.
+#[inline]
+pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
+    let mut h: u64 = 0x9e37_79b9_7f4a_7c15;
+    for &(at, len) in fields {
+        for b in frame.get(at..at + len).unwrap_or(&[]) {
+            h = (h ^ *b as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
+}
+
+/// One queue at one end of a link.
+pub struct LinkPort {
+    name: String,
+    clock: Clock,
+    depth: usize,
+    steer: Steer,
+    to: Vec<Producer<Frame>>,
+    from: Vec<Consumer<Frame>>,
+    next: usize,
+    counters: Counters,
+}
+
+/// Make a link with `left` queues at one end and `right` at the other, each ring `depth` frames deep.
+/// `to_left` and `to_right` steer what goes to that end.
+pub fn link(
+    name: &str,
+    clock: Clock,
+    depth: usize,
+    (left, to_left): (usize, Steer),
+    (right, to_right): (usize, Steer),
+) -> (Vec<LinkPort>, Vec<LinkPort>) {
+    let end = |queues: usize, side: &str, steer: &Steer| -> Vec<LinkPort> {
+        (0..queues)
+            .map(|q| LinkPort {
+                name: format!("{name}.{side}{q}"),
+                clock,
+                depth,
+                steer: steer.clone(),
+                to: Vec::new(),
+                from: Vec::new(),
+                next: 0,
+                counters: Counters::default(),
+            })
+            .collect()
+    };
+    let (mut a, mut b) = (end(left, "l", &to_right), end(right, "r", &to_left));
+    for x in &mut a {
+        for y in &mut b {
+            let (tx, rx) = RingBuffer::new(depth);
+            x.to.push(tx);
+            y.from.push(rx);
+            let (tx, rx) = RingBuffer::new(depth);
+            y.to.push(tx);
+            x.from.push(rx);
+        }
+    }
+    (a, b)
+}
+
+impl LinkPort {
+    /// Push a whole burst to one ring with one store of its index.
+    #[inline]
+    fn push_all(ring: &mut Producer<Frame>, pool: &mut Pool, burst: &mut Burst) -> Sent {
+        let room = ring.slots().min(burst.len());
+        if room > 0
+            && let Ok(chunk) = ring.write_chunk_uninit(room)
+        {
+            chunk.fill_from_iter(burst.drain(..room));
+        }
+        let refused = burst.len();
+        pool.free_all(burst);
+        Sent { accepted: room, refused }
+    }
+
+    fn push_steered(&mut self, pool: &mut Pool, burst: &mut Burst) -> Sent {
+        let mut sent = Sent::default();
+        for frame in burst.drain(..) {
+            let q = self.steer.queue(frame.bytes(), self.to.len());
+            match self.to[q].push(frame) {
+                Ok(()) => sent.accepted += 1,
+                Err(rtrb::PushError::Full(frame)) => {
+                    sent.refused += 1;
+                    pool.free(frame);
+                }
+            }
+        }
+        sent
+    }
+}
+
+impl Port for LinkPort {
+    #[inline]
+    fn receive(&mut self, _pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let before = into.len();
+        for k in 0..self.from.len() {
+            let ring = (self.next + k) % self.from.len();
+            let want = BURST.saturating_sub(into.len() - before);
+            let n = self.from[ring].slots().min(want);
+            if n > 0
+                && let Ok(chunk) = self.from[ring].read_chunk(n)
+            {
+                into.extend(chunk);
+            }
+        }
+        self.next = self.next.wrapping_add(1);
+        let got = into.len() - before;
+        if got > 0 {
+            let now = self.clock.now();
+            for frame in &mut into[before..] {
+                frame.stamp = now;
+            }
+            self.counters.received += got as u64;
+        }
+        Ok(got)
+    }
+
+    #[inline]
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let sent = if self.to.len() == 1 {
+            LinkPort::push_all(&mut self.to[0], pool, burst)
+        } else {
+            self.push_steered(pool, burst)
+        };
+        self.counters.accepted += sent.accepted as u64;
+        self.counters.refused += sent.refused as u64;
+        Ok(sent)
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.counters
+    }
+
+    fn facts(&self) -> PortFacts {
+        PortFacts {
+            backend: "link".into(),
+            name: self.name.clone(),
+            mode: String::new(),
+            dut_queue: self.depth,
+            own_queue: self.depth,
+            inline: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PoolConfig;
+
+    #[test]
+    fn a_full_link_refuses_and_gives_the_frames_back() {
+        let mut pools = Pool::for_workers(PoolConfig::compact(2, 8, 60)).unwrap();
+        let (mut pb, mut pa) = (pools.pop().unwrap(), pools.pop().unwrap());
+        let (mut a, mut b) = link("t", Clock::system(), 4, (1, Steer::First), (1, Steer::First));
+        let mut burst = crate::burst();
+        burst.extend((0..6).filter_map(|_| pa.alloc(60)));
+        assert_eq!(a[0].transmit(&mut pa, &mut burst).unwrap(), Sent { accepted: 4, refused: 2 });
+        assert!(burst.is_empty() && pa.available() == 4);
+        assert_eq!(b[0].receive(&mut pb, &mut burst).unwrap(), 4);
+        pb.free_all(&mut burst);
+        assert_eq!((pa.available(), pb.available()), (8, 8));
+    }
+
+    #[test]
+    fn blocks_steer_to_the_queue_that_owns_them() {
+        let steer = Steer::Block { at: 0, shift: 6 };
+        let queue = |port: u16| steer.queue(&port.to_be_bytes(), 3);
+        assert_eq!((queue(0), queue(63), queue(64), queue(128), queue(192)), (0, 0, 1, 2, 0));
+    }
+}

@@ -1,0 +1,149 @@
+//! The clock of all measuring threads: the processor's counter where it is constant (x86-64 TSC,
+//! aarch64 CNTVCT), calibrated against the system's monotonic clock; else that clock itself.
+
+use std::time::{Duration, Instant};
+
+/// A point in time, in ticks of a [`Clock`].
+pub type Ticks = u64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The processor's counter.
+    Counter,
+    /// CLOCK_MONOTONIC in nanoseconds.
+    System,
+}
+
+/// Reads time in ticks and converts. Cheap to copy; all copies agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    source: Source,
+    /// Ticks per second.
+    frequency: u64,
+}
+
+impl Clock {
+    /// Find out what this machine has, and calibrate it for about 20 ms.
+    pub fn calibrated() -> Clock {
+        if counter_is_constant() {
+            Clock { source: Source::Counter, frequency: measure_frequency() }
+        } else {
+            Clock::system()
+        }
+    }
+
+    /// The system's monotonic clock, for machines without a usable counter and for tests.
+    pub fn system() -> Clock {
+        Clock { source: Source::System, frequency: 1_000_000_000 }
+    }
+
+    /// Now.
+    #[inline(always)]
+    pub fn now(&self) -> Ticks {
+        match self.source {
+            Source::Counter => counter(),
+            Source::System => system_nanos(),
+        }
+    }
+
+    /// Ticks per second.
+    pub fn frequency(&self) -> u64 {
+        self.frequency
+    }
+
+    /// Nanoseconds of a span of ticks.
+    #[inline]
+    pub fn nanos(&self, ticks: Ticks) -> u64 {
+        ((ticks as u128 * 1_000_000_000) / self.frequency as u128) as u64
+    }
+
+    /// Ticks of a span of nanoseconds.
+    #[inline]
+    pub fn ticks(&self, nanos: u64) -> Ticks {
+        ((nanos as u128 * self.frequency as u128) / 1_000_000_000) as u64
+    }
+
+    /// Words for the record: which clock, how fast.
+    pub fn describe(&self) -> String {
+        match self.source {
+            Source::Counter => format!("processor counter at {} Hz", self.frequency),
+            Source::System => "system monotonic clock".to_owned(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn counter() -> u64 {
+    // SAFETY: RDTSC has no side effect; every x86-64 processor has it.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn counter() -> u64 {
+    let ticks: u64;
+    // SAFETY: reading the virtual counter has no side effect and is allowed in user space on Linux.
+    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
+    ticks
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline(always)]
+fn counter() -> u64 {
+    system_nanos()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter_is_constant() -> bool {
+    // CPUID 0x80000007, EDX bit 8: the counter runs at one speed in all power states.
+    let invariant = core::arch::x86_64::__cpuid(0x8000_0000).eax >= 0x8000_0007
+        && core::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
+    // Guests may hide the bit while the kernel itself trusts the counter as its clock.
+    invariant || kernel_uses("tsc")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn kernel_uses(name: &str) -> bool {
+    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .is_ok_and(|s| s.trim() == name)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter_is_constant() -> bool {
+    cfg!(target_arch = "aarch64")
+}
+
+fn system_nanos() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Ticks per second, as the median of several short spans: a preempted span is an outlier, not an error.
+fn measure_frequency() -> u64 {
+    let mut found: Vec<u64> = (0..5)
+        .map(|_| {
+            let (t0, c0) = (Instant::now(), counter());
+            while t0.elapsed() < Duration::from_millis(4) {
+                std::hint::spin_loop();
+            }
+            let (dt, dc) = (t0.elapsed(), counter() - c0);
+            (dc as u128 * 1_000_000_000 / dt.as_nanos()) as u64
+        })
+        .collect();
+    found.sort_unstable();
+    found[found.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversions_are_inverse_within_a_tick() {
+        let c = Clock { source: Source::Counter, frequency: 2_596_104_321 };
+        for ns in [0, 1, 999, 1_000_000_007, 86_400_000_000_000] {
+            assert!(ns - c.nanos(c.ticks(ns)) <= 1);
+        }
+    }
+}

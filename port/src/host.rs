@@ -1,0 +1,44 @@
+//! What a measuring thread needs from the host: a core of its own, its CPU time, and how long the
+//! scheduler kept it waiting.
+
+use crate::PortError;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Pin the calling thread to one core.
+///
+/// # Errors
+/// When the core does not exist or is not ours to use.
+pub fn pin(core: usize) -> Result<(), PortError> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    sched_setaffinity(None, &set).map_err(|e| {
+        PortError::system(
+            format!("pinning a thread to core {core}"),
+            e,
+            "choose a core of the list that `taskset -p $$` shows",
+        )
+    })
+}
+
+/// The cores that this process may use, in order.
+pub fn cores() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
+    (0..CpuSet::MAX_CPU).filter(|&c| set.is_set(c)).collect()
+}
+
+/// CPU time of the calling thread in nanoseconds. Includes softirq work done in its context.
+pub fn thread_cpu_nanos() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Nanoseconds that the calling thread was runnable and waiting for its core since it was started
+/// (second figure of `/proc/thread-self/schedstat`); `None` where the kernel does not keep it.
+pub fn thread_run_delay_nanos() -> Option<u64> {
+    run_delay("/proc/thread-self/schedstat")
+}
+
+/// The same of another thread, named by its path under `/proc`.
+pub fn run_delay(path: &str) -> Option<u64> {
+    std::fs::read_to_string(path).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
