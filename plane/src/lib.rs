@@ -1,1 +1,8 @@
-//! placeholder
+//! What each technology does to a packet, and the tester's views: which frames and expectations a
+//! set-up needs. Nothing here sends anything or reads a clock; time is an argument.
+
+#![forbid(unsafe_code)]
+
+pub mod function;
+
+pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
