@@ -1,1 +1,8 @@
-//! placeholder
+//! Everything a person touches: scenarios, plan, run and resume, run folder, report, command line.
+//! No packet loop and no search algorithm lives here.
+
+#![forbid(unsafe_code)]
+
+pub mod folder;
+pub mod plan;
+pub mod scenario;

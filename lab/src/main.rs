@@ -1,1 +1,2 @@
+//! The `natmeter` command.
 fn main() {}
