@@ -1,19 +1,19 @@
 //! Relative scale-up over an axis of a scenario. Its own file because the three divisors in use are easily
 //! mixed up: a published slide divided by the previous performance where the first was meant.
 
-/// S_C(n, n0) = P(n) / P(n0): performance at n connections against that at the smallest number (RFC 9693
+/// `S_C(n, n0) = P(n) / P(n0)`: performance at n connections against that at the smallest number (RFC 9693
 /// section 5.1). `None` when there is nothing to divide by.
 pub fn connections(performance: f64, smallest: f64) -> Option<f64> {
     divided(performance, smallest)
 }
 
-/// S_CPU(n) = P(n) / (n × P(1)): performance on n cores against n times that on one core (RFC 9693 section
+/// `S_CPU(n) = P(n) / (n × P(1))`: performance on n cores against n times that on one core (RFC 9693 section
 /// 5.2). 1 is perfect scaling.
 pub fn cores(n: u32, performance: f64, one_core: f64) -> Option<f64> {
     divided(performance, f64::from(n) * one_core)
 }
 
-/// P(n) / P(previous n): the step from one column to the next.
+/// `P(n) / P(previous n)`: the step from one column to the next.
 pub fn to_previous(performance: f64, previous: f64) -> Option<f64> {
     divided(performance, previous)
 }
@@ -40,7 +40,7 @@ mod tests {
     }
 
     /// "draft" is draft-lencse-v6ops-transition-scalability-05; "paper" is Lencse and Bazsó, "Benchmarking
-    /// methodology for IPv4aaS technologies: comparison of the scalability of the Jool implementation of
+    /// methodology for `IPv4aaS` technologies: comparison of the scalability of the Jool implementation of
     /// 464XLAT and MAP-T" (2024).
     fn published() -> Vec<Series> {
         vec![

@@ -19,9 +19,9 @@ pub enum WhenFull {
     ReplaceOldest,
 }
 
-/// What is simulated. The fields are the injected truth; change them freely, between trials too.
+/// The injected truth about a device and its tester.
 #[derive(Clone, Debug)]
-pub struct SimulatedDut {
+pub struct Truth {
     /// What the DUT forwards from Left to Right at most.
     pub forward_capacity: Rate,
     /// What the DUT forwards from Right to Left at most.
@@ -52,19 +52,13 @@ pub struct SimulatedDut {
     pub tester_ceiling: Rate,
     /// Whether the DUT works inside the sender's thread: then an over-rate shows as a late sender.
     pub dut_loop: Loop,
-    /// Trials run so far.
-    pub trials: u64,
-    seed: u64,
-    rng: SplitMix,
-    table: Count,
-    learned: Count,
 }
 
-impl SimulatedDut {
+impl Truth {
     /// A DUT that forwards `capacity` in each direction and sets connections up at `setup_rate`, without any
     /// trouble, tested by a tester without a ceiling.
-    pub fn new(capacity: Rate, setup_rate: Rate, seed: u64) -> SimulatedDut {
-        SimulatedDut {
+    pub fn new(capacity: Rate, setup_rate: Rate) -> Truth {
+        Truth {
             forward_capacity: capacity,
             reverse_capacity: capacity,
             setup_rate,
@@ -80,45 +74,64 @@ impl SimulatedDut {
             tester_drops: Ratio::ZERO,
             tester_ceiling: Rate(u64::MAX),
             dut_loop: Loop::Open,
-            trials: 0,
-            seed,
-            rng: SplitMix(seed),
-            table: 0,
-            learned: 0,
         }
     }
 
     /// A DUT that answers nothing at all.
-    pub fn dead() -> SimulatedDut {
-        SimulatedDut { dies_at: Some(1), ..SimulatedDut::new(Rate(0), Rate(0), 0) }
+    pub fn dead() -> Truth {
+        Truth { dies_at: Some(1), ..Truth::new(Rate(0), Rate(0)) }
+    }
+}
+
+/// Trials against that truth.
+#[derive(Clone, Debug)]
+pub struct SimulatedDut {
+    /// What is simulated; it may be changed between trials.
+    pub truth: Truth,
+    trials: u64,
+    rng: SplitMix,
+    table: Count,
+    learned: Count,
+}
+
+impl SimulatedDut {
+    /// A device of which this is true; the seed decides about everything random.
+    pub fn new(truth: Truth, seed: u64) -> SimulatedDut {
+        SimulatedDut { truth, trials: 0, rng: SplitMix(seed), table: 0, learned: 0 }
+    }
+
+    /// Trials run so far.
+    pub fn trials(&self) -> u64 {
+        self.trials
     }
 
     /// How much of its capacities this trial gets.
     fn condition(&mut self) -> Condition {
-        if self.dies_at.is_some_and(|trial| self.trials >= trial) {
+        if self.truth.dies_at.is_some_and(|trial| self.trials >= trial) {
             return Condition { share: Ratio::ZERO, sign: 1, jitter: Ratio::ZERO };
         }
-        let share = if self.trials <= u64::from(self.slow_start.0) { self.slow_start.1 } else { Ratio::ONE };
-        let jitter = Ratio::from_ppm(self.jitter.floor_of(self.rng.below(1_000_001)));
+        let share =
+            if self.trials <= u64::from(self.truth.slow_start.0) { self.truth.slow_start.1 } else { Ratio::ONE };
+        let jitter = Ratio::from_ppm(self.truth.jitter.floor_of(self.rng.below(1_000_001)));
         Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
     }
 
     /// One stream: `frames` at `rate` against a capacity of `capacity`.
     fn stream(&mut self, rate: Rate, frames: Count, capacity: Rate) -> Leg {
         let planned_time = rate.time_for(frames);
-        let limit = match self.dut_loop {
-            Loop::Open => self.tester_ceiling,
-            Loop::Closed => self.tester_ceiling.min(capacity),
+        let limit = match self.truth.dut_loop {
+            Loop::Open => self.truth.tester_ceiling,
+            Loop::Closed => self.truth.tester_ceiling.min(capacity),
         };
         let send_time = planned_time.max(limit.time_for(frames));
-        let carried = match self.dut_loop {
+        let carried = match self.truth.dut_loop {
             _ if capacity.0 == 0 => 0,
-            Loop::Open => capacity.frames_in(send_time).saturating_add(self.queue),
+            Loop::Open => capacity.frames_in(send_time).saturating_add(self.truth.queue),
             Loop::Closed => frames,
         };
         let carried = carried.min(frames);
-        let lost = self.rng.hits(carried, self.loss);
-        let misrouted = self.rng.hits(carried - lost, self.misrouted);
+        let lost = self.rng.hits(carried, self.truth.loss);
+        let misrouted = self.rng.hits(carried - lost, self.truth.misrouted);
         let mut leg = Leg {
             planned: frames,
             sent: frames,
@@ -129,7 +142,7 @@ impl SimulatedDut {
                 worst_burst: 1,
                 finished_late: Nanos(send_time.0 - planned_time.0),
                 worst_late: Nanos(send_time.0 - planned_time.0),
-                own_time: self.tester_ceiling.time_for(frames),
+                own_time: self.truth.tester_ceiling.time_for(frames),
                 backend_time: capacity.time_for(frames),
                 ..Timing::default()
             },
@@ -141,12 +154,12 @@ impl SimulatedDut {
 
     /// Phase 1: fills the table, and says what arrived at the Responder.
     fn establish(&mut self, rate: Rate, connections: Count, condition: &Condition) -> Leg {
-        let mut leg = self.stream(rate, connections, condition.of(self.setup_rate));
-        if self.when_full == WhenFull::KeepOld {
-            leg.received = leg.received.min(self.table_size);
+        let mut leg = self.stream(rate, connections, condition.of(self.truth.setup_rate));
+        if self.truth.when_full == WhenFull::KeepOld {
+            leg.received = leg.received.min(self.truth.table_size);
         }
         self.learned = leg.received;
-        self.table = leg.received.min(self.table_size);
+        self.table = leg.received.min(self.truth.table_size);
         leg
     }
 
@@ -167,17 +180,17 @@ impl SimulatedDut {
         let frames = spec.frames();
         let (mut forward, mut reverse) = (Leg::default(), Leg::default());
         if direction.forward() {
-            forward = self.stream(spec.rate, frames, condition.of(self.forward_capacity));
+            forward = self.stream(spec.rate, frames, condition.of(self.truth.forward_capacity));
         }
         if direction.reverse() {
-            reverse = self.stream(spec.rate, frames, condition.of(self.reverse_capacity));
+            reverse = self.stream(spec.rate, frames, condition.of(self.truth.reverse_capacity));
         }
         (forward, reverse)
     }
 
     /// One frame on each learned connection; those that left the table are lost.
     fn validate(&mut self, rate: Rate, condition: &Condition) -> Leg {
-        let mut leg = self.stream(rate, self.learned, condition.of(self.reverse_capacity));
+        let mut leg = self.stream(rate, self.learned, condition.of(self.truth.reverse_capacity));
         leg.received = leg.received.min(self.table);
         leg
     }
@@ -185,10 +198,10 @@ impl SimulatedDut {
     /// Trouble of the tester and its host, after the DUT has done its part.
     fn disturb(&mut self, outcome: &mut TrialOutcome, rate: Rate) {
         outcome.host = HostNoise { queue_lasts: Nanos(500_000), ..HostNoise::default() };
-        if self.rng.chance(self.tester_drops) {
+        if self.rng.chance(self.truth.tester_drops) {
             outcome.host.tester_drops = 1;
         }
-        if self.rng.chance(self.host_stalls) {
+        if self.rng.chance(self.truth.host_stalls) {
             let stall = Nanos::from_millis(2);
             outcome.host.tester_stall = stall;
             for leg in [&mut outcome.forward, &mut outcome.reverse] {
@@ -199,24 +212,19 @@ impl SimulatedDut {
             }
         }
     }
-
-    /// The seed that this DUT was made with.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
 }
 
 impl Trials for SimulatedDut {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         self.trials += 1;
         let condition = self.condition();
-        let mut outcome = TrialOutcome { dut_loop: self.dut_loop, ..TrialOutcome::default() };
+        let mut outcome = TrialOutcome { dut_loop: self.truth.dut_loop, ..TrialOutcome::default() };
         let phase1_rate = spec.phase1_rate.unwrap_or(spec.rate);
         if matches!(spec.kind, PhaseKind::Established | PhaseKind::Validate) && !spec.keep_table {
             self.establish(phase1_rate, spec.connections, &condition);
         }
         match spec.kind {
-            PhaseKind::Stateless => {
+            PhaseKind::Stateless | PhaseKind::Established => {
                 (outcome.forward, outcome.reverse) = self.forward(spec, spec.direction, &condition);
             }
             PhaseKind::Establish => {
@@ -224,9 +232,6 @@ impl Trials for SimulatedDut {
                 if let Some(rate) = spec.validate_rate {
                     outcome.validation = Some(self.validate(rate, &condition));
                 }
-            }
-            PhaseKind::Established => {
-                (outcome.forward, outcome.reverse) = self.forward(spec, spec.direction, &condition);
             }
             PhaseKind::Validate => outcome.reverse = self.validate(spec.rate, &condition),
         }
@@ -254,7 +259,7 @@ impl Condition {
     }
 }
 
-/// SplitMix64, the generator of Steele, Lea and Flood (OOPSLA 2014): small and good enough to scatter.
+/// `SplitMix64`, the generator of Steele, Lea and Flood (OOPSLA 2014): small and good enough to scatter.
 #[derive(Clone, Debug)]
 struct SplitMix(u64);
 

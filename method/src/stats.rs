@@ -71,6 +71,7 @@ pub fn percentile_index(n: usize, share: Ratio) -> Option<usize> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these values are exact")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -147,7 +147,7 @@ pub const THROUGHPUT_RATIO_NAT_TO_FORWARDING: Metric = Metric {
     definition: "The median throughput in per cent of the median throughput of plain forwarding of the same device.",
 };
 
-/// S_CPU.
+/// `S_CPU`: from one core to n.
 pub const REL_SCALE_UP: Metric = Metric {
     key: "rel_scale_up",
     title: "Relative scale-up over cores, S_CPU",
@@ -169,7 +169,7 @@ pub const RATIO_TO_PREVIOUS: Metric = Metric {
     definition: "The median performance divided by the median performance at the previous point of the axis.",
 };
 
-/// S_C.
+/// `S_C`: from few connections to many.
 pub const SCALING_OVER_CONNECTIONS: Metric = Metric {
     key: "scaling_over_connections",
     title: "Relative performance over connections, S_C",
