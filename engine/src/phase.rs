@@ -6,7 +6,7 @@ use crate::lane::{self, Lane, Report, Shared, Tasks};
 use crate::schedule::{Departures, Indices};
 use crate::sender::{Sender, SenderPlan};
 use crate::store::StateTable;
-use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate, Timing, TrialError};
+use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate, TrialError};
 use port::{Clock, PortError, PortFacts, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -227,18 +227,13 @@ impl Stage {
             hop_limit: [None, None],
         };
         for r in &reports {
-            let judged = r.at_left.own + r.at_right.own;
-            let polled = r.at_left.backend + r.at_right.backend;
-            let sent = [&r.left_sent, &r.right_sent];
-            let sum =
-                |f: fn(&Timing) -> Nanos| sent.iter().filter_map(|l| l.as_ref()).map(|l| f(&l.timing).0).sum::<u64>();
-            let own = Nanos(sum(|t| t.own_time) + self.clock.nanos(judged));
-            let backend = Nanos(sum(|t| t.backend_time) + self.clock.nanos(polled));
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
                 if let Some(sent) = sent {
-                    add_sender(leg, sent, own, backend);
+                    add_sender(leg, sent);
                 }
             }
+            self.add_times(&mut out.forward, r.left_sent.as_ref(), &r.at_right);
+            self.add_times(&mut out.reverse, r.right_sent.as_ref(), &r.at_left);
             add_findings(&mut out.forward, &mut out.hop_limit[0], &r.at_right);
             add_findings(&mut out.reverse, &mut out.hop_limit[1], &r.at_left);
             out.learned += r.at_right.learned;
@@ -251,6 +246,13 @@ impl Stage {
             leg.faults.0[method::Fault::Duplicate as usize] += twice;
         }
         out
+    }
+
+    /// A direction's share of the thread's time: sending its frames and judging them.
+    fn add_times(&self, leg: &mut Leg, sent: Option<&Leg>, found: &Findings) {
+        let sender = sent.map(|l| (l.timing.own_time.0, l.timing.backend_time.0)).unwrap_or_default();
+        leg.timing.own_time.0 += sender.0 + self.clock.nanos(found.own);
+        leg.timing.backend_time.0 += sender.1 + self.clock.nanos(found.backend);
     }
 
     fn merge_seen(&mut self, side: usize, senders: usize) -> Count {
@@ -270,7 +272,7 @@ fn share(whole: u64, which: u64, of: u64) -> u64 {
     whole / of + u64::from(which < whole % of)
 }
 
-fn add_sender(leg: &mut Leg, sent: &Leg, own: Nanos, backend: Nanos) {
+fn add_sender(leg: &mut Leg, sent: &Leg) {
     leg.planned += sent.planned;
     leg.sent += sent.sent;
     leg.refused += sent.refused;
@@ -281,8 +283,6 @@ fn add_sender(leg: &mut Leg, sent: &Leg, own: Nanos, backend: Nanos) {
     t.catch_ups += s.catch_ups;
     t.finished_late = t.finished_late.max(s.finished_late);
     t.worst_late = t.worst_late.max(s.worst_late);
-    t.own_time = t.own_time.max(own);
-    t.backend_time = t.backend_time.max(backend);
 }
 
 fn add_findings(leg: &mut Leg, hop: &mut Option<u8>, found: &Findings) {

@@ -143,13 +143,16 @@ impl<'a> Sender<'a> {
         let d = &self.plan.departures;
         let ns = |t: Ticks| Nanos(self.clock.nanos(t));
         let last_due = d.due(d.frames().saturating_sub(1));
+        // Whoever gave up is at least as late as it ever was.
+        let finished_late =
+            if self.next < d.frames() { self.worst_late } else { self.last_handed.saturating_sub(last_due) };
         Leg {
             planned: d.frames(),
             sent: self.accepted + self.refused,
             refused: self.refused,
             send_time: ns(self.last_handed.saturating_sub(d.due(0))),
             timing: Timing {
-                finished_late: ns(self.last_handed.saturating_sub(last_due)),
+                finished_late: ns(finished_late),
                 worst_late: ns(self.worst_late),
                 own_time: ns(self.own),
                 backend_time: ns(self.backend),
