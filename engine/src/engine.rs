@@ -162,7 +162,7 @@ impl Engine {
             // With connections missing there is nothing to send on; phase 1 has failed anyway.
             Some(rate) if complete => {
                 let v = self.phase(&validation_phase(rate, self.stage.connections(), self.settings.drain))?;
-                host = worse(host, v.host);
+                host = worse(&host, &v.host);
                 store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
                 Some(v.reverse)
             }
@@ -300,7 +300,7 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
 }
 
 /// The worse of two phases of one trial.
-fn worse(a: HostNoise, b: HostNoise) -> HostNoise {
+fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
     HostNoise {
         tester_stall: a.tester_stall.max(b.tester_stall),
         dut_stall: a.dut_stall.max(b.dut_stall),

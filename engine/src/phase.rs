@@ -45,6 +45,21 @@ pub struct PhaseOutcome {
     pub host: HostNoise,
     /// Hop limits seen, forward and reverse.
     pub hop_limit: [Option<u8>; 2],
+    /// Where the tester's time went, both directions and all lanes together.
+    pub cost: Cost,
+}
+
+/// Time of the tester's threads by what they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Building frames.
+    pub send: Nanos,
+    /// Handing them over.
+    pub transmit: Nanos,
+    /// Receiving frames.
+    pub receive: Nanos,
+    /// Judging them.
+    pub judge: Nanos,
 }
 
 /// Everything that phases of one set-up share.
@@ -61,6 +76,8 @@ pub struct Stage {
     learned_in: u16,
     /// Sequence bitmaps of each lane: frames arriving at Left and at Right, one a sender.
     seen: Vec<[Vec<Seen>; 2]>,
+    /// How late a sender may get before it gives up.
+    give_up: Nanos,
     /// Ends the phase under way when set.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -82,7 +99,19 @@ impl Stage {
         interrupted: Arc<AtomicBool>,
     ) -> Stage {
         let seen = lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
-        Stage { clock, lanes, view, store, start_delay, seed, phase: 0, learned_in: 0, seen, interrupted }
+        Stage {
+            clock,
+            lanes,
+            view,
+            store,
+            start_delay,
+            seed,
+            phase: 0,
+            learned_in: 0,
+            seen,
+            give_up: GIVE_UP,
+            interrupted,
+        }
     }
 
     /// Connections (N).
@@ -93,6 +122,11 @@ impl Stage {
     /// What the ports are.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.lanes.iter().flat_map(|l| l.left.iter().chain(&l.right)).map(|p| port::Port::facts(&**p)).collect()
+    }
+
+    /// Never give up: for finding out how fast the tester itself is.
+    pub fn never_give_up(&mut self) {
+        self.give_up = Nanos::from_secs(86_400);
     }
 
     /// The lanes back.
@@ -116,7 +150,7 @@ impl Stage {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
-        let mut outcome = self.collect(reports, &planned);
+        let mut outcome = self.collect(&reports, &planned);
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);
         outcome.host.link_lost = after.1 && !before.1;
@@ -199,6 +233,7 @@ impl Stage {
             learned_in: self.learned_in,
             seed: self.seed,
             start,
+            give_up: clock.ticks(self.give_up.0),
             planned,
         };
         let (mut next_left, mut next_right) = (0, 0);
@@ -218,22 +253,33 @@ impl Stage {
         })
     }
 
-    fn collect(&mut self, reports: Vec<Report>, planned: &[Vec<Count>; 2]) -> PhaseOutcome {
+    fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome {
             forward: Leg::default(),
             reverse: Leg::default(),
             learned: 0,
             host: HostNoise::default(),
             hop_limit: [None, None],
+            cost: Cost::default(),
         };
-        for r in &reports {
+        for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
                 if let Some(sent) = sent {
                     add_sender(leg, sent);
                 }
             }
-            self.add_times(&mut out.forward, r.left_sent.as_ref(), &r.at_right);
-            self.add_times(&mut out.reverse, r.right_sent.as_ref(), &r.at_left);
+            for (leg, sent, found) in
+                [(&mut out.forward, &r.left_sent, &r.at_right), (&mut out.reverse, &r.right_sent, &r.at_left)]
+            {
+                let cost = self.cost(sent.as_ref(), found);
+                // A direction's share of the thread's time: sending its frames and judging them.
+                leg.timing.own_time.0 += cost.send.0 + cost.judge.0;
+                leg.timing.backend_time.0 += cost.transmit.0 + cost.receive.0;
+                out.cost.send.0 += cost.send.0;
+                out.cost.transmit.0 += cost.transmit.0;
+                out.cost.receive.0 += cost.receive.0;
+                out.cost.judge.0 += cost.judge.0;
+            }
             add_findings(&mut out.forward, &mut out.hop_limit[0], &r.at_right);
             add_findings(&mut out.reverse, &mut out.hop_limit[1], &r.at_left);
             out.learned += r.at_right.learned;
@@ -248,11 +294,14 @@ impl Stage {
         out
     }
 
-    /// A direction's share of the thread's time: sending its frames and judging them.
-    fn add_times(&self, leg: &mut Leg, sent: Option<&Leg>, found: &Findings) {
-        let sender = sent.map(|l| (l.timing.own_time.0, l.timing.backend_time.0)).unwrap_or_default();
-        leg.timing.own_time.0 += sender.0 + self.clock.nanos(found.own);
-        leg.timing.backend_time.0 += sender.1 + self.clock.nanos(found.backend);
+    fn cost(&self, sent: Option<&Leg>, found: &Findings) -> Cost {
+        let (send, transmit) = sent.map(|l| (l.timing.own_time, l.timing.backend_time)).unwrap_or_default();
+        Cost {
+            send,
+            transmit,
+            receive: Nanos(self.clock.nanos(found.backend)),
+            judge: Nanos(self.clock.nanos(found.own)),
+        }
     }
 
     fn merge_seen(&mut self, side: usize, senders: usize) -> Count {
@@ -302,6 +351,7 @@ struct TaskMaker<'a> {
     learned_in: u16,
     seed: u64,
     start: Ticks,
+    give_up: Ticks,
     planned: &'a [Vec<Count>; 2],
 }
 
@@ -333,7 +383,7 @@ impl<'a> TaskMaker<'a> {
                 index: 0,
             },
         };
-        Some(Sender::new(plan, self.clock, self.clock.ticks(GIVE_UP.0)))
+        Some(Sender::new(plan, self.clock, self.give_up))
     }
 
     /// The judge of what arrives at a side.

@@ -156,7 +156,9 @@ mod tests {
             let mine = (10 - which).div_ceil(3) as usize;
             let mut out = vec![0; mine];
             order.fill(&mut out);
-            out.iter().for_each(|&i| seen[i as usize] += 1);
+            for i in out {
+                seen[i as usize] += 1;
+            }
         }
         assert_eq!(seen, [1; 10]);
     }

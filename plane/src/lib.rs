@@ -4,5 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod function;
+pub mod router;
+pub mod view;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
+pub use router::{Hop, Router};
