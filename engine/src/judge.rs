@@ -165,12 +165,13 @@ impl<'a> Judge<'a> {
     fn judge_one(&mut self, at: usize, tag: &Tag, flow: u32) {
         let frame = self.burst[at].bytes();
         let plan = &self.plan;
-        let mut values = Values { flow: plan.view.flows.flow(flow), ..Values::default() };
+        let mut values = Values::of(plan.view.flows.flow(flow));
         let outcome = if plan.learn {
             plan.expect.learn(frame, &values).map(Some)
         } else {
             if let Some((store, trial)) = plan.store {
-                (values.outer_addr, values.outer_port) = store.get(tag.index, trial).unwrap_or_default();
+                let (addr, port) = store.get(tag.index, trial).unwrap_or_default();
+                values = values.learned(addr, port);
             }
             plan.expect.check(frame, &values).map(|()| None)
         };

@@ -111,10 +111,11 @@ impl<'a> Sender<'a> {
         for (&index, &flow) in self.ahead[..n].iter().zip(&flows) {
             // An empty pool: every frame is on its way. The sender is late then, and says so.
             let Some(mut frame) = pool.alloc(template.len()) else { break };
-            let mut values = Values { flow: view.flows.flow(flow), ..Values::default() };
+            let mut values = Values::of(view.flows.flow(flow));
             if let Some((store, trial)) = outer {
                 // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
-                (values.outer_addr, values.outer_port) = store.get(index, *trial).unwrap_or_default();
+                let (addr, port) = store.get(index, *trial).unwrap_or_default();
+                values = values.learned(addr, port);
             }
             tag.index = index;
             template.write(frame.bytes_mut(), &values, tag);
