@@ -5,7 +5,7 @@
 use crate::{Netns, PortError};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// A way to ask about the interfaces of one namespace, from any thread.
 #[derive(Debug)]
@@ -91,56 +91,45 @@ impl Interfaces {
         })
     }
 
+    /// Switch an interface on, with a queue of `queue_len` frames and the address `mac` (its own if `None`). Over
+    /// netlink, because the older ioctl that sets the queue length wants more than root of a user namespace has.
+    ///
+    /// # Errors
+    /// When there is none of this name, or without the privilege.
+    pub(crate) fn switch_on(&mut self, name: &str, queue_len: u32, mac: Option<[u8; 6]>) -> Result<(), PortError> {
+        let mut attributes = Vec::new();
+        push_attribute(&mut attributes, libc::IFLA_TXQLEN, &queue_len.to_ne_bytes());
+        if let Some(mac) = mac {
+            push_attribute(&mut attributes, libc::IFLA_ADDRESS, &mac);
+        }
+        let up = libc::IFF_UP as u32;
+        self.exchange(libc::RTM_SETLINK, libc::NLM_F_ACK, name, up, &attributes)
+            .and_then(|m| no_error(&m))
+            .map_err(|e| PortError::system(format!("switching on {name} (queue {queue_len}, address {mac:x?})"), e, ""))
+    }
+
     fn ask(&mut self, name: &str) -> io::Result<Interface> {
+        parse_link(&self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?)
+    }
+
+    /// Send one request about one interface and wait for its answer.
+    fn exchange(&mut self, kind: u16, ask: i32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
         self.sequence += 1;
-        let request = get_link(name, self.sequence)?;
+        let request = link_message(kind, ask, self.sequence, name, set, attributes)?;
         rustix::net::send(&self.socket, &request, SendFlags::empty())?;
         let mut buffer = vec![0u8; 16 << 10];
         loop {
             let (n, _) = rustix::net::recv(&self.socket, &mut buffer, RecvFlags::empty())?;
-            let message = &buffer[..n];
             // An answer to an earlier question that was interrupted is not ours.
-            if u32_at(message, 8) == Some(self.sequence) {
-                return parse_link(message);
+            if u32_at(&buffer[..n], 8) == Some(self.sequence) {
+                buffer.truncate(n);
+                return Ok(buffer);
             }
         }
     }
 }
 
-/// Switch an interface on.
-///
-/// # Errors
-/// When there is none of this name, or without the privilege.
-pub(crate) fn switch_on(name: &str) -> Result<(), PortError> {
-    request(name, libc::SIOCGIFFLAGS, |_| {})
-        .and_then(|got| {
-            // SAFETY: after SIOCGIFFLAGS the union holds the flags.
-            let flags = unsafe { got.ifr_ifru.ifru_flags };
-            request(name, libc::SIOCSIFFLAGS, |r| r.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short)
-        })
-        .map(drop)
-        .map_err(|e| PortError::system(format!("switching on {name}"), e, ""))
-}
-
-/// Set how many frames may wait to be sent.
-pub(crate) fn set_queue_len(name: &str, len: u32) -> Result<(), PortError> {
-    request(name, libc::SIOCSIFTXQLEN, |r| r.ifr_ifru.ifru_metric = len as libc::c_int)
-        .map(drop)
-        .map_err(|e| PortError::system(format!("setting the queue length of {name} to {len}"), e, ""))
-}
-
-/// Set the Ethernet address.
-pub(crate) fn set_mac(name: &str, mac: [u8; 6]) -> Result<(), PortError> {
-    let mut address = libc::sockaddr { sa_family: libc::ARPHRD_ETHER, sa_data: [0; 14] };
-    for (to, from) in address.sa_data.iter_mut().zip(mac) {
-        *to = from as libc::c_char;
-    }
-    request(name, libc::SIOCSIFHWADDR, |r| r.ifr_ifru.ifru_hwaddr = address)
-        .map(drop)
-        .map_err(|e| PortError::system(format!("setting the address of {name}"), e, "a unicast address is needed"))
-}
-
-/// An interface request without content.
+/// An interface request without content, for ioctl.
 pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: the structure is plain data for which all zeroes is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -153,47 +142,53 @@ pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-fn request(name: &str, code: libc::Ioctl, set: impl FnOnce(&mut libc::ifreq)) -> io::Result<libc::ifreq> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
-    let mut request = ifreq(name)?;
-    set(&mut request);
-    // SAFETY: every code used here takes one `ifreq`, which lives through the call.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), code, &raw mut request) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(request) }
-}
-
 const NLMSG_HEADER: usize = 16;
 const IFINFOMSG: usize = 16;
 
-/// The question `RTM_GETLINK` for one name.
-fn get_link(name: &str, sequence: u32) -> io::Result<Vec<u8>> {
+/// A message about the interface `name`; `set` are flags to switch on.
+fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
     if name.is_empty() || name.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
-    let attribute = 4 + name.len() + 1;
-    let total = NLMSG_HEADER + IFINFOMSG + attribute.next_multiple_of(4);
-    let mut m = Vec::with_capacity(total);
-    m.extend((total as u32).to_ne_bytes());
-    m.extend(libc::RTM_GETLINK.to_ne_bytes());
-    m.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    let mut m = Vec::with_capacity(128);
+    m.extend([0; 4]);
+    m.extend(kind.to_ne_bytes());
+    m.extend(((libc::NLM_F_REQUEST | ask) as u16).to_ne_bytes());
     m.extend(sequence.to_ne_bytes());
-    m.extend([0; 4 + IFINFOMSG]);
-    m.extend((attribute as u16).to_ne_bytes());
-    m.extend(libc::IFLA_IFNAME.to_ne_bytes());
-    m.extend(name.bytes());
-    m.resize(total, 0);
+    // Port; then of `struct ifinfomsg` family, type and index: all 0, the name says which.
+    m.extend([0; 4 + 8]);
+    m.extend(set.to_ne_bytes());
+    m.extend(set.to_ne_bytes());
+    push_attribute(&mut m, libc::IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    m.extend(attributes);
+    let total = m.len() as u32;
+    m[..4].copy_from_slice(&total.to_ne_bytes());
     Ok(m)
+}
+
+fn push_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    message.extend((4 + value.len() as u16).to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend(value);
+    message.resize(message.len().next_multiple_of(4), 0);
+}
+
+/// The error that stands in place of an answer; its code 0 is an acknowledgement.
+fn no_error(message: &[u8]) -> io::Result<()> {
+    let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    if u16_at(message, 4).ok_or_else(short)? != libc::NLMSG_ERROR as u16 {
+        return Ok(());
+    }
+    match u32_at(message, NLMSG_HEADER).ok_or_else(short)? as i32 {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(-code)),
+    }
 }
 
 /// The answer `RTM_NEWLINK`, or the error in its place.
 fn parse_link(message: &[u8]) -> io::Result<Interface> {
     let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
-    let kind = u16_at(message, 4).ok_or_else(short)?;
-    if kind == libc::NLMSG_ERROR as u16 {
-        let code = u32_at(message, NLMSG_HEADER).ok_or_else(short)? as i32;
-        return Err(io::Error::from_raw_os_error(-code));
-    }
+    no_error(message)?;
     let flags = u32_at(message, NLMSG_HEADER + 8).ok_or_else(short)?;
     let mut interface = Interface {
         index: u32_at(message, NLMSG_HEADER + 4).ok_or_else(short)?,

@@ -48,12 +48,8 @@ impl TapPort {
     pub fn open(ns: &Netns, config: &TapConfig, clock: Clock) -> Result<TapPort, PortError> {
         ns.run_in(|| {
             let device = attach(&config.name)?;
-            interface::set_queue_len(&config.name, config.queue)?;
-            if let Some(mac) = config.mac {
-                interface::set_mac(&config.name, mac)?;
-            }
-            interface::switch_on(&config.name)?;
             let mut interfaces = Interfaces::here()?;
+            interfaces.switch_on(&config.name, config.queue, config.mac)?;
             let at_open = interfaces.get(&config.name)?;
             Ok(TapPort { device, interfaces, at_open, config: config.clone(), clock, counters: Counters::default() })
         })?
