@@ -6,3 +6,4 @@
 pub mod folder;
 pub mod plan;
 pub mod scenario;
+pub mod store;
