@@ -90,6 +90,7 @@ pub fn loop_once(
         // Always behind schedule: the loop runs as fast as it can.
         rate: Rate(1_000_000_000),
         frames,
+        connections: view.connections(),
         direction: Direction::Forward,
         forward_order: Order::Random,
         reverse_order: Order::Random,

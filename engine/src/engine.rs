@@ -5,8 +5,8 @@ use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
 use method::{
-    Count, Direction, HostNoise, Load, Loop, Nanos, Order, PhaseKind, Rate, StoreFacts, TrialError, TrialOutcome,
-    TrialSpec, Trials,
+    Count, Direction, HostNoise, Loop, Nanos, Order, PhaseKind, Rate, StoreFacts, TrialError, TrialOutcome, TrialSpec,
+    Trials,
 };
 use port::{Clock, PortFacts};
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Engine {
 
     fn establish(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         self.device.clear().map_err(TrialError::Tester)?;
-        let p = self.phase1(spec.rate)?;
+        let p = self.phase1(spec.rate, spec.frames())?;
         let mut store = StoreFacts {
             learned: p.learned,
             dut_entries: self.device.entries().map_err(TrialError::Tester)?,
@@ -161,7 +161,7 @@ impl Engine {
         let validation = match spec.validate_rate {
             // With connections missing there is nothing to send on; phase 1 has failed anyway.
             Some(rate) if complete => {
-                let v = self.phase(&validation_phase(rate, self.stage.connections(), self.settings.drain))?;
+                let v = self.phase(&validation_phase(rate, spec.frames(), self.settings.drain))?;
                 host = worse(&host, &v.host);
                 store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
                 Some(v.reverse)
@@ -183,7 +183,7 @@ impl Engine {
         let mut store = if spec.keep_table { StoreFacts::default() } else { self.prepare(spec)? };
         store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
         let phase = match spec.kind {
-            PhaseKind::Validate => validation_phase(spec.rate, self.stage.connections(), self.settings.drain),
+            PhaseKind::Validate => validation_phase(spec.rate, spec.connections, self.settings.drain),
             _ => self.data_phase(spec),
         };
         let p = self.phase(&phase)?;
@@ -204,11 +204,11 @@ impl Engine {
         let mut facts = StoreFacts::default();
         while facts.phase1_attempts < PHASE1_TRIES {
             self.device.clear().map_err(TrialError::Tester)?;
-            let p = self.phase1(rate)?;
+            let p = self.phase1(rate, spec.connections)?;
             facts.phase1_attempts += 1;
             facts.phase1_rate = Some(rate);
             facts.learned = p.learned;
-            if p.forward.received == self.stage.connections() {
+            if p.forward.received == spec.connections {
                 return Ok(facts);
             }
             if p.forward.received == 0 {
@@ -222,18 +222,19 @@ impl Engine {
                 rate = rate.scaled(9, 10);
             }
         }
-        Err(TrialError::Tester(format!(
-            "phase 1 lost {} frames in {PHASE1_TRIES} tries and still at {rate} connections/s: \
+        Err(TrialError::Phase1(format!(
+            "{} frames lost in {PHASE1_TRIES} tries and still some at {rate} connections/s: \
              use fewer connections, a larger table or a lower phase 1 rate",
             facts.phase1_lost
         )))
     }
 
-    fn phase1(&mut self, rate: Rate) -> Result<PhaseOutcome, TrialError> {
+    fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {
         self.phase(&Phase {
             kind: Kind::Establish,
             rate,
-            frames: self.stage.connections(),
+            frames: connections,
+            connections,
             direction: Direction::Forward,
             forward_order: Order::RoundRobin,
             reverse_order: Order::RoundRobin,
@@ -243,14 +244,13 @@ impl Engine {
     }
 
     fn data_phase(&self, spec: &TrialSpec) -> Phase {
-        let frames = match spec.load {
-            Load::For(d) => spec.rate.frames_in(d),
-            Load::Frames(n) => n,
-        };
+        // Stateless tests use the whole flow space.
+        let connections = if spec.kind == PhaseKind::Stateless { self.stage.connections() } else { spec.connections };
         Phase {
             kind: Kind::Data,
             rate: spec.rate,
-            frames,
+            frames: spec.frames(),
+            connections,
             direction: spec.direction,
             forward_order: Order::Random,
             reverse_order: spec.responder_order,
@@ -291,6 +291,7 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
         kind: Kind::Validate,
         rate,
         frames: connections,
+        connections,
         direction: Direction::Reverse,
         forward_order: Order::RoundRobin,
         reverse_order: Order::RoundRobin,

@@ -21,6 +21,8 @@ pub struct Phase {
     pub rate: Rate,
     /// Frames per active direction.
     pub frames: Count,
+    /// Connections to use: the first so many of the view's order.
+    pub connections: Count,
     /// Active directions.
     pub direction: Direction,
     /// Order of connections Left to Right.
@@ -374,7 +376,7 @@ impl<'a> TaskMaker<'a> {
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
             departures: Departures::new(self.start, self.clock.frequency(), rate, frames),
-            indices: Indices::new(order, self.view.connections(), seed, which, of),
+            indices: Indices::new(order, self.phase.connections, seed, which, of),
             tag: Tag {
                 trial: self.number,
                 stream: Tag::stream(self.phase.kind, !left),
