@@ -4,5 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod function;
+pub mod hash;
+pub mod table;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
