@@ -5,6 +5,7 @@
 
 pub mod function;
 pub mod hash;
+pub mod nat44;
 pub mod table;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
