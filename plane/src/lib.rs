@@ -6,6 +6,9 @@
 pub mod function;
 pub mod router;
 pub mod view;
+pub mod hash;
+pub mod nat44;
+pub mod table;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
 pub use router::{Hop, Router};
