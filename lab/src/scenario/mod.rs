@@ -1,5 +1,22 @@
 //! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
-//! TOML; reading and checking it is the business of the files beside this one.
+//! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
+//! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
+//! cannot be measured, `address` where frames may go, `diagnostic` how a mistake is shown.
+
+mod address;
+mod check;
+mod conformance;
+pub mod diagnostic;
+mod draft;
+pub mod quantity;
+mod read;
+mod schema;
+mod section;
+mod tree;
+
+pub use conformance::conformance;
+pub use diagnostic::Complaints;
+pub use read::{Loaded, Options, ScenarioError, parse, read};
 
 use method::{Count, Direction, Nanos, Order};
 use serde::{Deserialize, Serialize};
