@@ -10,7 +10,7 @@ pub type Ticks = u64;
 enum Source {
     /// The processor's counter.
     Counter,
-    /// CLOCK_MONOTONIC in nanoseconds.
+    /// `CLOCK_MONOTONIC` in nanoseconds.
     System,
 }
 

@@ -14,7 +14,7 @@ pub struct PoolConfig {
     pub workers: usize,
     /// Slots a worker owns.
     pub frames: usize,
-    /// Bytes of a slot: headroom + largest frame. AF_XDP needs 2048 or 4096.
+    /// Bytes of a slot: headroom + largest frame. `AF_XDP` needs 2048 or 4096.
     pub slot: usize,
     /// Bytes before the first byte of a fresh frame, for headers that the DUT puts in front.
     pub headroom: usize,
@@ -29,9 +29,13 @@ impl PoolConfig {
         let lines = (headroom + frame).div_ceil(64) | 1;
         PoolConfig { workers, frames, slot: lines * 64, headroom }
     }
-    /// Pools for AF_XDP: power-of-two slots that can be registered as UMEM.
+    /// Pools for `AF_XDP`: power-of-two slots that can be registered as UMEM.
     pub fn umem(workers: usize, frames: usize) -> PoolConfig {
         PoolConfig { workers, frames, slot: 2048, headroom: 256 }
+    }
+    /// Bytes of the longest frame that a fresh slot holds.
+    pub fn room(&self) -> usize {
+        self.slot - self.headroom
     }
 }
 
