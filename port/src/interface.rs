@@ -60,6 +60,21 @@ pub struct Stats {
     pub tx_errors: u64,
 }
 
+impl Stats {
+    /// What was counted after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Stats) -> Stats {
+        Stats {
+            rx_packets: self.rx_packets.saturating_sub(before.rx_packets),
+            tx_packets: self.tx_packets.saturating_sub(before.tx_packets),
+            rx_dropped: self.rx_dropped.saturating_sub(before.rx_dropped),
+            tx_dropped: self.tx_dropped.saturating_sub(before.tx_dropped),
+            rx_errors: self.rx_errors.saturating_sub(before.rx_errors),
+            tx_errors: self.tx_errors.saturating_sub(before.tx_errors),
+        }
+    }
+}
+
 impl Interfaces {
     /// Of the namespace `ns`.
     ///
@@ -126,6 +141,33 @@ impl Interfaces {
                 return Ok(buffer);
             }
         }
+    }
+}
+
+/// An interface that a port uses, watched since the port was opened.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    interfaces: Interfaces,
+    at_open: Interface,
+}
+
+impl Watch {
+    /// From now on.
+    pub(crate) fn new(mut interfaces: Interfaces, name: &str) -> Result<Watch, PortError> {
+        let at_open = interfaces.get(name)?;
+        Ok(Watch { interfaces, at_open })
+    }
+
+    /// As it was when watching began.
+    pub(crate) fn at_open(&self) -> &Interface {
+        &self.at_open
+    }
+
+    /// Look again: what was counted since, and whether the link has been down meanwhile.
+    pub(crate) fn look(&mut self) -> (Stats, bool) {
+        let Ok(now) = self.interfaces.get(&self.at_open.name) else { return (Stats::default(), true) };
+        let lost = !now.running || now.carrier_losses != self.at_open.carrier_losses;
+        (now.stats.since(&self.at_open.stats), lost)
     }
 }
 

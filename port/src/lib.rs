@@ -16,6 +16,7 @@ pub mod frame;
 pub mod host;
 pub mod interface;
 pub mod netns;
+mod sys;
 
 pub use backend::link;
 pub use clock::{Clock, Ticks};

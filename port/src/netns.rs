@@ -3,6 +3,7 @@
 //! configure the host; here is the only place that changes the namespace of a thread.
 
 use crate::PortError;
+use crate::sys::check;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -174,9 +175,5 @@ fn mount_own_sysfs() -> io::Result<()> {
 
 fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io::Result<()> {
     // SAFETY: all strings end with a zero byte and live through the call; sysfs and propagation changes take no data.
-    check(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) })
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    check(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) }).map(drop)
 }

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{DUT_MAC, forward, quiet_namespace, udp_frame};
+use common::{DUT_MAC, cable, forward, quiet_namespace, udp_frame};
+use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::tap::{TapConfig, TapPort};
 use port::link::{Steer, link};
 use port::{BURST, Burst, Clock, Pool, PoolConfig, Port, burst};
@@ -238,5 +239,17 @@ fn tap_rig() -> impl FnMut() -> Rig {
     }
 }
 
+/// The two ends of a cable.
+fn af_packet_rig() -> impl FnMut() -> Rig {
+    let ns = cable(1);
+    move || {
+        let clock = Clock::calibrated();
+        let open = |name: &str| Box::new(AfPacketPort::open(&ns, &AfPacketConfig::named(name), clock).unwrap());
+        let (left, right) = (open("xa"), open("xb"));
+        Rig { left, right, pools: Rig::pools(PoolConfig::compact(2, 4096, 1518)), clock, intact_from: 0, largest: 1514 }
+    }
+}
+
 contract!(in_process_link, link_rig);
 contract!(tap, tap_rig, ignore = "needs root: run by ./check as root");
+contract!(af_packet, af_packet_rig, ignore = "needs root: run by ./check as root");

@@ -1,5 +1,6 @@
 //! The known ways of moving packets: one file each, one entry each in [`KNOWN`].
 
+pub mod af_packet;
 pub mod link;
 pub mod tap;
 
@@ -7,6 +8,7 @@ pub mod tap;
 pub const KNOWN: &[(&str, &str)] = &[
     ("link", "in-process link to the embedded gateway; no privilege, no kernel"),
     ("tap", "TAP device: the cheapest way to a kernel DUT on one machine; root or a user namespace"),
+    ("af_packet", "packet sockets: any interface and kernel, no BPF; CAP_NET_RAW"),
 ];
 
 /// Frames that may wait for a processor in front of the kernel's receive path: the DUT's ingress queue of every

@@ -3,7 +3,7 @@
 //! the DUT's backlog drops the frame, so loss is seen by the receiver alone. No virtio header and no NAPI mode: both
 //! cost more than they give with small frames.
 
-use crate::interface::{self, Interface, Interfaces};
+use crate::interface::{self, Interface, Interfaces, Watch};
 use crate::{BURST, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -33,8 +33,7 @@ impl TapConfig {
 /// A TAP that we made. Its interface goes when the port is dropped.
 pub struct TapPort {
     device: OwnedFd,
-    interfaces: Interfaces,
-    at_open: Interface,
+    watch: Watch,
     config: TapConfig,
     clock: Clock,
     counters: Counters,
@@ -50,14 +49,14 @@ impl TapPort {
             let device = attach(&config.name)?;
             let mut interfaces = Interfaces::here()?;
             interfaces.switch_on(&config.name, config.queue, config.mac)?;
-            let at_open = interfaces.get(&config.name)?;
-            Ok(TapPort { device, interfaces, at_open, config: config.clone(), clock, counters: Counters::default() })
+            let watch = Watch::new(interfaces, &config.name)?;
+            Ok(TapPort { device, watch, config: config.clone(), clock, counters: Counters::default() })
         })?
     }
 
     /// The interface at the DUT's end, as it was when the port was opened.
     pub fn interface(&self) -> &Interface {
-        &self.at_open
+        self.watch.at_open()
     }
 
     fn broken(&self, doing: &str, error: Errno) -> PortError {
@@ -160,17 +159,10 @@ impl Port for TapPort {
     }
 
     fn counters(&mut self) -> Counters {
-        let mut counters = self.counters;
-        match self.interfaces.get(&self.config.name) {
-            Ok(now) => {
-                // What the DUT sent and our queue refused: the kernel books it as dropped on transmission.
-                counters.own_drops += now.stats.tx_dropped.saturating_sub(self.at_open.stats.tx_dropped);
-                counters.link_lost |= !now.running || now.carrier_losses != self.at_open.carrier_losses;
-            }
-            Err(_) => counters.link_lost = true,
-        }
-        self.counters.link_lost = counters.link_lost;
-        counters
+        let (seen, lost) = self.watch.look();
+        self.counters.link_lost |= lost;
+        // What the DUT sent and our queue refused: the kernel books it as dropped on transmission.
+        Counters { own_drops: self.counters.own_drops + seen.tx_dropped, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {
@@ -179,7 +171,7 @@ impl Port for TapPort {
             name: self.config.name.clone(),
             mode: if self.config.steered { "receive packet steering".into() } else { "inline".into() },
             dut_queue: super::cpu_backlog(),
-            own_queue: self.at_open.queue_len as usize,
+            own_queue: self.watch.at_open().queue_len as usize,
             inline: !self.config.steered,
         }
     }

@@ -22,11 +22,11 @@ pub fn quiet_namespace() -> Netns {
     ns
 }
 
-/// A namespace with a cable `a`-`b` of `queues` queues.
+/// A namespace with a cable `xa`-`xb` of `queues` queues.
 pub fn cable(queues: usize) -> Netns {
     let ns = quiet_namespace();
     let q = format!("numtxqueues {queues} numrxqueues {queues}");
-    sh(&ns, &format!("ip link add a {q} type veth peer name b {q}; ip link set a up; ip link set b up"));
+    sh(&ns, &format!("ip link add xa {q} type veth peer name xb {q}; ip link set xa up; ip link set xb up"));
     ns
 }
 
