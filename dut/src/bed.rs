@@ -194,7 +194,7 @@ impl BedConfig {
             let ns = |place| host.at(place).expect("both are namespaces");
             Ok(match self.back_end {
                 BackEnd::Tap => {
-                    let config = TapConfig { steered, ..TapConfig::named(side.name) };
+                    let config = TapConfig { steered, existing: true, ..TapConfig::named(side.name) };
                     Box::new(TapPort::open(ns(Place::Dut), &config, clock)?)
                 }
                 BackEnd::AfPacket => {

@@ -241,7 +241,7 @@ mod tests {
     fn what_does_not_fit_the_memory_is_refused() {
         let text = shown(100_000_000, &DEBIAN);
         assert!(
-            text.starts_with("100000000 connections need about 38907 MiB, 16384 MiB are free: at most 42107521"),
+            text.starts_with("100000000 connections need about 38907 MiB, 16384 MiB are free: at most 42107522"),
             "{text}"
         );
     }
