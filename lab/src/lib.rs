@@ -5,5 +5,6 @@
 
 pub mod folder;
 pub mod plan;
+pub mod report;
 pub mod scenario;
 pub mod store;
