@@ -6,6 +6,7 @@
 pub mod event;
 pub mod folder;
 pub mod plan;
+pub mod report;
 pub mod rig;
 pub mod run;
 pub mod scenario;
