@@ -4,13 +4,14 @@ use super::{Process, Rig, RigError, connections, flow_space, mac, settings};
 use crate::folder::FactTable;
 use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
-use engine::{Device, Engine, Lane};
+use engine::lane::Companion;
+use engine::{Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig};
 use method::{Loop, Nanos};
-use plane::Hop;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
 use plane::view::{self, Bed};
+use plane::{Function, Hop};
 use port::link::{LinkPort, Steer, link};
 use port::{Pool, PoolConfig, Port};
 use std::net::Ipv4Addr;
@@ -20,7 +21,7 @@ use wire::{AddrRange, OuterRange, View};
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
 
-/// Build the rig.
+/// The rig of the embedded gateway.
 ///
 /// # Errors
 /// No memory, or cores that cannot be used.
@@ -29,10 +30,27 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let depth = match scenario.link {
         Link::InProcess { depth } => depth,
         // A scenario with another link for the embedded gateway is refused when it is read.
-        _ => 512,
+        Link::Tap | Link::Veth { .. } => 512,
     };
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     let functions = functions(nat, scenario, workers)?;
+    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), process)?;
+    rig.facts.extend(facts(nat));
+    Ok(rig)
+}
+
+/// A rig of one tester thread and one worker a function, joined by in-process links of this depth.
+///
+/// # Errors
+/// As [`build`].
+pub fn assemble<F: Function + 'static>(
+    view: Arc<View>,
+    functions: Vec<F>,
+    depth: usize,
+    mut settings: Settings,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let workers = functions.len();
     let cores = Cores::assign(workers);
     let clock = process.clock;
     let frames = 4 * depth * workers + SLACK;
@@ -42,21 +60,35 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, to_internet_side()));
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
+    let (embedded, companion) = if cores.only_one {
+        // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
+        settings.dut_loop = Loop::Closed;
+        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+        let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
+        (embedded, Some(companion))
+    } else {
+        (Embedded::start(clock, config, functions), None)
+    };
     let lane = Lane {
         core: cores.tester,
         pool,
         left: Some(Box::new(left.remove(0))),
         right: Some(Box::new(right.remove(0))),
-        companion: None,
+        companion,
     };
-    let running = Arc::new(Mutex::new(Some(Embedded::start(clock, config, functions))));
+    let running = Arc::new(Mutex::new(Some(embedded)));
     let device = Box::new(Gateway { running: Arc::clone(&running) });
-    let engine =
-        Engine::new(clock, vec![lane], view, device, settings(scenario, Loop::Open), Arc::clone(&process.interrupted))?;
+    let engine = Engine::new(clock, vec![lane], view, device, settings, Arc::clone(&process.interrupted))?;
+    let placed = [
+        ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
+        ("workers".to_owned(), workers.to_string()),
+        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.tester, cores.workers)),
+    ];
     Ok(Rig {
         trials: Box::new(engine),
         buffered: depth as u64 * 2,
-        facts: facts(nat, depth, workers),
+        facts: placed.into_iter().collect(),
+        doubts: Vec::new(),
         shares_core: cores.shared,
         teardown: Some(Box::new(move || stop(&running))),
     })
@@ -111,6 +143,7 @@ struct Cores {
     tester: Option<usize>,
     workers: Vec<Option<usize>>,
     shared: bool,
+    only_one: bool,
 }
 
 impl Cores {
@@ -119,7 +152,7 @@ impl Cores {
         let all = port::host::cores();
         let shared = all.len() < workers + 1;
         let pin = |i: usize| if shared { None } else { all.get(i).copied() };
-        Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared }
+        Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
     }
 }
 
@@ -137,7 +170,7 @@ fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {
     ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>)
 }
 
-fn facts(nat: &NatTable, depth: usize, workers: usize) -> FactTable {
+fn facts(nat: &NatTable) -> FactTable {
     let mapping = match nat.mapping {
         Mapping::EndpointIndependent => "endpoint-independent",
         Mapping::AddressAndPortDependent => "address-and-port-dependent",
@@ -148,8 +181,6 @@ fn facts(nat: &NatTable, depth: usize, workers: usize) -> FactTable {
         ("pool", format!("{} - {}, ports {}", nat.pool.first, nat.pool.last(), nat.pool_ports)),
         ("table", format!("{} sessions", nat.table)),
         ("udp timeout", format!("{} s", nat.udp_timeout.as_secs_f64())),
-        ("queue", format!("{depth} frames a ring (in-process link)")),
-        ("workers", workers.to_string()),
     ]
     .into_iter()
     .map(|(k, v)| (k.to_owned(), v))
