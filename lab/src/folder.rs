@@ -8,7 +8,7 @@
 //! | `facts.json` | [`Facts`] of tester and DUTs |
 //! | `calibration.json` | [`Calibration`]: the tester's own limits |
 //! | `selftest.json` | [`SelfTest`]: verdict of the known-truth self-test |
-//! | `commands.jsonl` | every DUT command with its output |
+//! | `commands.jsonl` | [`CommandLine`]: every DUT command with its output |
 //! | `events.jsonl` | what happened, in order |
 //! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
 //! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
@@ -90,6 +90,23 @@ pub struct SelfTestCheck {
     pub measured: String,
     /// Whether they agree within the stated error.
     pub passed: bool,
+}
+
+/// One command that was run on a device or on the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// When, RFC 3339, UTC.
+    pub at: String,
+    /// The DUT for which it was run, by name.
+    pub dut: String,
+    /// What it was good for.
+    pub why: String,
+    /// The command as one would type it.
+    pub command: String,
+    /// Exit status; `None` if it did not end by itself.
+    pub status: Option<i32>,
+    /// What it printed, errors included.
+    pub output: String,
 }
 
 /// How far a value can be trusted as the DUT's own.

@@ -3,6 +3,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod event;
 pub mod folder;
 pub mod plan;
+pub mod rig;
+pub mod run;
 pub mod scenario;
+pub mod store;
