@@ -79,7 +79,9 @@ fn nat44_view(scenario: &Scenario, nat: &NatTable, point: &Point) -> Result<View
 fn functions(nat: &NatTable, scenario: &Scenario, workers: usize) -> Result<Vec<Nat44>, RigError> {
     let config = config(nat, scenario);
     (0..workers)
-        .map(|w| Nat44::new(config.clone(), w, workers, scenario.traffic.seed).map_err(|e| RigError::Gateway(e.to_string())))
+        .map(|w| {
+            Nat44::new(config.clone(), w, workers, scenario.traffic.seed).map_err(|e| RigError::Gateway(e.to_string()))
+        })
         .collect()
 }
 

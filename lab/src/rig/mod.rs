@@ -3,9 +3,9 @@
 
 pub mod embedded;
 
+use crate::folder::FactTable;
 use crate::plan::Point;
 use crate::scenario::{Dut, Scenario};
-use crate::folder::FactTable;
 use engine::Settings;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Rate, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -68,7 +68,7 @@ impl Rig {
                 let truth = Truth::new(Rate(*capacity), Rate(*set_up_rate));
                 Ok(Rig::of(SimulatedDut::new(truth, *seed)))
             }
-            Dut::Kernel { .. } => todo!(),
+            Dut::Kernel { software, .. } => Err(RigError::Gateway(format!("{software} is not wired yet"))),
         }
     }
 

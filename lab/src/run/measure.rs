@@ -7,7 +7,9 @@ use crate::plan::{Measurement, Point};
 use crate::rig::{self, Process, Rig};
 use crate::scenario::{Dut, Scenario};
 use crate::store::RunFolder;
-use method::procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, establishment, throughput};
+use method::procedure::{
+    Precision, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, establishment, throughput,
+};
 use method::ratio::Ratio;
 use method::validity::Criteria;
 use method::{Direction, Nanos, Rate, Replay, TrialError, TrialRecord, Trials};
@@ -52,7 +54,12 @@ impl Searcher<'_> {
     ///
     /// # Errors
     /// As the procedure.
-    pub fn search(&mut self, m: &Measurement, recorded: Vec<TrialRecord>, rig: &mut Rig) -> Result<Outcome, TrialError> {
+    pub fn search(
+        &mut self,
+        m: &Measurement,
+        recorded: Vec<TrialRecord>,
+        rig: &mut Rig,
+    ) -> Result<Outcome, TrialError> {
         let settings = self.settings(m);
         let buffered = rig.buffered;
         // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
@@ -187,7 +194,11 @@ fn outcome(m: &Measurement, settings: &SearchSettings, result: SearchResult) -> 
 ///
 /// # Errors
 /// When the tester's own loop does not work.
-pub fn calibrate(scenario: &Scenario, point: &Point, process: &Process) -> Result<Calibration, engine::calibrate::CalibrateError> {
+pub fn calibrate(
+    scenario: &Scenario,
+    point: &Point,
+    process: &Process,
+) -> Result<Calibration, engine::calibrate::CalibrateError> {
     if let Dut::Simulated { .. } = scenario.duts[point.dut] {
         // There are no frames: the simulated device brings its own tester along.
         return Ok(Calibration { ceiling: Rate(1_000_000_000), clock: "simulated".into(), ..Calibration::default() });

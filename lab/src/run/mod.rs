@@ -84,7 +84,12 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn resume(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Result<Run<'a>, RunError> {
+    pub fn resume(
+        header: &Header,
+        folder: RunFolder,
+        process: Process,
+        listener: &'a mut dyn Listener,
+    ) -> Result<Run<'a>, RunError> {
         let (records, outcomes) = (folder.trials()?, folder.outcomes()?);
         Ok(Run::with(header, folder, process, listener, records, outcomes))
     }
@@ -150,7 +155,11 @@ impl<'a> Run<'a> {
 
     /// All measurements of one point, on one rig.
     fn at_point(&mut self, point: &Point) -> Result<(), RunError> {
-        self.tell(&Event::DutPreparing { dut: point.dut_name.clone(), connections: point.connections, cores: point.cores })?;
+        self.tell(&Event::DutPreparing {
+            dut: point.dut_name.clone(),
+            connections: point.connections,
+            cores: point.cores,
+        })?;
         let mut rig = Rig::build(&self.scenario, point, &self.process)?;
         self.note_rig(point, &rig)?;
         let measurements: Vec<Measurement> =
@@ -198,7 +207,9 @@ impl<'a> Run<'a> {
         self.records.append(&mut searcher.new_records);
         let outcome = found.map_err(|error| match error {
             TrialError::Interrupted => RunError::Interrupted(self.folder.path().to_path_buf()),
-            TrialError::DutDead(text) => RunError::DutDead(format!("{key}: the device under test does not answer: {text}")),
+            TrialError::DutDead(text) => {
+                RunError::DutDead(format!("{key}: the device under test does not answer: {text}"))
+            }
             error => RunError::Trial { measurement: key, error },
         })?;
         self.spent += began.elapsed();
