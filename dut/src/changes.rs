@@ -141,6 +141,11 @@ impl Changes {
         Ok(())
     }
 
+    /// An earlier run was killed before it could put machine-wide settings back.
+    pub fn is_journal_left(&self) -> bool {
+        journal::is_left(&self.dir)
+    }
+
     fn check(&mut self, step: &Step) -> Result<(), DutError> {
         match (&step.check, &step.action) {
             (None, _) | (Some(Check::Reads), Action::Command { .. }) => Ok(()),

@@ -6,14 +6,22 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bed;
 pub mod changes;
+pub mod device;
 pub mod error;
+pub mod facts;
 pub mod host;
 pub mod journal;
 pub mod lock;
+pub mod probe;
+pub mod software;
 pub mod step;
 pub mod tool;
 
+pub use bed::{BackEnd, BedConfig};
+pub use device::{Device, DeviceConfig, plan};
 pub use error::DutError;
+pub use facts::Fact;
 pub use lock::RunDir;
 pub use step::{Action, Event, Executed, Place, Sink, Step};

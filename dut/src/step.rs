@@ -188,6 +188,11 @@ impl fmt::Display for Step {
     }
 }
 
+/// Steps as a person reads them, in order.
+pub fn listing(steps: &[Step]) -> String {
+    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
 /// What became of one action: a line of the run's list of commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {

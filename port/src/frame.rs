@@ -58,9 +58,11 @@ impl Region {
             PortError::system(format!("mapping {len} bytes for frames"), e, "less memory: fewer or smaller frames")
         })?;
         // SAFETY: the range was mapped just now. Huge pages and pre-faulting are a matter of speed only, so the
-        // result is not looked at.
+        // result is not looked at. A command started while a trial runs would make every page copy-on-write (and copy those
+        // that are lent to the kernel at once); its child never looks at frames, so it gets none.
         unsafe {
             libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_HUGEPAGE);
+            libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_DONTFORK);
             std::ptr::write_bytes(memory.base().as_ptr(), 0, len);
         }
         Ok(Region { memory, config, strays: AtomicBool::new(false) })
@@ -81,38 +83,66 @@ impl Region {
     fn distance(&self, address: NonNull<u8>) -> usize {
         (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)
     }
+}
 
-    /// Turn a frame into the distance of its first byte, for the kernel; gives it back if it lives elsewhere.
-    #[inline]
-    pub(crate) fn lend(&self, frame: Frame) -> Result<usize, Frame> {
-        let distance = self.distance(frame.slot);
-        if distance >= self.memory.len() {
-            return Err(frame);
-        }
-        Ok(distance + ManuallyDrop::new(frame).start as usize)
+/// Frames that the kernel has: which slots of a mapping were lent, so that none comes back that was not. What is
+/// still lent when this is dropped goes home; the kernel must have let go of it by then.
+pub(crate) struct Lent {
+    region: Arc<Region>,
+    slot_shift: u32,
+    bits: Vec<u64>,
+}
+
+impl Lent {
+    /// Nothing yet. `None` if slots are not of a power of two.
+    pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
+        let PoolConfig { workers, frames, slot, .. } = region.config;
+        let bits = vec![0; (workers * frames).div_ceil(64)];
+        slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
     }
 
-    /// The frame of `len` bytes at a distance, back from the kernel. The slot is found from the distance alone, for the
-    /// kernel may begin the frame elsewhere in the slot than it was lent.
-    ///
-    /// # Safety
-    /// The slot was given away by `lend` and is owned by nobody now.
-    ///
-    /// # Panics
-    /// When the frame does not lie inside one slot.
+    /// Lend a frame: the distance of its first byte from the start of the mapping. Given back if it lives elsewhere.
     #[inline]
-    pub(crate) unsafe fn reclaim(&self, distance: usize, len: usize) -> Frame {
-        let PoolConfig { workers, frames, slot, .. } = self.config;
-        let (number, start) = (distance / slot, distance % slot);
-        assert!(number < workers * frames && start + len <= slot, "the kernel wrote outside the slots");
-        Frame {
-            // SAFETY: number * slot is inside the mapping by the assertion.
-            slot: unsafe { self.memory.base().add(number * slot) },
+    pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
+        let distance = self.region.distance(frame.slot);
+        let Some(word) = self.bits.get_mut(distance >> self.slot_shift >> 6) else { return Err(frame) };
+        *word |= 1 << (distance >> self.slot_shift & 63);
+        Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
+    }
+
+    /// Take back the frame of `len` bytes whose first byte is at a distance from the start: anywhere in the slot, for
+    /// the kernel may put a frame elsewhere than the one that was lent. `None` if that slot was not lent.
+    #[inline]
+    pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
+        let number = (distance >> self.slot_shift) as usize;
+        let (word, bit) = (self.bits.get_mut(number >> 6)?, 1u64 << (number & 63));
+        let size = 1usize << self.slot_shift;
+        let start = distance as usize & (size - 1);
+        if *word & bit == 0 || start + len > size {
+            return None;
+        }
+        *word &= !bit;
+        Some(Frame {
+            // SAFETY: the bit says that this slot was lent, so it is one of the mapping; nobody else owns it now.
+            slot: unsafe { self.region.memory.base().add(number << self.slot_shift) },
             start: start as u16,
             len: len as u16,
-            size: slot as u16,
-            home: (number / frames) as u16,
+            size: size as u16,
+            home: (number as u32 / self.region.config.frames as u32) as u16,
             stamp: 0,
+        })
+    }
+
+    /// The mapping that frames are lent of.
+    pub(crate) fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        for number in 0..self.bits.len() * 64 {
+            drop(self.take((number as u64) << self.slot_shift, 0));
         }
     }
 }
@@ -440,6 +470,26 @@ mod tests {
         assert!(mapped(at) && a.bytes() == [7; 60]);
         drop(a);
         assert!(!mapped(at));
+    }
+
+    #[test]
+    fn only_what_was_lent_comes_back() {
+        let mut pool = Pool::single(PoolConfig { workers: 1, frames: 70, slot: 2048, headroom: 64 }).unwrap();
+        let mut other = Pool::single(PoolConfig { workers: 1, frames: 1, slot: 2048, headroom: 64 }).unwrap();
+        let mut lent = Lent::none(pool.region()).unwrap();
+        let frames: Vec<Frame> = std::iter::from_fn(|| pool.alloc(60)).collect();
+        let at: Vec<u64> = frames.into_iter().map(|f| lent.lend(f).unwrap()).collect();
+        assert_eq!((at[69] % 2048, at[69] / 2048), (64, 69));
+        assert!(lent.lend(other.alloc(60).unwrap()).is_err());
+        // The kernel put it elsewhere in the slot.
+        let back = lent.take(at[69] + 192, 1500).unwrap();
+        assert_eq!((back.headroom(), back.len(), back.tailroom()), (256, 1500, 292));
+        assert!(lent.take(at[69], 60).is_none(), "twice");
+        assert!(lent.take(at[3], 1985).is_none(), "longer than the slot");
+        assert!(lent.take(70 * 2048, 60).is_none() && lent.take(u64::MAX, 0).is_none());
+        pool.free(back);
+        drop(lent);
+        assert_eq!(pool.available(), 70);
     }
 
     #[test]

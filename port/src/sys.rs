@@ -27,6 +27,12 @@ pub(crate) unsafe trait Plain: Copy {}
 unsafe impl Plain for libc::c_int {}
 // SAFETY: two integers.
 unsafe impl Plain for libc::tpacket_stats {}
+// SAFETY: an integer.
+unsafe impl Plain for u32 {}
+// SAFETY: integers.
+unsafe impl Plain for libc::xdp_mmap_offsets {}
+// SAFETY: integers.
+unsafe impl Plain for libc::xdp_statistics {}
 
 /// Read a socket option that is plain data.
 pub(crate) fn get_option<T: Plain>(socket: impl AsFd, level: i32, name: i32) -> io::Result<T> {

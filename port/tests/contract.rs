@@ -5,6 +5,7 @@ mod common;
 
 use common::{DUT_MAC, cable, forward, quiet_namespace, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::link::{Steer, link};
 use port::{BURST, Burst, Clock, Pool, PoolConfig, Port, burst};
@@ -114,7 +115,7 @@ fn stamps_are_monotonic_and_true(mut rig: Rig) {
 
 /// What is given to `transmit` is accepted, refused or left; the counters say the same; and no frame is lost to its pool.
 fn every_frame_is_accounted_for(mut rig: Rig) {
-    let start = [rig.pools[0].available(), rig.pools[1].available()];
+    let all = [rig.pools[0].config().frames, rig.pools[1].config().frames];
     let (mut accepted, mut refused, mut received) = (0, 0, 0);
     // Sent without a look at the receiver, so that queues fill up.
     for round in 0..60 {
@@ -137,7 +138,7 @@ fn every_frame_is_accounted_for(mut rig: Rig) {
     assert!(!left.link_lost && !right.link_lost);
     let Rig { left, right, mut pools, .. } = rig;
     drop((left, right));
-    assert_eq!([pools[0].available(), pools[1].available()], start, "frames stayed somewhere");
+    assert_eq!([pools[0].available(), pools[1].available()], all, "frames stayed somewhere");
 }
 
 /// What back-pressure leaves in a burst is its end, in order.
@@ -250,6 +251,34 @@ fn af_packet_rig() -> impl FnMut() -> Rig {
     }
 }
 
+/// The two ends of a cable through XDP sockets, taking UDP over IPv4 alone.
+fn af_xdp_rig(mode: XdpMode) -> impl FnMut() -> Rig {
+    let ns = cable(1);
+    let udp = vec![Condition::equals(12, Width::Two, 0x0800), Condition::equals(23, Width::One, 17)];
+    let select = Select { any_of: vec![udp] };
+    move || {
+        let clock = Clock::calibrated();
+        let [mut a, mut b] = Rig::pools(PoolConfig::umem(2, 4096));
+        let open = |name: &str, pool: &mut Pool| {
+            let config = AfXdpConfig { mode, ring: 1024, ..AfXdpConfig::named(name, select.clone()) };
+            Box::new(AfXdpPort::open(&ns, &config, clock, std::slice::from_mut(pool)).unwrap().remove(0))
+        };
+        let (left, right) = (open("xa", &mut a), open("xb", &mut b));
+        assert!(!left.zero_copy(), "veth has none");
+        Rig { left, right, pools: [a, b], clock, intact_from: 0, largest: 1514 }
+    }
+}
+
+fn af_xdp_generic_rig() -> impl FnMut() -> Rig {
+    af_xdp_rig(XdpMode::Generic)
+}
+
+fn af_xdp_native_rig() -> impl FnMut() -> Rig {
+    af_xdp_rig(XdpMode::Native)
+}
+
 contract!(in_process_link, link_rig);
 contract!(tap, tap_rig, ignore = "needs root: run by ./check as root");
 contract!(af_packet, af_packet_rig, ignore = "needs root: run by ./check as root");
+contract!(af_xdp_generic, af_xdp_generic_rig, ignore = "needs root: run by ./check as root");
+contract!(af_xdp_native, af_xdp_native_rig, ignore = "needs root: run by ./check as root");

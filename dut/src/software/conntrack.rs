@@ -143,7 +143,10 @@ fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), Du
     }
     Err(DutError::Refused {
         what: format!("{n} connections need about {} MiB, {} MiB are free", needed >> 20, available >> 20),
-        way_out: format!("at most {} connections, or a machine with more memory", available / BYTES_AN_ENTRY),
+        way_out: format!(
+            "at most {} connections, or a machine with more memory",
+            available / (BYTES_AN_ENTRY + BYTES_A_BUCKET)
+        ),
     })
 }
 
@@ -182,7 +185,11 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
             return Ok(Cleared { how: action.to_string(), entries, nanos: waited.as_nanos() as u64 });
         }
         if waited > PATIENCE {
-            return Err(DutError::NotEmpty { how: action.to_string(), count: left, waited_ms: waited.as_millis() as u64 });
+            return Err(DutError::NotEmpty {
+                how: action.to_string(),
+                count: left,
+                waited_ms: waited.as_millis() as u64,
+            });
         }
         // Entries in use at that moment are freed when their users are done, within a scheduler's tick.
         std::thread::sleep(Duration::from_millis(1));
@@ -202,13 +209,14 @@ pub fn count(changes: &mut Changes) -> Result<u64, DutError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::listing;
 
     const DEBIAN: Situation =
         Situation { max: Some(262_144), buckets: Some(262_144), adjustable: true, memory: 16 << 30 };
 
     fn shown(connections: u64, situation: &Situation) -> String {
         let config = Config { connections, ..Config::default() };
-        steps(&config, situation).map_or_else(|e| e.to_string(), |s| s.iter().map(|s| format!("{s}\n")).collect())
+        steps(&config, situation).map_or_else(|e| e.to_string(), |s| listing(&s))
     }
 
     #[test]
@@ -232,13 +240,15 @@ mod tests {
     #[test]
     fn what_does_not_fit_the_memory_is_refused() {
         let text = shown(100_000_000, &DEBIAN);
-        assert!(text.starts_with("100000000 connections need about 388"), "{text}");
+        assert!(
+            text.starts_with("100000000 connections need about 38907 MiB, 16384 MiB are free: at most 42107522"),
+            "{text}"
+        );
     }
 
     #[test]
     fn sizes_asked_for_are_taken_even_if_smaller_than_now() {
-        let config =
-            Config { connections: 1000, table_size: Some(4000), hash_size: Some(1000), ..Config::default() };
+        let config = Config { connections: 1000, table_size: Some(4000), hash_size: Some(1000), ..Config::default() };
         let steps = steps(&config, &DEBIAN).unwrap();
         let written: Vec<String> = steps[..2].iter().map(|s| s.action.to_string()).collect();
         assert_eq!(written, [format!("echo 1024 > {BUCKETS}"), format!("echo 4000 > {MAX}")]);

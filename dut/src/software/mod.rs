@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
 /// What a device under test can run, with one entry for each.
-pub const KNOWN: &[&Software] =
-    &[&linux_forwarding::SOFTWARE, &nftables::SOFTWARE, &iptables::LEGACY, &iptables::NFT];
+pub const KNOWN: &[&Software] = &[&linux_forwarding::SOFTWARE, &nftables::SOFTWARE, &iptables::LEGACY, &iptables::NFT];
 
 /// One kind of software.
 #[derive(Debug)]
@@ -138,7 +137,8 @@ impl Config {
                 "write the lower one first, and ports from 1 on",
             );
         }
-        if self.translation == Translation::Masquerade && self.pool.addresses() != Ipv4Addr::from(RIGHT.dut).to_string() {
+        if self.translation == Translation::Masquerade && self.pool.addresses() != Ipv4Addr::from(RIGHT.dut).to_string()
+        {
             return refuse(
                 format!("masquerading uses the address of the interface, {}, not a pool", Ipv4Addr::from(RIGHT.dut)),
                 "leave the pool's addresses out, or use snat",
@@ -160,10 +160,11 @@ fn forward() -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::listing;
 
     /// All steps of one software, as a person sees them.
     fn shown(software: &Software, config: &Config) -> String {
-        (software.steps)(config).iter().map(|s| format!("{s}\n")).collect()
+        listing(&(software.steps)(config))
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The known ways of moving packets: one file each, one entry each in [`KNOWN`].
 
 pub mod af_packet;
+pub mod af_xdp;
 pub mod link;
 pub mod tap;
 
@@ -9,6 +10,7 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("link", "in-process link to the embedded gateway; no privilege, no kernel"),
     ("tap", "TAP device: the cheapest way to a kernel DUT on one machine; root or a user namespace"),
     ("af_packet", "packet sockets: any interface and kernel, no BPF; CAP_NET_RAW"),
+    ("af_xdp", "XDP sockets: the fastest on a network card, zero-copy where the driver has it; root"),
 ];
 
 /// Frames that may wait for a processor in front of the kernel's receive path: the DUT's ingress queue of every
