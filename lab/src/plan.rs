@@ -5,7 +5,7 @@
 mod forecast;
 mod text;
 
-pub use text::text;
+pub use text::{text, total};
 
 use crate::scenario::{Dut, Scenario};
 use method::{Count, Nanos};

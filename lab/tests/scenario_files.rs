@@ -64,7 +64,7 @@ fn order_in_the_file_does_not_matter() {
         if line.starts_with('[') || tables.is_empty() {
             tables.push(String::new());
         }
-        *tables.last_mut().unwrap() += &format!("{line}\n");
+        tables.last_mut().unwrap().extend([line, "\n"]);
     }
     let top = tables.remove(0);
     let expected = parse("a.toml", &text, &Options::default()).unwrap().scenario;

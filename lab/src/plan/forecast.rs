@@ -40,6 +40,9 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
 }
 
+/// No prediction goes beyond a month: sums over a plan must not wrap.
+const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
+
 /// Predicted duration of one search: its trials, each of the length that it has near the guessed rate.
 pub fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
     let guess = guess(scenario, &scenario.duts[point.dut]);
@@ -55,7 +58,7 @@ pub fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
         // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (methodology 2.6: D = N/R + 2T).
         _ => (phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0 + m.phase1_drain.0 + phase2, guess.forward),
     };
-    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))))
+    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
 }
 
 /// One phase 1 with its waits.

@@ -21,16 +21,16 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     }
     out.push('\n');
     table(&mut out, plan);
-    let _ = writeln!(
-        out,
-        "\n{} measurements, about {}. Memory: tester {}, device {}.",
-        plan.measurements.len(),
-        show_time(plan.predicted()),
-        show_bytes(plan.tester_memory),
-        if plan.dut_memory == 0 { "as it is".to_owned() } else { show_bytes(plan.dut_memory) },
-    );
+    let _ = writeln!(out, "\n{}", total(plan));
     guesses(&mut out, scenario);
     out
+}
+
+/// The whole plan in a line: measurements, time, memory.
+pub fn total(plan: &Plan) -> String {
+    let device = if plan.dut_memory == 0 { "as it is".to_owned() } else { show_bytes(plan.dut_memory) };
+    let (time, tester) = (show_time(plan.predicted()), show_bytes(plan.tester_memory));
+    format!("{} measurements, about {time}. Memory: tester {tester}, device {device}.", plan.measurements.len())
 }
 
 /// One row for all repetitions of a value.
