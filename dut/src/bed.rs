@@ -3,12 +3,14 @@
 //! every software, and different for every way of moving packets.
 
 use crate::DutError;
+use crate::address::AddressRange;
 use crate::host::Namespace;
 use crate::step::{Action, NETNS_OF_DUT, Place, Step};
 use crate::tool::{ETHTOOL, IP, Tool};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
-use port::{Clock, PoolConfig, Port};
+use port::{Clock, Pool, PoolConfig, Port};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
@@ -57,13 +59,17 @@ fn shown(mac: [u8; 6]) -> String {
 
 /// How packets reach the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum BackEnd {
     /// Its interfaces are TAPs, and the tester holds their other ends.
     #[default]
     Tap,
     /// Cables to a namespace of the tester, which sends and receives by packet sockets.
     AfPacket,
+    /// Cables, and XDP sockets in the kernel's general receive path.
+    AfXdpGeneric,
+    /// Cables, and XDP sockets in the driver of the cable.
+    AfXdpNative,
 }
 
 impl BackEnd {
@@ -71,30 +77,28 @@ impl BackEnd {
     fn has_cables(self) -> bool {
         self != BackEnd::Tap
     }
+    fn xdp_mode(self) -> Option<XdpMode> {
+        match self {
+            BackEnd::Tap | BackEnd::AfPacket => None,
+            BackEnd::AfXdpGeneric => Some(XdpMode::Generic),
+            BackEnd::AfXdpNative => Some(XdpMode::Native),
+        }
+    }
 }
 
 /// The tester's ends of both sides: left, right.
 pub type Ports = (Box<dyn Port>, Box<dyn Port>);
 
-/// A network that lies behind the tester.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Network {
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// Length of its prefix.
-    pub bits: u8,
-}
-
 /// What the test bed must be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BedConfig {
     /// How packets reach the device.
     pub back_end: BackEnd,
-    /// Networks behind the left tester besides 198.18.0.0/24, all through one next hop.
-    pub left_networks: Vec<Network>,
-    /// Networks behind the right tester besides 198.19.0.0/24.
-    pub right_networks: Vec<Network>,
+    /// Addresses that the left tester sends from, all behind one next hop.
+    pub inside: AddressRange,
+    /// Addresses that the right tester has.
+    pub remote: AddressRange,
     /// Cores that do the DUT's work. With none it is done wherever a frame is sent: by the sender's own thread.
     pub dut_cores: Vec<usize>,
     /// Cores that carry finished frames to the tester, where it has interfaces of its own. Never a core of the DUT's:
@@ -103,6 +107,20 @@ pub struct BedConfig {
     /// Frames that may wait for a core of the DUT, machine-wide. With none it stays as it is, unless the DUT has
     /// cores of its own: then 16,384, because the kernel's default of 1,000 does not survive one preemption.
     pub backlog: Option<u64>,
+}
+
+impl Default for BedConfig {
+    /// One address on each side, over TAPs, everything on the sender's core.
+    fn default() -> BedConfig {
+        BedConfig {
+            back_end: BackEnd::default(),
+            inside: AddressRange::one(LEFT.tester),
+            remote: AddressRange::one(RIGHT.tester),
+            dut_cores: Vec::new(),
+            tester_cores: Vec::new(),
+            backlog: None,
+        }
+    }
 }
 
 impl BedConfig {
@@ -121,10 +139,52 @@ impl BedConfig {
         self.backlog().is_some()
     }
 
-    /// Shape of the frame pools for ports of this bed, for frames of at most `frame` bytes without FCS.
+    /// See that it makes sense, before anything is touched.
+    ///
+    /// # Errors
+    /// When it does not, with the way out.
+    pub fn check(&self) -> Result<(), DutError> {
+        for (range, word) in [(&self.inside, "inside"), (&self.remote, "remote")] {
+            if range.first > range.last {
+                return refuse(format!("the {word} addresses {range} are none"), "write the lower one first");
+            }
+            for own in [LEFT.dut, RIGHT.dut].map(Ipv4Addr::from) {
+                if range.contains(own) {
+                    return refuse(
+                        format!("the {word} addresses {range} contain {own}, which is the DUT's"),
+                        "leave it out",
+                    );
+                }
+            }
+        }
+        if port::netns::in_user_namespace() {
+            let root = |what: &str, instead: &str| {
+                refuse(format!("{what} takes root, a user namespace is not enough"), instead)
+            };
+            if !self.dut_cores.is_empty() || !self.tester_cores.is_empty() {
+                return root("choosing cores of the DUT", "run as root, or leave the cores out");
+            }
+            if self.backlog.is_some() {
+                return root("changing the backlog of this machine", "run as root, or leave the backlog out");
+            }
+            if self.back_end.xdp_mode().is_some() {
+                return root("AF_XDP", "run as root, or use tap or af-packet");
+            }
+        }
+        match self.dut_cores.iter().chain(&self.tester_cores).find(|c| !is_online(**c)) {
+            Some(core) => {
+                refuse(format!("this machine has no core {core}"), &format!("choose among {:?}", port::host::cores()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Shape of the frame pools for ports of this bed: `frames` in flight a worker, of at most `frame` bytes without FCS.
     pub fn pools(&self, workers: usize, frames: usize, frame: usize) -> PoolConfig {
         match self.back_end {
-            BackEnd::Tap | BackEnd::AfPacket => PoolConfig::compact(workers, frames, frame),
+            BackEnd::Tap | BackEnd::AfPacket => PoolConfig::compact(workers, frames, frame + 1),
+            // What waits in the rings of both ports is not there to be sent.
+            BackEnd::AfXdpGeneric | BackEnd::AfXdpNative => PoolConfig::umem(workers, frames + 4 * XDP_RING as usize),
         }
     }
 
@@ -137,8 +197,8 @@ impl BedConfig {
         }
         steps.extend(self.interfaces(&LEFT));
         steps.extend(self.interfaces(&RIGHT));
-        steps.extend(addresses(&LEFT, &self.left_networks));
-        steps.extend(addresses(&RIGHT, &self.right_networks));
+        steps.extend(addresses(&LEFT, self.inside));
+        steps.extend(addresses(&RIGHT, self.remote));
         steps.extend(self.placement());
         steps
     }
@@ -184,27 +244,55 @@ impl BedConfig {
         steps
     }
 
-    /// Take the tester's ends of both sides. They can be taken again when the ports have been dropped.
+    /// Take the tester's end of one side. It can be taken again when the port has been dropped. XDP sockets take their
+    /// free frames from `pool`, and work with any pool of the same mapping.
     ///
     /// # Errors
-    /// When they are taken, or something is missing.
-    pub fn open(&self, host: &Namespace, clock: Clock) -> Result<Ports, DutError> {
-        let one = |side: &Side| -> Result<Box<dyn Port>, DutError> {
-            let steered = !self.dut_cores.is_empty();
-            let ns = |place| host.at(place).expect("both are namespaces");
-            Ok(match self.back_end {
-                BackEnd::Tap => {
-                    let config = TapConfig { steered, existing: true, ..TapConfig::named(side.name) };
-                    Box::new(TapPort::open(ns(Place::Dut), &config, clock)?)
-                }
-                BackEnd::AfPacket => {
-                    let config = AfPacketConfig { steered, ..AfPacketConfig::named(side.tester_name) };
-                    Box::new(AfPacketPort::open(ns(Place::Tester), &config, clock)?)
-                }
-            })
-        };
-        Ok((one(&LEFT)?, one(&RIGHT)?))
+    /// When it is taken, or something is missing.
+    pub fn open(
+        &self,
+        host: &Namespace,
+        side: &Side,
+        clock: Clock,
+        pool: &mut Pool,
+    ) -> Result<Box<dyn Port>, DutError> {
+        let steered = !self.dut_cores.is_empty();
+        let [dut, tester] = [Place::Dut, Place::Tester].map(|place| host.at(place).expect("both are namespaces"));
+        if let Some(mode) = self.back_end.xdp_mode() {
+            let name = AfXdpConfig::named(side.tester_name, everything_of_ours());
+            let config = AfXdpConfig { mode, steered, ring: XDP_RING, ..name };
+            let port = AfXdpPort::open(tester, &config, clock, std::slice::from_mut(pool))?.remove(0);
+            return Ok(Box::new(port));
+        }
+        Ok(if self.back_end == BackEnd::Tap {
+            let config = TapConfig { steered, existing: true, ..TapConfig::named(side.name) };
+            Box::new(TapPort::open(dut, &config, clock)?)
+        } else {
+            let config = AfPacketConfig { steered, ..AfPacketConfig::named(side.tester_name) };
+            Box::new(AfPacketPort::open(tester, &config, clock)?)
+        })
     }
+}
+
+/// Entries of the rings of an XDP socket.
+const XDP_RING: u32 = 2048;
+
+/// What an XDP program takes off a cable of ours: IPv4, be it test frames or complaints of the DUT's, and ARP. Nobody
+/// at the tester's end of it has a use for them: it has no address.
+fn everything_of_ours() -> Select {
+    let ether_type = |value| vec![Condition { offset: 12, width: Width::Two, mask: 0xffff, value }];
+    Select { any_of: vec![ether_type(0x0800), ether_type(0x0806)] }
+}
+
+/// A core that the kernel may steer frames to; it need not be one that this process may use.
+fn is_online(core: usize) -> bool {
+    let path = format!("/sys/devices/system/cpu/cpu{core}");
+    let switched_off = std::fs::read_to_string(format!("{path}/online")).is_ok_and(|s| s.trim() == "0");
+    std::path::Path::new(&path).is_dir() && !switched_off
+}
+
+fn refuse<T>(what: String, way_out: &str) -> Result<T, DutError> {
+    Err(DutError::Refused { what, way_out: way_out.to_owned() })
 }
 
 /// A namespace in which nothing speaks unasked, and nothing that arrives is refused for where it comes from.
@@ -244,7 +332,7 @@ fn prepared(place: Place, name: &str, mac: [u8; 6]) -> Vec<Step> {
 }
 
 /// Address, neighbour and routes of one side of the DUT.
-fn addresses(side: &Side, networks: &[Network]) -> Vec<Step> {
+fn addresses(side: &Side, range: AddressRange) -> Vec<Step> {
     let name = side.name;
     let [dut, tester] = [side.dut, side.tester].map(|a| Ipv4Addr::from(a).to_string());
     let mac = shown(side.tester_mac());
@@ -256,10 +344,10 @@ fn addresses(side: &Side, networks: &[Network]) -> Vec<Step> {
         ),
         Step::dut(format!("the tester on the {name}, never asked for by ARP"), words(&neighbour)),
     ];
-    for network in networks {
-        let prefix = format!("{}/{}", network.address, network.bits);
+    // Many neighbours would overflow the neighbour table (methodology 6.17): one next hop has all addresses.
+    for prefix in range.prefixes_without(side.tester.into()) {
         let route = words(&["ip route replace", &prefix, "via", &tester, "dev", name]);
-        steps.push(Step::dut(format!("the tester's network on the {name}, by one next hop"), route));
+        steps.push(Step::dut(format!("addresses of the tester on the {name}, by one next hop"), route));
     }
     steps
 }
@@ -300,16 +388,30 @@ mod tests {
     }
 
     #[test]
-    fn cables_with_networks_behind_the_tester_and_cores() {
-        let network = |address: [u8; 4], bits| Network { address: address.into(), bits };
+    fn cables_with_addresses_behind_the_tester_and_cores() {
+        let range = |first: [u8; 4], last: [u8; 4]| AddressRange { first: first.into(), last: last.into() };
         insta::assert_snapshot!(text(&BedConfig {
             back_end: BackEnd::AfPacket,
-            left_networks: vec![network([198, 18, 0, 0], 16)],
-            right_networks: vec![network([198, 19, 64, 0], 18), network([198, 19, 128, 0], 18)],
+            inside: range([10, 0, 0, 2], [10, 0, 0, 9]),
+            remote: range([198, 19, 0, 2], [198, 19, 0, 4]),
             dut_cores: vec![1],
             tester_cores: vec![0],
             backlog: None,
         }));
+    }
+
+    #[test]
+    fn addresses_of_the_dut_are_not_the_testers() {
+        BedConfig::default().check().unwrap();
+        let whole = AddressRange { first: Ipv4Addr::new(198, 18, 0, 0), last: Ipv4Addr::new(198, 18, 0, 255) };
+        let error = BedConfig { inside: whole, ..BedConfig::default() }.check().unwrap_err().to_string();
+        assert!(error.contains("contain 198.18.0.1, which is the DUT's"), "{error}");
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_named() {
+        let error = BedConfig { dut_cores: vec![100_000], ..BedConfig::default() }.check().unwrap_err().to_string();
+        assert!(error.contains("no core 100000") || error.contains("takes root"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A device under test of this machine's kernel, from nothing to a known state and back: what the command line uses.
 
 use crate::DutError;
-use crate::bed::{BedConfig, LEFT, Ports};
+use crate::bed::{BedConfig, LEFT, Ports, RIGHT, Side};
 use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
@@ -63,12 +63,20 @@ impl Device {
         Ok(device)
     }
 
-    /// Take the tester's ends of both sides: left, right. They can be taken again when they have been dropped.
+    /// Take the tester's end of one side. It can be taken again when the port has been dropped.
     ///
     /// # Errors
-    /// When they are taken.
-    pub fn open_ports(&self, clock: Clock) -> Result<Ports, DutError> {
-        self.bed.open(&self.host, clock)
+    /// When it is taken.
+    pub fn open(&self, side: &Side, clock: Clock, pool: &mut Pool) -> Result<Box<dyn Port>, DutError> {
+        self.bed.open(&self.host, side, clock, pool)
+    }
+
+    /// Take both for one worker: left, right.
+    ///
+    /// # Errors
+    /// When one is taken.
+    pub fn open_ports(&self, clock: Clock, pool: &mut Pool) -> Result<Ports, DutError> {
+        Ok((self.open(&LEFT, clock, pool)?, self.open(&RIGHT, clock, pool)?))
     }
 
     /// Empty its table, and see that it is empty; none if it keeps none.
@@ -126,8 +134,8 @@ impl Device {
     }
 
     fn see_that_it_works(&mut self, config: &DeviceConfig, clock: Clock) -> Result<(), DutError> {
-        let (mut left, mut right) = self.open_ports(clock)?;
         let mut pool = Pool::single(self.bed.pools(1, 256, 1514))?;
+        let (mut left, mut right) = self.open_ports(clock, &mut pool)?;
         let seen = self.alive(&mut *left, &mut *right, &mut pool)?;
         let inside = Ipv4Addr::from(LEFT.tester);
         let right_source = if self.software.stateful {
@@ -171,29 +179,11 @@ pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
 fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
     let software = software::named(&config.software)?;
     config.config.check(software)?;
+    config.bed.check()?;
     let tools = [config.bed.tools(), software.tools].concat();
     tool::require(&tools)?;
-    if !config.bed.dut_cores.is_empty() && port::netns::in_user_namespace() {
-        return Err(DutError::Refused {
-            what: "cores of the DUT can be chosen by root alone, a user namespace is not enough".into(),
-            way_out: "run as root, or leave the cores out: then the sender's core does the DUT's work".into(),
-        });
-    }
-    if let Some(core) = config.bed.dut_cores.iter().chain(&config.bed.tester_cores).find(|c| !is_online(**c)) {
-        return Err(DutError::Refused {
-            what: format!("this machine has no core {core}"),
-            way_out: format!("choose among {:?}", port::host::cores()),
-        });
-    }
     table(software, config, &Situation::now())?;
     Ok((software, tools))
-}
-
-/// A core that the kernel may steer frames to; it need not be one that this process may use.
-fn is_online(core: usize) -> bool {
-    let path = format!("/sys/devices/system/cpu/cpu{core}");
-    let switched_off = std::fs::read_to_string(format!("{path}/online")).is_ok_and(|s| s.trim() == "0");
-    std::path::Path::new(&path).is_dir() && !switched_off
 }
 
 fn table(software: &Software, config: &DeviceConfig, situation: &Situation) -> Result<Vec<Step>, DutError> {

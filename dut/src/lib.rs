@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod bed;
 pub mod changes;
 pub mod device;
@@ -19,6 +20,7 @@ pub mod software;
 pub mod step;
 pub mod tool;
 
+pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
 pub use device::{Device, DeviceConfig, plan};
 pub use error::DutError;

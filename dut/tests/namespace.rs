@@ -96,7 +96,9 @@ fn iptables_on_nftables() {
 #[ignore = "needs root: run by ./check as root"]
 fn every_software_on_cables() {
     for software in software::KNOWN {
-        comes_works_and_goes(&config(software.name, BackEnd::AfPacket));
+        for back_end in [BackEnd::AfPacket, BackEnd::AfXdpGeneric, BackEnd::AfXdpNative] {
+            comes_works_and_goes(&config(software.name, back_end));
+        }
     }
 }
 
@@ -159,8 +161,7 @@ fn the_table_grows_with_the_connections_and_comes_back() {
 fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
     let state = HostState::remember();
     let mut config = larger_than_now();
-    // Fails late, after the backlog was raised: two tables of the same rule cannot be told apart, but a pool
-    // outside of all addresses that a rule can have is refused by nft itself.
+    // The last step of all is the one that the kernel refuses.
     config.bed.backlog = Some(setting("/proc/sys/net/core/netdev_max_backlog") + 1);
     config.config.udp_timeout = 1 << 40;
     let (sink, told) = listener();

@@ -82,6 +82,7 @@ pub fn run(
     if let Some(core) = lane.core {
         port::host::pin(core)?;
     }
+    port::host::hurry();
     let delay_before = port::host::thread_run_delay_nanos();
     let Lane { left, right, pool, companion, .. } = lane;
     let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false };

@@ -191,6 +191,7 @@ fn serve<F: Function>(
     if let Some(core) = core {
         port::host::pin(core)?;
     }
+    port::host::hurry();
     let mut worker = Worker::new(clock, customer, internet, pool, mail, function);
     let (mut cleared, mut published) = (0, 0);
     let (mut last, mut stall, mut busy, mut frames) = (clock.now(), 0, 0, 0);

@@ -9,6 +9,7 @@ pub mod exit;
 pub mod folder;
 pub mod listing;
 pub mod plan;
+pub mod report;
 pub mod rig;
 pub mod run;
 pub mod scenario;

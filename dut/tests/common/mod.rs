@@ -60,8 +60,9 @@ struct Tester {
 
 impl Tester {
     fn of(device: &Device, bed: &BedConfig) -> Tester {
-        let (left, right) = device.open_ports(Clock::system()).unwrap();
-        Tester { left, right, pool: Pool::single(bed.pools(1, 512, 1514)).unwrap() }
+        let mut pool = Pool::single(bed.pools(1, 512, 1514)).unwrap();
+        let (left, right) = device.open_ports(Clock::system(), &mut pool).unwrap();
+        Tester { left, right, pool }
     }
 
     /// Send `frames` on one side and collect as many on the other.

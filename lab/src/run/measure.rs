@@ -63,7 +63,8 @@ impl Searcher<'_> {
         let settings = self.settings(m);
         let buffered = rig.buffered;
         // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
-        let listener = std::cell::RefCell::new(&mut *self.listener);
+        let listener: &mut dyn Listener = &mut *self.listener;
+        let listener = std::cell::RefCell::new(listener);
         let began = Instant::now();
         let (predicted, after) = (self.predicted, self.after);
         let mut watch = |p: &Progress| {
