@@ -3,8 +3,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod event;
+pub mod exit;
 pub mod folder;
+pub mod listing;
 pub mod plan;
 pub mod report;
 pub mod rig;

@@ -7,9 +7,11 @@ use super::diagnostic::{Diagnostic, Place, nearest};
 use super::draft::{Draft, DutDraft, MeasureDraft, Nat44Draft};
 use super::quantity::{show_count, show_grouped, show_time};
 use super::section::Spot;
+use super::summary::show_range;
 use super::{Link, Mapping};
 use method::metric::{self, Origin};
 use method::{Count, Nanos, Rate};
+use std::net::Ipv4Addr;
 use wire::AddrRange;
 
 /// Apply all rules.
@@ -63,6 +65,24 @@ fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
     for pool in pools {
         apart(pool, ends[0], log);
         apart(pool, ends[1], log);
+    }
+    if draft.duts.iter().any(|dut| !dut.is_in_process()) {
+        for (name, range) in ends {
+            own(name, range, log);
+        }
+    }
+}
+
+/// A kernel device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (methodology 2.2): frames to it, or to the
+/// network and broadcast addresses of its links, would not be forwarded.
+fn own(name: &str, range: &Spot<AddrRange>, log: &mut Vec<Diagnostic>) {
+    let taken = [18, 19].into_iter().flat_map(|net| [0, 1, 255].map(|host| Ipv4Addr::new(198, net, 0, host)));
+    if let Some(address) = taken.into_iter().find(|&address| range.sound && range.value.contains(address)) {
+        log.push(
+            Diagnostic::new(format!("`{name}` has the address {address}, which the device's links need"))
+                .at(range.place, "own, network or broadcast address of the device's links")
+                .instead("begin at .2, for example \"198.18.0.2 - 198.18.0.254\""),
+        );
     }
 }
 
@@ -384,8 +404,4 @@ fn repeated<T: PartialEq>(values: &[Spot<T>], show: impl Fn(&T) -> String, log: 
             );
         }
     }
-}
-
-fn show_range(range: AddrRange) -> String {
-    if range.count == 1 { range.first.to_string() } else { format!("{} - {}", range.first, range.last()) }
 }

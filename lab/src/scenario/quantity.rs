@@ -151,15 +151,20 @@ pub fn addresses(text: &str) -> Result<AddrRange> {
     }
 }
 
-/// Shortest exact form of a count, which [`count`] reads back: `4M`, `100k`, `262144`.
+/// Shortest exact form of a count, which [`count`] reads back: `4M`, `2.5M`, `100k`, `262144`.
 pub fn show_count(n: Count) -> String {
     match n {
-        0 => "0".to_owned(),
-        n if n % 1_000_000_000 == 0 => format!("{}G", n / 1_000_000_000),
-        n if n % 1_000_000 == 0 => format!("{}M", n / 1_000_000),
-        n if n % 1_000 == 0 => format!("{}k", n / 1_000),
+        1_000_000_000.. if n.is_multiple_of(1_000_000) => format!("{}G", thousandths(n / 1_000_000)),
+        1_000_000.. if n.is_multiple_of(1_000) => format!("{}M", thousandths(n / 1_000)),
+        1_000.. if n.is_multiple_of(1_000) => format!("{}k", n / 1_000),
         n => n.to_string(),
     }
+}
+
+/// A number of thousandths with as few decimals as it needs.
+fn thousandths(n: u64) -> String {
+    let text = format!("{}.{:03}", n / 1_000, n % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Exact form of a duration in its largest unit of s, ms, us, ns, which [`duration`] reads back.

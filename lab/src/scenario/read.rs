@@ -35,7 +35,7 @@ pub struct Loaded {
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file cannot be read.
-    #[error("reading the scenario {}: {cause}; `natmeter check FILE` wants a readable TOML file", path.display())]
+    #[error("reading the scenario {}: {cause}; name a scenario file that you may read, such as scenarios/quickstart.toml", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
