@@ -63,7 +63,7 @@ pub struct AfXdpConfig {
     pub copying: Copying,
     /// Entries of each ring, a power of two; and the free frames that wait in the kernel for the next to be received.
     pub ring: u32,
-    /// What is taken off the interface.
+    /// What is taken off the interface. With nothing selected no program is attached: such a port only sends.
     pub select: Select,
     /// The DUT's work was moved off the sender's core (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
@@ -88,7 +88,7 @@ impl AfXdpConfig {
 /// that it had go home.
 pub struct AfXdpPort {
     socket: Socket,
-    _program: Arc<Attached>,
+    _program: Option<Arc<Attached>>,
     lent: Lent,
     /// Frames that the fill ring lacks.
     missing: usize,
@@ -128,7 +128,11 @@ impl AfXdpPort {
             return Err(PortError::Unsupported(what));
         }
         let native = config.mode == XdpMode::Native;
-        let program = Arc::new(Attached::new(interface.index, config.queues, &config.select, native)?);
+        let program = if config.select.any_of.is_empty() {
+            None
+        } else {
+            Some(Arc::new(Attached::new(interface.index, config.queues, &config.select, native)?))
+        };
         let one = pools.len() == 1;
         (0..config.queues)
             .map(|queue| {
@@ -136,7 +140,7 @@ impl AfXdpPort {
                 let pool = pools.get_mut(place).ok_or_else(|| {
                     PortError::Unsupported(format!("{} queues need one pool or as many", config.queues))
                 })?;
-                AfXdpPort::open_queue(config, clock, &interface, queue, pool, &program)
+                AfXdpPort::open_queue(config, clock, &interface, queue, pool, program.as_ref())
             })
             .collect()
     }
@@ -147,7 +151,7 @@ impl AfXdpPort {
         interface: &Interface,
         queue: u32,
         pool: &mut Pool,
-        program: &Arc<Attached>,
+        program: Option<&Arc<Attached>>,
     ) -> Result<AfXdpPort, PortError> {
         let lent = shareable(pool, config)?;
         let doing = || format!("opening an XDP socket on queue {queue} of {}", config.name);
@@ -155,11 +159,13 @@ impl AfXdpPort {
             let advice = advice(&e, config);
             PortError::system(doing(), e, advice)
         })?;
-        program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
+        if let Some(program) = program {
+            program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
+        }
         let watch = Watch::new(Interfaces::here()?, &config.name)?;
         let mut port = AfXdpPort {
             socket,
-            _program: Arc::clone(program),
+            _program: program.cloned(),
             lent,
             missing: config.ring as usize,
             unfinished: 0,
