@@ -121,7 +121,7 @@ impl<P: Port> Impair<P> {
             delay: clock.ticks(what.delay),
             patience: clock.ticks(PATIENCE_NANOS),
             next: 0,
-            aside: Vec::with_capacity(capacity),
+            aside: Vec::with_capacity(capacity + BURST),
             // A burst may be doubled, and all that is aside may follow it.
             held: BinaryHeap::with_capacity(2 * (capacity + BURST)),
             order: 0,
