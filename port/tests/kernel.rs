@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{cable, sh, udp_frame};
+use common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Copying, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
@@ -80,6 +80,60 @@ fn af_xdp_tells_refusals_exactly() {
     let mut right = xdp(&ns, "xb", XdpMode::Generic, &mut pool);
     sh(&ns, "ip link set xb mtu 1000");
     every_second_is_refused(&mut left, &mut right, &mut pool);
+}
+
+/// Nobody reads while 640 frames come: what the small queues on our side refuse is counted, frame by frame.
+fn overflow_is_counted(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) {
+    for round in 0..20 {
+        let mut frames = burst();
+        frames.extend((0..BURST as u32).map(|i| frame(pool, round * 32 + i, 60)));
+        assert_eq!(left.transmit(pool, &mut frames).unwrap(), Sent { accepted: BURST, refused: 0 });
+    }
+    let mut received = 0;
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while received + right.counters().own_drops < 640 && Instant::now() < deadline {
+        let mut frames = burst();
+        received += right.receive(pool, &mut frames).unwrap() as u64;
+        pool.free_all(&mut frames);
+    }
+    assert!((1..200).contains(&received), "{received} received");
+    assert_eq!((received + right.counters().own_drops, right.counters().received), (640, received));
+    assert_eq!(left.counters().own_drops, 0);
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn tap_counts_its_own_drops() {
+    let (ns, clock, mut pool) = (quiet_namespace(), Clock::calibrated(), pool());
+    let open = |side: usize| {
+        let config = TapConfig { mac: Some(DUT_MAC[side]), queue: 100, ..TapConfig::named(["dl", "dr"][side]) };
+        TapPort::open(&ns, &config, clock).unwrap()
+    };
+    let (mut left, mut right) = (open(0), open(1));
+    forward(&ns, "dl", "dr");
+    overflow_is_counted(&mut left, &mut right, &mut pool);
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn af_packet_counts_its_own_drops() {
+    let (ns, mut pool) = (cable(1), pool());
+    let mut left = af_packet(&ns, "xa");
+    let config = AfPacketConfig { queue: 64, ..AfPacketConfig::named("xb") };
+    let mut right = AfPacketPort::open(&ns, &config, Clock::calibrated()).unwrap();
+    overflow_is_counted(&mut left, &mut right, &mut pool);
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn af_xdp_counts_its_own_drops() {
+    for mode in [XdpMode::Generic, XdpMode::Native] {
+        let (ns, mut pool) = (cable(1), pool());
+        let mut left = af_packet(&ns, "xa");
+        let config = AfXdpConfig { mode, ring: 64, ..AfXdpConfig::named("xb", Select::everything()) };
+        let mut right = AfXdpPort::open(&ns, &config, Clock::calibrated(), std::slice::from_mut(&mut pool)).unwrap();
+        overflow_is_counted(&mut left, &mut right[0], &mut pool);
+    }
 }
 
 /// One worker with one pool moves frames from port to port without a copy.
