@@ -6,7 +6,7 @@ mod conformance;
 mod csv;
 mod facts;
 mod json;
-mod number;
+pub mod number;
 pub mod published;
 mod sentences;
 mod table;

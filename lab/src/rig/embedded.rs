@@ -16,7 +16,8 @@ use port::link::{LinkPort, Steer, link};
 use port::{Pool, PoolConfig, Port};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
-use wire::{AddrRange, OuterRange, View};
+use std::time::Duration;
+use wire::{AddrRange, OuterRange, PortRange, View};
 
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
@@ -119,17 +120,35 @@ fn functions(nat: &NatTable, scenario: &Scenario, workers: usize) -> Result<Vec<
 
 /// The plane's configuration of a scenario's NAT44.
 pub fn config(nat: &NatTable, scenario: &Scenario) -> Config {
-    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
-    let inside = covering(scenario.traffic.inside);
-    let gateway = Ipv4Addr::from((u32::from(scenario.traffic.inside.first) & inside.mask()) | 1);
-    let mut config = Config::new(side(1, gateway), side(2, nat.pool.first), vec![inside], vec![nat.pool]);
-    config.ports = nat.pool_ports;
+    let mut config = plain(scenario.traffic.inside, nat.pool, nat.pool_ports);
     config.sessions = nat.table;
     config.timeouts.udp = nat.udp_timeout.into();
     match nat.mapping {
         Mapping::EndpointIndependent => config,
         Mapping::AddressAndPortDependent => config.per_connection(),
     }
+}
+
+/// A NAT44 of one worker as the self-test needs it, one mapping a connection.
+///
+/// # Errors
+/// No memory.
+pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
+    let inside = AddrRange::one(Ipv4Addr::new(198, 18, 0, 2));
+    let mut config = plain(inside, outer.addrs, outer.ports).per_connection();
+    config.sessions = sessions;
+    config.timeouts.udp = Duration::from_secs(10_000);
+    Nat44::new(config, 0, 1, 1).map_err(|e| RigError::Gateway(e.to_string()))
+}
+
+fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
+    let prefix = covering(inside);
+    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (methodology 2.2).
+    let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
+    let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
+    config.ports = ports;
+    config
 }
 
 /// The longest prefix that holds a range.

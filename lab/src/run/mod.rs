@@ -4,6 +4,7 @@
 mod measure;
 mod record;
 
+pub use measure::{ESTABLISHMENT, THROUGHPUT, calibrate};
 pub use record::Record;
 
 use crate::event::{Event, Listener};
