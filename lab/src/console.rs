@@ -91,8 +91,10 @@ impl Listener for Console {
             }
             Event::SelfTested(s) => {
                 let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
-                if s.passed {
+                if bad.is_empty() {
                     self.line(&format!("self-test: {GOOD}all {} known truths recovered{GOOD:#}", s.checks.len()));
+                } else if s.passed {
+                    self.line(&format!("self-test: {BAD}inconclusive, the host is busy{BAD:#}: {}", bad.join(", ")));
                 } else {
                     self.line(&format!("self-test: {BAD}FAILED{BAD:#}: {}", bad.join(", ")));
                 }

@@ -1,13 +1,17 @@
 //! The known-truth self-test: devices with exactly injected faults and limits are measured by the whole
 //! instrument, and the measured value must be the injected one. The truth is made by the gateway's
 //! known-truth device, which shares no code with judge, clock and counters; so a mistake there turns this red.
+//!
+//! Counting checks run tester and device on one thread, so that a busy host cannot lose a frame in between.
+//! Rates need the clock and a core for each; where the host disturbs them they are inconclusive, not failed.
 
 use crate::folder::{SelfTest, SelfTestCheck};
 use crate::report::number::{grouped, si};
-use crate::rig::{Process, Rig, RigError, embedded, mac};
+use crate::rig::embedded::{self, Cores};
+use crate::rig::{Process, Rig, RigError, mac};
 use engine::Settings;
 use gateway::{Truth, TruthConfig};
-use method::procedure::{Precision, SearchSettings, establishment, throughput};
+use method::procedure::{Precision, SearchResult, SearchSettings, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
@@ -76,7 +80,7 @@ fn run(process: &Process, depth: Depth) -> SelfTest {
     ));
     checks.push(t.capacity(Rate(600_000)));
     checks.push(t.set_up_rate(Rate(300_000)));
-    SelfTest { passed: checks.iter().all(|c| c.passed), checks }
+    SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks }
 }
 
 struct Tester<'a> {
@@ -84,8 +88,6 @@ struct Tester<'a> {
     depth: Depth,
 }
 
-/// Host noise may spoil a trial; truth can wait for a quiet one.
-const TRIES: u32 = 10;
 const ERROR: Ratio = Ratio::from_ppm(20_000);
 
 impl Tester<'_> {
@@ -130,21 +132,12 @@ impl Tester<'_> {
         look: impl Fn(&TrialOutcome) -> (String, bool),
         config: TruthConfig,
     ) -> SelfTestCheck {
-        let (mut measured, mut passed) = (String::from("no trial"), false);
-        for _ in 0..TRIES {
-            match self.forwarding(config).map_err(|e| e.to_string()).and_then(|mut rig| self.trial(&mut rig)) {
-                Ok(outcome) => {
-                    let disturbed = disturbed(&outcome);
-                    (measured, passed) = look(&outcome);
-                    if passed || !disturbed {
-                        break;
-                    }
-                    measured += " (disturbed by the host)";
-                }
-                Err(error) => measured = error,
-            }
-        }
-        SelfTestCheck { name: name.to_owned(), truth, measured, passed }
+        let outcome = self
+            .forwarding(config, Cores::one_thread(1))
+            .map_err(|e| e.to_string())
+            .and_then(|mut rig| self.trial(&mut rig));
+        let (measured, passed) = outcome.map_or_else(|e| (e, false), |o| look(&o));
+        SelfTestCheck { name: name.to_owned(), truth, measured, passed, inconclusive: false }
     }
 
     fn trial(&self, rig: &mut Rig) -> Result<TrialOutcome, String> {
@@ -162,27 +155,25 @@ impl Tester<'_> {
         rig.run(&spec).map_err(|e| e.to_string())
     }
 
-    /// A device of known capacity: the throughput must be that, less nothing, plus nothing, within the error.
+    /// A device of known capacity: the throughput must be that within the error.
     fn capacity(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
-        let found = self.forwarding(config).map_err(|e| e.to_string()).and_then(|mut rig| {
-            throughput::stateless(&mut rig, &self.settings(truth), &mut |_| {})
-                .map(|r| r.rate)
-                .map_err(|e| e.to_string())
-        });
-        near("forwarding capacity", truth, found, "frames/s")
+        near("forwarding capacity", truth, "frames/s", || {
+            let mut rig = self.forwarding(config, Cores::assign(1)).map_err(|e| e.to_string())?;
+            throughput::stateless(&mut rig, &self.settings(truth), &mut |_| {}).map_err(|e| e.to_string())
+        })
     }
 
     /// A device of known set-up rate.
     fn set_up_rate(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { set_up_rate: truth.0, ..TruthConfig::default() };
         let connections = 100_000;
-        let found = self.nat(config, connections).map_err(|e| e.to_string()).and_then(|mut rig| {
+        near("connection set-up rate", truth, "connections/s", || {
+            let mut rig = self.nat(config, connections).map_err(|e| e.to_string())?;
             let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
             let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };
-            establishment::measure(&mut rig, &settings, phase1, &mut |_| {}).map(|r| r.rate).map_err(|e| e.to_string())
-        });
-        near("connection set-up rate", truth, found, "connections/s")
+            establishment::measure(&mut rig, &settings, phase1, &mut |_| {}).map_err(|e| e.to_string())
+        })
     }
 
     fn settings(&self, truth: Rate) -> SearchSettings {
@@ -196,10 +187,10 @@ impl Tester<'_> {
         }
     }
 
-    fn forwarding(&self, truth: TruthConfig) -> Result<Rig, RigError> {
+    fn forwarding(&self, truth: TruthConfig, cores: Cores) -> Result<Rig, RigError> {
         let bed = bed(40_000 * 100)?;
         let function = Truth::new(Router::new(hop(1), hop(2)), truth);
-        embedded::assemble(Arc::new(view::forwarding(&bed)), vec![function], 4096, times(), self.process)
+        embedded::assemble(Arc::new(view::forwarding(&bed)), vec![function], 512, times(), cores, self.process)
     }
 
     fn nat(&self, truth: TruthConfig, connections: u64) -> Result<Rig, RigError> {
@@ -207,23 +198,42 @@ impl Tester<'_> {
         let outer =
             OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65535 } };
         let nat = embedded::plain_nat44(&outer, connections)?;
-        embedded::assemble(Arc::new(view::nat44(&bed, outer)), vec![Truth::new(nat, truth)], 512, times(), self.process)
+        embedded::assemble(
+            Arc::new(view::nat44(&bed, outer)),
+            vec![Truth::new(nat, truth)],
+            512,
+            times(),
+            Cores::assign(1),
+            self.process,
+        )
     }
 }
 
-fn near(name: &str, truth: Rate, found: Result<Rate, String>, unit: &str) -> SelfTestCheck {
-    let (measured, passed) = match found {
-        Ok(rate) => (format!("{}{unit}", si(rate.0 as f64, 4)), rate.0.abs_diff(truth.0) <= ERROR.of(truth).0),
-        Err(error) => (error, false),
-    };
-    let truth = format!("{}{unit} within {ERROR}", si(truth.0 as f64, 4));
-    SelfTestCheck { name: name.to_owned(), truth, measured, passed }
-}
+/// Searches that the host may spoil before the check is inconclusive.
+const TRIES: u32 = 3;
 
-/// Whether the host, and not the device, may be behind a difference.
-fn disturbed(outcome: &TrialOutcome) -> bool {
-    let spec_free = outcome.forward.refused + outcome.reverse.refused + outcome.host.tester_drops;
-    spec_free > 0 || outcome.forward.timing.catch_ups + outcome.reverse.timing.catch_ups > 0
+fn near(name: &str, truth: Rate, unit: &str, search: impl Fn() -> Result<SearchResult, String>) -> SelfTestCheck {
+    let say = |rate: Rate| format!("{}{unit}", si(rate.0 as f64, 4));
+    let mut check = SelfTestCheck {
+        name: name.to_owned(),
+        truth: format!("{} within {ERROR}", say(truth)),
+        ..SelfTestCheck::default()
+    };
+    for _ in 0..TRIES {
+        match search() {
+            Ok(result) => {
+                check.passed = result.rate.0.abs_diff(truth.0) <= ERROR.of(truth).0;
+                // Repeated trials are the mark of a disturbed host: a false verdict is then possible (methodology 2.8).
+                check.inconclusive = !check.passed && result.invalid_repeats > 0;
+                check.measured = say(result.rate);
+            }
+            Err(error) => check.measured = error,
+        }
+        if check.passed || !check.inconclusive {
+            break;
+        }
+    }
+    check
 }
 
 fn bed(connections: u64) -> Result<Bed, RigError> {

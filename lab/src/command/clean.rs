@@ -14,7 +14,7 @@ pub fn clean() -> Exit {
         }
         Ok(restored) => {
             for change in restored {
-                out(&format!("{change:?}\n"));
+                out(&format!("{change}\n"));
             }
             Exit::Done
         }

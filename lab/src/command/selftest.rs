@@ -29,10 +29,14 @@ fn text(verdict: &SelfTest) -> String {
     let width = verdict.checks.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for c in &verdict.checks {
-        let mark = if c.passed { "ok  " } else { "FAIL" };
+        let mark = match (c.passed, c.inconclusive) {
+            (true, _) => "ok  ",
+            (false, true) => "?   ",
+            (false, false) => "FAIL",
+        };
         text += &format!("{mark} {:<width$}  truth {}; measured {}\n", c.name, c.truth, c.measured);
     }
     let summary =
         if verdict.passed { "every injected truth was recovered" } else { "the tester cannot be trusted here" };
-    text + summary + "\n"
+    text + &summary + "\n"
 }

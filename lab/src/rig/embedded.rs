@@ -35,7 +35,8 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     };
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     let functions = functions(nat, scenario, workers)?;
-    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), process)?;
+    let cores = Cores::assign(workers);
+    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), cores, process)?;
     rig.facts.extend(facts(nat));
     Ok(rig)
 }
@@ -49,10 +50,10 @@ pub fn assemble<F: Function + 'static>(
     functions: Vec<F>,
     depth: usize,
     mut settings: Settings,
+    cores: Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
     let workers = functions.len();
-    let cores = Cores::assign(workers);
     let clock = process.clock;
     let frames = 4 * depth * workers + SLACK;
     let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
@@ -158,7 +159,7 @@ fn covering(range: AddrRange) -> Prefix {
 }
 
 /// Which cores the threads of a rig run on.
-struct Cores {
+pub struct Cores {
     tester: Option<usize>,
     workers: Vec<Option<usize>>,
     shared: bool,
@@ -167,11 +168,17 @@ struct Cores {
 
 impl Cores {
     /// The tester on the first core, each worker on one of its own; whoever is left over is not pinned.
-    fn assign(workers: usize) -> Cores {
+    pub fn assign(workers: usize) -> Cores {
         let all = port::host::cores();
         let shared = all.len() < workers + 1;
         let pin = |i: usize| if shared { None } else { all.get(i).copied() };
         Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
+    }
+
+    /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
+    pub fn one_thread(workers: usize) -> Cores {
+        let first = port::host::cores().first().copied();
+        Cores { tester: first, workers: vec![first; workers], shared: true, only_one: true }
     }
 }
 
