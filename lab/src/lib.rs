@@ -3,8 +3,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cli;
+pub mod event;
+pub mod exit;
 pub mod folder;
+pub mod listing;
 pub mod plan;
 pub mod report;
+pub mod rig;
+pub mod run;
 pub mod scenario;
 pub mod store;

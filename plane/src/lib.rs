@@ -4,5 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod function;
+pub mod hash;
+pub mod nat44;
+pub mod router;
+pub mod table;
+pub mod view;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
+pub use router::{Hop, Router};

@@ -10,7 +10,7 @@ pub type Ticks = u64;
 enum Source {
     /// The processor's counter.
     Counter,
-    /// CLOCK_MONOTONIC in nanoseconds.
+    /// `CLOCK_MONOTONIC` in nanoseconds.
     System,
 }
 
@@ -20,21 +20,30 @@ pub struct Clock {
     source: Source,
     /// Ticks per second.
     frequency: u64,
+    /// Ticks a nanosecond, times 2^[`SHIFT`]: divisions of 128 bits are too slow to be done for every frame.
+    ticks_a_nano: u64,
+    /// Nanoseconds a tick, times 2^[`SHIFT`].
+    nanos_a_tick: u64,
 }
+
+/// Fraction bits of the two factors, rounded up: right to a nanosecond over a year, for frequencies from 4 MHz to 256 GHz.
+const SHIFT: u32 = 56;
 
 impl Clock {
     /// Find out what this machine has, and calibrate it for about 20 ms.
     pub fn calibrated() -> Clock {
-        if counter_is_constant() {
-            Clock { source: Source::Counter, frequency: measure_frequency() }
-        } else {
-            Clock::system()
-        }
+        if counter_is_constant() { Clock::new(Source::Counter, measure_frequency()) } else { Clock::system() }
     }
 
     /// The system's monotonic clock, for machines without a usable counter and for tests.
     pub fn system() -> Clock {
-        Clock { source: Source::System, frequency: 1_000_000_000 }
+        Clock::new(Source::System, 1_000_000_000)
+    }
+
+    fn new(source: Source, frequency: u64) -> Clock {
+        let ratio = |a: u64, b: u64| u64::try_from(((a as u128) << SHIFT).div_ceil(b as u128)).unwrap_or(u64::MAX);
+        let nano = 1_000_000_000;
+        Clock { source, frequency, ticks_a_nano: ratio(frequency, nano), nanos_a_tick: ratio(nano, frequency.max(1)) }
     }
 
     /// Now.
@@ -54,13 +63,13 @@ impl Clock {
     /// Nanoseconds of a span of ticks.
     #[inline]
     pub fn nanos(&self, ticks: Ticks) -> u64 {
-        ((ticks as u128 * 1_000_000_000) / self.frequency as u128) as u64
+        ((ticks as u128 * self.nanos_a_tick as u128) >> SHIFT) as u64
     }
 
     /// Ticks of a span of nanoseconds.
     #[inline]
     pub fn ticks(&self, nanos: u64) -> Ticks {
-        ((nanos as u128 * self.frequency as u128) / 1_000_000_000) as u64
+        ((nanos as u128 * self.ticks_a_nano as u128) >> SHIFT) as u64
     }
 
     /// Words for the record: which clock, how fast.
@@ -68,6 +77,58 @@ impl Clock {
         match self.source {
             Source::Counter => format!("processor counter at {} Hz", self.frequency),
             Source::System => "system monotonic clock".to_owned(),
+        }
+    }
+}
+
+/// One moment on two clocks: this crate's and the calendar's (`CLOCK_REALTIME`, by which the kernel stamps frames).
+/// Holds for moments near it only: calendars are adjusted, so make a new one every few milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Calendar {
+    clock: Clock,
+    ticks: Ticks,
+    nanos: u64,
+}
+
+impl Calendar {
+    /// Now. Of three looks the one counts that took the least time, so that a short interruption does no harm.
+    pub fn now(clock: Clock) -> Calendar {
+        let look = || {
+            let before = clock.now();
+            let t = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+            let took = clock.now().saturating_sub(before);
+            (
+                took,
+                Calendar { clock, ticks: before + took / 2, nanos: t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64 },
+            )
+        };
+        let (a, b, c) = (look(), look(), look());
+        let best = if a.0 <= b.0 { a } else { b };
+        if best.0 <= c.0 { best.1 } else { c.1 }
+    }
+
+    /// When it was made.
+    pub fn ticks(&self) -> Ticks {
+        self.ticks
+    }
+
+    /// The tick at a calendar time, given in nanoseconds since 1970.
+    #[inline]
+    pub fn ticks_at(&self, nanos: u64) -> Ticks {
+        if nanos >= self.nanos {
+            self.ticks + self.clock.ticks(nanos - self.nanos)
+        } else {
+            self.ticks.saturating_sub(self.clock.ticks(self.nanos - nanos))
+        }
+    }
+
+    /// The calendar time at a tick, in nanoseconds since 1970.
+    #[inline]
+    pub fn nanos_at(&self, ticks: Ticks) -> u64 {
+        if ticks >= self.ticks {
+            self.nanos + self.clock.nanos(ticks - self.ticks)
+        } else {
+            self.nanos.saturating_sub(self.clock.nanos(self.ticks - ticks))
         }
     }
 }
@@ -140,10 +201,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversions_are_inverse_within_a_tick() {
-        let c = Clock { source: Source::Counter, frequency: 2_596_104_321 };
-        for ns in [0, 1, 999, 1_000_000_007, 86_400_000_000_000] {
-            assert!(ns - c.nanos(c.ticks(ns)) <= 1);
+    fn calendar_and_ticks_are_inverse_on_both_sides_of_the_moment() {
+        let clock = Clock::new(Source::Counter, 2_596_104_321);
+        let calendar = Calendar { clock, ticks: 1 << 40, nanos: 1_800_000_000_000_000_000 };
+        for offset in [-5_000_000i64, -1, 0, 1, 5_000_000] {
+            let nanos = calendar.nanos.wrapping_add_signed(offset);
+            assert!(calendar.nanos_at(calendar.ticks_at(nanos)).abs_diff(nanos) <= 1);
+        }
+    }
+
+    #[test]
+    fn conversions_are_right_and_inverse_within_a_tick() {
+        for frequency in [24_000_000, 999_999_999, 1_000_000_000, 2_596_104_321, 5_000_000_000u64] {
+            let c = Clock::new(Source::Counter, frequency);
+            for ns in [0, 1, 999, 1_000_000_007, 86_400_000_000_000, 31_536_000_000_000_000] {
+                let exact = (ns as u128 * frequency as u128 / 1_000_000_000) as u64;
+                assert!(c.ticks(ns).abs_diff(exact) <= 1, "{ns} ns at {frequency} Hz");
+                let one_tick = 1_000_000_000u64.div_ceil(frequency);
+                assert!(ns.abs_diff(c.nanos(exact)) <= one_tick, "{ns} ns at {frequency} Hz and back");
+            }
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Frames and the pools they live in. A frame is a slot of one large mapping, moved and never copied
 //! from receive to transmit; a pool is one worker's handle on that mapping. Any worker may free any
-//! frame: it travels home over a ring of its own, so nothing locks and nothing is allocated.
+//! frame: it travels home over a ring of its own, so nothing locks and nothing is allocated. A frame that nobody frees
+//! (dropped with a queue or a closed port) goes home too, by a slow way.
 
 use crate::PortError;
+use crate::sys::Mapping;
 use rtrb::{Consumer, Producer, RingBuffer};
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shape of the pools of one run: how many workers share the mapping and what a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +18,7 @@ pub struct PoolConfig {
     pub workers: usize,
     /// Slots a worker owns.
     pub frames: usize,
-    /// Bytes of a slot: headroom + largest frame. AF_XDP needs 2048 or 4096.
+    /// Bytes of a slot: headroom + largest frame. `AF_XDP` needs 2048 or 4096.
     pub slot: usize,
     /// Bytes before the first byte of a fresh frame, for headers that the DUT puts in front.
     pub headroom: usize,
@@ -29,57 +33,148 @@ impl PoolConfig {
         let lines = (headroom + frame).div_ceil(64) | 1;
         PoolConfig { workers, frames, slot: lines * 64, headroom }
     }
-    /// Pools for AF_XDP: power-of-two slots that can be registered as UMEM.
+    /// Pools for `AF_XDP`: power-of-two slots that can be registered as UMEM.
     pub fn umem(workers: usize, frames: usize) -> PoolConfig {
         PoolConfig { workers, frames, slot: 2048, headroom: 256 }
     }
-}
-
-/// The mapping itself. It is unmapped when the last pool is gone **and** every slot is home again;
-/// a slot lost on the way keeps the mapping alive for ever, so that no frame can dangle.
-pub(crate) struct Region {
-    base: NonNull<u8>,
-    len: usize,
-    slots: usize,
-}
-
-// SAFETY: the region is plain memory; access goes through frames, each of which owns its slot alone.
-unsafe impl Send for Region {}
-// SAFETY: as above; the region itself hands out no reference.
-unsafe impl Sync for Region {}
-
-impl Region {
-    fn map(len: usize, slots: usize) -> Result<Region, PortError> {
-        // SAFETY: a fresh private anonymous mapping; no existing memory is touched.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(PortError::last(
-                format!("mapping {len} bytes for frames"),
-                "less memory: fewer or smaller frames",
-            ));
-        }
-        let base = NonNull::new(base.cast::<u8>()).expect("mmap never returns null here");
-        // SAFETY: the range was mapped just now. Huge pages and pre-faulting are a matter of speed only,
-        // so their results are not looked at.
-        unsafe {
-            libc::madvise(base.as_ptr().cast(), len, libc::MADV_HUGEPAGE);
-            std::ptr::write_bytes(base.as_ptr(), 0, len);
-        }
-        Ok(Region { base, len, slots })
+    /// Bytes of the longest frame that a fresh slot holds.
+    pub fn room(&self) -> usize {
+        self.slot - self.headroom
     }
 }
 
-/// A frame without FCS, owned by whoever holds it. It must go back to a [`Pool`] or out of a port;
-/// one that is simply dropped loses its slot.
+/// The mapping itself. It stays while a pool, a port that lent it to the kernel, or any frame is there: see [`REGIONS`].
+pub(crate) struct Region {
+    memory: Mapping,
+    config: PoolConfig,
+    /// Strays are waiting in the books.
+    strays: AtomicBool,
+}
+
+impl Region {
+    fn map(config: PoolConfig) -> Result<Region, PortError> {
+        let len = (config.workers * config.frames * config.slot).next_multiple_of(2 << 20);
+        let memory = Mapping::anonymous(len).map_err(|e| {
+            PortError::system(format!("mapping {len} bytes for frames"), e, "less memory: fewer or smaller frames")
+        })?;
+        // SAFETY: the range was mapped just now. Huge pages and pre-faulting are a matter of speed only, so the
+        // result is not looked at. A command started while a trial runs would make every page copy-on-write (and copy those
+        // that are lent to the kernel at once); its child never looks at frames, so it gets none.
+        unsafe {
+            libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_HUGEPAGE);
+            libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_DONTFORK);
+            std::ptr::write_bytes(memory.base().as_ptr(), 0, len);
+        }
+        Ok(Region { memory, config, strays: AtomicBool::new(false) })
+    }
+
+    /// Start and length of the mapping, to be registered with the kernel.
+    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
+        (self.memory.base(), self.memory.len())
+    }
+
+    /// The shape of its slots.
+    pub(crate) fn config(&self) -> &PoolConfig {
+        &self.config
+    }
+
+    /// Distance of an address from the start; at least the length if it is not inside.
+    #[inline(always)]
+    fn distance(&self, address: NonNull<u8>) -> usize {
+        (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)
+    }
+}
+
+/// Frames that the kernel has: which slots of a mapping were lent, so that none comes back that was not. What is
+/// still lent when this is dropped goes home; the kernel must have let go of it by then.
+pub(crate) struct Lent {
+    region: Arc<Region>,
+    slot_shift: u32,
+    bits: Vec<u64>,
+}
+
+impl Lent {
+    /// Nothing yet. `None` if slots are not of a power of two.
+    pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
+        let PoolConfig { workers, frames, slot, .. } = region.config;
+        let bits = vec![0; (workers * frames).div_ceil(64)];
+        slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
+    }
+
+    /// Lend a frame: the distance of its first byte from the start of the mapping. Given back if it lives elsewhere.
+    #[inline]
+    pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
+        let distance = self.region.distance(frame.slot);
+        let Some(word) = self.bits.get_mut(distance >> self.slot_shift >> 6) else { return Err(frame) };
+        *word |= 1 << (distance >> self.slot_shift & 63);
+        Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
+    }
+
+    /// Take back the frame of `len` bytes whose first byte is at a distance from the start: anywhere in the slot, for
+    /// the kernel may put a frame elsewhere than the one that was lent. `None` if that slot was not lent.
+    #[inline]
+    pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
+        let number = (distance >> self.slot_shift) as usize;
+        let (word, bit) = (self.bits.get_mut(number >> 6)?, 1u64 << (number & 63));
+        let size = 1usize << self.slot_shift;
+        let start = distance as usize & (size - 1);
+        if *word & bit == 0 || start + len > size {
+            return None;
+        }
+        *word &= !bit;
+        Some(Frame {
+            // SAFETY: the bit says that this slot was lent, so it is one of the mapping; nobody else owns it now.
+            slot: unsafe { self.region.memory.base().add(number << self.slot_shift) },
+            start: start as u16,
+            len: len as u16,
+            size: size as u16,
+            home: (number as u32 / self.region.config.frames as u32) as u16,
+            stamp: 0,
+        })
+    }
+
+    /// The mapping that frames are lent of.
+    pub(crate) fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        for number in 0..self.bits.len() * 64 {
+            drop(self.take((number as u64) << self.slot_shift, 0));
+        }
+    }
+}
+
+/// The books of all mappings: who could still hold a frame of which. Looked at when a pool is made or dropped and
+/// when a frame is dropped without being freed, never on the way of a frame. A mapping whose frames are not all home
+/// when its last pool goes stays here until they are, so that no frame can dangle.
+static REGIONS: Mutex<Vec<Books>> = Mutex::new(Vec::new());
+
+struct Books {
+    region: Arc<Region>,
+    /// Pools that exist.
+    pools: usize,
+    /// Slots that came home to pools already gone.
+    home: usize,
+    /// Slots of frames that were dropped, each with its home.
+    strays: Vec<(u16, Slot)>,
+}
+
+impl Books {
+    fn all() -> MutexGuard<'static, Vec<Books>> {
+        // The books are right between any two statements: a panic elsewhere does not spoil them.
+        REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn closed(&self) -> bool {
+        let PoolConfig { workers, frames, .. } = self.region.config;
+        self.pools == 0 && self.home + self.strays.len() == workers * frames
+    }
+}
+
+/// A frame without FCS, owned by whoever holds it. It should go back to a [`Pool`] or out of a port; one that is
+/// simply dropped takes a lock on its way home.
 #[derive(Debug)]
 pub struct Frame {
     slot: NonNull<u8>,
@@ -157,17 +252,19 @@ impl Frame {
         }
         ok
     }
-    /// Start of the slot, for back-ends that give slots to the kernel.
-    #[allow(dead_code, reason = "used by the AF_XDP back-end")]
-    pub(crate) fn slot(&self) -> NonNull<u8> {
-        self.slot
-    }
-    /// Place the frame inside its slot; for back-ends that got it filled by the kernel.
-    #[allow(dead_code, reason = "used by the AF_XDP back-end")]
-    pub(crate) fn place(&mut self, start: usize, len: usize) {
-        assert!(start + len <= self.size as usize, "the kernel wrote outside the slot");
-        self.start = start as u16;
-        self.len = len as u16;
+}
+
+impl Drop for Frame {
+    /// The slow way home, for frames that went down with a queue or a port.
+    #[cold]
+    fn drop(&mut self) {
+        let mut all = Books::all();
+        let Some(i) = all.iter().position(|b| b.region.distance(self.slot) < b.region.memory.len()) else { return };
+        all[i].strays.push((self.home, Slot(self.slot)));
+        all[i].region.strays.store(true, Ordering::Release);
+        if all[i].closed() {
+            all.swap_remove(i);
+        }
     }
 }
 
@@ -184,7 +281,6 @@ pub struct Pool {
     free: Vec<Slot>,
     incoming: Vec<Consumer<Slot>>,
     outgoing: Vec<Option<Producer<Slot>>>,
-    lowest_free: usize,
 }
 
 impl Pool {
@@ -197,8 +293,8 @@ impl Pool {
         if workers == 0 || workers > u16::MAX as usize || slot > u16::MAX as usize || headroom >= slot {
             return Err(PortError::Unsupported(format!("no pool has this shape: {config:?}")));
         }
-        let len = (workers * frames * slot).next_multiple_of(2 << 20);
-        let region = Arc::new(Region::map(len, workers * frames)?);
+        let region = Arc::new(Region::map(config)?);
+        Books::all().push(Books { region: Arc::clone(&region), pools: workers, home: 0, strays: Vec::new() });
         let mut pools: Vec<Pool> = (0..workers)
             .map(|w| Pool {
                 worker: w as u16,
@@ -206,12 +302,11 @@ impl Pool {
                 region: Arc::clone(&region),
                 free: (0..frames)
                     // SAFETY: (w * frames + i) * slot + slot <= len, so the pointer stays inside the mapping.
-                    .map(|i| Slot(unsafe { region.base.add((w * frames + i) * slot) }))
+                    .map(|i| Slot(unsafe { region.memory.base().add((w * frames + i) * slot) }))
                     .rev()
                     .collect(),
                 incoming: Vec::new(),
                 outgoing: (0..workers).map(|_| None).collect(),
-                lowest_free: frames,
             })
             .collect();
         for home in 0..workers {
@@ -258,13 +353,20 @@ impl Pool {
     }
 
     /// Take a frame back, wherever it came from.
+    #[expect(clippy::needless_pass_by_value, reason = "the frame must be gone for whoever gives it back")]
     #[inline]
     pub fn free(&mut self, frame: Frame) {
+        if self.region.distance(frame.slot) >= self.region.memory.len() {
+            // Of pools of another shape: it must not be mixed up with ours. Dropping it sends it home.
+            return;
+        }
         if frame.home == self.worker {
-            self.free.push(Slot(frame.slot));
-        } else if let Some(Some(home)) = self.outgoing.get_mut(frame.home as usize) {
+            self.free.push(Slot(ManuallyDrop::new(frame).slot));
+        } else if let Some(Some(home)) = self.outgoing.get_mut(frame.home as usize)
+            && !home.is_abandoned()
+        {
             // Never full: the ring has room for every frame of that home.
-            let pushed = home.push(Slot(frame.slot));
+            let pushed = home.push(Slot(ManuallyDrop::new(frame).slot));
             debug_assert!(pushed.is_ok());
         }
     }
@@ -292,41 +394,35 @@ impl Pool {
                 self.free.extend(chunk);
             }
         }
-        self.lowest_free = self.lowest_free.min(self.free.len());
+        if self.region.strays.load(Ordering::Acquire) {
+            let mut all = Books::all();
+            if let Some(books) = all.iter_mut().find(|b| Arc::ptr_eq(&b.region, &self.region)) {
+                let mine = books.strays.extract_if(.., |(home, _)| *home == self.worker);
+                self.free.extend(mine.map(|(_, slot)| slot));
+                self.region.strays.store(!books.strays.is_empty(), Ordering::Release);
+            }
+        }
     }
 
-    /// Start and length of the mapping, to be registered with the kernel.
-    #[allow(dead_code, reason = "used by the AF_XDP back-end")]
-    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
-        (self.region.base, self.region.len)
+    /// The mapping behind the pool, for back-ends that share it with the kernel.
+    pub(crate) fn region(&self) -> &Arc<Region> {
+        &self.region
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         self.collect();
-        let home = self.free.len();
+        let mut all = Books::all();
+        let Some(i) = all.iter().position(|b| Arc::ptr_eq(&b.region, &self.region)) else { return };
+        all[i].pools -= 1;
+        all[i].home += self.free.len();
         self.free.clear();
-        RETURNED
-            .lock()
-            .expect("no panic while held")
-            .entry(self.region.base.as_ptr() as usize)
-            .and_modify(|n| *n += home)
-            .or_insert(home);
-        // The last pool of a region decides: with every slot home nobody can hold a frame, so the memory may go.
-        if Arc::strong_count(&self.region) == 1 {
-            let returned = RETURNED.lock().expect("no panic while held").remove(&(self.region.base.as_ptr() as usize));
-            if returned == Some(self.region.slots) {
-                // SAFETY: all slots are home and all pools are gone: no frame or slot points into the mapping.
-                unsafe { libc::munmap(self.region.base.as_ptr().cast(), self.region.len) };
-            }
+        if all[i].closed() {
+            all.swap_remove(i);
         }
     }
 }
-
-/// Slots that came home with pools already dropped, per region. Only touched when pools are dropped.
-static RETURNED: std::sync::Mutex<std::collections::BTreeMap<usize, usize>> =
-    std::sync::Mutex::new(std::collections::BTreeMap::new());
 
 #[cfg(test)]
 mod tests {
@@ -344,6 +440,56 @@ mod tests {
         }
         assert_eq!(b.available(), 4, "b keeps its own");
         assert_eq!(a.available(), 4, "a has all of its own back");
+    }
+
+    #[test]
+    fn a_dropped_frame_goes_home_and_a_foreign_one_is_not_kept() {
+        let shape = PoolConfig { workers: 1, frames: 2, slot: 192, headroom: 64 };
+        let (mut a, mut b) = (Pool::single(shape).unwrap(), Pool::single(shape).unwrap());
+        drop(a.alloc(60));
+        let frame = a.alloc(60).unwrap();
+        b.free(frame);
+        assert_eq!((a.available(), b.available()), (2, 2));
+    }
+
+    #[test]
+    fn memory_outlives_its_pools_until_the_last_frame_is_gone() {
+        let mapped = |at: usize| Books::all().iter().any(|b| b.region.memory.base().as_ptr() as usize == at);
+        let mut pools = Pool::for_workers(PoolConfig { workers: 2, frames: 3, slot: 192, headroom: 64 }).unwrap();
+        let at = pools[0].region.memory.base().as_ptr() as usize;
+        let mut held = [pools[0].alloc(60).unwrap(), pools[1].alloc(60).unwrap()];
+        let on_its_way = pools[0].alloc(60).unwrap();
+        pools[1].free(on_its_way);
+        let late = pools[0].alloc(60).unwrap();
+        pools.remove(0);
+        pools[0].free(late);
+        drop(pools);
+        held[0].bytes_mut().fill(7);
+        let [a, b] = held;
+        drop(b);
+        assert!(mapped(at) && a.bytes() == [7; 60]);
+        drop(a);
+        assert!(!mapped(at));
+    }
+
+    #[test]
+    fn only_what_was_lent_comes_back() {
+        let mut pool = Pool::single(PoolConfig { workers: 1, frames: 70, slot: 2048, headroom: 64 }).unwrap();
+        let mut other = Pool::single(PoolConfig { workers: 1, frames: 1, slot: 2048, headroom: 64 }).unwrap();
+        let mut lent = Lent::none(pool.region()).unwrap();
+        let frames: Vec<Frame> = std::iter::from_fn(|| pool.alloc(60)).collect();
+        let at: Vec<u64> = frames.into_iter().map(|f| lent.lend(f).unwrap()).collect();
+        assert_eq!((at[69] % 2048, at[69] / 2048), (64, 69));
+        assert!(lent.lend(other.alloc(60).unwrap()).is_err());
+        // The kernel put it elsewhere in the slot.
+        let back = lent.take(at[69] + 192, 1500).unwrap();
+        assert_eq!((back.headroom(), back.len(), back.tailroom()), (256, 1500, 292));
+        assert!(lent.take(at[69], 60).is_none(), "twice");
+        assert!(lent.take(at[3], 1985).is_none(), "longer than the slot");
+        assert!(lent.take(70 * 2048, 60).is_none() && lent.take(u64::MAX, 0).is_none());
+        pool.free(back);
+        drop(lent);
+        assert_eq!(pool.available(), 70);
     }
 
     #[test]

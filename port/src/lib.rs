@@ -4,16 +4,26 @@
 //! Nothing here looks inside a frame: what an XDP program selects and how a link steers is given as
 //! data. This is one of the two crates that may use `unsafe`; each block says why it is sound.
 
+#![allow(
+    clippy::cast_possible_wrap,
+    reason = "the kernel's C types are signed where it counts and unsigned where it does not"
+)]
+
 pub mod backend;
 pub mod clock;
 pub mod error;
 pub mod frame;
 pub mod host;
+pub mod interface;
+pub mod middleware;
+pub mod netns;
+mod sys;
 
 pub use backend::link;
 pub use clock::{Clock, Ticks};
 pub use error::PortError;
 pub use frame::{Frame, Pool, PoolConfig};
+pub use netns::Netns;
 
 /// Most frames that one call moves: large enough to amortise a call, small enough to stay in L1.
 pub const BURST: usize = 32;

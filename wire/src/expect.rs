@@ -2,11 +2,10 @@
 //! the flow, fields that are learned, payload and checksums. Every received frame is held against this,
 //! so the right frame takes one straight path and only a wrong one is looked at closely.
 
-use crate::checksum::{Sum, pseudo_v4};
+use crate::checksum::Sum;
 use crate::flow::{AddrRange, PortRange};
-use crate::header::{self, be16, be32, word};
-use crate::tag;
-use crate::template::{Field, Source, Template, Values};
+use crate::header::{self, be16, be32, half, word};
+use crate::template::{Fields, HEAD, Template, Values};
 
 /// Why a frame is not what it must be. The first that applies, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +39,11 @@ pub struct OuterRange {
 #[derive(Clone, Debug)]
 pub struct Expect {
     len: usize,
-    tag_at: usize,
-    /// Constant bytes of the headers and the mask that selects them, in words of eight bytes.
-    constant: Vec<u64>,
-    mask: Vec<u64>,
-    fields: Vec<Field>,
+    /// Bytes 12..20 and 20..24 that must stand there, and the masks that select them.
+    constant: (u64, u32),
+    mask: (u64, u32),
+    udp_len: u16,
+    fields: Fields,
     outer: Option<OuterRange>,
     tail: Vec<u8>,
     tail_sum: Sum,
@@ -56,40 +55,18 @@ impl Expect {
 
     /// The expectation for frames sent by `sent` that arrive with these four fields. Masked out, because a router or
     /// NAT44 may change them: both MAC addresses, TOS, identification and DF, TTL (judged apart), checksums (recomputed).
-    pub fn udp_v4(
-        sent: &Template,
-        src: Source,
-        src_port: Source,
-        dst: Source,
-        dst_port: Source,
-        outer: Option<OuterRange>,
-    ) -> Expect {
+    pub fn udp_v4(sent: &Template, fields: Fields, outer: Option<OuterRange>) -> Expect {
         let b = sent.bytes();
-        let tag_at = sent.tag_at();
-        let mut mask = vec![0u8; tag_at.next_multiple_of(8)];
-        let mut constant = mask.clone();
-        // type; version and length of header; total length; more fragments and offset; protocol; UDP length.
-        for (range, bits) in
-            [(12..15, 0xff), (16..18, 0xff), (20..21, 0xbf), (21..22, 0xff), (23..24, 0xff), (38..40, 0xff)]
-        {
-            mask[range].fill(bits);
-        }
-        for (c, (m, b)) in constant.iter_mut().zip(mask.iter().zip(b)) {
-            *c = m & b;
-        }
-        let words = |v: &[u8]| v.as_chunks::<8>().0.iter().map(|w| u64::from_ne_bytes(*w)).collect();
-        let tail = b[tag_at + tag::LEN..].to_vec();
+        // Type, version and header length; total length. More fragments and offset; protocol.
+        let mask = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
+        let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
+        let tail = b[HEAD..].to_vec();
         Expect {
             len: sent.len(),
-            tag_at,
-            constant: words(&constant),
-            mask: words(&mask),
-            fields: vec![
-                Field { at: 26, source: src },
-                Field { at: 30, source: dst },
-                Field { at: 34, source: src_port },
-                Field { at: 36, source: dst_port },
-            ],
+            constant: (word(b, 12) & mask.0, half(b, 20) & mask.1),
+            mask,
+            udp_len: sent.udp_len(),
+            fields,
             outer,
             tail_sum: Sum::default().bytes(&tail),
             tail,
@@ -98,7 +75,7 @@ impl Expect {
 
     /// Offset of the tag.
     pub fn tag_at(&self) -> usize {
-        self.tag_at
+        Template::TAG_AT
     }
     /// Length of a right frame, without FCS.
     pub fn frame_len(&self) -> usize {
@@ -106,24 +83,23 @@ impl Expect {
     }
     /// Whether checking needs what phase 1 learned.
     pub fn needs_outer(&self) -> bool {
-        self.fields.iter().any(|f| f.source.is_outer())
+        self.fields.needs_outer()
     }
 
     /// Hold a frame against the values of its flow.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, frame: &[u8], values: &Values) -> Result<(), Mismatch> {
-        if frame.len() != self.len {
-            return Err(Mismatch::Length);
+        let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
+        let fields =
+            (word(head, 26) ^ self.fields.addresses(values)) | (half(head, 34) ^ self.fields.ports(values)) as u64;
+        if fields | self.constant_diff(head) == 0 && self.checksums_valid(head) && self.tail_right(frame) {
+            Ok(())
+        } else {
+            Err(self.explain(frame, head, values, false))
         }
-        let mut diff = self.constant_diff(frame);
-        for f in &self.fields {
-            diff |= field_diff(frame, *f, values);
-        }
-        let sums = self.checksums_valid(frame);
-        if diff == 0 && sums && self.tail_right(frame) { Ok(()) } else { Err(self.explain(frame, values, false)) }
     }
 
     /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns them as seen.
@@ -132,55 +108,57 @@ impl Expect {
     /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used what it may not.
     #[inline]
     pub fn learn(&self, frame: &[u8], values: &Values) -> Result<(u32, u16), Mismatch> {
-        if frame.len() != self.len {
-            return Err(Mismatch::Length);
-        }
-        let mut diff = self.constant_diff(frame);
-        let (mut addr, mut port) = (0, 0);
-        for f in &self.fields {
-            match f.source {
-                Source::OuterAddr => addr = be32(frame, f.at),
-                Source::OuterPort => port = be16(frame, f.at),
-                _ => diff |= field_diff(frame, *f, values),
-            }
-        }
-        let sums = self.checksums_valid(frame);
-        if diff == 0 && sums && self.in_pool(addr, port) && self.tail_right(frame) {
+        let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
+        // As a NAT's translation: what is learned stands where the expected frame has its outer fields.
+        let (addr, port) = self.outer_seen(head);
+        let values = values.learned(addr, port);
+        if self.in_pool(addr, port) && self.check(frame, &values).is_ok() {
             Ok((addr, port))
         } else {
-            Err(self.explain(frame, values, true))
+            Err(self.explain(frame, head, &values, true))
         }
     }
 
     #[inline(always)]
-    fn constant_diff(&self, frame: &[u8]) -> u64 {
-        let (words, _) = frame.as_chunks::<8>();
-        let mut diff = 0;
-        for ((w, c), m) in words.iter().zip(&self.constant).zip(&self.mask) {
-            diff |= (u64::from_ne_bytes(*w) & m) ^ c;
-        }
-        diff
+    fn head<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8; HEAD]> {
+        if frame.len() == self.len { frame.first_chunk() } else { None }
+    }
+
+    /// Outside address and port as they stand in a frame; zero where the frame has none.
+    #[inline(always)]
+    fn outer_seen(&self, head: &[u8; HEAD]) -> (u32, u16) {
+        let f = &self.fields;
+        let addr = if f.src.is_outer() { be32(head, 26) } else { be32(head, 30) };
+        let port = if f.src_port.is_outer() { be16(head, 34) } else { be16(head, 36) };
+        (addr, port)
     }
 
     #[inline(always)]
-    fn checksums_valid(&self, frame: &[u8]) -> bool {
-        let Some(h) = frame.first_chunk::<60>() else { return false };
-        let addresses = word(h, 26);
-        let ip =
-            Sum::default().word(word(h, 14)).half(u32::from_ne_bytes([h[22], h[23], h[24], h[25]])).word(addresses);
-        let udp = pseudo_v4(addresses, header::PROTO_UDP, be16(h, 38))
-            .word(word(h, 34))
-            .word(word(h, 42))
-            .word(word(h, 50))
-            .half(u16::from_ne_bytes([h[58], h[59]]) as u32)
+    fn constant_diff(&self, head: &[u8; HEAD]) -> u64 {
+        let a = (word(head, 12) & self.mask.0) ^ self.constant.0;
+        let b = (half(head, 20) & self.mask.1) ^ self.constant.1;
+        a | b as u64 | (be16(head, 38) ^ self.udp_len) as u64
+    }
+
+    #[inline(always)]
+    fn checksums_valid(&self, head: &[u8; HEAD]) -> bool {
+        let addresses = Sum::default().word(word(head, 26));
+        let ip = addresses.word(word(head, 14)).half(half(head, 22));
+        let udp = addresses
+            .be16(header::PROTO_UDP as u16)
+            .be16(self.udp_len)
+            .word(word(head, 34))
+            .word(word(head, 42))
+            .word(word(head, 50))
+            .half(u16::from_ne_bytes([head[58], head[59]]) as u32)
             .plus(self.tail_sum);
         // A zero field means "no checksum" in UDP over IPv4; every frame is sent with one, so zero is wrong.
-        ip.is_valid() && udp.is_valid() && (h[40] | h[41]) != 0
+        ip.is_valid() & udp.is_valid() & (head[40] | head[41] != 0)
     }
 
     #[inline(always)]
     fn tail_right(&self, frame: &[u8]) -> bool {
-        self.tail.is_empty() || frame[self.tag_at + tag::LEN..] == self.tail[..]
+        self.tail.is_empty() || frame[HEAD..] == self.tail[..]
     }
 
     #[inline(always)]
@@ -193,26 +171,15 @@ impl Expect {
 
     /// Find out what is wrong with a frame of right length.
     #[cold]
-    fn explain(&self, frame: &[u8], values: &Values, learning: bool) -> Mismatch {
-        let wrong = |addr: bool| {
-            self.fields
-                .iter()
-                .filter(|f| f.source.is_addr() == addr && !(learning && f.source.is_outer()))
-                .any(|f| field_diff(frame, *f, values) != 0)
-        };
-        let outer = |addr: bool| self.fields.iter().find(|f| f.source.is_outer() && f.source.is_addr() == addr);
-        let outside = learning && {
-            let addr = outer(true).map_or(0, |f| be32(frame, f.at));
-            let port = outer(false).map_or(0, |f| be16(frame, f.at));
-            !self.in_pool(addr, port)
-        };
-        if wrong(true) {
+    fn explain(&self, frame: &[u8], head: &[u8; HEAD], values: &Values, learning: bool) -> Mismatch {
+        let (addr, port) = self.outer_seen(head);
+        if word(head, 26) != self.fields.addresses(values) {
             Mismatch::Address
-        } else if wrong(false) {
+        } else if half(head, 34) != self.fields.ports(values) {
             Mismatch::Port
-        } else if outside {
+        } else if learning && !self.in_pool(addr, port) {
             Mismatch::Pool
-        } else if self.constant_diff(frame) != 0 {
+        } else if self.constant_diff(head) != 0 {
             Mismatch::Header
         } else if !self.tail_right(frame) {
             Mismatch::Payload
@@ -222,18 +189,12 @@ impl Expect {
     }
 }
 
-#[inline(always)]
-fn field_diff(frame: &[u8], f: Field, values: &Values) -> u64 {
-    let seen = if f.source.is_addr() { be32(frame, f.at) } else { be16(frame, f.at) as u32 };
-    (seen ^ values.get(f.source)) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::flow::Flow;
     use crate::template::UdpFrame;
-    use crate::{Kind, Tag};
+    use crate::{Kind, Source, Tag};
 
     const FLOW: Flow =
         Flow { inside_addr: 0xc612_0002, inside_port: 40_000, remote_addr: 0xc613_0002, remote_port: 80 };
@@ -244,18 +205,19 @@ mod tests {
             from: header::Mac::default(),
             size,
             ttl: 10,
-            src,
-            src_port,
-            dst: Source::RemoteAddr,
-            dst_port: Source::RemotePort,
+            fields: fields(src, src_port),
         })
+    }
+
+    fn fields(src: Source, src_port: Source) -> Fields {
+        Fields { src, src_port, dst: Source::RemoteAddr, dst_port: Source::RemotePort }
     }
 
     /// A frame as it comes out of a NAT that translated to this outer address and port.
     fn translated(size: usize, outer: (u32, u16)) -> (Vec<u8>, Expect, Values) {
         let sent = template(size, Source::InsideAddr, Source::InsidePort);
         let out = template(size, Source::OuterAddr, Source::OuterPort);
-        let values = Values { flow: FLOW, outer_addr: outer.0, outer_port: outer.1 };
+        let values = Values::of(FLOW).learned(outer.0, outer.1);
         let mut frame = vec![0; out.len()];
         out.write(
             &mut frame,
@@ -264,14 +226,7 @@ mod tests {
         );
         let range =
             OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65535 } };
-        let expect = Expect::udp_v4(
-            &sent,
-            Source::OuterAddr,
-            Source::OuterPort,
-            Source::RemoteAddr,
-            Source::RemotePort,
-            Some(range),
-        );
+        let expect = Expect::udp_v4(&sent, fields(Source::OuterAddr, Source::OuterPort), Some(range));
         (frame, expect, values)
     }
 
@@ -324,8 +279,8 @@ mod tests {
 
     #[test]
     fn a_mapping_that_moved_is_a_wrong_port() {
-        let (frame, expect, mut values) = translated(64, OUTER);
-        values.outer_port += 1;
-        assert_eq!(expect.check(&frame, &values), Err(Mismatch::Port));
+        let (frame, expect, values) = translated(64, OUTER);
+        let moved = values.learned(OUTER.0, OUTER.1 + 1);
+        assert_eq!(expect.check(&frame, &moved), Err(Mismatch::Port));
     }
 }

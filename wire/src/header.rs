@@ -93,6 +93,12 @@ pub fn word(b: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(w)
 }
 
+/// Four bytes at `at`, as they lie in memory.
+#[inline(always)]
+pub fn half(b: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

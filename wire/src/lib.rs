@@ -19,5 +19,5 @@ pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange};
 pub use header::Mac;
 pub use perm::Permutation;
 pub use tag::{Kind, Tag};
-pub use template::{Field, Source, Template, Values};
+pub use template::{Fields, Source, Template, Values};
 pub use view::View;

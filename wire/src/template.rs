@@ -4,7 +4,7 @@
 
 use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::Flow;
-use crate::header::{self, be16, put16, put32};
+use crate::header::{self, be16, put16};
 use crate::tag::{self, Tag};
 
 /// Where a field's value comes from.
@@ -39,38 +39,58 @@ impl Source {
     }
 }
 
-/// A field of a frame that differs from flow to flow.
+/// Which values stand in the four fields of a UDP frame that differ from flow to flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// Offset in the frame.
-    pub at: usize,
-    /// What stands there.
-    pub source: Source,
+pub struct Fields {
+    /// Source address.
+    pub src: Source,
+    /// Source port.
+    pub src_port: Source,
+    /// Destination address.
+    pub dst: Source,
+    /// Destination port.
+    pub dst_port: Source,
 }
 
-/// The values that fields are filled from: those of the flow, and what was learned about it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Values {
-    /// Values known from the flow number.
-    pub flow: Flow,
-    /// Learned outside address.
-    pub outer_addr: u32,
-    /// Learned outside port.
-    pub outer_port: u16,
+impl Fields {
+    /// Whether a value is needed that only phase 1 can teach.
+    pub fn needs_outer(&self) -> bool {
+        [self.src, self.src_port, self.dst, self.dst_port].iter().any(|s| s.is_outer())
+    }
+    /// The eight bytes of both IPv4 addresses as they lie in memory.
+    #[inline(always)]
+    pub(crate) fn addresses(&self, values: &Values) -> u64 {
+        ((values.get(self.src) as u64) << 32 | values.get(self.dst) as u64).to_be()
+    }
+    /// The four bytes of both ports as they lie in memory.
+    #[inline(always)]
+    pub(crate) fn ports(&self, values: &Values) -> u32 {
+        (values.get(self.src_port) << 16 | values.get(self.dst_port)).to_be()
+    }
 }
+
+/// The values that fields are filled from: those of the flow, and what was learned about it. Indexed by
+/// [`Source`], so that filling a field is a load and not a decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Values([u32; 6]);
 
 impl Values {
+    /// The values of a flow about which nothing has been learned.
+    #[inline(always)]
+    pub fn of(flow: Flow) -> Values {
+        Values([flow.inside_addr, flow.inside_port as u32, flow.remote_addr, flow.remote_port as u32, 0, 0])
+    }
+    /// With what phase 1 has shown of it.
+    #[inline(always)]
+    pub fn learned(mut self, addr: u32, port: u16) -> Values {
+        self.0[Source::OuterAddr as usize] = addr;
+        self.0[Source::OuterPort as usize] = port as u32;
+        self
+    }
     /// The value for a source, ports in the low 16 bits.
     #[inline(always)]
     pub fn get(&self, source: Source) -> u32 {
-        match source {
-            Source::InsideAddr => self.flow.inside_addr,
-            Source::InsidePort => self.flow.inside_port as u32,
-            Source::RemoteAddr => self.flow.remote_addr,
-            Source::RemotePort => self.flow.remote_port as u32,
-            Source::OuterAddr => self.outer_addr,
-            Source::OuterPort => self.outer_port as u32,
-        }
+        self.0[source as usize]
     }
 }
 
@@ -78,11 +98,15 @@ impl Values {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
-    fields: Vec<Field>,
-    tag_at: usize,
-    /// Offset of the IPv4 header's checksum if a field changes an address, and the sum of the rest of that header.
-    ip_sum: Option<(usize, Sum)>,
+    /// Headers and tag: the smallest frame, a copy of the first of `bytes`.
+    head: [u8; HEAD],
+    fields: Fields,
+    /// Sum of the IPv4 header without addresses and checksum.
+    ip_sum: Sum,
 }
+
+/// Headers and tag: all of the smallest frame.
+pub(crate) const HEAD: usize = Template::TAG_AT + tag::LEN;
 
 /// What a [`Template`] is made from.
 #[derive(Clone, Copy, Debug)]
@@ -95,14 +119,8 @@ pub struct UdpFrame {
     pub size: usize,
     /// Time to live; RFC 2544 has 10.
     pub ttl: u8,
-    /// Source address.
-    pub src: Source,
-    /// Source port.
-    pub src_port: Source,
-    /// Destination address.
-    pub dst: Source,
-    /// Destination port.
-    pub dst_port: Source,
+    /// The fields that differ from flow to flow.
+    pub fields: Fields,
 }
 
 impl Template {
@@ -134,13 +152,8 @@ impl Template {
         let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[34..]);
         b[40..42].copy_from_slice(&sum.checksum());
         let ip_sum = Sum::default().bytes(&b[14..34]);
-        let fields = vec![
-            Field { at: 26, source: f.src },
-            Field { at: 30, source: f.dst },
-            Field { at: 34, source: f.src_port },
-            Field { at: 36, source: f.dst_port },
-        ];
-        Template { bytes: b, fields, tag_at: Template::TAG_AT, ip_sum: Some((24, ip_sum)) }
+        let head = *b.first_chunk().expect("the length was checked above");
+        Template { bytes: b, head, fields: f.fields, ip_sum }
     }
 
     /// Length in bytes, without FCS.
@@ -155,41 +168,38 @@ impl Template {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// The fields that differ from flow to flow.
-    pub fn fields(&self) -> &[Field] {
-        &self.fields
-    }
     /// Offset of the tag.
     pub fn tag_at(&self) -> usize {
-        self.tag_at
+        Template::TAG_AT
     }
     /// Whether a frame needs what phase 1 learned.
     pub fn needs_outer(&self) -> bool {
-        self.fields.iter().any(|f| f.source.is_outer())
+        self.fields.needs_outer()
     }
 
-    /// Write the frame of one flow into `out`, which has the template's length.
-    #[inline]
+    /// Write the frame of one flow into `out`, which has the template's length. Everything that differs is put
+    /// together in registers first, because reading back what was just stored byte by byte stalls.
+    ///
+    /// # Panics
+    /// When `out` has another length.
+    #[inline(always)]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
-        out.copy_from_slice(&self.bytes);
-        let mut addresses = 0u64;
-        let mut ports = 0u64;
-        for f in &self.fields {
-            let v = values.get(f.source);
-            if f.source.is_addr() {
-                put32(out, f.at, v);
-                addresses += v.to_be() as u64;
-            } else {
-                put16(out, f.at, v as u16);
-                ports += (v as u16).to_be() as u64;
-            }
+        assert!(out.len() == self.bytes.len(), "a frame has its template's length");
+        let Some((head, tail)) = out.split_first_chunk_mut::<HEAD>() else { return };
+        let (addresses, ports, words) = (self.fields.addresses(values), self.fields.ports(values), tag.words());
+        let variable = Sum::default().word(addresses);
+        let ip_checksum = Sum(self.ip_sum.0 + variable.0).checksum();
+        let compensation = variable.half(ports).word(words[0]).word(words[1]).checksum();
+        *head = self.head;
+        head[24..26].copy_from_slice(&ip_checksum);
+        head[26..34].copy_from_slice(&addresses.to_ne_bytes());
+        head[34..38].copy_from_slice(&ports.to_ne_bytes());
+        head[42..50].copy_from_slice(&words[0].to_ne_bytes());
+        head[50..58].copy_from_slice(&words[1].to_ne_bytes());
+        head[58..60].copy_from_slice(&compensation);
+        if !tail.is_empty() {
+            tail.copy_from_slice(&self.bytes[HEAD..]);
         }
-        if let Some((at, base)) = self.ip_sum {
-            out[at..at + 2].copy_from_slice(&Sum(base.0 + addresses).checksum());
-        }
-        tag.write(out, self.tag_at);
-        let sum = Sum(addresses + ports).word(header::word(out, self.tag_at)).word(header::word(out, self.tag_at + 8));
-        out[self.tag_at + 16..self.tag_at + 18].copy_from_slice(&sum.checksum());
     }
 
     /// UDP length as the template states it.
@@ -210,10 +220,12 @@ mod tests {
             from: header::Mac([2, 0, 0, 0, 0, 2]),
             size,
             ttl: 10,
-            src: Source::InsideAddr,
-            src_port: Source::InsidePort,
-            dst: Source::RemoteAddr,
-            dst_port: Source::RemotePort,
+            fields: Fields {
+                src: Source::InsideAddr,
+                src_port: Source::InsidePort,
+                dst: Source::RemoteAddr,
+                dst_port: Source::RemotePort,
+            },
         }
     }
 
@@ -228,7 +240,7 @@ mod tests {
             let flow = Flow { inside_addr: a, inside_port: p, remote_addr: b, remote_port: q };
             let tag = Tag { trial, stream: Tag::stream(Kind::Data, true), sender, sequence, index };
             let mut out = vec![0xee; t.len()];
-            t.write(&mut out, &Values { flow, ..Values::default() }, &tag);
+            t.write(&mut out, &Values::of(flow), &tag);
             let sliced = etherparse::SlicedPacket::from_ethernet(&out).unwrap();
             let Some(etherparse::NetSlice::Ipv4(ip)) = sliced.net else { panic!("no IPv4") };
             let Some(etherparse::TransportSlice::Udp(udp)) = sliced.transport else { panic!("no UDP") };
@@ -251,7 +263,7 @@ mod tests {
         let mut out = vec![0; 60];
         let flow = Flow { inside_addr: 0xc612_0002, inside_port: 0xc020, remote_addr: 0xc613_0002, remote_port: 7 };
         let tag = Tag { trial: 0, stream: 1, sender: 0, sequence: 0, index: 0 };
-        t.write(&mut out, &Values { flow, ..Values::default() }, &tag);
+        t.write(&mut out, &Values::of(flow), &tag);
         assert!(pseudo_v4(header::word(&out, 26), 17, 26).bytes(&out[34..]).is_valid());
     }
 }

@@ -1,9 +1,33 @@
 //! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
-//! TOML; reading and checking it is the business of the files beside this one.
+//! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
+//! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
+//! cannot be measured, `summary` what was understood, `address` where frames may go, `diagnostic` how a mistake is shown.
+
+mod address;
+mod check;
+mod conformance;
+pub mod diagnostic;
+mod draft;
+pub mod quantity;
+mod read;
+mod schema;
+mod section;
+mod summary;
+mod tree;
+
+pub use conformance::conformance;
+pub use diagnostic::Complaints;
+pub use read::{Loaded, Options, ScenarioError, parse, read};
+pub use summary::Summary;
 
 use method::{Count, Direction, Nanos, Order};
 use serde::{Deserialize, Serialize};
 use wire::{AddrRange, PortRange};
+
+/// The kinds of device that a scenario can have, as they stand below `[dut.…]`.
+pub fn dut_kinds() -> impl Iterator<Item = &'static str> {
+    schema::kinds("dut")
+}
 
 /// One scenario, all defaults filled in and all cross-checks passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,7 +180,7 @@ pub struct Sweep {
 /// What is measured and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// Keys of the metrics, as in `method::metric::KNOWN`, in the order in which they are measured.
+    /// Keys of the metrics, as in `method::metric::METRICS`, in the order in which they are measured.
     pub metrics: Vec<String>,
     /// Repetitions of each search.
     pub repetitions: u32,

@@ -1,6 +1,35 @@
 //! The known ways of moving packets: one file each, one entry each in [`KNOWN`].
 
+pub mod af_packet;
+pub mod af_xdp;
 pub mod link;
+pub mod tap;
 
 /// Name and one line about every back-end.
-pub const KNOWN: &[(&str, &str)] = &[("link", "in-process link to the embedded gateway; no privilege, no kernel")];
+pub const KNOWN: &[(&str, &str)] = &[
+    ("link", "in-process link to the embedded gateway; no privilege, no kernel"),
+    ("tap", "TAP device: the cheapest way to a kernel DUT on one machine; root or a user namespace"),
+    ("af_packet", "packet sockets: any interface and kernel, no BPF; CAP_NET_RAW"),
+    ("af_xdp", "XDP sockets: the fastest on a network card, zero-copy where the driver has it; root"),
+];
+
+/// Frames that may wait for a processor in front of the kernel's receive path: the DUT's ingress queue of every
+/// interface without a ring of its own. The kernel's default where it does not tell.
+fn cpu_backlog() -> usize {
+    let text = std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").unwrap_or_default();
+    text.trim().parse().unwrap_or(1000)
+}
+
+/// Try again for at most a second while the kernel says that something is in use: it gives devices and queues
+/// back some time after their last user is gone.
+fn while_busy<T>(mut attempt: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(1);
+    loop {
+        match attempt() {
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && std::time::Instant::now() < deadline => {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            result => return result,
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! `AF_PACKET`: raw frames through the kernel's packet sockets; works with every interface and kernel, and needs no
+//! BPF. Sends with `sendmmsg` past the queueing discipline, receives from a `TPACKET_V2` ring (measured: batching
+//! larger than a burst, transmit rings and version 3 blocks are no faster here, and blocks add latency).
+//!
+//! A frame that the interface does not take is sent and lost: the kernel reports `ENOBUFS` after it freed the
+//! frame, so offering it again would falsify the loss rate. On a veth pair it is the DUT's ingress queue that was full;
+//! on any other interface it is our own transmit ring, which therefore also counts as our own drop.
+//!
+//! VLAN tags that the kernel took out are put back, and checksums that it left to hardware are finished, so that
+//! a frame is what it would be on a wire. Super-frames (segmentation offload) cannot be: they count as our own
+//! drops, and the way out is to switch the DUT's offloads off.
+
+mod ring;
+
+use crate::clock::Calendar;
+use crate::interface::{Interface, Interfaces, Watch};
+use crate::sys::{check, get_option, set_option, set_send_buffer};
+use crate::{BURST, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
+use ring::{Ring, Shape};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// How to open an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AfPacketConfig {
+    /// Name of the interface, which is there and switched on.
+    pub name: String,
+    /// Frames that may wait for us.
+    pub queue: usize,
+    /// Longest frame received, without FCS and with VLAN tag.
+    pub largest: usize,
+    /// The DUT's work was moved off the sender's core (RPS or threaded NAPI at its end of the cable).
+    pub steered: bool,
+}
+
+impl AfPacketConfig {
+    /// For Ethernet frames of usual size.
+    pub fn named(name: &str) -> AfPacketConfig {
+        AfPacketConfig { name: name.to_owned(), queue: 8192, largest: 1518, steered: false }
+    }
+}
+
+/// An interface through packet sockets.
+pub struct AfPacketPort {
+    send: OwnedFd,
+    receive: OwnedFd,
+    ring: Ring,
+    slots: usize,
+    watch: Watch,
+    config: AfPacketConfig,
+    clock: Clock,
+    calendar: Calendar,
+    calendar_life: u64,
+    last_stamp: u64,
+    send_buffer: i32,
+    counters: Counters,
+}
+
+impl AfPacketPort {
+    /// Open an interface of the namespace `ns`.
+    ///
+    /// # Errors
+    /// When there is none of this name, it is down, or the privilege is missing.
+    pub fn open(ns: &Netns, config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
+        ns.run_in(|| AfPacketPort::open_here(config, clock))?
+    }
+
+    fn open_here(config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
+        let watch = Watch::new(Interfaces::here()?, &config.name)?;
+        if !watch.at_open().running {
+            let what = format!("interface {} is down, or its other end is: switch both on first", config.name);
+            return Err(PortError::Unsupported(what));
+        }
+        let index = watch.at_open().index;
+        let shape = Shape::new(config.queue, config.largest);
+        let doing = |what: &'static str| {
+            let name = config.name.clone();
+            move |e: io::Error| PortError::system(format!("{what} on {name}"), e, advice(what))
+        };
+        let send = sender(index).map_err(doing(SENDING))?;
+        let send_buffer = get_option(&send, libc::SOL_SOCKET, libc::SO_SNDBUF).map_err(doing(SENDING))?;
+        let (receive, ring) = receiver(index, shape).map_err(doing(RECEIVING))?;
+        Ok(AfPacketPort {
+            send,
+            receive,
+            ring,
+            slots: shape.slots(),
+            watch,
+            config: config.clone(),
+            clock,
+            calendar: Calendar::now(clock),
+            calendar_life: clock.ticks(1_000_000),
+            last_stamp: 0,
+            send_buffer,
+            counters: Counters::default(),
+        })
+    }
+
+    /// The interface as it was when the port was opened.
+    pub fn interface(&self) -> &Interface {
+        self.watch.at_open()
+    }
+
+    /// The kernel's stamp in ticks, kept in order and never in the future although two clocks are compared.
+    #[inline]
+    fn stamp(&mut self, nanos: u64, now: u64) -> u64 {
+        self.last_stamp = self.calendar.ticks_at(nanos).min(now).max(self.last_stamp);
+        self.last_stamp
+    }
+
+    /// Whether the kernel holds so many bytes of ours that a frame was turned away for that reason alone.
+    fn send_buffer_is_full(&self) -> bool {
+        let mut held: libc::c_int = 0;
+        // SAFETY: the request (SIOCOUTQ by its other name) writes one int, which lives through the call.
+        let asked = unsafe { libc::ioctl(self.send.as_raw_fd(), libc::TIOCOUTQ, &raw mut held) };
+        asked == 0 && held >= self.send_buffer - 2 * FRAME_COST
+    }
+
+    fn broken(&self, doing: &str, error: io::Error) -> PortError {
+        let advice = match error.raw_os_error() {
+            Some(libc::EMSGSIZE) => {
+                "the frame is longer than the interface's MTU allows: raise it with ip link set mtu"
+            }
+            _ => "was the interface deleted?",
+        };
+        PortError::system(format!("{doing} {}", self.config.name), error, advice)
+    }
+}
+
+/// What the kernel charges for a frame of usual size, at most.
+const FRAME_COST: i32 = 4096;
+
+const SENDING: &str = "opening a packet socket to send";
+const RECEIVING: &str = "opening a packet socket with a receive ring";
+
+fn advice(what: &str) -> &'static str {
+    if what == RECEIVING {
+        "needs CAP_NET_RAW, and memory for the ring: run as root, or make the queue smaller"
+    } else {
+        "needs CAP_NET_RAW: run as root"
+    }
+}
+
+/// A socket that only sends: bound to no protocol, it costs nothing on reception.
+fn sender(index: u32) -> io::Result<OwnedFd> {
+    let socket = packet_socket()?;
+    set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)?;
+    // Far more than any DUT's queue can hold, so that a full queue shows as loss and not as back-pressure.
+    set_send_buffer(&socket, 64 << 20)?;
+    bind(&socket, index, 0)?;
+    Ok(socket)
+}
+
+/// A socket that only receives, into a ring.
+fn receiver(index: u32, shape: Shape) -> io::Result<(OwnedFd, Ring)> {
+    let socket = packet_socket()?;
+    let set = |name: i32, value: i32| set_option(&socket, libc::SOL_PACKET, name, &value);
+    set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
+    set(libc::PACKET_IGNORE_OUTGOING, 1)?;
+    set(libc::PACKET_VNET_HDR, 1)?;
+    set_option(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request())?;
+    let ring = Ring::new(crate::sys::Mapping::shared(&socket, shape.bytes(), 0)?, shape);
+    // Every protocol: such sockets are served before the ingress hooks of the packet filter, which may then keep the
+    // tester's own stack from looking at test frames.
+    bind(&socket, index, libc::ETH_P_ALL as u16)?;
+    Ok((socket, ring))
+}
+
+/// Without a protocol it hears nothing until it is bound.
+fn packet_socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(rustix::net::socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
+}
+
+fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
+    let address = libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: protocol.to_be(),
+        sll_ifindex: index as i32,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    };
+    let len = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the kernel reads `len` bytes of an address that lives through the call.
+    check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
+}
+
+/// Offer frames to the kernel in one call: how many it took before the first that it did not.
+fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
+    let count = frames.len().min(BURST);
+    let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BURST];
+    // SAFETY: the structure is plain data for which all zeroes is a value.
+    let mut messages: [libc::mmsghdr; BURST] = unsafe { std::mem::zeroed() };
+    for ((piece, message), frame) in pieces.iter_mut().zip(&mut messages).zip(frames) {
+        *piece = libc::iovec { iov_base: frame.bytes().as_ptr().cast_mut().cast(), iov_len: frame.len() };
+        message.msg_hdr.msg_iov = piece;
+        message.msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: the first `count` messages point to pieces, and those to frames, all of which live through the call;
+    // the kernel reads the frames and writes only the messages.
+    check(unsafe {
+        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT)
+    })
+    .map(|n| n as usize)
+}
+
+impl Port for AfPacketPort {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let room = pool.config().room();
+        let (mut got, mut now) = (0, 0);
+        while got < BURST {
+            let waiting = match self.ring.peek() {
+                Ok(Some(waiting)) => waiting,
+                Ok(None) => break,
+                Err(e) => return Err(self.broken("receiving from", e)),
+            };
+            // With no frame at hand the rest stays in the ring; should it overflow, the kernel counts it.
+            let Some(mut frame) = pool.alloc(room) else { break };
+            let (nanos, written) = (waiting.nanos, waiting.write_to(frame.bytes_mut()));
+            self.ring.release();
+            let Some(len) = written else {
+                self.counters.own_drops += 1;
+                pool.free(frame);
+                continue;
+            };
+            if now == 0 {
+                now = self.clock.now();
+                if now.saturating_sub(self.calendar.ticks()) > self.calendar_life {
+                    self.calendar = Calendar::now(self.clock);
+                    now = self.clock.now();
+                }
+            }
+            frame.set_len(len);
+            frame.stamp = self.stamp(nanos, now);
+            into.push(frame);
+            got += 1;
+        }
+        self.counters.received += got as u64;
+        Ok(got)
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let mut sent = Sent::default();
+        let mut broken = None;
+        let mut done = 0;
+        while done < burst.len() {
+            let offered = (burst.len() - done).min(BURST);
+            match send_many(&self.send, &burst[done..]) {
+                Ok(n) => {
+                    sent.accepted += n;
+                    done += n;
+                    // The kernel keeps the reason to itself when a later frame fails. It tried that frame, so unless our own
+                    // send buffer can have been the reason, the frame was refused and is gone.
+                    if n < offered {
+                        if self.send_buffer_is_full() {
+                            break;
+                        }
+                        sent.refused += 1;
+                        done += 1;
+                    }
+                }
+                Err(e) => match e.raw_os_error() {
+                    Some(libc::ENOBUFS) => {
+                        sent.refused += 1;
+                        done += 1;
+                    }
+                    Some(libc::EAGAIN) => break,
+                    Some(libc::EINTR) => {}
+                    Some(libc::ENETDOWN) => {
+                        self.counters.link_lost = true;
+                        break;
+                    }
+                    _ => {
+                        broken = Some(e);
+                        break;
+                    }
+                },
+            }
+        }
+        for frame in burst.drain(..done) {
+            pool.free(frame);
+        }
+        self.counters.accepted += sent.accepted as u64;
+        self.counters.refused += sent.refused as u64;
+        if self.watch.at_open().kind != "veth" {
+            self.counters.own_drops += sent.refused as u64;
+        }
+        broken.map_or(Ok(sent), |e| Err(self.broken("sending to", e)))
+    }
+
+    fn counters(&mut self) -> Counters {
+        // The kernel's count starts again with each look.
+        if let Ok(seen) = get_option::<libc::tpacket_stats>(&self.receive, libc::SOL_PACKET, libc::PACKET_STATISTICS) {
+            self.counters.own_drops += seen.tp_drops as u64;
+        }
+        let (_, lost) = self.watch.look();
+        self.counters.link_lost |= lost;
+        self.counters
+    }
+
+    fn facts(&self) -> PortFacts {
+        let here = self.watch.at_open().kind == "veth";
+        PortFacts {
+            backend: "af_packet".into(),
+            name: self.config.name.clone(),
+            mode: if !here {
+                "network card".into()
+            } else if self.config.steered {
+                "veth, receive work on another core".into()
+            } else {
+                "veth, inline".into()
+            },
+            dut_queue: if here { super::cpu_backlog() } else { 0 },
+            own_queue: self.slots,
+            inline: here && !self.config.steered,
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The receive ring of a packet socket (`TPACKET_V2`): memory in which the kernel puts frames and we give the places
+//! back. Its own file because it is the part that can be tested over plain memory, without a kernel.
+
+use crate::sys::Mapping;
+use libc::tpacket2_hdr;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Bytes of the kernel's block; a multiple of every page size in use.
+const BLOCK: usize = 64 << 10;
+/// Bytes of `struct virtio_net_hdr`, which the kernel puts directly in front of a frame.
+pub(super) const OFFLOADS: usize = 10;
+/// Where the kernel puts a frame at the latest: its header and an address, then the Ethernet header such that what
+/// follows it is aligned, shifted by the offload header.
+const FRONT: usize = 80 + OFFLOADS;
+
+/// Size of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Bytes of a slot.
+    pub slot: usize,
+    /// Blocks of [`BLOCK`] bytes.
+    pub blocks: usize,
+}
+
+impl Shape {
+    /// At least `frames` slots for frames of `largest` bytes.
+    pub(super) fn new(frames: usize, largest: usize) -> Shape {
+        // An odd number of cache lines spreads neighbouring slots over all sets of L1 and L2.
+        let slot = ((FRONT + largest).div_ceil(64) | 1) * 64;
+        Shape { slot, blocks: frames.div_ceil(BLOCK / slot).max(1) }
+    }
+    fn per_block(self) -> usize {
+        BLOCK / self.slot
+    }
+    /// Slots in all.
+    pub(super) fn slots(self) -> usize {
+        self.per_block() * self.blocks
+    }
+    /// Bytes in all.
+    pub(super) fn bytes(self) -> usize {
+        BLOCK * self.blocks
+    }
+    /// As the kernel wants to hear it.
+    pub(super) fn request(self) -> libc::tpacket_req {
+        libc::tpacket_req {
+            tp_block_size: BLOCK as u32,
+            tp_block_nr: self.blocks as u32,
+            tp_frame_size: self.slot as u32,
+            tp_frame_nr: self.slots() as u32,
+        }
+    }
+}
+
+/// The ring itself.
+pub(super) struct Ring {
+    memory: Mapping,
+    shape: Shape,
+    block: usize,
+    slot: usize,
+}
+
+/// A frame in the ring, ours until the slot is released.
+#[derive(Debug)]
+pub(super) struct Waiting<'a> {
+    /// The frame as the kernel holds it.
+    bytes: &'a [u8],
+    /// `struct virtio_net_hdr`: what hardware was expected to finish.
+    offloads: [u8; OFFLOADS],
+    /// Length when it was on its way; more than is here if it was cut.
+    wire_len: usize,
+    /// The VLAN tag that the kernel took out.
+    vlan: Option<[u8; 4]>,
+    /// When the kernel received it, in nanoseconds since 1970.
+    pub nanos: u64,
+}
+
+impl Ring {
+    /// Over `memory`, which the kernel writes to, or a test.
+    pub(super) fn new(memory: Mapping, shape: Shape) -> Ring {
+        assert!(memory.len() >= shape.bytes());
+        Ring { memory, shape, block: 0, slot: 0 }
+    }
+
+    /// The next frame, if there is one.
+    #[inline]
+    pub(super) fn peek(&self) -> io::Result<Option<Waiting<'_>>> {
+        let status = self.status().load(Ordering::Acquire);
+        if status & libc::TP_STATUS_USER == 0 {
+            return Ok(None);
+        }
+        // SAFETY: the slot lies inside the mapping (see `at`), is aligned to 16 bytes, and with TP_STATUS_USER seen by an
+        // acquiring load it is ours alone until `release`, which needs `&mut self` and so ends this borrow.
+        let slot = unsafe { std::slice::from_raw_parts(self.at().as_ptr().cast(), self.shape.slot) };
+        // SAFETY: as above; the header is at the start of the slot and consists of integers.
+        let header = unsafe { self.at().read() };
+        let (start, len) = (header.tp_mac as usize, header.tp_snaplen as usize);
+        let parts =
+            start.checked_sub(OFFLOADS).and_then(|o| Some((slot.get(o..start)?, slot.get(start..start + len)?)));
+        let Some((offloads, bytes)) = parts else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame lies outside its slot"));
+        };
+        let vlan = (status & libc::TP_STATUS_VLAN_VALID != 0).then(|| {
+            let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+            let [a, b] = (if known { header.tp_vlan_tpid } else { 0x8100 }).to_be_bytes();
+            let [c, d] = header.tp_vlan_tci.to_be_bytes();
+            [a, b, c, d]
+        });
+        Ok(Some(Waiting {
+            bytes,
+            offloads: offloads.try_into().unwrap_or_default(),
+            wire_len: header.tp_len as usize,
+            vlan,
+            nanos: header.tp_sec as u64 * 1_000_000_000 + header.tp_nsec as u64,
+        }))
+    }
+
+    /// Give the slot of the frame that `peek` showed back to the kernel.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.slot += 1;
+        if self.slot == self.shape.per_block() {
+            self.slot = 0;
+            self.block += 1;
+            if self.block == self.shape.blocks {
+                self.block = 0;
+            }
+        }
+    }
+
+    fn at(&self) -> NonNull<tpacket2_hdr> {
+        self.slot_at(self.block, self.slot)
+    }
+
+    fn slot_at(&self, block: usize, slot: usize) -> NonNull<tpacket2_hdr> {
+        debug_assert!(block < self.shape.blocks && slot < self.shape.per_block());
+        // SAFETY: block < blocks and slot < per_block, so the slot ends inside the mapping, whose length `new` checked.
+        unsafe { self.memory.base().cast::<tpacket2_hdr>().byte_add(block * BLOCK + slot * self.shape.slot) }
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: the status is the first field of the header, aligned, inside the mapping, and both sides access it
+        // atomically only.
+        unsafe { AtomicU32::from_ptr(self.at().as_ptr().cast()) }
+    }
+}
+
+impl Waiting<'_> {
+    /// Write the frame as it would be on the wire: with its VLAN tag, and with the checksum that was left to
+    /// hardware. `None` if it is no frame of the wire (cut, or many segments in one) or does not fit.
+    #[inline]
+    pub(super) fn write_to(&self, room: &mut [u8]) -> Option<usize> {
+        let [flags, segmentation, ..] = self.offloads;
+        if self.bytes.len() != self.wire_len || segmentation != 0 {
+            return None;
+        }
+        let shift = if let Some(tag) = self.vlan {
+            let (addresses, rest) = self.bytes.split_at_checked(12)?;
+            room.get_mut(..12)?.copy_from_slice(addresses);
+            room.get_mut(12..16)?.copy_from_slice(&tag);
+            room.get_mut(16..16 + rest.len())?.copy_from_slice(rest);
+            4
+        } else {
+            room.get_mut(..self.bytes.len())?.copy_from_slice(self.bytes);
+            0
+        };
+        let len = self.bytes.len() + shift;
+        if flags & NEEDS_CHECKSUM != 0 {
+            let word = |at: usize| u16::from_ne_bytes([self.offloads[at], self.offloads[at + 1]]) as usize;
+            finish_checksum(room.get_mut(shift + word(6)..len)?, word(8))?;
+        }
+        Some(len)
+    }
+}
+
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`
+const NEEDS_CHECKSUM: u8 = 1;
+
+/// Do what hardware would have done: sum up from the first byte to the end and put the complement at `field`, where the
+/// sum over the pseudo header waits.
+#[cold]
+fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
+    let mut sum: u64 = 0;
+    for pair in covered.chunks(2) {
+        sum += u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]) as u64;
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    // All zeroes would mean "no checksum" to UDP (RFC 768); all ones is the same sum.
+    let value = if sum == 0xffff { 0xffff } else { !(sum as u16) };
+    covered.get_mut(field..field + 2)?.copy_from_slice(&value.to_be_bytes());
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Play the kernel: put a frame into slot `i`.
+    fn put(ring: &Ring, i: usize, status: u32, bytes: &[u8], offloads: [u8; OFFLOADS]) {
+        let (block, slot) = (i / ring.shape.per_block(), i % ring.shape.per_block());
+        let start = 76;
+        let header = tpacket2_hdr {
+            tp_status: 0,
+            tp_len: bytes.len() as u32,
+            tp_snaplen: bytes.len() as u32,
+            tp_mac: start as u16,
+            tp_net: 90,
+            tp_sec: 5,
+            tp_nsec: i as u32,
+            tp_vlan_tci: 0x0064,
+            tp_vlan_tpid: 0x88a8,
+            tp_padding: [0; 4],
+        };
+        // SAFETY: the slot is inside the mapping and not looked at until its status is set below.
+        unsafe {
+            let at = ring.slot_at(block, slot);
+            at.write(header);
+            at.cast::<u8>().add(start - OFFLOADS).as_ptr().copy_from(offloads.as_ptr(), OFFLOADS);
+            at.cast::<u8>().add(start).as_ptr().copy_from(bytes.as_ptr(), bytes.len());
+            AtomicU32::from_ptr(at.as_ptr().cast()).store(status, Ordering::Release);
+        }
+    }
+
+    fn ring(frames: usize) -> Ring {
+        let shape = Shape::new(frames, 1518);
+        Ring::new(Mapping::anonymous(shape.bytes()).unwrap(), shape)
+    }
+
+    fn take(ring: &mut Ring) -> Option<(u64, Option<Vec<u8>>)> {
+        let mut room = [0; 2048];
+        let waiting = ring.peek().unwrap()?;
+        let taken = (waiting.nanos, waiting.write_to(&mut room).map(|n| room[..n].to_vec()));
+        ring.release();
+        Some(taken)
+    }
+
+    #[test]
+    fn frames_come_in_order_across_blocks_and_around_the_end() {
+        let mut ring = ring(80);
+        let slots = ring.shape.slots();
+        assert!(slots >= 80 && ring.shape.blocks > 1);
+        for i in 0..3 * slots {
+            assert!(take(&mut ring).is_none());
+            put(&ring, i % slots, libc::TP_STATUS_USER, &[i as u8; 60], [0; OFFLOADS]);
+            let nanos = 5_000_000_000 + (i % slots) as u64;
+            assert_eq!(take(&mut ring), Some((nanos, Some(vec![i as u8; 60]))));
+        }
+    }
+
+    #[test]
+    fn a_vlan_tag_goes_back_where_it_was() {
+        let mut ring = ring(1);
+        let status = libc::TP_STATUS_USER | libc::TP_STATUS_VLAN_VALID | libc::TP_STATUS_VLAN_TPID_VALID;
+        let frame: Vec<u8> = (0..60).collect();
+        put(&ring, 0, status, &frame, [0; OFFLOADS]);
+        let (_, got) = take(&mut ring).unwrap();
+        assert_eq!(got.unwrap(), [&frame[..12], &[0x88, 0xa8, 0, 0x64], &frame[12..]].concat());
+    }
+
+    #[test]
+    fn a_checksum_left_to_hardware_is_finished() {
+        let mut ring = ring(1);
+        // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 add up to ddf2, of which the complement is 220d.
+        let mut frame = vec![0; 14];
+        frame.extend([0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7, 0, 0]);
+        let mut offloads = [0; OFFLOADS];
+        offloads[0] = NEEDS_CHECKSUM;
+        offloads[6..8].copy_from_slice(&14u16.to_ne_bytes());
+        offloads[8..10].copy_from_slice(&8u16.to_ne_bytes());
+        put(&ring, 0, libc::TP_STATUS_USER, &frame, offloads);
+        let got = take(&mut ring).unwrap().1.unwrap();
+        assert_eq!(got[22..24], [0x22, 0x0d]);
+    }
+
+    #[test]
+    fn what_was_never_a_frame_on_the_wire_is_refused() {
+        let mut ring = ring(2);
+        let segments = [0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        put(&ring, 0, libc::TP_STATUS_USER, &[1; 60], segments);
+        assert_eq!(take(&mut ring).unwrap().1, None);
+        put(&ring, 1, libc::TP_STATUS_USER, &[1; 60], [0; OFFLOADS]);
+        let small = &mut [0; 59];
+        assert_eq!(ring.peek().unwrap().unwrap().write_to(small), None);
+    }
+}

@@ -1,0 +1,480 @@
+//! `AF_XDP`: frames past most of the kernel, through rings in memory that both sides see. The fastest way to a
+//! network card without leaving Linux, and the cheapest way through a veth pair. One port is one queue of an interface.
+//!
+//! Only what the [`Select`] of the configuration takes comes to the ports; everything else goes on to the kernel.
+//! Frames keep the checksums they have: on a virtual cable the DUT must not leave them to hardware
+//! (`ethtool -K DEV tx off` at its end), because an XDP program cannot know.
+//!
+//! Losses are told apart as the kernel does. While it copies frames, `EBUSY` means that one frame met a full queue behind the
+//! interface: sent, refused, gone. `EAGAIN` is back-pressure of our own; the frames stay in the transmit ring, count
+//! as accepted, and the next call hands them over before anything else.
+//!
+//! Frames given to the kernel are out of the pool until they return. A port that is closed gives them all back: when
+//! frames are copied the kernel touches none after the socket is closed; a driver that works in place is waited for.
+
+mod bpf;
+mod ring;
+mod select;
+mod socket;
+
+pub use select::{Condition, Select, Width};
+
+use crate::frame::Lent;
+use crate::interface::{Interface, Interfaces, Watch};
+use crate::{BURST, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use bpf::Attached;
+use libc::xdp_desc;
+use socket::{KERNEL_HEADROOM, Socket};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Where the program sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XdpMode {
+    /// In the driver. On a veth pair it pays only if the DUT works on another core.
+    Native,
+    /// In the kernel's general receive path: works with every interface.
+    Generic,
+}
+
+/// Who copies frames between the interface and our memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// The kernel, unless the driver can work in place (zero-copy).
+    IfNeeded,
+    /// The kernel.
+    Always,
+    /// Nobody: opening fails if the driver cannot work in place.
+    Never,
+}
+
+/// How to open an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AfXdpConfig {
+    /// Name of the interface, which is there and switched on.
+    pub name: String,
+    /// Queues, from the first; each becomes a port. Frames that arrive on further queues go to the kernel, so open all
+    /// that the interface has.
+    pub queues: u32,
+    /// Where the program sits.
+    pub mode: XdpMode,
+    /// Who copies.
+    pub copying: Copying,
+    /// Entries of each ring, a power of two; and the free frames that wait in the kernel for the next to be received.
+    pub ring: u32,
+    /// What is taken off the interface. With nothing selected no program is attached: such a port only sends.
+    pub select: Select,
+    /// The DUT's work was moved off the sender's core (RPS or threaded NAPI at its end of the cable).
+    pub steered: bool,
+}
+
+impl AfXdpConfig {
+    /// One queue in generic mode, taking what `select` says.
+    pub fn named(name: &str, select: Select) -> AfXdpConfig {
+        AfXdpConfig {
+            name: name.to_owned(),
+            queues: 1,
+            mode: XdpMode::Generic,
+            copying: Copying::IfNeeded,
+            ring: 2048,
+            select,
+            steered: false,
+        }
+    }
+}
+
+/// One queue of an interface through an XDP socket.
+pub struct AfXdpPort {
+    /// Closed first of all, in `drop`.
+    socket: ManuallyDrop<Socket>,
+    _program: Option<Arc<Attached>>,
+    /// Goes home when the kernel has surely let go, in `drop`.
+    lent: ManuallyDrop<Lent>,
+    ns: Netns,
+    /// Frames that the fill ring lacks.
+    missing: usize,
+    /// Frames that were sent and have not come back.
+    unfinished: u32,
+    watch: Watch,
+    queue: u32,
+    config: AfXdpConfig,
+    clock: Clock,
+    counters: Counters,
+}
+
+impl AfXdpPort {
+    /// Open the queues of an interface of the namespace `ns`, one port each. Port `q` takes its first free frames from pool
+    /// `q`, or from the only one given; it may be used with any pool of the same mapping.
+    ///
+    /// # Errors
+    /// When the pools cannot be shared with the kernel or are too small, the interface is missing or down, or kernel,
+    /// driver or privilege do not allow it.
+    pub fn open(
+        ns: &Netns,
+        config: &AfXdpConfig,
+        clock: Clock,
+        pools: &mut [Pool],
+    ) -> Result<Vec<AfXdpPort>, PortError> {
+        if !config.ring.is_power_of_two() || pools.is_empty() || config.queues == 0 {
+            let what = "an XDP port needs a ring of a power of two of entries, at least one queue and one pool";
+            return Err(PortError::Unsupported(what.into()));
+        }
+        ns.run_in(|| AfXdpPort::open_here(ns, config, clock, pools))?
+    }
+
+    fn open_here(
+        ns: &Netns,
+        config: &AfXdpConfig,
+        clock: Clock,
+        pools: &mut [Pool],
+    ) -> Result<Vec<AfXdpPort>, PortError> {
+        let interface = Interfaces::here()?.get(&config.name)?;
+        if !interface.running {
+            let what = format!("interface {} is down, or its other end is: switch both on first", config.name);
+            return Err(PortError::Unsupported(what));
+        }
+        let native = config.mode == XdpMode::Native;
+        let program = if config.select.any_of.is_empty() {
+            None
+        } else {
+            Some(Arc::new(Attached::new(interface.index, config.queues, &config.select, native)?))
+        };
+        let one = pools.len() == 1;
+        (0..config.queues)
+            .map(|queue| {
+                let place = if one { 0 } else { queue as usize };
+                let pool = pools.get_mut(place).ok_or_else(|| {
+                    PortError::Unsupported(format!("{} queues need one pool or as many", config.queues))
+                })?;
+                AfXdpPort::open_queue(ns, config, clock, &interface, queue, pool, program.as_ref())
+            })
+            .collect()
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "called once; a structure for it would only rename them")]
+    fn open_queue(
+        ns: &Netns,
+        config: &AfXdpConfig,
+        clock: Clock,
+        interface: &Interface,
+        queue: u32,
+        pool: &mut Pool,
+        program: Option<&Arc<Attached>>,
+    ) -> Result<AfXdpPort, PortError> {
+        let lent = shareable(pool, config)?;
+        let doing = || format!("opening an XDP socket on queue {queue} of {}", config.name);
+        let socket = Socket::open(lent.region(), interface.index, queue, config).map_err(|e| {
+            let advice = advice(&e, config);
+            PortError::system(doing(), e, advice)
+        })?;
+        if let Some(program) = program {
+            program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
+        }
+        let watch = Watch::new(Interfaces::here()?, &config.name)?;
+        let mut port = AfXdpPort {
+            socket: ManuallyDrop::new(socket),
+            _program: program.cloned(),
+            lent: ManuallyDrop::new(lent),
+            ns: ns.clone(),
+            missing: config.ring as usize,
+            unfinished: 0,
+            watch,
+            queue,
+            config: config.clone(),
+            clock,
+            counters: Counters::default(),
+        };
+        port.refill(pool);
+        Ok(port)
+    }
+
+    /// The interface as it was when the port was opened.
+    pub fn interface(&self) -> &Interface {
+        self.watch.at_open()
+    }
+
+    /// Whether the driver works in place.
+    pub fn zero_copy(&self) -> bool {
+        self.socket.zero_copy
+    }
+
+    /// Give the kernel free frames in place of those that it filled.
+    #[inline]
+    fn refill(&mut self, pool: &mut Pool) {
+        let room = self.socket.fill.room(self.missing as u32) as usize;
+        let mut given = 0;
+        while given < self.missing.min(room)
+            && let Some(frame) = pool.alloc(0)
+        {
+            match self.lent.lend(frame) {
+                Ok(at) => self.socket.fill.push(at),
+                Err(frame) => {
+                    // A pool of another mapping: nothing can be received into it.
+                    pool.free(frame);
+                    break;
+                }
+            }
+            given += 1;
+        }
+        if given > 0 {
+            self.missing -= given;
+            self.socket.fill.publish();
+            if self.socket.zero_copy && self.socket.fill.wants_wakeup() {
+                self.socket.wake_receiver();
+            }
+        }
+    }
+
+    /// Take back what has been sent.
+    #[inline]
+    fn finish(&mut self, pool: &mut Pool) -> Result<(), PortError> {
+        let before = self.unfinished;
+        while self.unfinished > 0
+            && let Some(at) = self.socket.completion.pop()
+        {
+            self.unfinished -= 1;
+            let frame = self.lent.take(at, 0).ok_or_else(|| self.not_lent(at))?;
+            pool.free(frame);
+        }
+        if self.unfinished != before {
+            self.socket.completion.release();
+        }
+        Ok(())
+    }
+
+    /// Let the kernel send what is in the ring; how many frames were refused on the way.
+    fn flush(&mut self) -> Result<usize, PortError> {
+        let mut refused = 0;
+        if self.socket.zero_copy {
+            if self.socket.transmit.wants_wakeup()
+                && let Err(e) = self.socket.kick()
+            {
+                self.excuse(e)?;
+            }
+            return Ok(0);
+        }
+        let mut waiting = self.socket.transmit.waiting();
+        while waiting > 0 {
+            let kicked = self.socket.kick();
+            let now_waiting = self.socket.transmit.waiting();
+            match kicked {
+                Err(e) if e.raw_os_error() == Some(libc::EBUSY) => refused += 1,
+                // One call sends a limited number of frames and says EAGAIN if there are more.
+                Err(e) if e.raw_os_error() == Some(libc::EAGAIN) && now_waiting != waiting => {}
+                Err(e) => {
+                    self.excuse(e)?;
+                    break;
+                }
+                Ok(()) if now_waiting == waiting => break,
+                Ok(()) => {}
+            }
+            waiting = now_waiting;
+        }
+        Ok(refused)
+    }
+
+    /// Errors of a kick that are not errors of the port.
+    fn excuse(&mut self, error: io::Error) -> Result<(), PortError> {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
+            Some(libc::ENETDOWN | libc::ENXIO) => {
+                self.counters.link_lost = true;
+                Ok(())
+            }
+            _ => {
+                Err(PortError::system(format!("sending to {}", self.config.name), error, "was the interface deleted?"))
+            }
+        }
+    }
+
+    fn not_lent(&self, at: u64) -> PortError {
+        let name = &self.config.name;
+        PortError::Unsupported(format!("the kernel gave back a frame at {at} of {name} that it did not have"))
+    }
+
+    fn foreign(&self) -> PortError {
+        let name = &self.config.name;
+        PortError::Unsupported(format!("a frame for {name} is not of the pools that it was opened with"))
+    }
+}
+
+impl Drop for AfXdpPort {
+    fn drop(&mut self) {
+        let in_place = self.socket.zero_copy;
+        // SAFETY: dropped here only, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.socket) };
+        // A driver that works in place may write to frames until the kernel has taken the queue from it, which it does
+        // some time after the socket was closed. Should that take too long, the frames are lost, not shared.
+        if !in_place || queue_is_free(&self.ns, &self.watch.at_open().name, self.queue) {
+            // SAFETY: as above.
+            unsafe { ManuallyDrop::drop(&mut self.lent) };
+        }
+    }
+}
+
+/// Wait until a queue belongs to no socket any more; false after a second. Asked by opening a socket of our own on it,
+/// which the kernel refuses as long as an earlier one is not entirely gone.
+fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
+    let config = AfXdpConfig { copying: Copying::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
+    let probe = || -> Result<(), PortError> {
+        let pool = Pool::single(PoolConfig::umem(1, 64))?;
+        let index = Interfaces::here()?.get(name)?.index;
+        let opened = Socket::open(pool.region(), index, queue, &config);
+        opened.map(drop).map_err(|e| PortError::system("probing a queue", e, ""))
+    };
+    matches!(ns.run_in(probe), Ok(Ok(())))
+}
+
+/// The pool's mapping, if the kernel can use it and the pool can fill the ring.
+fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
+    let PoolConfig { slot, headroom, .. } = *pool.config();
+    let lent = Lent::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);
+    let Some(lent) = lent.filter(|_| headroom.max(KERNEL_HEADROOM) < slot) else {
+        let what = format!("slots of {slot} bytes cannot be shared with the kernel: use PoolConfig::umem");
+        return Err(PortError::Unsupported(what));
+    };
+    let needed = config.ring as usize + 2 * BURST;
+    let available = pool.available();
+    if available < needed {
+        let what = format!(
+            "an XDP port on {} takes {needed} frames and its pool has {available}: more frames, or a smaller ring",
+            config.name
+        );
+        return Err(PortError::Unsupported(what));
+    }
+    Ok(lent)
+}
+
+fn advice(error: &io::Error, config: &AfXdpConfig) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => "needs CAP_NET_RAW: run as root",
+        Some(libc::ENOBUFS | libc::ENOMEM) => "the memory limit is too low: ulimit -l unlimited, or run as root",
+        Some(libc::EOPNOTSUPP) if config.copying == Copying::Never => {
+            "the driver cannot work in place: let the kernel copy"
+        }
+        Some(libc::EOPNOTSUPP) => "the kernel or the driver has no XDP sockets: use AF_PACKET",
+        Some(libc::EBUSY) => "another program has a socket on this queue",
+        Some(libc::EINVAL) => "has the interface so many queues?",
+        Some(libc::EAFNOSUPPORT) => "this kernel has no XDP sockets: use AF_PACKET",
+        _ => "",
+    }
+}
+
+impl Port for AfXdpPort {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.finish(pool)?;
+        let mut got = 0;
+        while got < BURST
+            && let Some(entry) = self.socket.receive.pop()
+        {
+            let frame = self.lent.take(entry.addr, entry.len as usize).ok_or_else(|| self.not_lent(entry.addr))?;
+            into.push(frame);
+            got += 1;
+        }
+        if got > 0 {
+            self.socket.receive.release();
+            let now = self.clock.now();
+            let first = into.len() - got;
+            for frame in &mut into[first..] {
+                frame.stamp = now;
+            }
+            self.counters.received += got as u64;
+            self.missing += got;
+        }
+        if self.missing > 0 {
+            self.refill(pool);
+        }
+        Ok(got)
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        self.finish(pool)?;
+        if !self.socket.zero_copy && self.socket.transmit.waiting() > 0 {
+            // What an earlier call told as accepted and could not hand over.
+            let refused = self.flush()? as u64;
+            self.counters.accepted -= refused;
+            self.counters.refused += refused;
+            if self.socket.transmit.waiting() > 0 {
+                return Ok(Sent::default());
+            }
+        }
+        // No more than the completion ring can report.
+        let free = self.config.ring - self.unfinished;
+        let count = burst.len().min(BURST).min(free as usize);
+        let count = count.min(self.socket.transmit.room(count as u32) as usize);
+        let mut offered = 0;
+        let mut alien: Option<Frame> = None;
+        for frame in burst.drain(..count) {
+            let len = frame.len() as u32;
+            match self.lent.lend(frame) {
+                Ok(addr) => {
+                    self.socket.transmit.push(xdp_desc { addr, len, options: 0 });
+                    offered += 1;
+                }
+                Err(frame) => alien = Some(frame),
+            }
+        }
+        let mut sent = Sent::default();
+        if offered > 0 {
+            self.socket.transmit.publish();
+            self.unfinished += offered as u32;
+            sent.refused = self.flush()?;
+            sent.accepted = offered - sent.refused;
+        }
+        self.counters.accepted += sent.accepted as u64;
+        self.counters.refused += sent.refused as u64;
+        if self.watch.at_open().kind != "veth" {
+            self.counters.own_drops += sent.refused as u64;
+        }
+        alien.map_or(Ok(sent), |_| Err(self.foreign()))
+    }
+
+    fn counters(&mut self) -> Counters {
+        let (_, lost) = self.watch.look();
+        self.counters.link_lost |= lost;
+        Counters { own_drops: self.counters.own_drops + self.socket.dropped(), ..self.counters }
+    }
+
+    fn facts(&self) -> PortFacts {
+        let here = self.watch.at_open().kind == "veth";
+        let mode = match self.config.mode {
+            XdpMode::Native => "native XDP",
+            XdpMode::Generic => "generic XDP",
+        };
+        let copying = if self.socket.zero_copy { "zero-copy" } else { "copy" };
+        let place = match (here, self.config.steered) {
+            (false, _) => "network card",
+            (true, true) => "veth, receive work on another core",
+            (true, false) => "veth, inline",
+        };
+        PortFacts {
+            backend: "af_xdp".into(),
+            name: format!("{}.{}", self.config.name, self.queue),
+            mode: format!("{mode}, {copying}, {place}"),
+            dut_queue: if here { super::cpu_backlog() } else { 0 },
+            own_queue: self.config.ring as usize,
+            inline: here && !self.config.steered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs root: run by ./check as root"]
+    fn a_queue_is_free_when_its_port_is_closed_and_not_before() {
+        let ns = Netns::new().unwrap();
+        let line = "ip link add xa type veth peer name xb && ip link set xa up && ip link set xb up";
+        assert!(ns.command("sh", crate::netns::Sight::Network).args(["-c", line]).status().unwrap().success());
+        let mut pool = Pool::single(PoolConfig::umem(1, 256)).unwrap();
+        let config = AfXdpConfig { ring: 64, ..AfXdpConfig::named("xa", Select::everything()) };
+        let ports = AfXdpPort::open(&ns, &config, Clock::system(), std::slice::from_mut(&mut pool)).unwrap();
+        assert!(!queue_is_free(&ns, "xa", 0));
+        drop(ports);
+        assert!(queue_is_free(&ns, "xa", 0));
+    }
+}

@@ -1,0 +1,222 @@
+//! The four rings of an XDP socket: memory shared with the kernel, one side of which writes entries and the other
+//! takes them. Its own file because this is where the memory order matters, and because both sides can be tested
+//! against each other over plain memory, without a kernel.
+
+use crate::sys::Mapping;
+use libc::xdp_ring_offset;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What both sides have in common.
+struct Shared<T> {
+    memory: Arc<Mapping>,
+    offsets: xdp_ring_offset,
+    size: u32,
+    entries: PhantomData<T>,
+}
+
+impl<T: Copy> Shared<T> {
+    /// Over memory laid out as `offsets` say, with a power of two of entries.
+    fn new(memory: Arc<Mapping>, offsets: xdp_ring_offset, size: u32) -> Shared<T> {
+        assert!(size.is_power_of_two());
+        let inside = |at: u64, len: usize| (at as usize).checked_add(len).is_some_and(|end| end <= memory.len());
+        assert!(
+            [offsets.producer, offsets.consumer, offsets.flags]
+                .into_iter()
+                .all(|at| at.is_multiple_of(4) && inside(at, 4))
+        );
+        assert!(
+            offsets.desc.is_multiple_of(align_of::<T>() as u64) && inside(offsets.desc, size as usize * size_of::<T>())
+        );
+        Shared { memory, offsets, size, entries: PhantomData }
+    }
+    fn index(&self, at: u64) -> &AtomicU32 {
+        // SAFETY: `new` checked that the four bytes are aligned and inside the mapping, which lives as long as `self`;
+        // both sides access them atomically only.
+        unsafe { AtomicU32::from_ptr(self.memory.base().as_ptr().add(at as usize).cast()) }
+    }
+    fn producer(&self) -> &AtomicU32 {
+        self.index(self.offsets.producer)
+    }
+    fn consumer(&self) -> &AtomicU32 {
+        self.index(self.offsets.consumer)
+    }
+    fn entry(&self, index: u32) -> NonNull<T> {
+        // SAFETY: index modulo size is below size, so the entry is inside the mapping, which `new` checked.
+        unsafe {
+            self.memory.base().byte_add(self.offsets.desc as usize).cast::<T>().add((index & (self.size - 1)) as usize)
+        }
+    }
+}
+
+/// Our end of a ring that we write to (fill, transmit).
+pub(super) struct Producer<T> {
+    ring: Shared<T>,
+    /// The next entry to write; published up to here or a little behind.
+    next: u32,
+    /// What the other side had taken when we last looked.
+    taken: u32,
+}
+
+impl<T: Copy> Producer<T> {
+    pub(super) fn new(memory: Arc<Mapping>, offsets: xdp_ring_offset, size: u32) -> Producer<T> {
+        let ring = Shared::new(memory, offsets, size);
+        let (next, taken) = (ring.producer().load(Ordering::Relaxed), ring.consumer().load(Ordering::Acquire));
+        Producer { ring, next, taken }
+    }
+    /// Entries that can be written now; looks at the other side only if fewer than `want` are known to be free.
+    #[inline]
+    pub(super) fn room(&mut self, want: u32) -> u32 {
+        if self.ring.size - self.next.wrapping_sub(self.taken) < want {
+            self.taken = self.ring.consumer().load(Ordering::Acquire);
+        }
+        self.ring.size - self.next.wrapping_sub(self.taken)
+    }
+    /// Write an entry, to be seen after the next [`Producer::publish`].
+    ///
+    /// # Panics
+    /// Without room, which the caller has asked for before.
+    #[inline]
+    pub(super) fn push(&mut self, entry: T) {
+        assert!(self.next.wrapping_sub(self.taken) < self.ring.size, "a ring was overfilled");
+        // SAFETY: the entry is inside the mapping; the other side does not look at it until it is published, and has
+        // taken what was there before (assertion).
+        unsafe { self.ring.entry(self.next).write(entry) };
+        self.next = self.next.wrapping_add(1);
+    }
+    /// Show the other side all entries written.
+    #[inline]
+    pub(super) fn publish(&mut self) {
+        self.ring.producer().store(self.next, Ordering::Release);
+    }
+    /// Entries that the other side has not taken yet.
+    #[inline]
+    pub(super) fn waiting(&mut self) -> u32 {
+        self.taken = self.ring.consumer().load(Ordering::Acquire);
+        self.next.wrapping_sub(self.taken)
+    }
+    /// The other side sleeps and wants a system call.
+    #[inline]
+    pub(super) fn wants_wakeup(&self) -> bool {
+        // The entries must be visible before we look whether the other side went to sleep without them.
+        std::sync::atomic::fence(Ordering::SeqCst);
+        self.ring.index(self.ring.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
+    }
+}
+
+/// Our end of a ring that we read from (receive, completion).
+pub(super) struct Consumer<T> {
+    ring: Shared<T>,
+    /// The next entry to take.
+    next: u32,
+    /// What the other side had written when we last looked.
+    written: u32,
+}
+
+impl<T: Copy> Consumer<T> {
+    pub(super) fn new(memory: Arc<Mapping>, offsets: xdp_ring_offset, size: u32) -> Consumer<T> {
+        let ring = Shared::new(memory, offsets, size);
+        let (next, written) = (ring.consumer().load(Ordering::Relaxed), ring.producer().load(Ordering::Acquire));
+        Consumer { ring, next, written }
+    }
+    /// Take an entry; the other side gets its place after the next [`Consumer::release`].
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<T> {
+        if self.next == self.written {
+            self.written = self.ring.producer().load(Ordering::Acquire);
+            if self.next == self.written {
+                return None;
+            }
+        }
+        // SAFETY: the entry is inside the mapping, was written before the index that we acquired, and is not written
+        // again before we release it.
+        let entry = unsafe { self.ring.entry(self.next).read() };
+        self.next = self.next.wrapping_add(1);
+        Some(entry)
+    }
+    /// Give the places of all entries taken back.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        self.ring.consumer().store(self.next, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ends over one memory, their indices beginning at `start`.
+    fn ends(size: u32, start: u32) -> (Producer<u64>, Consumer<u64>) {
+        let offsets = xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
+        let memory = Arc::new(Mapping::anonymous(192 + 8 * size as usize).unwrap());
+        let ring = Shared::<u64>::new(Arc::clone(&memory), offsets, size);
+        ring.producer().store(start, Ordering::Relaxed);
+        ring.consumer().store(start, Ordering::Relaxed);
+        (Producer::new(Arc::clone(&memory), offsets, size), Consumer::new(memory, offsets, size))
+    }
+
+    #[test]
+    fn entries_arrive_in_order_across_the_wrap_of_the_index() {
+        let (mut producer, mut consumer) = ends(8, u32::MAX - 20);
+        let (mut written, mut read) = (0u64, 0u64);
+        for step in 0..200 {
+            for _ in 0..(step % 9).min(producer.room(8)) {
+                producer.push(written);
+                written += 1;
+            }
+            producer.publish();
+            while let Some(entry) = consumer.pop() {
+                assert_eq!(entry, read);
+                read += 1;
+            }
+            assert_eq!(written, read);
+            consumer.release();
+            assert_eq!(producer.waiting(), 0);
+        }
+        assert!(written > 600);
+    }
+
+    #[test]
+    fn nothing_is_seen_before_it_is_published_and_no_place_reused_before_its_release() {
+        let (mut producer, mut consumer) = ends(4, 0);
+        assert_eq!(producer.room(4), 4);
+        (0..4).for_each(|i| producer.push(i));
+        assert_eq!((consumer.pop(), producer.room(1)), (None, 0));
+        producer.publish();
+        assert_eq!((consumer.pop(), consumer.pop(), producer.room(1)), (Some(0), Some(1), 0));
+        consumer.release();
+        assert_eq!((producer.room(1), producer.waiting()), (2, 2));
+    }
+
+    #[test]
+    fn two_threads_agree() {
+        let (mut producer, mut consumer) = ends(16, 7);
+        let last = if cfg!(miri) { 200 } else { 20_000 };
+        std::thread::scope(|s| {
+            s.spawn(move || {
+                let mut next = 0;
+                while next < last {
+                    for _ in 0..producer.room(4).min((last - next) as u32) {
+                        producer.push(next);
+                        next += 1;
+                    }
+                    producer.publish();
+                    std::thread::yield_now();
+                }
+            });
+            let mut next = 0;
+            while next < last {
+                match consumer.pop() {
+                    Some(entry) => {
+                        assert_eq!(entry, next);
+                        next += 1;
+                    }
+                    None => std::thread::yield_now(),
+                }
+                consumer.release();
+            }
+        });
+    }
+}

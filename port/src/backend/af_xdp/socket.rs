@@ -1,0 +1,124 @@
+//! One XDP socket on one queue: its memory registered, its four rings mapped, bound. Its own file because the order of
+//! these calls is the whole difficulty.
+//!
+//! Each socket registers the whole mapping of its pool by itself instead of sharing a registration (`XDP_SHARED_UMEM`): a
+//! frame received on one port is sent on another without a copy all the same, since both know the memory, every
+//! socket keeps fill and completion rings of its own, and ports may be opened and closed in any order.
+
+use super::ring::{Consumer, Producer};
+use super::{AfXdpConfig, Copying};
+use crate::frame::Region;
+use crate::sys::{Mapping, check, get_option, set_option, set_send_buffer};
+use libc::{xdp_desc, xdp_mmap_offsets, xdp_ring_offset};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+/// Bytes that the kernel keeps in front of every frame for XDP programs.
+pub(super) const KERNEL_HEADROOM: usize = 256;
+
+/// A bound socket and our ends of its rings.
+pub(super) struct Socket {
+    pub fd: OwnedFd,
+    pub fill: Producer<u64>,
+    pub completion: Consumer<u64>,
+    pub receive: Consumer<xdp_desc>,
+    pub transmit: Producer<xdp_desc>,
+    /// The driver reads and writes frames where they are.
+    pub zero_copy: bool,
+}
+
+impl Socket {
+    /// Open a socket in this thread's namespace and bind it to a queue of the interface `index`.
+    pub(super) fn open(region: &Region, index: u32, queue: u32, config: &AfXdpConfig) -> io::Result<Socket> {
+        let fd = rustix::net::socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+        let set = |name: i32, value: u32| set_option(&fd, libc::SOL_XDP, name, &value);
+        register(&fd, region)?;
+        let size = config.ring;
+        set(libc::XDP_UMEM_FILL_RING, size)?;
+        set(libc::XDP_UMEM_COMPLETION_RING, size)?;
+        set(libc::XDP_RX_RING, size)?;
+        set(libc::XDP_TX_RING, size)?;
+        let at: xdp_mmap_offsets = get_option(&fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)?;
+        let fill = map::<u64>(&fd, at.fr, size, libc::XDP_UMEM_PGOFF_FILL_RING)?;
+        let completion = map::<u64>(&fd, at.cr, size, libc::XDP_UMEM_PGOFF_COMPLETION_RING)?;
+        let receive = map::<xdp_desc>(&fd, at.rx, size, libc::XDP_PGOFF_RX_RING as u64)?;
+        let transmit = map::<xdp_desc>(&fd, at.tx, size, libc::XDP_PGOFF_TX_RING as u64)?;
+        // What copied frames may occupy: far more than any DUT's queue holds, so that a full queue shows as loss
+        // (EBUSY) and not as back-pressure that hides it.
+        set_send_buffer(&fd, 64 << 20)?;
+        let flags = libc::XDP_USE_NEED_WAKEUP
+            | match config.copying {
+                Copying::IfNeeded => 0,
+                Copying::Always => libc::XDP_COPY,
+                Copying::Never => libc::XDP_ZEROCOPY,
+            };
+        // The kernel lets go of a queue some 20 to 40 ms after its last socket was closed.
+        super::super::while_busy(|| bind(&fd, index, queue, flags))?;
+        let options: u32 = get_option(&fd, libc::SOL_XDP, libc::XDP_OPTIONS)?;
+        Ok(Socket {
+            fill: Producer::new(fill, at.fr, size),
+            completion: Consumer::new(completion, at.cr, size),
+            receive: Consumer::new(receive, at.rx, size),
+            transmit: Producer::new(transmit, at.tx, size),
+            zero_copy: options & libc::XDP_OPTIONS_ZEROCOPY != 0,
+            fd,
+        })
+    }
+
+    /// Tell the kernel that there is something to send. Never blocks.
+    pub(super) fn kick(&self) -> io::Result<()> {
+        // SAFETY: no buffer and no address are given.
+        let result =
+            unsafe { libc::sendto(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Tell the driver that there are free frames again.
+    pub(super) fn wake_receiver(&self) {
+        let (nothing, flags) = (std::ptr::null_mut(), libc::MSG_DONTWAIT);
+        // SAFETY: no buffer and no address are given. The result says only whether the driver slept.
+        unsafe { libc::recvfrom(self.fd.as_raw_fd(), nothing, 0, flags, std::ptr::null_mut(), std::ptr::null_mut()) };
+    }
+
+    /// What was lost on our side: no free frame at hand, or no place in the receive ring.
+    pub(super) fn dropped(&self) -> u64 {
+        let seen = get_option::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS);
+        // A driver that works in place counts a missing frame nowhere but here; otherwise it is in `rx_dropped` too.
+        seen.map_or(0, |s| s.rx_dropped + s.rx_ring_full + if self.zero_copy { s.rx_fill_ring_empty_descs } else { 0 })
+    }
+}
+
+/// Make all frames of the mapping known to the socket.
+fn register(socket: &OwnedFd, region: &Region) -> io::Result<()> {
+    let (base, len) = region.memory();
+    let config = region.config();
+    let registration = libc::xdp_umem_reg {
+        addr: base.as_ptr() as u64,
+        len: len as u64,
+        chunk_size: config.slot as u32,
+        headroom: config.headroom.saturating_sub(KERNEL_HEADROOM) as u32,
+        flags: 0,
+        tx_metadata_len: 0,
+    };
+    set_option(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registration)
+}
+
+fn map<T>(socket: &OwnedFd, at: xdp_ring_offset, size: u32, offset: u64) -> io::Result<Arc<Mapping>> {
+    let len = at.desc as usize + size as usize * size_of::<T>();
+    Mapping::shared(socket, len, offset).map(Arc::new)
+}
+
+fn bind(socket: &OwnedFd, index: u32, queue: u32, flags: u16) -> io::Result<()> {
+    let address = libc::sockaddr_xdp {
+        sxdp_family: libc::AF_XDP as u16,
+        sxdp_flags: flags,
+        sxdp_ifindex: index,
+        sxdp_queue_id: queue,
+        sxdp_shared_umem_fd: 0,
+    };
+    let len = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the kernel reads `len` bytes of an address that lives through the call.
+    check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
+}

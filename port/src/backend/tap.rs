@@ -1,0 +1,183 @@
+//! TAP: the kernel's network interface whose wire is a file. The cheapest way to a kernel DUT on one machine:
+//! one `write` a frame into the DUT's receive path, one `read` a frame out of it. Open loop: a write succeeds even when
+//! the DUT's backlog drops the frame, so loss is seen by the receiver alone. No virtio header and no NAPI mode: both
+//! cost more than they give with small frames.
+
+use crate::interface::{self, Interface, Interfaces, Watch};
+use crate::{BURST, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// How to make a TAP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapConfig {
+    /// Name of the interface that the DUT will see.
+    pub name: String,
+    /// Ethernet address of that interface; the kernel's choice if `None`.
+    pub mac: Option<[u8; 6]>,
+    /// Frames that may wait for us to read them.
+    pub queue: u32,
+    /// The DUT's work was moved off the sender's core (RPS on this interface).
+    pub steered: bool,
+    /// The interface is there already (`ip tuntap add`), and stays when the port is dropped.
+    pub existing: bool,
+}
+
+impl TapConfig {
+    /// A TAP of this name, with a queue deep enough that a preempted reader loses nothing for some 20 ms at 1 Mfps.
+    pub fn named(name: &str) -> TapConfig {
+        TapConfig { name: name.to_owned(), mac: None, queue: 20_000, steered: false, existing: false }
+    }
+}
+
+/// A TAP. Its interface goes when the port is dropped, unless it was there before.
+pub struct TapPort {
+    device: OwnedFd,
+    watch: Watch,
+    config: TapConfig,
+    clock: Clock,
+    counters: Counters,
+}
+
+impl TapPort {
+    /// Make the interface inside `ns` if it is not to be there already, switch it on, and take its other end.
+    ///
+    /// # Errors
+    /// When the device cannot be opened, the name is taken, or the privilege is missing.
+    pub fn open(ns: &Netns, config: &TapConfig, clock: Clock) -> Result<TapPort, PortError> {
+        ns.run_in(|| {
+            let device = attach(config)?;
+            let mut interfaces = Interfaces::here()?;
+            interfaces.switch_on(&config.name, config.queue, config.mac)?;
+            let watch = Watch::new(interfaces, &config.name)?;
+            Ok(TapPort { device, watch, config: config.clone(), clock, counters: Counters::default() })
+        })?
+    }
+
+    /// The interface at the DUT's end, as it was when the port was opened.
+    pub fn interface(&self) -> &Interface {
+        self.watch.at_open()
+    }
+
+    fn broken(&self, doing: &str, error: Errno) -> PortError {
+        PortError::system(format!("{doing} TAP {}", self.config.name), error, "was the interface deleted?")
+    }
+}
+
+/// Open the device and make or find the interface, in the namespace of this thread.
+fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
+    let name = &config.name;
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let device = rustix::fs::open("/dev/net/tun", flags, Mode::empty()).map_err(|e| {
+        let advice = match e {
+            Errno::ACCESS | Errno::PERM => {
+                "everybody may open it on a usual system: chmod 0666 /dev/net/tun, or run as root"
+            }
+            Errno::NOENT | Errno::NODEV | Errno::NXIO => "the kernel module is missing: modprobe tun",
+            _ => "",
+        };
+        PortError::system("opening /dev/net/tun", e, advice)
+    })?;
+    let doing = || format!("making TAP {name}");
+    let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
+    let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
+    let flags = libc::IFF_TAP | libc::IFF_NO_PI | exclusive;
+    request.ifr_ifru.ifru_flags = flags as libc::c_short;
+    // A device closed just now stays as long as a child process that is just starting holds a copy of its descriptor.
+    let made = super::while_busy(|| {
+        // SAFETY: TUNSETIFF takes one `ifreq`, which lives through the call.
+        let result = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as libc::Ioctl, &raw mut request) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    });
+    if let Err(error) = made {
+        let advice = match error.raw_os_error() {
+            Some(libc::EBUSY) if config.existing => "another port has it",
+            Some(libc::EBUSY) => "an interface of this name is there: choose another name, or delete it",
+            Some(libc::EPERM) => "needs CAP_NET_ADMIN in the namespace: run as root, or in a user namespace",
+            Some(libc::EINVAL) => "no interface can have this name",
+            _ => "",
+        };
+        return Err(PortError::system(doing(), error, advice));
+    }
+    Ok(device)
+}
+
+impl Port for TapPort {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let mut got = 0;
+        while got < BURST {
+            // With no frame at hand the rest stays in the queue; should it overflow, the kernel counts it.
+            let Some(mut frame) = pool.alloc(pool.config().room()) else { break };
+            match rustix::io::read(&self.device, frame.bytes_mut()) {
+                // A full slot means that the kernel may have cut the rest off.
+                Ok(n) if n == frame.len() => {
+                    self.counters.own_drops += 1;
+                    pool.free(frame);
+                }
+                Ok(n) => {
+                    frame.set_len(n);
+                    frame.stamp = self.clock.now();
+                    into.push(frame);
+                    got += 1;
+                }
+                Err(error) => {
+                    pool.free(frame);
+                    match error {
+                        Errno::AGAIN => break,
+                        Errno::INTR => {}
+                        error => return Err(self.broken("reading from", error)),
+                    }
+                }
+            }
+        }
+        self.counters.received += got as u64;
+        Ok(got)
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let mut sent = Sent::default();
+        let mut stopped = None;
+        for frame in burst.iter() {
+            match rustix::io::retry_on_intr(|| rustix::io::write(&self.device, frame.bytes())) {
+                Ok(_) => sent.accepted += 1,
+                Err(error) => {
+                    stopped = Some(error);
+                    break;
+                }
+            }
+        }
+        for frame in burst.drain(..sent.accepted) {
+            pool.free(frame);
+        }
+        self.counters.accepted += sent.accepted as u64;
+        match stopped {
+            None | Some(Errno::AGAIN) => Ok(sent),
+            // The interface is switched off: nothing can be sent, which the counters report.
+            Some(Errno::IO) => {
+                self.counters.link_lost = true;
+                Ok(sent)
+            }
+            Some(error) => Err(self.broken("writing to", error)),
+        }
+    }
+
+    fn counters(&mut self) -> Counters {
+        let (seen, lost) = self.watch.look();
+        self.counters.link_lost |= lost;
+        // What the DUT sent and our queue refused: the kernel books it as dropped on transmission.
+        Counters { own_drops: self.counters.own_drops + seen.tx_dropped, ..self.counters }
+    }
+
+    fn facts(&self) -> PortFacts {
+        PortFacts {
+            backend: "tap".into(),
+            name: self.config.name.clone(),
+            mode: if self.config.steered { "receive packet steering".into() } else { "inline".into() },
+            dut_queue: super::cpu_backlog(),
+            own_queue: self.watch.at_open().queue_len as usize,
+            inline: !self.config.steered,
+        }
+    }
+}

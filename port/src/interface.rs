@@ -1,0 +1,325 @@
+//! What the kernel knows of a network interface, read over rtnetlink from inside its namespace. Its own file
+//! because `/sys/class/net` shows the namespace in which it was mounted, not the one that is asked about, while
+//! a netlink socket keeps the namespace it was opened in.
+
+use crate::{Netns, PortError};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// A way to ask about the interfaces of one namespace, from any thread.
+#[derive(Debug)]
+pub struct Interfaces {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+/// One interface at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// Index in its namespace.
+    pub index: u32,
+    /// Name.
+    pub name: String,
+    /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
+    pub kind: String,
+    /// Ethernet address.
+    pub mac: [u8; 6],
+    /// Largest packet without the Ethernet header.
+    pub mtu: u32,
+    /// Frames that may wait to be sent.
+    pub queue_len: u32,
+    /// Transmit queues.
+    pub tx_queues: u32,
+    /// Receive queues.
+    pub rx_queues: u32,
+    /// Switched on.
+    pub up: bool,
+    /// Switched on, and the other side is there.
+    pub running: bool,
+    /// How often the other side went away.
+    pub carrier_losses: u32,
+    /// Packets and drops.
+    pub stats: Stats,
+}
+
+/// Counters of an interface, as its own kernel side sees it: what a tester reads from a TAP was *transmitted*.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets received.
+    pub rx_packets: u64,
+    /// Packets transmitted.
+    pub tx_packets: u64,
+    /// Received and dropped, for instance because the processor's backlog was full.
+    pub rx_dropped: u64,
+    /// Dropped on transmission.
+    pub tx_dropped: u64,
+    /// Receive errors.
+    pub rx_errors: u64,
+    /// Transmit errors.
+    pub tx_errors: u64,
+}
+
+impl Stats {
+    /// What was counted after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Stats) -> Stats {
+        Stats {
+            rx_packets: self.rx_packets.saturating_sub(before.rx_packets),
+            tx_packets: self.tx_packets.saturating_sub(before.tx_packets),
+            rx_dropped: self.rx_dropped.saturating_sub(before.rx_dropped),
+            tx_dropped: self.tx_dropped.saturating_sub(before.tx_dropped),
+            rx_errors: self.rx_errors.saturating_sub(before.rx_errors),
+            tx_errors: self.tx_errors.saturating_sub(before.tx_errors),
+        }
+    }
+}
+
+impl Interfaces {
+    /// Of the namespace `ns`.
+    ///
+    /// # Errors
+    /// When the namespace cannot be entered.
+    pub fn of(ns: &Netns) -> Result<Interfaces, PortError> {
+        ns.run_in(Interfaces::here)?
+    }
+
+    /// Of the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// When the kernel gives no netlink socket.
+    pub fn here() -> Result<Interfaces, PortError> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)
+            .map_err(|e| PortError::system("opening a netlink socket", e, ""))?;
+        Ok(Interfaces { socket, sequence: 0 })
+    }
+
+    /// Read one interface.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn get(&mut self, name: &str) -> Result<Interface, PortError> {
+        self.ask(name).map_err(|e| {
+            let advice = if e.raw_os_error() == Some(libc::ENODEV) { "no interface has this name here" } else { "" };
+            PortError::system(format!("reading interface {name}"), e, advice)
+        })
+    }
+
+    /// Switch an interface on, with a queue of `queue_len` frames and the address `mac` (its own if `None`). Over
+    /// netlink, because the older ioctl that sets the queue length wants more than root of a user namespace has.
+    ///
+    /// # Errors
+    /// When there is none of this name, or without the privilege.
+    pub(crate) fn switch_on(&mut self, name: &str, queue_len: u32, mac: Option<[u8; 6]>) -> Result<(), PortError> {
+        let mut attributes = Vec::new();
+        push_attribute(&mut attributes, libc::IFLA_TXQLEN, &queue_len.to_ne_bytes());
+        if let Some(mac) = mac {
+            push_attribute(&mut attributes, libc::IFLA_ADDRESS, &mac);
+        }
+        let up = libc::IFF_UP as u32;
+        self.exchange(libc::RTM_SETLINK, libc::NLM_F_ACK, name, up, &attributes)
+            .and_then(|m| no_error(&m))
+            .map_err(|e| PortError::system(format!("switching on {name} (queue {queue_len}, address {mac:x?})"), e, ""))
+    }
+
+    fn ask(&mut self, name: &str) -> io::Result<Interface> {
+        parse_link(&self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?)
+    }
+
+    /// Send one request about one interface and wait for its answer.
+    fn exchange(&mut self, kind: u16, ask: i32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
+        self.sequence += 1;
+        let request = link_message(kind, ask, self.sequence, name, set, attributes)?;
+        rustix::net::send(&self.socket, &request, SendFlags::empty())?;
+        let mut buffer = vec![0u8; 16 << 10];
+        loop {
+            let (n, _) = rustix::net::recv(&self.socket, &mut buffer, RecvFlags::empty())?;
+            // An answer to an earlier question that was interrupted is not ours.
+            if u32_at(&buffer[..n], 8) == Some(self.sequence) {
+                buffer.truncate(n);
+                return Ok(buffer);
+            }
+        }
+    }
+}
+
+/// An interface that a port uses, watched since the port was opened.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    interfaces: Interfaces,
+    at_open: Interface,
+}
+
+impl Watch {
+    /// From now on.
+    pub(crate) fn new(mut interfaces: Interfaces, name: &str) -> Result<Watch, PortError> {
+        let at_open = interfaces.get(name)?;
+        Ok(Watch { interfaces, at_open })
+    }
+
+    /// As it was when watching began.
+    pub(crate) fn at_open(&self) -> &Interface {
+        &self.at_open
+    }
+
+    /// Look again: what was counted since, and whether the link has been down meanwhile.
+    pub(crate) fn look(&mut self) -> (Stats, bool) {
+        let Ok(now) = self.interfaces.get(&self.at_open.name) else { return (Stats::default(), true) };
+        let lost = !now.running || now.carrier_losses != self.at_open.carrier_losses;
+        (now.stats.since(&self.at_open.stats), lost)
+    }
+}
+
+/// An interface request without content, for ioctl.
+pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: the structure is plain data for which all zeroes is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.is_empty() || name.len() >= libc::IFNAMSIZ {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(request)
+}
+
+const NLMSG_HEADER: usize = 16;
+const IFINFOMSG: usize = 16;
+
+/// A message about the interface `name`; `set` are flags to switch on.
+fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
+    if name.is_empty() || name.len() >= libc::IFNAMSIZ {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    let mut m = Vec::with_capacity(128);
+    m.extend([0; 4]);
+    m.extend(kind.to_ne_bytes());
+    m.extend(((libc::NLM_F_REQUEST | ask) as u16).to_ne_bytes());
+    m.extend(sequence.to_ne_bytes());
+    // Port; then of `struct ifinfomsg` family, type and index: all 0, the name says which.
+    m.extend([0; 4 + 8]);
+    m.extend(set.to_ne_bytes());
+    m.extend(set.to_ne_bytes());
+    push_attribute(&mut m, libc::IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    m.extend(attributes);
+    let total = m.len() as u32;
+    m[..4].copy_from_slice(&total.to_ne_bytes());
+    Ok(m)
+}
+
+fn push_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    message.extend((4 + value.len() as u16).to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend(value);
+    message.resize(message.len().next_multiple_of(4), 0);
+}
+
+/// The error that stands in place of an answer; its code 0 is an acknowledgement.
+fn no_error(message: &[u8]) -> io::Result<()> {
+    let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    if u16_at(message, 4).ok_or_else(short)? != libc::NLMSG_ERROR as u16 {
+        return Ok(());
+    }
+    match u32_at(message, NLMSG_HEADER).ok_or_else(short)? as i32 {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(-code)),
+    }
+}
+
+/// The answer `RTM_NEWLINK`, or the error in its place.
+fn parse_link(message: &[u8]) -> io::Result<Interface> {
+    let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    no_error(message)?;
+    let flags = u32_at(message, NLMSG_HEADER + 8).ok_or_else(short)?;
+    let mut interface = Interface {
+        index: u32_at(message, NLMSG_HEADER + 4).ok_or_else(short)?,
+        up: flags & libc::IFF_UP as u32 != 0,
+        running: flags & libc::IFF_LOWER_UP as u32 != 0,
+        ..Interface::default()
+    };
+    let number = |value: &[u8]| u32_at(value, 0).unwrap_or(0);
+    for (kind, value) in attributes(&message[NLMSG_HEADER + IFINFOMSG..]) {
+        match kind {
+            libc::IFLA_ADDRESS => interface.mac = value.try_into().unwrap_or_default(),
+            libc::IFLA_IFNAME => interface.name = text(value),
+            libc::IFLA_MTU => interface.mtu = number(value),
+            libc::IFLA_TXQLEN => interface.queue_len = number(value),
+            libc::IFLA_NUM_TX_QUEUES => interface.tx_queues = number(value),
+            libc::IFLA_NUM_RX_QUEUES => interface.rx_queues = number(value),
+            libc::IFLA_CARRIER_DOWN_COUNT => interface.carrier_losses = number(value),
+            libc::IFLA_STATS64 => interface.stats = stats(value),
+            libc::IFLA_LINKINFO => {
+                let name = attributes(value).find(|(kind, _)| *kind == libc::IFLA_INFO_KIND);
+                interface.kind = name.map(|(_, value)| text(value)).unwrap_or_default();
+            }
+            _ => {}
+        }
+    }
+    Ok(interface)
+}
+
+/// The order is that of `struct rtnl_link_stats64`.
+fn stats(value: &[u8]) -> Stats {
+    let at = |i: usize| value.get(i * 8..i * 8 + 8).map_or(0, |b| u64::from_ne_bytes(b.try_into().unwrap_or_default()));
+    Stats {
+        rx_packets: at(0),
+        tx_packets: at(1),
+        rx_errors: at(4),
+        tx_errors: at(5),
+        rx_dropped: at(6),
+        tx_dropped: at(7),
+    }
+}
+
+/// The attributes of a message or of another attribute; ends at the first that does not fit.
+fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let (len, kind) = (u16_at(rest, 0)? as usize, u16_at(rest, 2)?);
+        let value = rest.get(4..len)?;
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
+        // The two upper bits say "nested" and "network order"; they are not part of the kind.
+        Some((kind & 0x3fff, value))
+    })
+}
+
+fn text(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
+    fn loopback_is_found_with_its_mtu() {
+        let lo = Interfaces::here().unwrap().get("lo").unwrap();
+        assert_eq!((lo.index, lo.name.as_str(), lo.mac), (1, "lo", [0; 6]));
+        assert!(lo.mtu >= 1280);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
+    fn an_unknown_name_is_an_error_that_says_so() {
+        let error = Interfaces::here().unwrap().get("no-such-port").unwrap_err().to_string();
+        assert!(error.contains("no-such-port") && error.contains("no interface"), "{error}");
+        assert!(Interfaces::here().unwrap().get("a-name-that-is-longer-than-allowed").is_err());
+    }
+
+    #[test]
+    fn attributes_end_at_the_first_that_does_not_fit() {
+        let mut bytes = vec![6, 0, 1, 0, 7, 8, 0, 0];
+        bytes.extend([9, 0, 2, 0, 1]);
+        assert_eq!(attributes(&bytes).collect::<Vec<_>>(), [(1, &[7u8, 8][..])]);
+        assert_eq!(attributes(&[0, 0, 0, 0]).count(), 0, "a length below the header's does not loop");
+    }
+}

@@ -1,0 +1,83 @@
+//! A kernel DUT without any privilege: user namespace, network namespace, TAP, packet filter. A program of its
+//! own (no test harness) because a user namespace can only be entered by a process of one thread. As root it first
+//! becomes an ordinary user. Where the kernel forbids user namespaces it says that it was not run.
+
+mod common;
+
+use common::{DUT_MAC, forward, quiet_namespace, sh, udp_frame};
+use port::backend::tap::{TapConfig, TapPort};
+use port::netns::{Sight, enter_user_namespace, in_user_namespace};
+use port::{Clock, Netns, Pool, PoolConfig, Port, burst};
+use std::time::{Duration, Instant};
+
+/// "nobody" on every Linux.
+const ORDINARY: u32 = 65534;
+
+fn main() {
+    if rustix::process::geteuid().is_root() && !in_user_namespace() {
+        become_ordinary();
+    }
+    let before = Netns::current().expect("the namespace we are in");
+    if let Err(error) = enter_user_namespace() {
+        println!("test unprivileged ... NOT RUN: {error}");
+        return;
+    }
+    assert!(in_user_namespace());
+    assert!(!before.same_as(&Netns::current().unwrap()), "still in the host's network");
+    a_second_entry_from_a_process_with_threads_is_refused();
+
+    let ns = quiet_namespace();
+    sysfs_shows_the_namespace(&ns);
+    frames_are_forwarded_between_taps(&ns);
+    for line in ["nft add table ip t", "iptables-legacy -t nat -S", "iptables-nft -t nat -S"] {
+        let tool = line.split(' ').next().unwrap_or_default();
+        if ns.command(tool, Sight::Network).arg("--version").output().is_ok() {
+            sh(&ns, line);
+        } else {
+            println!("test unprivileged {tool} ... NOT RUN: {tool} is not installed");
+        }
+    }
+    println!("test unprivileged ... ok");
+}
+
+fn become_ordinary() {
+    let (user, group) = (rustix::process::Uid::from_raw(ORDINARY), rustix::process::Gid::from_raw(ORDINARY));
+    rustix::thread::set_thread_groups(&[]).expect("dropping groups");
+    rustix::thread::set_thread_gid(group).expect("dropping the group");
+    rustix::thread::set_thread_uid(user).expect("dropping root");
+    // Losing privileges makes /proc/self root's, as if the program could not be read: undo that.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable).expect("own /proc files");
+    assert!(std::fs::File::open("/proc/1/environ").is_err(), "still root");
+}
+
+fn a_second_entry_from_a_process_with_threads_is_refused() {
+    let error = std::thread::spawn(enter_user_namespace).join().unwrap().unwrap_err();
+    assert!(error.to_string().contains("one thread"), "{error}");
+}
+
+/// Only shows: writing `rps_cpus` takes a privilege in the system's first user namespace.
+fn sysfs_shows_the_namespace(ns: &Netns) {
+    sh(ns, "ip link add n0 type veth peer name n1 && cat /sys/class/net/n0/queues/rx-0/rps_cpus && ip link del n0");
+}
+
+fn frames_are_forwarded_between_taps(ns: &Netns) {
+    let clock = Clock::system();
+    let open = |side: usize| {
+        let config = TapConfig { mac: Some(DUT_MAC[side]), ..TapConfig::named(["dl", "dr"][side]) };
+        TapPort::open(ns, &config, clock).expect("a TAP without privilege")
+    };
+    let (mut left, mut right) = (open(0), open(1));
+    forward(ns, "dl", "dr");
+    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1515)).unwrap();
+    let mut frames = burst();
+    let mut frame = pool.alloc(60).unwrap();
+    frame.bytes_mut().copy_from_slice(&udp_frame(1, 60));
+    frames.push(frame);
+    assert_eq!(left.transmit(&mut pool, &mut frames).unwrap().accepted, 1);
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while right.receive(&mut pool, &mut frames).unwrap() == 0 {
+        assert!(Instant::now() < deadline, "the frame never came out");
+    }
+    assert_eq!(frames[0].bytes()[34..], udp_frame(1, 60)[34..]);
+    pool.free_all(&mut frames);
+}
