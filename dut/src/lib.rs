@@ -1,1 +1,29 @@
-//! placeholder
+//! Devices under test: software × host. A device is brought into a known state by *steps*, which are data with do,
+//! check, undo and why; it is cleared and counted; and everything is taken down again, on success, on error, when
+//! dropped, and by `natmeter clean` after a kill.
+//!
+//! Only this crate changes a device or the machine. It sends no test traffic.
+
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod bed;
+pub mod changes;
+pub mod device;
+pub mod error;
+pub mod facts;
+pub mod host;
+pub mod journal;
+pub mod lock;
+pub mod probe;
+pub mod software;
+pub mod step;
+pub mod tool;
+
+pub use address::AddressRange;
+pub use bed::{BackEnd, BedConfig};
+pub use device::{Device, DeviceConfig, plan};
+pub use error::DutError;
+pub use facts::Fact;
+pub use lock::RunDir;
+pub use step::{Action, Event, Executed, Place, Sink, Step};

@@ -1,1 +1,12 @@
-//! placeholder
+//! Plane functions running on ports with one shared-nothing worker a core: the embedded device under test,
+//! and the known-truth device that the tester is tested with. Nothing here measures.
+
+#![forbid(unsafe_code)]
+
+pub mod embedded;
+pub mod truth;
+pub mod worker;
+
+pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError};
+pub use truth::{Truth, TruthConfig};
+pub use worker::{Slot, Worker};

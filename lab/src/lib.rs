@@ -1,1 +1,16 @@
-//! placeholder
+//! Everything a person touches: scenarios, plan, run and resume, run folder, report, command line.
+//! No packet loop and no search algorithm lives here.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod event;
+pub mod exit;
+pub mod folder;
+pub mod listing;
+pub mod plan;
+pub mod report;
+pub mod rig;
+pub mod run;
+pub mod scenario;
+pub mod store;

@@ -94,6 +94,20 @@ pub struct TrialSpec {
     pub responder_order: Order,
 }
 
+impl TrialSpec {
+    /// Frames that each active direction has to send: what the sender is held to, whatever it planned.
+    pub fn frames(&self) -> Count {
+        match self.load {
+            Load::For(duration) => self.rate.frames_in(duration),
+            Load::Frames(frames) => frames,
+        }
+    }
+    /// The time that sending takes by plan; limits relative to the duration refer to it.
+    pub fn send_time(&self) -> Nanos {
+        self.rate.time_for(self.frames())
+    }
+}
+
 /// Why a frame that came back is not right. The order is that of the judge: the first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -301,6 +315,15 @@ pub enum TrialError {
     /// The record could not be stored (disk full, read-only folder).
     #[error("the trial could not be recorded: {0}")]
     Store(String),
+    /// A recorded trial is not the one that is asked for: the run folder belongs to other settings.
+    #[error("the recorded trials do not fit these settings: {0}")]
+    Mismatch(String),
+    /// The measurement would not mean what it says, so it is not begun.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// Phase 1 stayed incomplete, so nothing after it can be measured.
+    #[error("phase 1 does not complete: {0}")]
+    Phase1(String),
 }
 
 /// Whoever carries out trials: the engine, or middleware around it (record, retry, replay), or a

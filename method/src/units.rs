@@ -61,6 +61,7 @@ impl Rate {
         Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
     }
     /// floor(self × numerator / denominator), for factors such as alpha.
+    #[must_use]
     pub fn scaled(self, numerator: u64, denominator: u64) -> Rate {
         Rate(((self.0 as u128 * numerator as u128) / denominator as u128) as u64)
     }

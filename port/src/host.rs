@@ -20,6 +20,12 @@ pub fn pin(core: usize) -> Result<(), PortError> {
     })
 }
 
+/// Give the calling thread the best priority of ordinary threads (nice -20), so that other work on its core gets the
+/// least. Best effort: without privilege nothing changes, and validity sees what comes of it. Returns whether it worked.
+pub fn hurry() -> bool {
+    rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
+}
+
 /// The cores that this process may use, in order.
 pub fn cores() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return vec![0] };

@@ -8,6 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::{fs, io};
@@ -88,6 +89,11 @@ impl Netns {
         // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor locks.
         unsafe { command.pre_exec(enter) };
         command
+    }
+
+    /// A path by which any process may open the namespace as long as this value lives: for `ip link … netns PATH`.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
 
     /// Whether both are the same namespace.

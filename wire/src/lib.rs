@@ -1,1 +1,23 @@
-//! placeholder
+//! What bytes mean: header layouts, checksums, the test tag; and the data in which the plane and the
+//! engine meet: flow space, templates, expectations, views.
+//!
+//! Nothing here reads a clock or a file, allocates per packet or uses `unsafe`.
+
+#![forbid(unsafe_code)]
+
+pub mod checksum;
+pub mod expect;
+pub mod flow;
+pub mod header;
+pub mod perm;
+pub mod tag;
+pub mod template;
+pub mod view;
+
+pub use expect::{Expect, Mismatch, OuterRange};
+pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange};
+pub use header::Mac;
+pub use perm::Permutation;
+pub use tag::{Kind, Tag};
+pub use template::{Fields, Source, Template, Values};
+pub use view::View;

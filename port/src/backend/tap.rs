@@ -21,16 +21,18 @@ pub struct TapConfig {
     pub queue: u32,
     /// The DUT's work was moved off the sender's core (RPS on this interface).
     pub steered: bool,
+    /// The interface is there already (`ip tuntap add`), and stays when the port is dropped.
+    pub existing: bool,
 }
 
 impl TapConfig {
     /// A TAP of this name, with a queue deep enough that a preempted reader loses nothing for some 20 ms at 1 Mfps.
     pub fn named(name: &str) -> TapConfig {
-        TapConfig { name: name.to_owned(), mac: None, queue: 20_000, steered: false }
+        TapConfig { name: name.to_owned(), mac: None, queue: 20_000, steered: false, existing: false }
     }
 }
 
-/// A TAP that we made. Its interface goes when the port is dropped.
+/// A TAP. Its interface goes when the port is dropped, unless it was there before.
 pub struct TapPort {
     device: OwnedFd,
     watch: Watch,
@@ -40,13 +42,13 @@ pub struct TapPort {
 }
 
 impl TapPort {
-    /// Make the interface inside `ns`, switch it on, and take its other end.
+    /// Make the interface inside `ns` if it is not to be there already, switch it on, and take its other end.
     ///
     /// # Errors
     /// When the device cannot be opened, the name is taken, or the privilege is missing.
     pub fn open(ns: &Netns, config: &TapConfig, clock: Clock) -> Result<TapPort, PortError> {
         ns.run_in(|| {
-            let device = attach(&config.name)?;
+            let device = attach(config)?;
             let mut interfaces = Interfaces::here()?;
             interfaces.switch_on(&config.name, config.queue, config.mac)?;
             let watch = Watch::new(interfaces, &config.name)?;
@@ -64,8 +66,9 @@ impl TapPort {
     }
 }
 
-/// Open the device and make the interface, in the namespace of this thread.
-fn attach(name: &str) -> Result<OwnedFd, PortError> {
+/// Open the device and make or find the interface, in the namespace of this thread.
+fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
+    let name = &config.name;
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let device = rustix::fs::open("/dev/net/tun", flags, Mode::empty()).map_err(|e| {
         let advice = match e {
@@ -79,7 +82,8 @@ fn attach(name: &str) -> Result<OwnedFd, PortError> {
     })?;
     let doing = || format!("making TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
-    let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
+    let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
+    let flags = libc::IFF_TAP | libc::IFF_NO_PI | exclusive;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // A device closed just now stays as long as a child process that is just starting holds a copy of its descriptor.
     let made = super::while_busy(|| {
@@ -89,6 +93,7 @@ fn attach(name: &str) -> Result<OwnedFd, PortError> {
     });
     if let Err(error) = made {
         let advice = match error.raw_os_error() {
+            Some(libc::EBUSY) if config.existing => "another port has it",
             Some(libc::EBUSY) => "an interface of this name is there: choose another name, or delete it",
             Some(libc::EPERM) => "needs CAP_NET_ADMIN in the namespace: run as root, or in a user namespace",
             Some(libc::EINVAL) => "no interface can have this name",

@@ -1,0 +1,235 @@
+//! The mapping behind every large array, and its two faces: [`Array`] for one owner, [`AtomicArray`] of
+//! 64-bit words that any thread may read and write.
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why an array cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The kernel gave no memory.
+    #[error("reserving {bytes} bytes for {what}: {source} (ask for fewer entries, or free memory)")]
+    NoMemory {
+        /// What it was for.
+        what: String,
+        /// How much.
+        bytes: usize,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+/// Anonymous memory, zeroed by the kernel.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: plain memory without ties to a thread.
+unsafe impl Send for Mapping {}
+// SAFETY: the mapping itself gives out nothing; its two users below define the access.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(what: &str, bytes: usize) -> Result<Mapping, ArenaError> {
+        let bytes = bytes.max(1).next_multiple_of(2 << 20);
+        let no = |source: std::io::Error| ArenaError::NoMemory { what: what.to_owned(), bytes, source };
+        if bytes as u64 > available_memory() {
+            return Err(no(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "more than the machine has free")));
+        }
+        // SAFETY: a fresh anonymous mapping; no existing memory is touched.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .map_err(|e| no(e.into()))?;
+        // SAFETY: the range is the mapping made just now. Huge pages matter for speed only, so a refusal is ignored.
+        unsafe {
+            let _ = madvise(base, bytes, Advice::LinuxHugepage);
+        }
+        Ok(Mapping { base: NonNull::new(base.cast()).expect("the kernel never maps page zero here"), bytes })
+    }
+
+    /// Touch every page now, so that no fault happens while a trial runs.
+    fn populate(&self) {
+        // SAFETY: the range is our own mapping; populating writes nothing that could be seen.
+        let done = unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxPopulateWrite) };
+        if done.is_err() {
+            // Kernels before 5.14: write one byte a page. Fresh pages are zero, so zero changes nothing ...
+            for page in (0..self.bytes).step_by(4096) {
+                // SAFETY: inside the mapping; called before any reference to it exists. Volatile, so that it happens.
+                unsafe { self.base.as_ptr().add(page).write_volatile(0) };
+            }
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and its only user is being dropped.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Memory that the kernel calls available, in bytes; without limit where it does not say.
+fn available_memory() -> u64 {
+    std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|s| {
+            s.lines()
+                .find_map(|l| l.strip_prefix("MemAvailable:"))
+                .and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok())
+        })
+        .map_or(u64::MAX, |kib| kib * 1024)
+}
+
+/// A fixed number of plain values in one pre-faulted mapping, owned by one thread at a time.
+pub struct Array<T: Copy> {
+    map: Mapping,
+    len: usize,
+    _values: std::marker::PhantomData<T>,
+}
+
+impl<T: Copy> Array<T> {
+    /// `len` copies of `value`. `what` names the array in errors.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn filled(what: &str, len: usize, value: T) -> Result<Array<T>, ArenaError> {
+        assert!(align_of::<T>() <= 4096);
+        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX >> 1);
+        let map = Mapping::new(what, bytes)?;
+        let base = map.base.as_ptr().cast::<T>();
+        for i in 0..len {
+            // SAFETY: i < len and the mapping holds len values; page alignment satisfies T's.
+            unsafe { base.add(i).write(value) };
+        }
+        Ok(Array { map, len, _values: std::marker::PhantomData })
+    }
+
+    /// Bring entry `i` closer, if there is one.
+    #[inline(always)]
+    pub fn prefetch(&self, i: usize) {
+        if let Some(v) = self.get(i) {
+            crate::prefetch(v);
+        }
+    }
+
+    /// Bytes of memory it occupies.
+    pub fn bytes(&self) -> usize {
+        self.map.bytes
+    }
+}
+
+impl<T: Copy> Deref for Array<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: all len values were written in `filled` and the mapping lives as long as self.
+        unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Copy> DerefMut for Array<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above; `&mut self` excludes other references.
+        unsafe { std::slice::from_raw_parts_mut(self.map.base.as_ptr().cast(), self.len) }
+    }
+}
+
+/// 64-bit words, zero at first, that any thread may load and store.
+pub struct AtomicArray {
+    map: Mapping,
+    len: usize,
+}
+
+impl AtomicArray {
+    /// `len` zero words, pre-faulted. `what` names the array in errors.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn zeroed(what: &str, len: usize) -> Result<AtomicArray, ArenaError> {
+        let map = Mapping::new(what, len.checked_mul(8).unwrap_or(usize::MAX >> 1))?;
+        map.populate();
+        Ok(AtomicArray { map, len })
+    }
+
+    /// All words.
+    #[inline(always)]
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: zeroed memory is valid for AtomicU64, alignment is that of a page, the mapping lives as long as
+        // self, and atomics may be shared.
+        unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
+    }
+
+    /// How many words.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Word `i`, relaxed.
+    #[inline(always)]
+    pub fn load(&self, i: usize) -> u64 {
+        self.words()[i].load(Ordering::Relaxed)
+    }
+
+    /// Set word `i`, relaxed.
+    #[inline(always)]
+    pub fn store(&self, i: usize, value: u64) {
+        self.words()[i].store(value, Ordering::Relaxed);
+    }
+
+    /// Bring word `i` closer, if there is one.
+    #[inline(always)]
+    pub fn prefetch(&self, i: usize) {
+        if let Some(w) = self.words().get(i) {
+            crate::prefetch(w);
+        }
+    }
+
+    /// Bytes of memory it occupies.
+    pub fn bytes(&self) -> usize {
+        self.map.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_holds_what_was_put_in() {
+        let mut a = Array::filled("test", 100_000, 7u32).unwrap();
+        assert!(a.iter().all(|&v| v == 7));
+        a[99_999] = 8;
+        a.prefetch(99_999);
+        a.prefetch(100_000);
+        assert_eq!((a[99_998], a[99_999], a.len()), (7, 8, 100_000));
+    }
+
+    #[test]
+    fn atomic_words_start_at_zero() {
+        let a = AtomicArray::zeroed("test", 1000).unwrap();
+        assert!((0..1000).all(|i| a.load(i) == 0));
+        a.store(3, u64::MAX);
+        assert_eq!(a.load(3), u64::MAX);
+    }
+
+    #[test]
+    fn an_absurd_size_is_an_error_with_a_way_out() {
+        let e = AtomicArray::zeroed("the state table", usize::MAX / 16).err().unwrap().to_string();
+        assert!(e.contains("the state table") && e.contains("fewer entries"), "{e}");
+    }
+}

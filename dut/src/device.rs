@@ -1,0 +1,211 @@
+//! A device under test of this machine's kernel, from nothing to a known state and back: what the command line uses.
+
+use crate::DutError;
+use crate::bed::{BedConfig, LEFT, Ports, RIGHT, Side};
+use crate::changes::{Changes, Undone};
+use crate::facts::{self, Fact};
+use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
+use crate::lock::{Lock, RunDir};
+use crate::probe::{self, Seen};
+use crate::software::conntrack::{self, Cleared, Situation};
+use crate::software::{self, Software};
+use crate::step::{Sink, Step, no_sink};
+use crate::tool::{self, Tool};
+use port::{Clock, Pool, Port};
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// Which device, in which state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceConfig {
+    /// Name of its software, as in [`software::KNOWN`].
+    pub software: String,
+    /// What is asked of the software.
+    #[serde(default)]
+    pub config: software::Config,
+    /// The test bed around it.
+    #[serde(default)]
+    pub bed: BedConfig,
+}
+
+/// A device in a known state. It is taken down when dropped, machine-wide settings included; what could not be undone
+/// goes to the sink then.
+pub struct Device {
+    software: &'static Software,
+    bed: BedConfig,
+    changes: Changes,
+    host: Namespace,
+    facts: Vec<Fact>,
+    standing: bool,
+    // Last, so that it is given back when all else is done.
+    _lock: Lock,
+}
+
+impl Device {
+    /// Build the test bed, configure the software, see that the device is alive and does what it should, and empty
+    /// its table. Needs root, or a process that entered a user namespace.
+    ///
+    /// # Errors
+    /// When something asked for cannot be had or fails; nothing is left of it then.
+    pub fn prepare(config: &DeviceConfig, dir: &RunDir, sink: &Sink, clock: Clock) -> Result<Device, DutError> {
+        let (software, tools) = check(config)?;
+        let lock = Lock::take(dir, "namespace", "the test bed on this machine")?;
+        let host = Namespace::new()?;
+        let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
+        let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
+        bring_up(&mut changes, software, config)?;
+        let facts = facts::collect(&mut changes, software, &config.config, &tools);
+        let bed = config.bed.clone();
+        let mut device = Device { software, bed, changes, host, facts, standing: true, _lock: lock };
+        device.see_that_it_works(config, clock)?;
+        Ok(device)
+    }
+
+    /// Take the tester's end of one side. It can be taken again when the port has been dropped.
+    ///
+    /// # Errors
+    /// When it is taken.
+    pub fn open(&self, side: &Side, clock: Clock, pool: &mut Pool) -> Result<Box<dyn Port>, DutError> {
+        self.bed.open(&self.host, side, clock, pool)
+    }
+
+    /// Take both for one worker: left, right.
+    ///
+    /// # Errors
+    /// When one is taken.
+    pub fn open_ports(&self, clock: Clock, pool: &mut Pool) -> Result<Ports, DutError> {
+        Ok((self.open(&LEFT, clock, pool)?, self.open(&RIGHT, clock, pool)?))
+    }
+
+    /// Empty its table, and see that it is empty; none if it keeps none.
+    ///
+    /// # Errors
+    /// When the command fails, or entries remain.
+    pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
+        if self.software.stateful { conntrack::clear(&mut self.changes).map(Some) } else { Ok(None) }
+    }
+
+    /// Connections in its table; none if it keeps none.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn count(&mut self) -> Result<Option<u64>, DutError> {
+        if self.software.stateful { conntrack::count(&mut self.changes).map(Some) } else { Ok(None) }
+    }
+
+    /// Is it alive? A few frames over ports that were opened here; makes one connection in its table.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn alive(&self, left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Result<Seen, DutError> {
+        probe::probe(left, right, pool)
+    }
+
+    /// What a result on this device depends on.
+    pub fn facts(&self) -> &[Fact] {
+        &self.facts
+    }
+
+    /// Its software.
+    pub fn software(&self) -> &'static Software {
+        self.software
+    }
+
+    /// Its namespaces, to look at.
+    pub fn host(&self) -> &Namespace {
+        &self.host
+    }
+
+    /// Take it down and tell how that went. Ports that are still open keep their interfaces until they are dropped.
+    pub fn teardown(mut self) -> Undone {
+        self.down()
+    }
+
+    fn down(&mut self) -> Undone {
+        if !std::mem::take(&mut self.standing) {
+            return Undone::default();
+        }
+        // Entries that are left to the end of the namespace are freed by the kernel in the background, for seconds,
+        // on the cores of the next measurement. Should it fail, they are freed that way all the same.
+        let _ = self.clear();
+        self.changes.undo_all()
+    }
+
+    fn see_that_it_works(&mut self, config: &DeviceConfig, clock: Clock) -> Result<(), DutError> {
+        let mut pool = Pool::single(self.bed.pools(1, 256, 1514))?;
+        let (mut left, mut right) = self.open_ports(clock, &mut pool)?;
+        let seen = self.alive(&mut *left, &mut *right, &mut pool)?;
+        let inside = Ipv4Addr::from(LEFT.tester);
+        let right_source = if self.software.stateful {
+            config.config.pool.contains(seen.address, seen.port)
+        } else {
+            seen.address == inside
+        };
+        if !right_source {
+            let Seen { address, port } = seen;
+            return Err(DutError::Dead(format!(
+                "{} makes {address}:{port} out of the source {inside}, which is not what its configuration says",
+                self.software.name
+            )));
+        }
+        self.clear().map(drop)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.down();
+    }
+}
+
+/// What [`Device::prepare`] would do, in order, without doing it; `natmeter plan --steps`.
+///
+/// # Errors
+/// When something asked for cannot be had.
+pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
+    let (software, _) = check(config)?;
+    let host = DryRun::over(Here::new());
+    let orders = host.orders();
+    // A rehearsal keeps no journal, so that the folder is never looked at.
+    let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
+    bring_up(&mut changes, software, config)?;
+    let orders = orders.lock().expect("no panic while held").clone();
+    Ok(orders)
+}
+
+/// Refuse what cannot be had before anything is touched.
+fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
+    let software = software::named(&config.software)?;
+    config.config.check(software)?;
+    config.bed.check()?;
+    let tools = [config.bed.tools(), software.tools].concat();
+    tool::require(&tools)?;
+    table(software, config, &Situation::now())?;
+    Ok((software, tools))
+}
+
+fn table(software: &Software, config: &DeviceConfig, situation: &Situation) -> Result<Vec<Step>, DutError> {
+    if software.stateful { conntrack::steps(&config.config, situation) } else { Ok(Vec::new()) }
+}
+
+/// All steps, in order.
+fn bring_up(changes: &mut Changes, software: &Software, config: &DeviceConfig) -> Result<(), DutError> {
+    let table_changes = table(software, config, &Situation::now())?.iter().any(Step::is_machine_wide);
+    if table_changes || config.bed.is_machine_wide() || changes.is_journal_left() {
+        // Before the first step, so that a second run refuses before it has done anything; and what a killed run
+        // left behind is put back before the old values are looked at.
+        changes.begin_journal()?;
+    }
+    changes.carry_out(&config.bed.steps())?;
+    changes.carry_out(&(software.steps)(&config.config))?;
+    // Only now: the first rule may have made the kernel load connection tracking.
+    match table(software, config, &Situation::now()) {
+        Ok(steps) => changes.carry_out(&steps),
+        Err(error) => {
+            changes.undo_all();
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a result depends on and nobody asked for: kernel, processor, mitigations, offloads, table sizes, versions.
+//! Its own file because it only looks, and because a fact that spoils measurements becomes a doubt here.
+
+use crate::bed::{LEFT, RIGHT};
+use crate::changes::Changes;
+use crate::software::{Config, Software, conntrack};
+use crate::step::{Action, Place};
+use crate::tool::{ETHTOOL, Tool};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// One fact of the device under test or of the machine it runs on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Why it casts doubt on results, and what to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+}
+
+impl Fact {
+    fn new(name: &str, value: impl Into<String>) -> Fact {
+        Fact { name: name.to_owned(), value: value.into(), doubt: None }
+    }
+    fn doubted_if(self, bad: bool, why: &str) -> Fact {
+        Fact { doubt: bad.then(|| why.to_owned()), ..self }
+    }
+}
+
+/// Everything that can be known of the device in its present state.
+pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Config, tools: &[Tool]) -> Vec<Fact> {
+    let mut facts = vec![Fact::new("software", software.name), Fact::new("host", "namespace")];
+    facts.extend(machine());
+    facts.extend(settings(changes, software, config));
+    for side in [LEFT, RIGHT] {
+        facts.extend(offloads(changes, side.name));
+    }
+    facts.extend(tools.iter().filter_map(|tool| version(changes, tool)));
+    facts
+}
+
+/// The machine: what is the same for every device on it.
+fn machine() -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let kernel: Vec<String> = ["ostype", "osrelease", "version"].iter().filter_map(|n| kernel_text(n)).collect();
+    facts.push(Fact::new("kernel", kernel.join(" ")));
+    if let Some(model) = value_in("/proc/cpuinfo", "model name") {
+        facts.push(Fact::new("processor", model));
+    }
+    facts.push(Fact::new("cores", port::host::cores().len().to_string()));
+    if let Some(memory) = value_in("/proc/meminfo", "MemTotal") {
+        facts.push(Fact::new("memory", memory));
+    }
+    let governors = governors();
+    if !governors.is_empty() {
+        let bad = governors.iter().any(|g| g != "performance");
+        let list = governors.into_iter().collect::<Vec<_>>().join(", ");
+        let why = "the clock of a core follows its load: cpupower frequency-set -g performance";
+        facts.push(Fact::new("governor", list).doubted_if(bad, why));
+    }
+    if let Some(smt) = text("/sys/devices/system/cpu/smt/active") {
+        let why = "two threads share a core: results depend on what the other one does; nosmt, or use one of each pair";
+        facts.push(Fact::new("simultaneous multithreading", &*smt).doubted_if(smt == "1", why));
+    }
+    if let Some(source) = text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
+        facts.push(Fact::new("clock source", source));
+    }
+    facts.push(Fact::new("mitigations", mitigations().join("; ")));
+    facts
+}
+
+/// Settings of the DUT that decide about its rate.
+fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut read = |name: &str, place, path: &str| -> Option<String> {
+        let value = changes.read(place, path).ok()?;
+        facts.push(Fact::new(name, &*value));
+        Some(value)
+    };
+    read("netdev_max_backlog", Place::Machine, "/proc/sys/net/core/netdev_max_backlog");
+    for side in [LEFT, RIGHT] {
+        let path = format!("/sys/class/net/{}/queues/rx-0/rps_cpus", side.name);
+        read(&format!("steering mask of {}", side.name), Place::Dut, &path);
+    }
+    if !software.stateful {
+        return facts;
+    }
+    read("nf_conntrack_max", Place::Machine, conntrack::MAX);
+    let buckets = read("nf_conntrack_buckets", Place::Machine, conntrack::BUCKETS).and_then(|b| b.parse::<f64>().ok());
+    for name in ["udp_timeout", "udp_timeout_stream", "checksum", "acct", "events", "timestamp"] {
+        let name = format!("nf_conntrack_{name}");
+        read(&name, Place::Dut, &format!("/proc/sys/net/netfilter/{name}"));
+    }
+    if let Some(buckets) = buckets {
+        let per_bucket = config.connections as f64 / buckets;
+        let why = "more than one connection a hash bucket lowers every rate: raise the hash size (needs root)";
+        facts.push(Fact::new("connections per bucket", format!("{per_bucket:.3}")).doubted_if(per_bucket > 1.0, why));
+    }
+    facts
+}
+
+/// The offloads of an interface that are on although they should not be, and those that are on by nature.
+fn offloads(changes: &mut Changes, interface: &str) -> Option<Fact> {
+    let action = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
+    let output = changes.perform(Place::Dut, "which offloads are on", &action).ok()?;
+    let on: Vec<&str> = output.stdout.lines().filter_map(|l| l.trim().strip_suffix(": on")).collect();
+    let bad = ["checksumming", "segmentation-offload", "receive-offload", "scatter-gather"];
+    let spoiled = on.iter().any(|name| bad.iter().any(|b| name.ends_with(b)));
+    let why = "frames may be merged, split or left without checksum: ethtool -K could not switch it off";
+    Some(Fact::new(&format!("offloads on at {interface}"), on.join(", ")).doubted_if(spoiled, why))
+}
+
+fn version(changes: &mut Changes, tool: &Tool) -> Option<Fact> {
+    let args = tool.version.iter().map(|&a| a.to_owned()).collect();
+    let action = Action::Command { program: tool.program.to_owned(), args, stdin: None };
+    let output = changes.perform(Place::Machine, "its version", &action).ok()?;
+    let line = output.stdout.lines().chain(output.stderr.lines()).next().unwrap_or_default().to_owned();
+    Some(Fact::new(&format!("version of {}", tool.program), line))
+}
+
+fn governors() -> BTreeSet<String> {
+    let governor = |core: usize| text(&format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"));
+    port::host::cores().into_iter().filter_map(governor).collect()
+}
+
+/// What the kernel does against faults of the processor, where it is affected.
+fn mitigations() -> Vec<String> {
+    let Ok(dir) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else { return Vec::new() };
+    let one = |entry: fs::DirEntry| {
+        let state = fs::read_to_string(entry.path()).ok()?;
+        let state = state.trim();
+        (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().display()))
+    };
+    let mut all: Vec<String> = dir.flatten().filter_map(one).collect();
+    all.sort();
+    all
+}
+
+fn kernel_text(name: &str) -> Option<String> {
+    text(&format!("/proc/sys/kernel/{name}"))
+}
+
+fn text(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+/// The first value of this name in a file of `name : value` lines.
+fn value_in(path: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().find_map(|l| {
+        let (key, value) = l.split_once(':')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    })
+}

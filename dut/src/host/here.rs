@@ -1,0 +1,172 @@
+//! This process's own view of the machine: how a program is run to its end within bounds, and how a setting is
+//! written. Its own file because the machine-wide settings need exactly this and no namespace, and because the
+//! file tree below which settings are found can be another one in tests.
+
+use super::{Host, Output};
+use crate::step::{Action, Place};
+use crate::tool;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Longest that a command may take. Emptying or freeing a table of 2^28 buckets takes tens of seconds.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// The machine as this process sees it. Every place is the same here.
+#[derive(Clone, Debug)]
+pub struct Here {
+    root: PathBuf,
+}
+
+impl Here {
+    /// The real one.
+    pub fn new() -> Here {
+        Here::below("/")
+    }
+    /// One whose settings are files below `root`.
+    pub fn below(root: impl Into<PathBuf>) -> Here {
+        Here { root: root.into() }
+    }
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+}
+
+impl Default for Here {
+    fn default() -> Here {
+        Here::new()
+    }
+}
+
+impl Host for Here {
+    fn perform(&mut self, _: Place, _: &str, action: &Action) -> io::Result<Output> {
+        match action {
+            Action::Write { path, value } => write_setting(self.path(path), value).map(|()| Output::default()),
+            Action::Command { program, args, stdin } => {
+                let program = tool::find(program).ok_or_else(|| no_such_program(program))?;
+                run(Command::new(program).args(args), stdin.as_deref(), LIMIT)
+            }
+        }
+    }
+
+    fn read(&mut self, _: Place, path: &str) -> io::Result<String> {
+        Ok(std::fs::read_to_string(self.path(path))?.trim_end().to_owned())
+    }
+}
+
+/// The error of a program that is nowhere.
+pub(super) fn no_such_program(program: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("{program} is not installed"))
+}
+
+/// Write a setting that exists, in one call: the kernel takes each write as a whole value.
+pub(super) fn write_setting(path: impl AsRef<std::path::Path>, value: &str) -> io::Result<()> {
+    std::fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(format!("{value}\n").as_bytes())
+}
+
+/// Run a command to its end, or kill it after `limit`.
+pub(super) fn run_within_limit(command: &mut Command, stdin: Option<&str>) -> io::Result<Output> {
+    run(command, stdin, LIMIT)
+}
+
+fn run(command: &mut Command, stdin: Option<&str>, limit: Duration) -> io::Result<Output> {
+    command
+        .env("PATH", tool::search_path())
+        .env("LC_ALL", "C")
+        .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own: Ctrl-C is for natmeter, which then undoes things with commands of the same kind.
+        .process_group(0);
+    let mut child = command.spawn()?;
+    let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        // A program that does not read to the end is no error: its status tells.
+        scope.spawn(move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes())));
+        let out = scope.spawn(move || slurp(out));
+        let err = scope.spawn(move || slurp(err));
+        let in_time = wait_within(&mut child, limit);
+        let status = child.wait()?;
+        let mut stderr = err.join().unwrap_or_default();
+        if !in_time {
+            stderr = format!("{stderr}\nkilled after {} s", limit.as_secs_f32());
+        }
+        let code = status.code().or(status.signal().map(|s| 128 + s));
+        Ok(Output { status: code, stdout: out.join().unwrap_or_default(), stderr })
+    })
+}
+
+fn slurp(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What was read before an error is still worth showing.
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).trim_end().to_owned()
+}
+
+/// Wait for the child's end; kill its group and say false when it takes too long.
+fn wait_within(child: &mut Child, limit: Duration) -> bool {
+    let pid = Pid::from_child(child);
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
+    let ended = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&limit));
+    if ended == Ok(0) {
+        let _ = kill_process_group(pid, Signal::KILL);
+        return false;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(line: &str) -> Action {
+        Action::Command { program: "sh".into(), args: vec!["-c".into(), line.into()], stdin: None }
+    }
+
+    #[test]
+    fn a_command_gives_its_status_and_both_outputs() {
+        let output = Here::new().perform(Place::Machine, "", &sh("echo out; echo err >&2; exit 3")).unwrap();
+        assert_eq!(output, Output { status: Some(3), stdout: "out".into(), stderr: "err".into() });
+        assert!(!output.ok());
+    }
+
+    #[test]
+    fn a_command_reads_what_it_is_given() {
+        let output = Here::new().perform(Place::Machine, "", &Action::reading("cat", "a\nb\n")).unwrap();
+        assert_eq!(output.stdout, "a\nb");
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_killed_with_its_children() {
+        let mut command = Command::new("sh");
+        let output = run(command.args(["-c", "sleep 1000 & wait"]), None, Duration::from_millis(20)).unwrap();
+        assert_eq!(output.status, Some(137));
+        assert!(output.stderr.contains("killed after"));
+    }
+
+    #[test]
+    fn a_program_that_is_nowhere_is_named() {
+        let error = Here::new().perform(Place::Machine, "", &Action::words("natmeter-has-no-such-tool")).unwrap_err();
+        assert_eq!(error.to_string(), "natmeter-has-no-such-tool is not installed");
+    }
+
+    #[test]
+    fn a_setting_that_is_not_there_is_not_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut here = Here::below(dir.path());
+        let write = Action::sysctl("net/core/x", 5);
+        assert!(here.perform(Place::Machine, "", &write).is_err());
+        std::fs::create_dir_all(dir.path().join("proc/sys/net/core")).unwrap();
+        assert!(here.perform(Place::Machine, "", &write).is_err());
+        std::fs::write(dir.path().join("proc/sys/net/core/x"), "4\n").unwrap();
+        here.perform(Place::Machine, "", &write).unwrap();
+        assert_eq!(here.read(Place::Machine, "/proc/sys/net/core/x").unwrap(), "5");
+    }
+}

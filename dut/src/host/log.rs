@@ -1,0 +1,50 @@
+//! A host that tells the record every action carried out behind it, with output, status and duration.
+
+use super::{Host, Output};
+use crate::step::{Action, Event, Executed, Place, Sink};
+use std::io;
+use std::time::Instant;
+
+/// Tells a sink what the host behind does.
+pub struct Log<H> {
+    behind: H,
+    sink: Sink,
+}
+
+impl<H: Host> Log<H> {
+    /// In front of a host.
+    pub fn over(behind: H, sink: Sink) -> Log<H> {
+        Log { behind, sink }
+    }
+}
+
+impl<H: Host> Host for Log<H> {
+    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<Output> {
+        let start = Instant::now();
+        let result = self.behind.perform(place, why, action);
+        let micros = start.elapsed().as_micros() as u64;
+        let (output, refusal) = match &result {
+            Ok(output) => (output.clone(), None),
+            Err(error) => (Output::default(), Some(error.to_string())),
+        };
+        (self.sink)(&Event::Executed(Executed {
+            why: why.to_owned(),
+            place,
+            command: action.to_string(),
+            ok: refusal.is_none() && output.ok(),
+            status: output.status,
+            stdout: output.stdout,
+            stderr: refusal.unwrap_or(output.stderr),
+            micros,
+        }));
+        result
+    }
+
+    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
+        self.behind.read(place, path)
+    }
+
+    fn is_rehearsal(&self) -> bool {
+        self.behind.is_rehearsal()
+    }
+}

@@ -1,0 +1,475 @@
+//! The journal of machine-wide settings: the old value is on disk before a new one is written, so that teardown, and
+//! `natmeter clean` after a kill, put back exactly what this tool changed and nothing else. A setting that somebody
+//! else changed meanwhile is left alone and reported.
+//!
+//! Lines of JSON, each flushed to the disk before the change it speaks of. Only one run at a time has a journal: the
+//! machine lock is taken with it. A journal that is there when the lock is free was left by a run that was killed;
+//! the next run that needs machine-wide settings puts them back first and says so.
+
+use crate::DutError;
+use crate::host::Host;
+use crate::lock::{Lock, RunDir};
+use crate::step::{Action, Place};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "machine.journal";
+
+/// What the lock protects, in words.
+const MACHINE: &str = "this machine's settings (connection tracking, backlog)";
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Line {
+    /// `path` is about to change.
+    Change { path: String, old: String, new: String },
+    /// The kernel made something else of the value of the change before (it rounds table sizes).
+    Became { value: String },
+    /// The change of this number is taken back, or nobody's business any more.
+    Done { change: usize },
+}
+
+/// One change of a machine-wide setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    path: String,
+    old: String,
+    new: String,
+    became: Option<String>,
+    done: bool,
+}
+
+/// What became of one change when it was to be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// Put back.
+    Back {
+        /// The setting.
+        path: String,
+        /// What it was set to by us.
+        from: String,
+        /// What it is again.
+        to: String,
+    },
+    /// It has the old value already.
+    Already {
+        /// The setting.
+        path: String,
+        /// Its value.
+        value: String,
+    },
+    /// Somebody else changed it after us: left alone.
+    LeftAlone {
+        /// The setting.
+        path: String,
+        /// What it is now.
+        now: String,
+        /// What we had written.
+        wrote: String,
+        /// What it was before that.
+        old: String,
+    },
+    /// It could not be read or written; the journal keeps it.
+    Failed {
+        /// The setting.
+        path: String,
+        /// What it should be.
+        old: String,
+        /// What the kernel said.
+        error: String,
+    },
+}
+
+impl std::fmt::Display for Restored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Restored::Back { path, from, to } => write!(f, "{path}: {from} put back to {to}"),
+            Restored::Already { path, value } => write!(f, "{path}: is {value} already"),
+            Restored::LeftAlone { path, now, wrote, old } => {
+                write!(
+                    f,
+                    "{path}: is {now}, but we had written {wrote}: somebody else changed it, left alone (it was {old} before us)"
+                )
+            }
+            Restored::Failed { path, old, error } => write!(f, "{path}: not put back to {old}: {error}"),
+        }
+    }
+}
+
+/// An open journal, with the machine lock.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: Option<File>,
+    changes: Vec<Change>,
+    // Last, so that it is given back when all else is done.
+    _lock: Lock,
+}
+
+impl Journal {
+    /// Take the machine lock, and put back what a killed run left behind; tell what that was.
+    ///
+    /// # Errors
+    /// When another run has the lock, or old settings cannot be put back.
+    pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
+        let lock = Lock::take(dir, "machine", MACHINE)?;
+        let path = dir.path().join(FILE);
+        let changes = load(&path)?;
+        let mut journal = Journal { path, file: None, changes, _lock: lock };
+        let restored = journal.restore(host);
+        let failures = failures(&restored);
+        if failures.is_empty() {
+            return Ok((journal, restored));
+        }
+        Err(DutError::NotRestored { failures, journal: journal.path.clone() })
+    }
+
+    /// Write a setting, its old value being on disk first. Gives the number by which it can be taken back; none if
+    /// it had the value already.
+    ///
+    /// # Errors
+    /// When the journal cannot be written (then the setting is untouched); the inner error is the host's own.
+    pub fn write(
+        &mut self,
+        host: &mut dyn Host,
+        why: &str,
+        path: &str,
+        value: &str,
+    ) -> Result<io::Result<Option<usize>>, DutError> {
+        let old = match host.read(Place::Machine, path) {
+            Ok(old) if same(&old, value) => return Ok(Ok(None)),
+            Ok(old) => old,
+            Err(e) => return Ok(Err(e)),
+        };
+        let action = Action::Write { path: path.to_owned(), value: value.to_owned() };
+        let number = self.changes.len();
+        self.append(&Line::Change { path: path.to_owned(), old: old.clone(), new: value.to_owned() })?;
+        self.changes.push(Change { path: path.to_owned(), old, new: value.to_owned(), became: None, done: false });
+        if let Err(e) = host.perform(Place::Machine, why, &action) {
+            self.finish(number);
+            return Ok(Err(e));
+        }
+        match host.read(Place::Machine, path) {
+            Ok(now) if !same(&now, value) => {
+                self.changes[number].became = Some(now.clone());
+                self.append(&Line::Became { value: now })?;
+            }
+            _ => {}
+        }
+        Ok(Ok(Some(number)))
+    }
+
+    /// Take one change back.
+    pub fn take_back(&mut self, host: &mut dyn Host, number: usize) -> Restored {
+        let change = self.changes[number].clone();
+        let result = put_back(host, &change);
+        if !matches!(result, Restored::Failed { .. }) {
+            self.finish(number);
+        }
+        result
+    }
+
+    /// Take all changes back, the last first.
+    pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
+        let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
+        let restored = open.into_iter().map(|number| self.take_back(host, number)).collect();
+        self.remove_if_finished();
+        restored
+    }
+
+    /// A change is settled. Should the line not reach the disk, replaying the change once more does no harm.
+    fn finish(&mut self, change: usize) {
+        self.changes[change].done = true;
+        let _ = self.append(&Line::Done { change });
+        self.remove_if_finished();
+    }
+
+    fn remove_if_finished(&mut self) {
+        if self.changes.iter().all(|c| c.done) {
+            self.changes.clear();
+            self.file = None;
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    fn append(&mut self, line: &Line) -> Result<(), DutError> {
+        let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
+        if self.file.is_none() {
+            let file = OpenOptions::new().append(true).create(true).open(&self.path).map_err(failed)?;
+            // The folder too, or the file itself might not survive a crash of the machine.
+            let folder = self.path.parent().unwrap_or(Path::new("/"));
+            File::open(folder).and_then(|f| f.sync_all()).map_err(failed)?;
+            self.file = Some(file);
+        }
+        let mut text = serde_json::to_string(line).expect("a line of strings");
+        text.push('\n');
+        let file = self.file.as_mut().expect("opened above");
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.remove_if_finished();
+    }
+}
+
+/// Undo what a killed run left behind: `natmeter clean`. Nothing is touched that is not in the journal.
+///
+/// # Errors
+/// When a run is alive, or settings cannot be put back (then the journal is kept).
+pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+    Journal::begin(dir, host).map(|(_, restored)| restored)
+}
+
+/// Whether a run left a journal behind (or is alive and has one).
+pub fn is_left(dir: &RunDir) -> bool {
+    dir.path().join(FILE).exists()
+}
+
+fn load(path: &Path) -> Result<Vec<Change>, DutError> {
+    let failed = |source| DutError::Journal { doing: "reading", path: path.to_owned(), source };
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(failed(e)),
+    };
+    let mut changes: Vec<Change> = Vec::new();
+    // What has no newline was cut short by a crash, before the change it announces was made.
+    for line in text.split_inclusive('\n').filter(|l| l.ends_with('\n')) {
+        let broken = || failed(io::Error::new(io::ErrorKind::InvalidData, format!("not a line of a journal: {line}")));
+        match serde_json::from_str(line).map_err(|_| broken())? {
+            Line::Change { path, old, new } => changes.push(Change { path, old, new, became: None, done: false }),
+            Line::Became { value } => changes.last_mut().ok_or_else(broken)?.became = Some(value),
+            Line::Done { change } => changes.get_mut(change).ok_or_else(broken)?.done = true,
+        }
+    }
+    Ok(changes)
+}
+
+fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
+    let Change { path, old, new, became, .. } = change.clone();
+    let failed = |error: String| Restored::Failed { path: path.clone(), old: old.clone(), error };
+    let now = match host.read(Place::Machine, &path) {
+        Ok(now) => now,
+        Err(e) => return failed(e.to_string()),
+    };
+    if same(&now, &old) {
+        return Restored::Already { path, value: old };
+    }
+    let wrote = became.clone().unwrap_or_else(|| new.clone());
+    if !same(&now, &new) && !same(&now, &wrote) {
+        return Restored::LeftAlone { path, now, wrote, old };
+    }
+    let action = Action::Write { path: path.clone(), value: old.clone() };
+    if let Err(e) = host.perform(Place::Machine, "put back the value of before", &action) {
+        return failed(e.to_string());
+    }
+    match host.read(Place::Machine, &path) {
+        Ok(again) if same(&again, &old) => Restored::Back { path, from: now, to: old },
+        Ok(again) => failed(format!("it reads {again} after writing")),
+        Err(e) => failed(e.to_string()),
+    }
+}
+
+/// Everything that could not be put back, in words.
+pub fn failures(restored: &[Restored]) -> Vec<String> {
+    restored.iter().filter(|r| matches!(r, Restored::Failed { .. })).map(ToString::to_string).collect()
+}
+
+/// The kernel prints some values with tabs.
+pub(crate) fn same(a: &str, b: &str) -> bool {
+    a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Here;
+
+    const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
+    const HASH: &str = "/sys/module/nf_conntrack/parameters/hashsize";
+
+    /// A machine made of files.
+    struct Machine {
+        root: tempfile::TempDir,
+        host: Here,
+        dir: RunDir,
+    }
+
+    impl Machine {
+        fn new() -> Machine {
+            let root = tempfile::tempdir().unwrap();
+            let host = Here::below(root.path());
+            let dir = RunDir::at(root.path().join("run"));
+            let machine = Machine { root, host, dir };
+            machine.set(MAX, "262144");
+            machine.set(HASH, "65536");
+            machine
+        }
+        fn set(&self, path: &str, value: &str) {
+            let file = self.root.path().join(&path[1..]);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, format!("{value}\n")).unwrap();
+        }
+        fn get(&mut self, path: &str) -> String {
+            self.host.read(Place::Machine, path).unwrap()
+        }
+        fn begin(&mut self) -> Journal {
+            let (journal, restored) = Journal::begin(&self.dir, &mut self.host).unwrap();
+            assert_eq!(restored, []);
+            journal
+        }
+        fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
+            journal.write(&mut self.host, "", path, value).unwrap().unwrap()
+        }
+        /// Leave the journal as SIGKILL does: no destructor runs, and the kernel gives the lock back.
+        fn kill(&self, journal: Journal) {
+            let text = fs::read(&journal.path).unwrap();
+            let path = journal.path.clone();
+            drop(journal);
+            fs::create_dir_all(self.dir.path()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        fn clean(&mut self) -> Vec<Restored> {
+            clean(&self.dir, &mut self.host).unwrap()
+        }
+    }
+
+    #[test]
+    fn settings_come_back_in_reverse_order_and_nothing_is_left() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        for (path, value) in [(MAX, "1000000"), (HASH, "1000448"), (MAX, "4000000")] {
+            m.write(&mut journal, path, value);
+        }
+        assert_eq!(m.get(MAX), "4000000");
+        let restored = journal.restore(&mut m.host);
+        assert_eq!(restored.len(), 3);
+        assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })), "{restored:?}");
+        assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
+        drop(journal);
+        assert!(!m.dir.path().exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_found_and_put_back() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        m.write(&mut journal, MAX, "1000000");
+        m.kill(journal);
+        assert!(is_left(&m.dir));
+        let restored = m.clean();
+        assert_eq!(restored, [Restored::Back { path: MAX.into(), from: "1000000".into(), to: "262144".into() }]);
+        assert_eq!(m.get(MAX), "262144");
+        assert_eq!(m.clean(), [], "a second time there is nothing to do");
+        assert!(!m.dir.path().exists());
+    }
+
+    #[test]
+    fn a_run_killed_between_journal_and_change_changed_nothing() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        m.write(&mut journal, MAX, "1000000");
+        m.kill(journal);
+        m.set(MAX, "262144");
+        assert_eq!(m.clean(), [Restored::Already { path: MAX.into(), value: "262144".into() }]);
+    }
+
+    #[test]
+    fn a_line_cut_short_announces_a_change_that_was_not_made() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        m.write(&mut journal, MAX, "1000000");
+        m.kill(journal);
+        let path = m.dir.path().join(FILE);
+        let mut text = fs::read_to_string(&path).unwrap();
+        text += r#"{"change":{"path":"/proc/sys/ne"#;
+        fs::write(&path, text).unwrap();
+        assert_eq!(m.clean().len(), 1);
+        assert_eq!(m.get(MAX), "262144");
+    }
+
+    #[test]
+    fn what_somebody_else_changed_meanwhile_is_left_alone_and_reported() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        m.write(&mut journal, MAX, "1000000");
+        m.write(&mut journal, HASH, "1000448");
+        m.set(MAX, "777");
+        let restored = journal.restore(&mut m.host);
+        assert!(matches!(&restored[1], Restored::LeftAlone { now, .. } if now == "777"), "{restored:?}");
+        assert_eq!((m.get(MAX), m.get(HASH)), ("777".into(), "65536".into()));
+        drop(journal);
+        assert!(!is_left(&m.dir), "it is theirs now");
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_put_back_keeps_the_journal() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        m.write(&mut journal, MAX, "1000000");
+        m.write(&mut journal, HASH, "1000448");
+        m.kill(journal);
+        fs::remove_file(m.root.path().join(&MAX[1..])).unwrap();
+        let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
+        assert!(error.contains("nf_conntrack_max: not put back to 262144"), "{error}");
+        assert_eq!(m.get(HASH), "65536", "the other one is back");
+        m.set(MAX, "1000000");
+        assert_eq!(m.clean().len(), 1, "only what was not done is done now");
+        assert_eq!(m.get(MAX), "262144");
+    }
+
+    #[test]
+    fn a_value_that_is_there_already_is_not_a_change() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        assert_eq!(m.write(&mut journal, MAX, "262144"), None);
+        assert!(!is_left(&m.dir));
+    }
+
+    #[test]
+    fn the_setting_is_untouched_when_the_journal_cannot_be_written() {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        journal.path = m.root.path().join("no-such-folder/journal");
+        assert!(journal.write(&mut m.host, "", MAX, "1000000").is_err());
+        assert_eq!(m.get(MAX), "262144");
+    }
+
+    #[test]
+    fn a_second_run_and_clean_refuse_while_one_is_alive() {
+        let mut m = Machine::new();
+        let _journal = m.begin();
+        let error = clean(&m.dir, &mut m.host).unwrap_err();
+        assert!(matches!(&error, DutError::Busy { pid, .. } if *pid == std::process::id().to_string()), "{error}");
+    }
+
+    /// A host that rounds what is written up to 512, as the kernel does with table sizes.
+    struct Rounding(Here);
+
+    impl Host for Rounding {
+        fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<crate::host::Output> {
+            let Action::Write { path, value } = action else { panic!("only writes") };
+            let value = value.parse::<u64>().unwrap().next_multiple_of(512).to_string();
+            self.0.perform(place, why, &Action::Write { path: path.clone(), value })
+        }
+        fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
+            self.0.read(place, path)
+        }
+    }
+
+    #[test]
+    fn a_value_that_the_kernel_rounded_is_recognised_as_ours() {
+        let mut m = Machine::new();
+        let mut host = Rounding(m.host.clone());
+        let mut journal = m.begin();
+        journal.write(&mut host, "", HASH, "1000000").unwrap().unwrap();
+        assert_eq!(m.get(HASH), "1000448");
+        m.kill(journal);
+        assert!(matches!(m.clean()[0], Restored::Back { .. }));
+        assert_eq!(m.get(HASH), "65536");
+    }
+}

@@ -1,0 +1,264 @@
+//! The kernel's connection tracking table, which every NAT44 of Linux uses: is it large enough, what makes it so, how
+//! it is emptied and counted. Its size belongs to the whole machine, its timeouts to a namespace.
+
+use super::Config;
+use crate::DutError;
+use crate::changes::Changes;
+use crate::step::{Action, Place, Step};
+use std::time::{Duration, Instant};
+
+/// Entries the table may hold, in any namespace.
+pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
+/// Hash buckets; the same number as `/sys/module/nf_conntrack/parameters/hashsize`.
+pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
+/// Entries in the table of a namespace.
+pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+
+/// Entries beyond the connections: what is in flight has an entry before it is counted as a connection.
+const SLACK: u64 = 2048;
+/// The kernel rounds the number of buckets up to full pages of eight-byte list heads.
+const BUCKETS_A_PAGE: u64 = 512;
+/// Most that the kernel takes: a signed 32-bit number of entries, and a table of 2 GiB of buckets.
+const MOST_ENTRIES: u64 = 1 << 30;
+const MOST_BUCKETS: u64 = 1 << 28;
+/// Memory of an entry and of a bucket, measured with margin (methodology 3.16).
+const BYTES_AN_ENTRY: u64 = 400;
+const BYTES_A_BUCKET: u64 = 8;
+
+/// What there is before anything is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Situation {
+    /// Entries the table may hold; none where the kernel has not loaded connection tracking yet.
+    pub max: Option<u64>,
+    /// Hash buckets.
+    pub buckets: Option<u64>,
+    /// This process may change both.
+    pub adjustable: bool,
+    /// Memory that is free or can be made free, in bytes.
+    pub memory: u64,
+}
+
+impl Situation {
+    /// Of this machine, as this process sees it.
+    pub fn now() -> Situation {
+        let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse().ok();
+        // The kernel lets the first network namespace write it and no other, whoever asks.
+        let adjustable = rustix::fs::access(MAX, rustix::fs::Access::WRITE_OK).is_ok();
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let available = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:")?.split_whitespace().next());
+        let memory = available.and_then(|kb| kb.parse::<u64>().ok()).map_or(u64::MAX, |kb| kb * 1024);
+        Situation { max: number(MAX), buckets: number(BUCKETS), adjustable, memory }
+    }
+}
+
+/// What the table must be, and which of it is a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    entries: u64,
+    buckets: u64,
+}
+
+/// Steps that make the table large enough and keep its entries; the first ones are machine-wide and only there if
+/// something has to change.
+///
+/// # Errors
+/// When the table cannot be made what is asked for, with the numbers and the way out.
+pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutError> {
+    let mut steps = Vec::new();
+    if let (Some(max), Some(buckets)) = (situation.max, situation.buckets) {
+        let size = size(config, Size { entries: max, buckets }, situation)?;
+        // Room first: the table grows before more is let in. Undone in reverse, it shrinks after.
+        if size.buckets != buckets {
+            let why = "a hash bucket for every connection";
+            steps.push(Step::machine(why, BUCKETS, size.buckets));
+        }
+        if size.entries != max {
+            steps.push(Step::machine("room for every connection", MAX, size.entries));
+        }
+    }
+    for (name, which) in [("udp_timeout", "unreplied"), ("udp_timeout_stream", "replied")] {
+        let why = format!("{which} UDP connections outlive the experiment");
+        steps.push(Step::dut(why, Action::sysctl(&format!("net/netfilter/nf_conntrack_{name}"), config.udp_timeout)));
+    }
+    Ok(steps)
+}
+
+fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutError> {
+    let n = config.connections;
+    let refuse = |what: String, way_out: String| Err(DutError::Refused { what, way_out });
+    let needed = n + SLACK;
+    let entries = config.table_size.unwrap_or(needed.max(now.entries));
+    if entries < needed {
+        return refuse(
+            format!("{n} connections do not fit a table of {entries} entries ({SLACK} are needed besides)"),
+            format!("a table size of {needed}, or at most {} connections", entries.saturating_sub(SLACK)),
+        );
+    }
+    if entries > MOST_ENTRIES {
+        let most = MOST_ENTRIES - SLACK;
+        return refuse(
+            format!("the kernel's table holds at most {MOST_ENTRIES} entries, not {entries}"),
+            format!("at most {most} connections"),
+        );
+    }
+    let for_all = entries.max(now.buckets).min(MOST_BUCKETS);
+    // Buckets are raised for the connections asked for, not for a limit that happens to be high.
+    let default = if needed <= now.buckets { now.buckets } else { for_all };
+    let buckets = config.hash_size.unwrap_or(default).next_multiple_of(BUCKETS_A_PAGE).min(MOST_BUCKETS);
+    let size = Size { entries, buckets };
+    if situation.adjustable {
+        return enough_memory(n, size, now, situation.memory).map(|()| size);
+    }
+    if entries != now.entries {
+        return refuse(
+            format!(
+                "{n} connections need nf_conntrack_max = {entries}; it is {}, and only root of the first network namespace \
+                 can change it",
+                now.entries
+            ),
+            format!(
+                "run as root, or `sudo sysctl -w net.netfilter.nf_conntrack_max={entries}` first, or ask for at most {} \
+                 connections",
+                now.entries.saturating_sub(SLACK)
+            ),
+        );
+    }
+    if config.hash_size.is_some() && buckets != now.buckets {
+        return refuse(
+            format!(
+                "a hash size of {buckets} was asked for; it is {}, and only root of the first network namespace can change it",
+                now.buckets
+            ),
+            "run as root, or leave the hash size out".into(),
+        );
+    }
+    let size = Size { buckets: now.buckets, ..size };
+    enough_memory(n, size, now, situation.memory).map(|()| size)
+}
+
+fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), DutError> {
+    let needed = n * BYTES_AN_ENTRY + size.buckets.saturating_sub(now.buckets) * BYTES_A_BUCKET;
+    if needed <= available {
+        return Ok(());
+    }
+    Err(DutError::Refused {
+        what: format!("{n} connections need about {} MiB, {} MiB are free", needed >> 20, available >> 20),
+        way_out: format!(
+            "at most {} connections, or a machine with more memory",
+            available / (BYTES_AN_ENTRY + BYTES_A_BUCKET)
+        ),
+    })
+}
+
+/// How it is emptied; the cost depends on this, so it is part of every record of it.
+pub fn clear_command() -> Action {
+    Action::words("conntrack -F")
+}
+
+/// An emptied table.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Cleared {
+    /// By which command.
+    pub how: String,
+    /// Entries before.
+    pub entries: u64,
+    /// Nanoseconds until the command had returned and the table was seen empty.
+    pub nanos: u64,
+}
+
+/// Longest to wait until an emptied table counts none.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Empty the table of the DUT, and see that it is empty.
+///
+/// # Errors
+/// When the command fails, or entries remain.
+pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
+    let action = clear_command();
+    let entries = count(changes)?;
+    let start = Instant::now();
+    loop {
+        changes.perform(Place::Dut, "empty the connection tracking table", &action)?;
+        let left = if changes.is_rehearsal() { 0 } else { count(changes)? };
+        let waited = start.elapsed();
+        if left == 0 {
+            return Ok(Cleared { how: action.to_string(), entries, nanos: waited.as_nanos() as u64 });
+        }
+        if waited > PATIENCE {
+            return Err(DutError::NotEmpty {
+                how: action.to_string(),
+                count: left,
+                waited_ms: waited.as_millis() as u64,
+            });
+        }
+        // Entries in use at that moment are freed when their users are done, within a scheduler's tick.
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Entries in the table of the DUT.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn count(changes: &mut Changes) -> Result<u64, DutError> {
+    let text = changes.read(Place::Dut, COUNT);
+    let number = text.and_then(|t| t.trim().parse().map_err(std::io::Error::other));
+    number.map_err(|source| DutError::Journal { doing: "reading", path: COUNT.into(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::listing;
+
+    const DEBIAN: Situation =
+        Situation { max: Some(262_144), buckets: Some(262_144), adjustable: true, memory: 16 << 30 };
+
+    fn shown(connections: u64, situation: &Situation) -> String {
+        let config = Config { connections, ..Config::default() };
+        steps(&config, situation).map_or_else(|e| e.to_string(), |s| listing(&s))
+    }
+
+    #[test]
+    fn a_table_that_is_large_enough_is_left_alone() {
+        insta::assert_snapshot!(shown(100_000, &DEBIAN));
+    }
+
+    #[test]
+    fn a_table_that_is_too_small_grows_buckets_first() {
+        insta::assert_snapshot!(shown(4_000_000, &DEBIAN));
+    }
+
+    #[test]
+    fn without_root_the_error_names_the_numbers_and_the_way_out() {
+        let user = Situation { adjustable: false, ..DEBIAN };
+        insta::assert_snapshot!(shown(4_000_000, &user));
+        assert!(shown(262_144 - SLACK, &user).contains("udp_timeout"), "up to the limit it works");
+        assert!(shown(262_145 - SLACK, &user).contains("at most 260096 connections"));
+    }
+
+    #[test]
+    fn what_does_not_fit_the_memory_is_refused() {
+        let text = shown(100_000_000, &DEBIAN);
+        assert!(
+            text.starts_with("100000000 connections need about 38907 MiB, 16384 MiB are free: at most 42107522"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn sizes_asked_for_are_taken_even_if_smaller_than_now() {
+        let config = Config { connections: 1000, table_size: Some(4000), hash_size: Some(1000), ..Config::default() };
+        let steps = steps(&config, &DEBIAN).unwrap();
+        let written: Vec<String> = steps[..2].iter().map(|s| s.action.to_string()).collect();
+        assert_eq!(written, [format!("echo 1024 > {BUCKETS}"), format!("echo 4000 > {MAX}")]);
+    }
+
+    #[test]
+    fn a_table_smaller_than_the_connections_is_refused() {
+        let config = Config { connections: 5000, table_size: Some(5000), ..Config::default() };
+        let error = steps(&config, &DEBIAN).unwrap_err().to_string();
+        assert!(error.contains("5000 connections do not fit a table of 5000 entries"), "{error}");
+        assert!(shown((1 << 30) + 1, &Situation { memory: u64::MAX, ..DEBIAN }).contains("at most 1073741824 entries"));
+    }
+}

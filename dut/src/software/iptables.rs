@@ -1,0 +1,39 @@
+//! NAT44 by the Linux kernel, configured by iptables: one rule, through either of its two front ends. The rule is
+//! the same; what carries it out in the kernel is not (the tables of old, or nftables).
+
+use super::{Config, Software, Translation, forward};
+use crate::bed::RIGHT;
+use crate::step::{Action, Step};
+use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
+
+/// With the kernel's own tables.
+pub const LEGACY: Software = Software {
+    name: "iptables-legacy",
+    about: "stateful NAT44 by the Linux kernel, configured by iptables with the kernel's own tables",
+    tools: &[IPTABLES_LEGACY, CONNTRACK],
+    stateful: true,
+    steps: |config| steps("iptables-legacy", config),
+};
+
+/// With nftables underneath.
+pub const NFT: Software = Software {
+    name: "iptables-nft",
+    about: "stateful NAT44 by the Linux kernel, configured by iptables on top of nftables",
+    tools: &[IPTABLES_NFT, CONNTRACK],
+    stateful: true,
+    steps: |config| steps("iptables-nft", config),
+};
+
+fn steps(program: &str, config: &Config) -> Vec<Step> {
+    let pool = &config.pool;
+    let target = match config.translation {
+        Translation::Snat => format!("SNAT --to-source {}:{}", pool.addresses(), pool.ports()),
+        Translation::Masquerade => format!("MASQUERADE --to-ports {}", pool.ports()),
+    };
+    let rule = format!("POSTROUTING -o {} -p udp -j {target}", RIGHT.name);
+    let command = |verb: &str| Action::words(&format!("{program} -w 10 -t nat {verb} {rule}"));
+    let translate = Step::dut("translate what leaves on the right", command("-A"))
+        .undone_by(command("-D"))
+        .shown_by(Action::words(&format!("{program} -w 10 -t nat -S POSTROUTING")), &[&target]);
+    vec![forward(), translate]
+}

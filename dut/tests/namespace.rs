@@ -1,0 +1,234 @@
+//! Devices under test on the real kernel: each software forwards, translates, counts and is emptied; and the host is
+//! afterwards what it was before, also when the run was killed. Needs root, because the size of the connection
+//! tracking table belongs to the whole machine; what works without root is in `unprivileged.rs`.
+
+mod common;
+
+use common::{config, forwards_counts_and_is_emptied};
+use dut::bed::BackEnd;
+use dut::host::{Here, Host};
+use dut::journal::{self, Restored};
+use dut::software::{self, Pool, Translation, conntrack};
+use dut::step::no_sink;
+use dut::{Device, DeviceConfig, DutError, Event, Place, RunDir, Sink, Step};
+use port::Clock;
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The settings of the machine are one, so that only one test at a time may look at them.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+/// Everything of the host that a device could leave behind.
+struct HostState {
+    before: String,
+    dir: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl HostState {
+    fn remember() -> HostState {
+        let alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        HostState { before: HostState::now(), dir: tempfile::tempdir().unwrap(), _alone: alone }
+    }
+    fn now() -> String {
+        let sh = "ip -br link; ip netns list; nft list ruleset; iptables-legacy -S; \
+                  sysctl net.netfilter.nf_conntrack_max net.netfilter.nf_conntrack_buckets \
+                  net.netfilter.nf_conntrack_udp_timeout net.core.netdev_max_backlog net.ipv4.ip_forward \
+                  net.ipv6.conf.all.disable_ipv6 net.ipv4.conf.all.rp_filter";
+        let output = Command::new("sh").args(["-c", sh]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+    fn dir(&self) -> RunDir {
+        RunDir::at(self.dir.path().join("natmeter"))
+    }
+    fn check(self) {
+        assert_eq!(HostState::now(), self.before);
+        assert!(!self.dir().path().exists(), "lock or journal left");
+    }
+}
+
+/// A device comes, works and goes, and the host is as before.
+fn comes_works_and_goes(config: &DeviceConfig) {
+    let state = HostState::remember();
+    forwards_counts_and_is_emptied(config, &state.dir());
+    state.check();
+}
+
+/// Prepared, or the test is over with the error as a person would see it.
+fn prepare(config: &DeviceConfig, state: &HostState) -> Device {
+    Device::prepare(config, &state.dir(), &no_sink(), Clock::system()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A sink that keeps what it is told.
+fn listener() -> (Sink, Arc<Mutex<Vec<Event>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listening = Arc::clone(&told);
+    (Arc::new(move |event| listening.lock().unwrap().push(event.clone())), told)
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn plain_forwarding() {
+    comes_works_and_goes(&config("linux-forwarding", BackEnd::Tap));
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn nftables() {
+    comes_works_and_goes(&config("nftables", BackEnd::Tap));
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn iptables_with_the_kernels_own_tables() {
+    comes_works_and_goes(&config("iptables-legacy", BackEnd::Tap));
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn iptables_on_nftables() {
+    comes_works_and_goes(&config("iptables-nft", BackEnd::Tap));
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn every_software_on_cables() {
+    for software in software::KNOWN {
+        for back_end in [BackEnd::AfPacket, BackEnd::AfXdpGeneric, BackEnd::AfXdpNative] {
+            comes_works_and_goes(&config(software.name, back_end));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn masquerading_and_a_pool_with_a_port_range() {
+    let [first, last] = [10, 13].map(|host| Ipv4Addr::new(198, 19, 0, host));
+    let pool = Pool { first, last, first_port: 4096, last_port: 5119 };
+    for software in software::KNOWN.iter().filter(|s| s.stateful) {
+        let mut config = config(software.name, BackEnd::Tap);
+        config.config.translation = Translation::Masquerade;
+        comes_works_and_goes(&config);
+        config.config = software::Config { translation: Translation::Snat, pool, ..config.config };
+        comes_works_and_goes(&config);
+    }
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_core_of_its_own_for_the_device() {
+    for back_end in [BackEnd::Tap, BackEnd::AfPacket] {
+        let mut config = config("nftables", back_end);
+        config.bed.dut_cores = vec![*port::host::cores().last().unwrap()];
+        config.bed.tester_cores = vec![port::host::cores()[0]];
+        comes_works_and_goes(&config);
+    }
+}
+
+/// What the machine reads now.
+fn setting(path: &str) -> u64 {
+    Here::new().read(Place::Machine, path).unwrap().parse().unwrap()
+}
+
+/// More connections than the machine has room for.
+fn larger_than_now() -> DeviceConfig {
+    let mut config = config("nftables", BackEnd::Tap);
+    config.config.connections = setting(conntrack::MAX) + 10_000;
+    config
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn the_table_grows_with_the_connections_and_comes_back() {
+    let state = HostState::remember();
+    let (max, config) = (setting(conntrack::MAX), larger_than_now());
+    let device = prepare(&config, &state);
+    assert!(setting(conntrack::MAX) > max + 10_000);
+    assert!(setting(conntrack::BUCKETS) > max + 10_000);
+    let fact = |name: &str| device.facts().iter().find(|f| f.name == name).unwrap().value.clone();
+    assert_eq!(fact("nf_conntrack_max"), setting(conntrack::MAX).to_string());
+    assert_eq!(fact("nf_conntrack_udp_timeout_stream"), "10000");
+    let second = Device::prepare(&config, &state.dir(), &no_sink(), Clock::system()).err().unwrap();
+    assert!(matches!(&second, DutError::Busy { pid, .. } if *pid == std::process::id().to_string()), "{second}");
+    drop(device);
+    state.check();
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
+    let state = HostState::remember();
+    let mut config = larger_than_now();
+    // The last step of all is the one that the kernel refuses.
+    config.bed.backlog = Some(setting("/proc/sys/net/core/netdev_max_backlog") + 1);
+    config.config.udp_timeout = 1 << 40;
+    let (sink, told) = listener();
+    let error = Device::prepare(&config, &state.dir(), &sink, Clock::system()).err().unwrap();
+    let text = error.to_string();
+    assert!(text.contains("nf_conntrack_udp_timeout` ") && text.contains("Invalid argument"), "{text}");
+    assert!(text.contains("undone afterwards (5)"), "two table sizes, the rule, forwarding and the backlog: {text}");
+    let failed = told.lock().unwrap().iter().filter(|e| matches!(e, Event::Executed(x) if !x.ok)).count();
+    assert_eq!(failed, 1, "one action failed, and its record says so");
+    state.check();
+}
+
+/// Not a test of its own: what the next one kills. Holds a device until it is killed or its input ends.
+#[test]
+#[ignore = "started by a_killed_run_leaves_a_journal_that_clean_replays"]
+fn hold_a_device() {
+    let Some(dir) = std::env::var_os("NATMETER_TEST_HOLD") else { return };
+    let device = Device::prepare(&larger_than_now(), &RunDir::at(dir), &no_sink(), Clock::system());
+    let _device = device.unwrap_or_else(|e| panic!("{e}"));
+    println!("\nholding");
+    std::io::stdin().lines().for_each(drop);
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_killed_run_leaves_a_journal_that_clean_replays() {
+    let state = HostState::remember();
+    let (max, buckets) = (setting(conntrack::MAX), setting(conntrack::BUCKETS));
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "hold_a_device", "--nocapture"])
+        .env("NATMETER_TEST_HOLD", state.dir().path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|l| l.unwrap() == "holding"), "the child holds a device");
+    let busy = journal::clean(&state.dir(), &mut Here::new()).unwrap_err();
+    assert!(matches!(&busy, DutError::Busy { pid, .. } if *pid == child.id().to_string()), "{busy}");
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(setting(conntrack::MAX) > max, "SIGKILL leaves the setting behind");
+    assert!(journal::is_left(&state.dir()));
+    let restored = journal::clean(&state.dir(), &mut Here::new()).unwrap();
+    assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })) && restored.len() == 2, "{restored:?}");
+    assert_eq!((setting(conntrack::MAX), setting(conntrack::BUCKETS)), (max, buckets));
+    // The lock of the test bed was the child's; its file tells nobody anything any more.
+    drop(prepare(&config("linux-forwarding", BackEnd::Tap), &state));
+    state.check();
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn the_next_run_puts_back_what_a_killed_one_left_and_says_so() {
+    let state = HostState::remember();
+    let max = setting(conntrack::MAX);
+    // What a killed run leaves: the setting, and a journal nobody has locked.
+    std::fs::create_dir(state.dir().path()).unwrap();
+    let line = format!(r#"{{"change":{{"path":"{}","old":"{max}","new":"{}"}}}}"#, conntrack::MAX, max + 1);
+    std::fs::write(state.dir().path().join("machine.journal"), format!("{line}\n")).unwrap();
+    let raise = Step::machine("", conntrack::MAX, max + 1);
+    Here::new().perform(Place::Machine, "", &raise.action).unwrap();
+
+    let (sink, told) = listener();
+    let device = Device::prepare(&config("nftables", BackEnd::Tap), &state.dir(), &sink, Clock::system());
+    drop(device.unwrap_or_else(|e| panic!("{e}")));
+    assert!(told.lock().unwrap().iter().any(|e| matches!(e, Event::Cleaned { what } if what.contains("put back"))));
+    state.check();
+}

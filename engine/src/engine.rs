@@ -1,0 +1,312 @@
+//! One trial from spec to outcome: clear, phase 1, gap, phase 2, drain, collect. The only place where the
+//! steps of a trial stand in order.
+
+use crate::lane::Lane;
+use crate::phase::{Phase, PhaseOutcome, Stage};
+use crate::store::StateTable;
+use method::{
+    Count, Direction, HostNoise, Loop, Nanos, Order, PhaseKind, Rate, StoreFacts, TrialError, TrialOutcome, TrialSpec,
+    Trials,
+};
+use port::{Clock, PortFacts};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use wire::{Kind, View};
+
+/// What the engine needs of a device under test. It never changes the device in any other way.
+pub trait Device: Send {
+    /// Empty the connection tracking table.
+    ///
+    /// # Errors
+    /// In words: what was tried and what went wrong.
+    fn clear(&mut self) -> Result<(), String>;
+    /// Entries of the connection tracking table, where the device can say.
+    ///
+    /// # Errors
+    /// In words.
+    fn entries(&mut self) -> Result<Option<Count>, String>;
+    /// Longest time since the last call that a thread of the device was kept from its work, where that is known.
+    fn stall(&mut self) -> Nanos;
+}
+
+/// Stateless devices: nothing to clear or to count.
+pub struct NoDevice;
+
+impl Device for NoDevice {
+    fn clear(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    fn entries(&mut self) -> Result<Option<Count>, String> {
+        Ok(None)
+    }
+    fn stall(&mut self) -> Nanos {
+        Nanos(0)
+    }
+}
+
+/// Times and seed of all trials of a measurement.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Both directions start this long after the ports are ready.
+    pub start_delay: Nanos,
+    /// How long frames may arrive after the last was sent.
+    pub drain: Nanos,
+    /// Rest before the next trial.
+    pub settle: Nanos,
+    /// Drain of phase 1 (T of RFC 9693).
+    pub phase1_drain: Nanos,
+    /// Seed of the order of phase 2.
+    pub seed: u64,
+    /// Where the device does its work.
+    pub dut_loop: Loop,
+}
+
+/// Why an engine cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No memory for the state table.
+    #[error(transparent)]
+    Memory(#[from] arena::ArenaError),
+    /// No lane has the port that is needed.
+    #[error("no tester thread has a port on the {0} side: give it one")]
+    NoPort(&'static str),
+}
+
+/// Carries out trials for one set-up.
+pub struct Engine {
+    stage: Stage,
+    device: Box<dyn Device>,
+    settings: Settings,
+}
+
+const PHASE1_TRIES_PER_RATE: u32 = 3;
+const PHASE1_TRIES: u32 = 15;
+
+impl Engine {
+    /// An engine for this view on these lanes. `interrupted` ends the trial under way when set.
+    ///
+    /// # Errors
+    /// When a side has no port, or there is no memory for the state table.
+    pub fn new(
+        clock: Clock,
+        lanes: Vec<Lane>,
+        view: Arc<View>,
+        device: Box<dyn Device>,
+        settings: Settings,
+        interrupted: Arc<AtomicBool>,
+    ) -> Result<Engine, EngineError> {
+        if !lanes.iter().any(|l| l.left.is_some()) {
+            return Err(EngineError::NoPort("left"));
+        }
+        if !lanes.iter().any(|l| l.right.is_some()) {
+            return Err(EngineError::NoPort("right"));
+        }
+        let store = if view.stateful { Some(StateTable::new(view.connections())?) } else { None };
+        let stage = Stage::new(clock, lanes, view, store, settings.start_delay, settings.seed, interrupted);
+        Ok(Engine { stage, device, settings })
+    }
+
+    /// Ports and device back, for whoever tears the set-up down.
+    pub fn into_parts(self) -> (Vec<Lane>, Box<dyn Device>) {
+        (self.stage.into_lanes(), self.device)
+    }
+
+    /// The device.
+    pub fn device(&mut self) -> &mut dyn Device {
+        &mut *self.device
+    }
+
+    /// What the ports are, for the record.
+    pub fn port_facts(&self) -> Vec<PortFacts> {
+        self.stage.port_facts()
+    }
+
+    fn trial(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let began = Instant::now();
+        self.rest(self.settings.settle)?;
+        let mut outcome = match spec.kind {
+            PhaseKind::Stateless => self.stateless(spec)?,
+            PhaseKind::Establish => self.establish(spec)?,
+            PhaseKind::Established | PhaseKind::Validate => self.established(spec)?,
+        };
+        outcome.dut_loop = self.settings.dut_loop;
+        outcome.wall = began.elapsed().into();
+        Ok(outcome)
+    }
+
+    fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let p = self.phase(&self.data_phase(spec))?;
+        Ok(TrialOutcome {
+            forward: p.forward,
+            reverse: p.reverse,
+            host: p.host,
+            hop_limit: p.hop_limit,
+            ..TrialOutcome::default()
+        })
+    }
+
+    fn establish(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        self.device.clear().map_err(TrialError::Tester)?;
+        let p = self.phase1(spec.rate, spec.frames())?;
+        let mut store = StoreFacts {
+            learned: p.learned,
+            dut_entries: self.device.entries().map_err(TrialError::Tester)?,
+            phase1_attempts: 1,
+            phase1_rate: Some(spec.rate),
+            ..StoreFacts::default()
+        };
+        let complete = p.forward.received == p.forward.planned;
+        let mut host = p.host.clone();
+        let validation = match spec.validate_rate {
+            // With connections missing there is nothing to send on; phase 1 has failed anyway.
+            Some(rate) if complete => {
+                let v = self.phase(&validation_phase(rate, spec.frames(), self.settings.drain))?;
+                host = worse(&host, &v.host);
+                store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
+                Some(v.reverse)
+            }
+            _ => None,
+        };
+        Ok(TrialOutcome {
+            forward: p.forward,
+            reverse: p.reverse,
+            validation,
+            host,
+            store: Some(store),
+            hop_limit: p.hop_limit,
+            ..TrialOutcome::default()
+        })
+    }
+
+    fn established(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let mut store = if spec.keep_table { StoreFacts::default() } else { self.prepare(spec)? };
+        store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
+        let phase = match spec.kind {
+            PhaseKind::Validate => validation_phase(spec.rate, spec.connections, self.settings.drain),
+            _ => self.data_phase(spec),
+        };
+        let p = self.phase(&phase)?;
+        store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
+        Ok(TrialOutcome {
+            forward: p.forward,
+            reverse: p.reverse,
+            host: p.host,
+            store: Some(store),
+            hop_limit: p.hop_limit,
+            ..TrialOutcome::default()
+        })
+    }
+
+    /// A complete phase 1 from an empty table: repeated when frames are lost, slower after three tries (methodology 3.9).
+    fn prepare(&mut self, spec: &TrialSpec) -> Result<StoreFacts, TrialError> {
+        let mut rate = spec.phase1_rate.unwrap_or(spec.rate);
+        let mut facts = StoreFacts::default();
+        while facts.phase1_attempts < PHASE1_TRIES {
+            self.device.clear().map_err(TrialError::Tester)?;
+            let p = self.phase1(rate, spec.connections)?;
+            facts.phase1_attempts += 1;
+            facts.phase1_rate = Some(rate);
+            facts.learned = p.learned;
+            if p.forward.received == spec.connections {
+                return Ok(facts);
+            }
+            if p.forward.received == 0 {
+                return Err(TrialError::DutDead(format!(
+                    "none of {} phase 1 frames came through at {rate} connections/s",
+                    p.forward.sent
+                )));
+            }
+            facts.phase1_lost += p.forward.planned - p.forward.received;
+            if facts.phase1_attempts % PHASE1_TRIES_PER_RATE == 0 {
+                rate = rate.scaled(9, 10);
+            }
+        }
+        Err(TrialError::Phase1(format!(
+            "{} frames lost in {PHASE1_TRIES} tries and still some at {rate} connections/s: \
+             use fewer connections, a larger table or a lower phase 1 rate",
+            facts.phase1_lost
+        )))
+    }
+
+    fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {
+        self.phase(&Phase {
+            kind: Kind::Establish,
+            rate,
+            frames: connections,
+            connections,
+            direction: Direction::Forward,
+            forward_order: Order::RoundRobin,
+            reverse_order: Order::RoundRobin,
+            learn: true,
+            drain: self.settings.phase1_drain,
+        })
+    }
+
+    fn data_phase(&self, spec: &TrialSpec) -> Phase {
+        // Stateless tests use the whole flow space.
+        let connections = if spec.kind == PhaseKind::Stateless { self.stage.connections() } else { spec.connections };
+        Phase {
+            kind: Kind::Data,
+            rate: spec.rate,
+            frames: spec.frames(),
+            connections,
+            direction: spec.direction,
+            forward_order: Order::Random,
+            reverse_order: spec.responder_order,
+            learn: false,
+            drain: self.settings.drain,
+        }
+    }
+
+    /// One phase, with what the device knows of its own stalls.
+    fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+        self.device.stall();
+        let mut outcome = self.stage.run(phase)?;
+        outcome.host.dut_stall = self.device.stall();
+        Ok(outcome)
+    }
+
+    /// Wait, but not longer than until an interrupt.
+    fn rest(&self, time: Nanos) -> Result<(), TrialError> {
+        let end = Instant::now() + Duration::from(time);
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            if self.stage.interrupted.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted);
+            }
+            std::thread::sleep(left.min(Duration::from_millis(50)));
+        }
+        Ok(())
+    }
+}
+
+impl Trials for Engine {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        self.trial(spec)
+    }
+}
+
+fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
+    Phase {
+        kind: Kind::Validate,
+        rate,
+        frames: connections,
+        connections,
+        direction: Direction::Reverse,
+        forward_order: Order::RoundRobin,
+        reverse_order: Order::RoundRobin,
+        learn: false,
+        drain,
+    }
+}
+
+/// The worse of two phases of one trial.
+fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
+    HostNoise {
+        tester_stall: a.tester_stall.max(b.tester_stall),
+        dut_stall: a.dut_stall.max(b.dut_stall),
+        queue_lasts: a.queue_lasts.min(b.queue_lasts),
+        tester_drops: a.tester_drops + b.tester_drops,
+        link_lost: a.link_lost || b.link_lost,
+    }
+}

@@ -1,0 +1,409 @@
+//! One phase on all lanes: tasks are made, threads run them, reports are added up. A trial is one, two or
+//! three of these.
+
+use crate::judge::{Findings, Judge, JudgePlan, Seen};
+use crate::lane::{self, Lane, Report, Shared, Tasks};
+use crate::schedule::{Departures, Indices};
+use crate::sender::{Sender, SenderPlan};
+use crate::store::StateTable;
+use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate, TrialError};
+use port::{Clock, PortError, PortFacts, Ticks};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use wire::{Kind, Tag, View};
+
+/// What one phase is.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    /// What its frames are for.
+    pub kind: Kind,
+    /// Intended load per direction.
+    pub rate: Rate,
+    /// Frames per active direction.
+    pub frames: Count,
+    /// Connections to use: the first so many of the view's order.
+    pub connections: Count,
+    /// Active directions.
+    pub direction: Direction,
+    /// Order of connections Left to Right.
+    pub forward_order: Order,
+    /// Order of connections Right to Left.
+    pub reverse_order: Order,
+    /// Right learns outside addresses and ports.
+    pub learn: bool,
+    /// How long frames may arrive after the last was sent.
+    pub drain: Nanos,
+}
+
+/// What one phase gave.
+pub struct PhaseOutcome {
+    /// Left to Right.
+    pub forward: Leg,
+    /// Right to Left.
+    pub reverse: Leg,
+    /// Connections learned.
+    pub learned: Count,
+    /// What the host did.
+    pub host: HostNoise,
+    /// Hop limits seen, forward and reverse.
+    pub hop_limit: [Option<u8>; 2],
+    /// Where the tester's time went, both directions and all lanes together.
+    pub cost: Cost,
+}
+
+/// Time of the tester's threads by what they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Building frames.
+    pub send: Nanos,
+    /// Handing them over.
+    pub transmit: Nanos,
+    /// Receiving frames.
+    pub receive: Nanos,
+    /// Judging them.
+    pub judge: Nanos,
+}
+
+/// Everything that phases of one set-up share.
+pub struct Stage {
+    clock: Clock,
+    lanes: Vec<Lane>,
+    view: Arc<View>,
+    store: Option<StateTable>,
+    start_delay: Nanos,
+    seed: u64,
+    /// Number of the phase under way, in every tag; never 0.
+    phase: u16,
+    /// Number of the last phase that learned.
+    learned_in: u16,
+    /// Sequence bitmaps of each lane: frames arriving at Left and at Right, one a sender.
+    seen: Vec<[Vec<Seen>; 2]>,
+    /// How late a sender may get before it gives up.
+    give_up: Nanos,
+    /// Ends the phase under way when set.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// A sender that is later than this by the end of a trial has missed every limit; no need to go on.
+const GIVE_UP: Nanos = Nanos::from_millis(200);
+/// Threads need a moment to start and to move to their cores.
+const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
+
+impl Stage {
+    /// A stage for this view on these lanes.
+    pub fn new(
+        clock: Clock,
+        lanes: Vec<Lane>,
+        view: Arc<View>,
+        store: Option<StateTable>,
+        start_delay: Nanos,
+        seed: u64,
+        interrupted: Arc<AtomicBool>,
+    ) -> Stage {
+        let seen = lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
+        Stage {
+            clock,
+            lanes,
+            view,
+            store,
+            start_delay,
+            seed,
+            phase: 0,
+            learned_in: 0,
+            seen,
+            give_up: GIVE_UP,
+            interrupted,
+        }
+    }
+
+    /// Connections (N).
+    pub fn connections(&self) -> Count {
+        self.view.connections()
+    }
+
+    /// What the ports are.
+    pub fn port_facts(&self) -> Vec<PortFacts> {
+        self.lanes.iter().flat_map(|l| l.left.iter().chain(&l.right)).map(|p| port::Port::facts(&**p)).collect()
+    }
+
+    /// Never give up: for finding out how fast the tester itself is.
+    pub fn never_give_up(&mut self) {
+        self.give_up = Nanos::from_secs(86_400);
+    }
+
+    /// The lanes back.
+    pub fn into_lanes(self) -> Vec<Lane> {
+        self.lanes
+    }
+
+    /// Run one phase from start to end of drain.
+    ///
+    /// # Errors
+    /// When it was interrupted or a port broke.
+    pub fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        self.next_number(phase.learn);
+        let planned = [self.shares(phase, true), self.shares(phase, false)];
+        self.reset_seen(&planned);
+        let before = self.own_side();
+        let reports = self.on_all_lanes(phase, &planned).map_err(|e| TrialError::Tester(e.to_string()))?;
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        let mut outcome = self.collect(&reports, &planned);
+        let after = self.own_side();
+        outcome.host.tester_drops = after.0.saturating_sub(before.0);
+        outcome.host.link_lost = after.1 && !before.1;
+        outcome.host.queue_lasts = self.queue_lasts(phase.rate);
+        Ok(outcome)
+    }
+
+    fn next_number(&mut self, learn: bool) {
+        self.phase = self.phase.checked_add(1).unwrap_or(1);
+        if learn {
+            if self.phase < self.learned_in
+                && let Some(store) = &self.store
+            {
+                // The numbers have begun anew: an old entry must not pass for one of a later phase.
+                (0..store.len() as u32).for_each(|i| {
+                    store.learn(i, 0, 0, 0);
+                });
+            }
+            self.learned_in = self.phase;
+        }
+    }
+
+    /// Frames of each sender of a side; empty if that side does not send.
+    fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
+        let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
+        let senders = self.senders(left);
+        if !active {
+            return Vec::new();
+        }
+        (0..senders).map(|s| share(phase.frames, s, senders)).collect()
+    }
+
+    fn senders(&self, left: bool) -> u64 {
+        self.lanes.iter().filter(|l| if left { l.left.is_some() } else { l.right.is_some() }).count() as u64
+    }
+
+    fn reset_seen(&mut self, planned: &[Vec<Count>; 2]) {
+        for [at_left, at_right] in &mut self.seen {
+            // What Left sends arrives at Right and the other way round.
+            for (seen, planned) in [(at_right, &planned[0]), (at_left, &planned[1])] {
+                seen.resize_with(planned.len(), Seen::default);
+                seen.iter_mut().zip(planned).for_each(|(s, &n)| s.reset(n));
+            }
+        }
+    }
+
+    /// Frames that our own side has dropped so far, and whether a link was ever lost.
+    fn own_side(&mut self) -> (Count, bool) {
+        let counters = self
+            .lanes
+            .iter_mut()
+            .flat_map(|l| l.left.iter_mut().chain(&mut l.right))
+            .map(|p| port::Port::counters(&mut **p));
+        counters.fold((0, false), |(drops, lost), c| (drops + c.own_drops, lost || c.link_lost))
+    }
+
+    /// How long the shortest queue on the way lasts at this rate.
+    fn queue_lasts(&self, rate: Rate) -> Nanos {
+        let frames = self.port_facts().iter().map(|f| f.dut_queue.min(f.own_queue)).min().unwrap_or(0);
+        rate.time_for(frames as u64)
+    }
+
+    fn on_all_lanes(&mut self, phase: &Phase, planned: &[Vec<Count>; 2]) -> Result<Vec<Report>, PortError> {
+        let clock = self.clock;
+        let start = clock.now() + clock.ticks(self.start_delay.max(LEAST_START_DELAY).0);
+        let shared = Shared {
+            start,
+            sending: AtomicUsize::new(planned.iter().flatten().count()),
+            sent_at: AtomicU64::new(start),
+            stop: Arc::clone(&self.interrupted),
+            broken: AtomicBool::new(false),
+        };
+        let drain = clock.ticks(phase.drain.0);
+        let maker = TaskMaker {
+            clock,
+            view: &self.view,
+            store: self.store.as_ref(),
+            phase,
+            number: self.phase,
+            learned_in: self.learned_in,
+            seed: self.seed,
+            start,
+            give_up: clock.ticks(self.give_up.0),
+            planned,
+        };
+        let (mut next_left, mut next_right) = (0, 0);
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (lane, [at_left, at_right]) in self.lanes.iter_mut().zip(&mut self.seen) {
+                let tasks = Tasks {
+                    left_sender: lane.left.as_ref().and_then(|_| maker.sender(true, &mut next_left)),
+                    right_sender: lane.right.as_ref().and_then(|_| maker.sender(false, &mut next_right)),
+                    left_judge: lane.left.is_some().then(|| maker.judge(true, at_left)),
+                    right_judge: lane.right.is_some().then(|| maker.judge(false, at_right)),
+                };
+                let shared = &shared;
+                threads.push(scope.spawn(move || lane::run(clock, drain, shared, tasks, lane)));
+            }
+            threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
+        })
+    }
+
+    fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
+        let mut out = PhaseOutcome {
+            forward: Leg::default(),
+            reverse: Leg::default(),
+            learned: 0,
+            host: HostNoise::default(),
+            hop_limit: [None, None],
+            cost: Cost::default(),
+        };
+        for r in reports {
+            for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
+                if let Some(sent) = sent {
+                    add_sender(leg, sent);
+                }
+            }
+            for (leg, sent, found) in
+                [(&mut out.forward, &r.left_sent, &r.at_right), (&mut out.reverse, &r.right_sent, &r.at_left)]
+            {
+                let cost = self.cost(sent.as_ref(), found);
+                // A direction's share of the thread's time: sending its frames and judging them.
+                leg.timing.own_time.0 += cost.send.0 + cost.judge.0;
+                leg.timing.backend_time.0 += cost.transmit.0 + cost.receive.0;
+                out.cost.send.0 += cost.send.0;
+                out.cost.transmit.0 += cost.transmit.0;
+                out.cost.receive.0 += cost.receive.0;
+                out.cost.judge.0 += cost.judge.0;
+            }
+            add_findings(&mut out.forward, &mut out.hop_limit[0], &r.at_right);
+            add_findings(&mut out.reverse, &mut out.hop_limit[1], &r.at_left);
+            out.learned += r.at_right.learned;
+            out.host.tester_stall = out.host.tester_stall.max(r.stall);
+        }
+        // Several receivers of one direction: a frame that two of them counted is one frame and one duplicate.
+        for (side, leg) in [(1, &mut out.forward), (0, &mut out.reverse)] {
+            let twice = self.merge_seen(side, planned[1 - side].len());
+            leg.received -= twice;
+            leg.faults.0[method::Fault::Duplicate as usize] += twice;
+        }
+        out
+    }
+
+    fn cost(&self, sent: Option<&Leg>, found: &Findings) -> Cost {
+        let (send, transmit) = sent.map(|l| (l.timing.own_time, l.timing.backend_time)).unwrap_or_default();
+        Cost {
+            send,
+            transmit,
+            receive: Nanos(self.clock.nanos(found.backend)),
+            judge: Nanos(self.clock.nanos(found.own)),
+        }
+    }
+
+    fn merge_seen(&mut self, side: usize, senders: usize) -> Count {
+        let Some((first, rest)) = self.seen.split_first_mut() else { return 0 };
+        let mut twice = 0;
+        for other in rest {
+            for s in 0..senders {
+                twice += first[side][s].merge(&other[side][s]);
+            }
+        }
+        twice
+    }
+}
+
+/// What sender `which` of `of` gets of a whole: whole numbers that add up.
+fn share(whole: u64, which: u64, of: u64) -> u64 {
+    whole / of + u64::from(which < whole % of)
+}
+
+fn add_sender(leg: &mut Leg, sent: &Leg) {
+    leg.planned += sent.planned;
+    leg.sent += sent.sent;
+    leg.refused += sent.refused;
+    leg.send_time = leg.send_time.max(sent.send_time);
+    let (t, s) = (&mut leg.timing, &sent.timing);
+    t.burst = t.burst.max(s.burst);
+    t.worst_burst = t.worst_burst.max(s.worst_burst);
+    t.catch_ups += s.catch_ups;
+    t.finished_late = t.finished_late.max(s.finished_late);
+    t.worst_late = t.worst_late.max(s.worst_late);
+}
+
+fn add_findings(leg: &mut Leg, hop: &mut Option<u8>, found: &Findings) {
+    leg.received += found.received;
+    leg.reordered += found.reordered;
+    leg.faults.merge(&found.faults);
+    *hop = hop.or(found.hop_limit);
+}
+
+/// Makes the tasks of one phase.
+struct TaskMaker<'a> {
+    clock: Clock,
+    view: &'a View,
+    store: Option<&'a StateTable>,
+    phase: &'a Phase,
+    number: u16,
+    learned_in: u16,
+    seed: u64,
+    start: Ticks,
+    give_up: Ticks,
+    planned: &'a [Vec<Count>; 2],
+}
+
+impl<'a> TaskMaker<'a> {
+    /// The next sender of a side, if that side sends.
+    fn sender(&self, left: bool, next: &mut u64) -> Option<Sender<'a>> {
+        let planned = &self.planned[usize::from(!left)];
+        let frames = *planned.get(*next as usize)?;
+        let (which, of) = (*next, planned.len() as u64);
+        *next += 1;
+        let (template, order) = if left {
+            (&self.view.left, self.phase.forward_order)
+        } else {
+            (&self.view.right, self.phase.reverse_order)
+        };
+        let rate = Rate(share(self.phase.rate.0, which, of));
+        let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
+        let plan = SenderPlan {
+            view: self.view,
+            template,
+            outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
+            departures: Departures::new(self.start, self.clock.frequency(), rate, frames),
+            indices: Indices::new(order, self.phase.connections, seed, which, of),
+            tag: Tag {
+                trial: self.number,
+                stream: Tag::stream(self.phase.kind, !left),
+                sender: which as u8,
+                sequence: 0,
+                index: 0,
+            },
+        };
+        Some(Sender::new(plan, self.clock, self.give_up))
+    }
+
+    /// The judge of what arrives at a side.
+    fn judge(&self, at_left: bool, seen: &'a mut [Seen]) -> Judge<'a> {
+        let (expect, planned) = if at_left {
+            (&self.view.expect_left, &self.planned[1])
+        } else {
+            (&self.view.expect_right, &self.planned[0])
+        };
+        let plan = JudgePlan {
+            view: self.view,
+            expect,
+            learn: self.phase.learn && !at_left,
+            store: self.store.filter(|_| expect.needs_outer()).map(|s| (s, self.learned_in)),
+            trial: self.number,
+            stream: Tag::stream(self.phase.kind, at_left),
+            planned,
+        };
+        Judge::new(plan, self.clock, seen)
+    }
+}

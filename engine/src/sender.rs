@@ -1,0 +1,165 @@
+//! The sender: one hot loop for every kind of trial. Which flows, in which order, when, with which tags is
+//! data; here frames are built in place and handed over on time.
+
+use crate::schedule::{Departures, Indices};
+use crate::store::StateTable;
+use method::{Leg, Nanos, Timing};
+use port::{BURST, Burst, Clock, Pool, Port, PortError, Ticks};
+use wire::{Tag, Template, Values, View};
+
+/// What a sender is to do in one phase.
+pub struct SenderPlan<'a> {
+    /// Flows and order.
+    pub view: &'a View,
+    /// What to send.
+    pub template: &'a Template,
+    /// Where outside addresses and ports stand, and the trial that learned them.
+    pub outer: Option<(&'a StateTable, u16)>,
+    /// When.
+    pub departures: Departures,
+    /// Which connections.
+    pub indices: Indices,
+    /// Tag of the first frame; sequence and index are filled in.
+    pub tag: Tag,
+}
+
+/// One sender at work.
+pub struct Sender<'a> {
+    plan: SenderPlan<'a>,
+    clock: Clock,
+    next: u64,
+    /// Connection indices of the next burst, drawn early so that the state table's lines are on their way.
+    ahead: [u32; BURST],
+    burst: Burst,
+    accepted: u64,
+    refused: u64,
+    timing: Timing,
+    worst_late: Ticks,
+    last_handed: Ticks,
+    give_up_late: Ticks,
+    own: Ticks,
+    backend: Ticks,
+}
+
+impl<'a> Sender<'a> {
+    /// A sender that gives up when it is later than `give_up_late` (it has failed by then, whatever follows).
+    pub fn new(mut plan: SenderPlan<'a>, clock: Clock, give_up_late: Ticks) -> Sender<'a> {
+        let mut ahead = [0; BURST];
+        plan.indices.fill(&mut ahead);
+        let timing =
+            Timing { burst: plan.departures.burst(), worst_burst: plan.departures.burst(), ..Timing::default() };
+        Sender {
+            plan,
+            clock,
+            next: 0,
+            ahead,
+            burst: port::burst(),
+            accepted: 0,
+            refused: 0,
+            timing,
+            worst_late: 0,
+            last_handed: 0,
+            give_up_late,
+            own: 0,
+            backend: 0,
+        }
+    }
+
+    /// Send what is due at `now`. Returns false once everything is sent (or given up).
+    ///
+    /// # Errors
+    /// When the port is broken.
+    #[inline]
+    pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
+        let due = self.plan.departures.due_count(now);
+        if due == self.next {
+            return Ok(self.next < self.plan.departures.frames());
+        }
+        let behind = due - self.next;
+        let late = now.saturating_sub(self.plan.departures.due(self.next));
+        self.worst_late = self.worst_late.max(late);
+        if behind > self.timing.burst as u64 {
+            self.timing.catch_ups += 1;
+            self.timing.worst_burst = self.timing.worst_burst.max(behind.min(u32::MAX as u64) as u32);
+            if late > self.give_up_late {
+                return Ok(false);
+            }
+        }
+        if self.burst.is_empty() {
+            self.build(behind.min(BURST as u64) as usize, pool);
+        }
+        let offered = self.burst.len();
+        let before = self.clock.now();
+        let sent = port.transmit(pool, &mut self.burst)?;
+        let after = self.clock.now();
+        self.next += (offered - self.burst.len()) as u64;
+        self.accepted += sent.accepted as u64;
+        self.refused += sent.refused as u64;
+        self.last_handed = after;
+        self.own += before - now;
+        self.backend += after - before;
+        Ok(self.next < self.plan.departures.frames())
+    }
+
+    /// Build the next `n` frames in the pool's slots.
+    #[inline]
+    fn build(&mut self, n: usize, pool: &mut Pool) {
+        let SenderPlan { view, template, outer, tag, indices, .. } = &mut self.plan;
+        let mut flows = [0u32; BURST];
+        view.order.fill(&self.ahead[..n], &mut flows[..n]);
+        tag.sequence = self.next;
+        for (&index, &flow) in self.ahead[..n].iter().zip(&flows) {
+            // An empty pool: every frame is on its way. The sender is late then, and says so.
+            let Some(mut frame) = pool.alloc(template.len()) else { break };
+            let mut values = Values::of(view.flows.flow(flow));
+            if let Some((store, trial)) = outer {
+                // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
+                let (addr, port) = store.get(index, *trial).unwrap_or_default();
+                values = values.learned(addr, port);
+            }
+            tag.index = index;
+            template.write(frame.bytes_mut(), &values, tag);
+            tag.sequence += 1;
+            self.burst.push(frame);
+        }
+        let built = self.burst.len();
+        self.ahead.copy_within(built.., 0);
+        indices.fill(&mut self.ahead[BURST - built..]);
+        if let Some((store, _)) = outer {
+            for &index in &self.ahead[BURST - built..] {
+                store.prefetch(index);
+            }
+        }
+    }
+
+    /// Frames handed over so far.
+    #[inline(always)]
+    pub fn progress(&self) -> u64 {
+        self.next
+    }
+
+    /// What it did, as one sender's part of a leg.
+    pub fn finish(mut self, pool: &mut Pool) -> Leg {
+        pool.free_all(&mut self.burst);
+        let d = &self.plan.departures;
+        let ns = |t: Ticks| Nanos(self.clock.nanos(t));
+        let last_due = d.due(d.frames().saturating_sub(1));
+        // Whoever gave up is at least as late as it ever was.
+        let finished_late =
+            if self.next < d.frames() { self.worst_late } else { self.last_handed.saturating_sub(last_due) };
+        Leg {
+            planned: d.frames(),
+            sent: self.accepted + self.refused,
+            refused: self.refused,
+            send_time: ns(self.last_handed.saturating_sub(d.due(0))),
+            timing: Timing {
+                finished_late: ns(finished_late),
+                worst_late: ns(self.worst_late),
+                own_time: ns(self.own),
+                backend_time: ns(self.backend),
+                ..self.timing
+            },
+            ..Leg::default()
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The Responder's state table: for each connection index the outside address and port that phase 1
+//! showed, in one atomic 64-bit word: address 32 | port 16 | trial 16. The trial number makes clearing
+//! unnecessary and leftovers visible; any worker may write; a reader never sees half an entry.
+
+use arena::{ArenaError, AtomicArray};
+
+/// Four-tuples learned in phase 1, by connection index.
+pub struct StateTable {
+    words: AtomicArray,
+}
+
+impl StateTable {
+    /// A table for N connections, pre-faulted: 8 bytes each.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(connections: u64) -> Result<StateTable, ArenaError> {
+        Ok(StateTable { words: AtomicArray::zeroed("the Responder's state table", connections as usize)? })
+    }
+
+    /// Remember what connection `index` looks like from outside. Says whether this trial had already learned it.
+    #[inline(always)]
+    pub fn learn(&self, index: u32, trial: u16, addr: u32, port: u16) -> bool {
+        let known = self.words.load(index as usize) as u16 == trial;
+        self.words.store(index as usize, (addr as u64) << 32 | (port as u64) << 16 | trial as u64);
+        known
+    }
+
+    /// What connection `index` looks like from outside, if `trial` learned it.
+    #[inline(always)]
+    pub fn get(&self, index: u32, trial: u16) -> Option<(u32, u16)> {
+        let w = self.words.load(index as usize);
+        (w as u16 == trial).then_some(((w >> 32) as u32, (w >> 16) as u16))
+    }
+
+    /// Bring entry `index` closer.
+    #[inline(always)]
+    pub fn prefetch(&self, index: u32) {
+        self.words.prefetch(index as usize);
+    }
+
+    /// Entries that `trial` learned.
+    pub fn learned(&self, trial: u16) -> u64 {
+        self.words.words().iter().filter(|w| w.load(std::sync::atomic::Ordering::Relaxed) as u16 == trial).count()
+            as u64
+    }
+
+    /// Entries that there is room for.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there is room for none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_belongs_to_its_trial_only() {
+        let t = StateTable::new(10).unwrap();
+        assert!(!t.learn(3, 7, 0xc613_0001, 65_535));
+        assert!(t.learn(3, 7, 0xc613_0001, 65_535));
+        assert_eq!(t.get(3, 7), Some((0xc613_0001, 65_535)));
+        assert_eq!(t.get(3, 8), None);
+        assert_eq!((t.learned(7), t.learned(8)), (1, 0));
+    }
+}

@@ -1,0 +1,287 @@
+//! The embedded device: workers on threads of this process, each on its core, with the few controls a
+//! device under test needs: clear, count, stall, stop. Controls are atomics that a worker looks at once a
+//! round, so nothing locks while frames move.
+
+use crate::worker::{Worker, WorkerCounters, mail};
+use plane::Function;
+use port::{Clock, Pool, Port, PortError, Ticks};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a worker of the embedded device runs on.
+pub struct EmbeddedConfig {
+    /// Ports of each worker: customer side, Internet side.
+    pub ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
+    /// Frames of each worker.
+    pub pools: Vec<Pool>,
+    /// Core of each worker; `None`: wherever the scheduler likes.
+    pub cores: Vec<Option<usize>>,
+}
+
+/// Why the embedded device does not do what it is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    /// A worker does not answer.
+    #[error("worker {0} of the embedded gateway has not answered for {1:?}: its core may be taken away")]
+    Silent(usize, Duration),
+    /// A worker ended with an error.
+    #[error("worker {0} of the embedded gateway ended: {1}")]
+    Ended(usize, String),
+}
+
+/// What the control side and one worker share.
+#[derive(Default)]
+struct Control {
+    stop: AtomicBool,
+    /// Counts requests to clear; the worker answers in `cleared`.
+    clear: AtomicU64,
+    cleared: AtomicU64,
+    /// Counts requests to publish; the worker answers in `published`.
+    publish: AtomicU64,
+    published: AtomicU64,
+    sessions: AtomicU64,
+    mappings: AtomicU64,
+    /// Longest gap between two rounds since the last look, in ticks.
+    stall: AtomicU64,
+    /// CPU time while frames were there, in ticks, and frames seen: for the price of a frame.
+    busy: AtomicU64,
+    frames: AtomicU64,
+    counters: std::sync::Mutex<(WorkerCounters, plane::Drops)>,
+}
+
+/// A running gateway inside this process.
+pub struct Embedded {
+    clock: Clock,
+    controls: Vec<Arc<Control>>,
+    threads: Vec<JoinHandle<Result<(), PortError>>>,
+    /// Nobody answers while nobody polls: requests are left for the next poll.
+    polled: bool,
+}
+
+/// Frames that another worker may have waiting for this one.
+const INBOX: usize = 1024;
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+impl Embedded {
+    /// Start one thread a function. Functions are made by the caller, so that large tables are there before any
+    /// measurement.
+    pub fn start<F: Function + 'static>(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> Embedded {
+        let cores = config.cores.clone();
+        let (controls, rounds) = Rounds::make(clock, config, functions);
+        let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
+            std::thread::Builder::new()
+                .name(format!("gateway-{i}"))
+                .spawn(move || {
+                    if let Some(core) = core {
+                        port::host::pin(core)?;
+                    }
+                    port::host::hurry();
+                    while round.once()? {}
+                    Ok(())
+                })
+                .expect("a thread can be started")
+        });
+        Embedded { clock, threads: threads.collect(), controls, polled: false }
+    }
+
+    /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
+    pub fn polled<F: Function + 'static>(
+        clock: Clock,
+        config: EmbeddedConfig,
+        functions: Vec<F>,
+    ) -> (Embedded, Vec<Box<dyn FnMut() + Send>>) {
+        let (controls, rounds) = Rounds::make(clock, config, functions);
+        let polls = rounds.into_iter().map(|mut round| {
+            Box::new(move || {
+                // A broken in-process link cannot happen; a worker that has stopped has nothing to do.
+                let _ = round.once();
+            }) as Box<dyn FnMut() + Send>
+        });
+        (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
+    }
+
+    /// Forget all state of all workers; returns when they have.
+    ///
+    /// # Errors
+    /// When a worker does not answer.
+    pub fn clear(&self) -> Result<(), EmbeddedError> {
+        self.controls.iter().for_each(|c| {
+            c.clear.fetch_add(1, Ordering::Release);
+        });
+        self.wait(|c| c.cleared.load(Ordering::Acquire) == c.clear.load(Ordering::Relaxed))
+    }
+
+    /// Sessions and mappings over all workers.
+    ///
+    /// # Errors
+    /// When a worker does not answer.
+    pub fn entries(&self) -> Result<(u64, u64), EmbeddedError> {
+        self.publish()?;
+        Ok(self
+            .controls
+            .iter()
+            .fold((0, 0), |(s, m), c| (s + c.sessions.load(Ordering::Relaxed), m + c.mappings.load(Ordering::Relaxed))))
+    }
+
+    /// Counters of each worker.
+    ///
+    /// # Errors
+    /// When a worker does not answer.
+    pub fn counters(&self) -> Result<Vec<(WorkerCounters, plane::Drops)>, EmbeddedError> {
+        self.publish()?;
+        Ok(self.controls.iter().map(|c| c.counters.lock().expect("no panic while held").clone()).collect())
+    }
+
+    /// Longest time since the last call that a worker was kept from its rounds, in nanoseconds.
+    pub fn stall(&self) -> u64 {
+        self.controls.iter().map(|c| self.clock.nanos(c.stall.swap(0, Ordering::Relaxed))).max().unwrap_or(0)
+    }
+
+    /// Nanoseconds that workers spent in rounds with frames, and frames, since the last call.
+    ///
+    /// # Errors
+    /// When a worker does not answer.
+    pub fn busy(&self) -> Result<(u64, u64), EmbeddedError> {
+        self.publish()?;
+        Ok(self.controls.iter().fold((0, 0), |(ns, frames), c| {
+            (ns + self.clock.nanos(c.busy.swap(0, Ordering::Relaxed)), frames + c.frames.swap(0, Ordering::Relaxed))
+        }))
+    }
+
+    /// Stop all workers and wait for them.
+    ///
+    /// # Errors
+    /// The first worker that had ended with an error.
+    pub fn stop(mut self) -> Result<(), EmbeddedError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), EmbeddedError> {
+        self.controls.iter().for_each(|c| c.stop.store(true, Ordering::Relaxed));
+        let mut result = Ok(());
+        for (i, thread) in self.threads.drain(..).enumerate() {
+            if let Err(e) = thread.join().expect("a gateway worker panicked")
+                && result.is_ok()
+            {
+                result = Err(EmbeddedError::Ended(i, e.to_string()));
+            }
+        }
+        result
+    }
+
+    fn publish(&self) -> Result<(), EmbeddedError> {
+        self.controls.iter().for_each(|c| {
+            c.publish.fetch_add(1, Ordering::Release);
+        });
+        self.wait(|c| c.published.load(Ordering::Acquire) == c.publish.load(Ordering::Relaxed))
+    }
+
+    fn wait(&self, done: impl Fn(&Control) -> bool) -> Result<(), EmbeddedError> {
+        if self.polled {
+            return Ok(());
+        }
+        let end = Instant::now() + ANSWER_WITHIN;
+        for (i, control) in self.controls.iter().enumerate() {
+            while !done(control) {
+                if self.threads[i].is_finished() || Instant::now() > end {
+                    return Err(EmbeddedError::Silent(i, ANSWER_WITHIN));
+                }
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // An error was either reported by `stop` or nobody is left to hear it.
+        let _ = self.end();
+    }
+}
+
+/// A worker with its control: what its thread does again and again.
+struct Rounds<F> {
+    clock: Clock,
+    worker: Worker<F>,
+    control: Arc<Control>,
+    cleared: u64,
+    published: u64,
+    last: Ticks,
+    stall: Ticks,
+    busy: Ticks,
+    frames: u64,
+}
+
+impl<F: Function> Rounds<F> {
+    fn make(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> (Vec<Arc<Control>>, Vec<Rounds<F>>) {
+        let mails = mail(functions.len(), INBOX);
+        let parts = functions.into_iter().zip(config.ports).zip(config.pools).zip(mails);
+        let make = |(((function, (customer, internet)), pool), mail)| {
+            let control = Arc::new(Control::default());
+            let worker = Worker::new(clock, customer, internet, pool, mail, function);
+            let last = clock.now();
+            let rounds = Rounds {
+                clock,
+                worker,
+                control: Arc::clone(&control),
+                cleared: 0,
+                published: 0,
+                last,
+                stall: 0,
+                busy: 0,
+                frames: 0,
+            };
+            (control, rounds)
+        };
+        parts.map(make).unzip()
+    }
+
+    /// One round and a look at the controls; false when told to stop.
+    fn once(&mut self) -> Result<bool, PortError> {
+        let control = &*self.control;
+        let now = self.clock.now();
+        // The time of a round itself is part of the gap: a round is a burst, microseconds at most.
+        if now - self.last > self.stall {
+            self.stall = now - self.last;
+            control.stall.fetch_max(self.stall, Ordering::Relaxed);
+        }
+        self.last = now;
+        let seen = self.worker.poll(now)?;
+        if seen > 0 {
+            self.busy += self.clock.now() - now;
+            self.frames += seen as u64;
+        }
+        if control.clear.load(Ordering::Relaxed) != self.cleared {
+            self.cleared = control.clear.load(Ordering::Acquire);
+            self.worker.function.clear();
+            control.cleared.store(self.cleared, Ordering::Release);
+        }
+        if control.publish.load(Ordering::Relaxed) != self.published {
+            self.publish();
+        }
+        let control = &*self.control;
+        if control.stall.load(Ordering::Relaxed) == 0 {
+            // Somebody has looked: begin anew. What passed while this control work was done does not count.
+            self.stall = 0;
+            self.last = self.clock.now();
+        }
+        Ok(!control.stop.load(Ordering::Relaxed))
+    }
+
+    #[cold]
+    fn publish(&mut self) {
+        let control = &*self.control;
+        self.published = control.publish.load(Ordering::Acquire);
+        let (sessions, mappings) = self.worker.function.entries().unwrap_or((0, 0));
+        control.sessions.store(sessions, Ordering::Relaxed);
+        control.mappings.store(mappings, Ordering::Relaxed);
+        control.busy.fetch_add(std::mem::take(&mut self.busy), Ordering::Relaxed);
+        control.frames.fetch_add(std::mem::take(&mut self.frames), Ordering::Relaxed);
+        *control.counters.lock().expect("no panic while held") =
+            (self.worker.counters, self.worker.function.counters());
+        control.published.store(self.published, Ordering::Release);
+    }
+}

@@ -1,0 +1,187 @@
+//! The known-truth device: any plane function with exactly injected faults and limits around it. It knows
+//! nothing of the tester's judge, clock or counters, so that it can prove them right or wrong.
+
+use plane::{Drops, Function, Packet, Side, Spare, Verdict};
+use std::collections::HashSet;
+
+/// What is injected. Everything is off at zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TruthConfig {
+    /// Lose every k-th frame.
+    pub lose_every: u64,
+    /// Send every k-th frame twice.
+    pub duplicate_every: u64,
+    /// Send every k-th frame on with a destination port that is one too high (its checksum mended).
+    pub misroute_every: u64,
+    /// Frames per second and side that are forwarded; more are lost.
+    pub capacity: u64,
+    /// New flows per second; frames that would open more are lost.
+    pub set_up_rate: u64,
+    /// Only frames from this side are lost, duplicated and misrouted; `None`: both.
+    pub only: Option<Side>,
+}
+
+/// A bucket that gives `rate` tokens a second, exactly, with room for a burst.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    rate: u64,
+    /// Tokens × 10^9.
+    level: u128,
+    last: u64,
+}
+
+impl Bucket {
+    /// Tokens that may gather: as many as a full link queue, so that a stalled worker is not taken for a limit.
+    const ROOM: u128 = 512 * 1_000_000_000;
+
+    fn take(&mut self, now: u64) -> bool {
+        if self.rate == 0 {
+            return true;
+        }
+        if self.last == 0 {
+            (self.last, self.level) = (now, Bucket::ROOM);
+        }
+        self.level = (self.level + (now - self.last) as u128 * self.rate as u128).min(Bucket::ROOM);
+        self.last = now;
+        let there = self.level >= 1_000_000_000;
+        if there {
+            self.level -= 1_000_000_000;
+        }
+        there
+    }
+}
+
+/// A function with truth injected.
+pub struct Truth<F> {
+    inner: F,
+    config: TruthConfig,
+    capacity: [Bucket; 2],
+    set_up: Bucket,
+    /// Flows seen from the customers' side, for the set-up rate.
+    known: HashSet<[u8; 12]>,
+    seen: u64,
+    forwarded: u64,
+    lost: u64,
+    duplicated: u64,
+    misrouted: u64,
+}
+
+impl<F: Function> Truth<F> {
+    /// Inject `config` around `inner`.
+    pub fn new(inner: F, config: TruthConfig) -> Truth<F> {
+        let bucket = |rate| Bucket { rate, ..Bucket::default() };
+        Truth {
+            inner,
+            config,
+            capacity: [bucket(config.capacity); 2],
+            set_up: bucket(config.set_up_rate),
+            known: HashSet::new(),
+            seen: 0,
+            forwarded: 0,
+            lost: 0,
+            duplicated: 0,
+            misrouted: 0,
+        }
+    }
+
+    /// Whether a limit or the loss takes this frame before the function sees it.
+    fn takes(&mut self, now: u64, from: Side, frame: &[u8]) -> bool {
+        if !self.capacity[usize::from(from == Side::Internet)].take(now) {
+            return true;
+        }
+        if self.config.set_up_rate > 0
+            && from == Side::Customer
+            && let Some(flow) = frame.get(26..38).and_then(|f| <[u8; 12]>::try_from(f).ok())
+            && !self.known.contains(&flow)
+        {
+            if !self.set_up.take(now) {
+                return true;
+            }
+            self.known.insert(flow);
+        }
+        self.seen += u64::from(self.touches(from));
+        self.touches(from) && hits(self.seen, self.config.lose_every)
+    }
+
+    fn touches(&self, from: Side) -> bool {
+        self.config.only.is_none_or(|s| s == from)
+    }
+}
+
+impl<F: Function> Function for Truth<F> {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        for (packet, verdict) in batch.iter_mut().zip(verdicts) {
+            if self.takes(now, from, packet.bytes()) {
+                self.lost += 1;
+                *verdict = Verdict::Drop;
+                continue;
+            }
+            self.inner.process(now, from, std::slice::from_mut(packet), std::slice::from_mut(verdict), spare);
+            let Verdict::Forward(to) = *verdict else { continue };
+            if !self.touches(from) {
+                continue;
+            }
+            self.forwarded += 1;
+            if hits(self.forwarded, self.config.misroute_every) {
+                misroute(packet.bytes_mut());
+                self.misrouted += 1;
+            }
+            if hits(self.forwarded, self.config.duplicate_every)
+                && let Some(mut copy) = spare.fresh(packet.bytes().len())
+            {
+                copy.bytes_mut().copy_from_slice(packet.bytes());
+                spare.emit(to, copy);
+                self.duplicated += 1;
+            }
+        }
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.inner.idle(now);
+    }
+
+    fn clear(&mut self) {
+        self.known.clear();
+        self.inner.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        self.inner.entries()
+    }
+
+    fn counters(&self) -> Drops {
+        let mut all = self.inner.counters();
+        all.extend([
+            ("truth-lost", self.lost),
+            ("truth-duplicated", self.duplicated),
+            ("truth-misrouted", self.misrouted),
+        ]);
+        all
+    }
+}
+
+fn hits(count: u64, every: u64) -> bool {
+    every > 0 && count.is_multiple_of(every)
+}
+
+/// Raise the UDP destination port of an Ethernet/IPv4/UDP frame by one and lower the checksum to match.
+fn misroute(frame: &mut [u8]) {
+    let add = |b: &mut [u8], by: u16| {
+        let v = u16::from_be_bytes([b[0], b[1]]);
+        b.copy_from_slice(&v.wrapping_add(by).to_be_bytes());
+    };
+    if frame.len() >= 42 {
+        let old = [frame[36], frame[37]];
+        add(&mut frame[36..38], 1);
+        let new = u16::from_be_bytes([frame[36], frame[37]]);
+        let sum = wire::checksum::update16([frame[40], frame[41]], u16::from_be_bytes(old), new);
+        frame[40..42].copy_from_slice(&sum);
+    }
+}

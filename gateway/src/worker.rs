@@ -1,0 +1,238 @@
+//! One worker: receive a burst, let the plane function work on it, hand the frames over. Packets that
+//! another worker must decide about travel through an inbox, one single-producer ring for each pair.
+
+use plane::{Function, Packet, Side, Spare, Verdict};
+use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// A frame as plane functions see it.
+pub struct Slot(pub Frame);
+
+impl Packet for Slot {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.bytes_mut()
+    }
+    #[inline(always)]
+    fn grow_front(&mut self, n: usize) -> bool {
+        self.0.grow_front(n)
+    }
+    #[inline(always)]
+    fn shrink_front(&mut self, n: usize) -> bool {
+        self.0.shrink_front(n)
+    }
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) -> bool {
+        self.0.set_len(len)
+    }
+}
+
+/// Frames for a side beyond the batch's own.
+struct Outgoing<'a> {
+    pool: &'a mut Pool,
+    to: &'a mut [Burst; 2],
+}
+
+impl Spare<Slot> for Outgoing<'_> {
+    fn fresh(&mut self, len: usize) -> Option<Slot> {
+        self.pool.alloc(len).map(Slot)
+    }
+    fn emit(&mut self, to: Side, packet: Slot) {
+        self.to[side(to)].push(packet.0);
+    }
+}
+
+fn side(s: Side) -> usize {
+    match s {
+        Side::Customer => 0,
+        Side::Internet => 1,
+    }
+}
+
+/// A frame on its way to another worker.
+type Handed = (Side, Frame);
+
+/// A worker's ends of all inboxes.
+#[derive(Default)]
+pub struct Mail {
+    /// From each other worker.
+    inbox: Vec<Consumer<Handed>>,
+    /// To each worker; none to itself.
+    outbox: Vec<Option<Producer<Handed>>>,
+}
+
+/// Inboxes between `workers` workers, each ring `depth` frames deep.
+pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
+    let mut all: Vec<Mail> = (0..workers).map(|_| Mail::default()).collect();
+    for from in 0..workers {
+        for to in 0..workers {
+            if from == to {
+                all[from].outbox.push(None);
+            } else {
+                let (tx, rx) = RingBuffer::new(depth);
+                all[from].outbox.push(Some(tx));
+                all[to].inbox.push(rx);
+            }
+        }
+    }
+    all
+}
+
+/// What a worker itself has counted; drop reasons of the function stand in the function's own counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerCounters {
+    /// Frames received on both sides.
+    pub received: u64,
+    /// Frames handed over to the links.
+    pub sent: u64,
+    /// Frames that a link refused.
+    pub refused: u64,
+    /// Frames dropped by the function.
+    pub dropped: u64,
+    /// Frames given to another worker.
+    pub handed_over: u64,
+    /// Frames lost because another worker's inbox was full.
+    pub inbox_full: u64,
+    /// Frames for the machine itself, which this worker has no use for.
+    pub local: u64,
+}
+
+/// One worker with its ports, pool and function.
+pub struct Worker<F> {
+    clock: Clock,
+    ports: [Box<dyn Port>; 2],
+    pool: Pool,
+    mail: Mail,
+    /// The plane function; its state is this worker's alone.
+    pub function: F,
+    received: Burst,
+    batch: Vec<Slot>,
+    to: [Burst; 2],
+    rounds: u32,
+    /// What it has done.
+    pub counters: WorkerCounters,
+}
+
+/// Timers run at least every so many rounds, also under full load.
+const ROUNDS_PER_IDLE: u32 = 64;
+
+impl<F: Function> Worker<F> {
+    /// A worker between `customer` and `internet`.
+    pub fn new(
+        clock: Clock,
+        customer: Box<dyn Port>,
+        internet: Box<dyn Port>,
+        pool: Pool,
+        mail: Mail,
+        function: F,
+    ) -> Worker<F> {
+        Worker {
+            clock,
+            ports: [customer, internet],
+            pool,
+            mail,
+            function,
+            received: port::burst(),
+            batch: Vec::with_capacity(BURST),
+            to: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
+            rounds: 0,
+            counters: WorkerCounters::default(),
+        }
+    }
+
+    /// One round: both sides, the inbox, hand-over, a little timer work. Returns how many frames it saw.
+    ///
+    /// # Errors
+    /// When a port is broken.
+    #[inline]
+    pub fn poll(&mut self, now: Ticks) -> Result<usize, PortError> {
+        let nanos = self.clock.nanos(now);
+        let mut seen = 0;
+        for from in [Side::Customer, Side::Internet] {
+            let got = self.ports[side(from)].receive(&mut self.pool, &mut self.received)?;
+            if got > 0 {
+                self.batch.extend(self.received.drain(..).map(Slot));
+                self.counters.received += got as u64;
+                self.work(nanos, from);
+                self.hand_over()?;
+                seen += got;
+            }
+        }
+        seen += self.read_mail(nanos)?;
+        self.rounds = self.rounds.wrapping_add(1);
+        if seen == 0 || self.rounds.is_multiple_of(ROUNDS_PER_IDLE) {
+            self.function.idle(nanos);
+        }
+        Ok(seen)
+    }
+
+    /// Let the function decide about the batch and sort the frames by its verdicts.
+    #[inline]
+    fn work(&mut self, nanos: u64, from: Side) {
+        let mut verdicts = [Verdict::Drop; BURST];
+        let mut spare = Outgoing { pool: &mut self.pool, to: &mut self.to };
+        let n = self.batch.len();
+        self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
+        for (packet, verdict) in self.batch.drain(..).zip(verdicts) {
+            match verdict {
+                Verdict::Forward(to) => self.to[side(to)].push(packet.0),
+                Verdict::Drop => {
+                    self.counters.dropped += 1;
+                    self.pool.free(packet.0);
+                }
+                Verdict::Local => {
+                    self.counters.local += 1;
+                    self.pool.free(packet.0);
+                }
+                Verdict::HandOver(worker) => {
+                    let ring = self.mail.outbox.get_mut(worker as usize).and_then(Option::as_mut);
+                    match ring.map(|r| r.push((from, packet.0))) {
+                        Some(Ok(())) => self.counters.handed_over += 1,
+                        Some(Err(rtrb::PushError::Full((_, frame)))) => {
+                            self.counters.inbox_full += 1;
+                            self.pool.free(frame);
+                        }
+                        // A function never hands over to itself or to a worker that does not exist.
+                        None => self.counters.inbox_full += 1,
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_mail(&mut self, nanos: u64) -> Result<usize, PortError> {
+        let mut seen = 0;
+        for ring in 0..self.mail.inbox.len() {
+            while let Ok((from, frame)) = self.mail.inbox[ring].pop() {
+                // Hand-overs are rare (fragments, ICMP errors, hairpins): one at a time keeps the sides apart.
+                self.batch.push(Slot(frame));
+                self.work(nanos, from);
+                self.hand_over()?;
+                seen += 1;
+                if seen == BURST {
+                    return Ok(seen);
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    #[inline]
+    fn hand_over(&mut self) -> Result<(), PortError> {
+        for s in 0..2 {
+            if !self.to[s].is_empty() {
+                let sent = self.ports[s].transmit(&mut self.pool, &mut self.to[s])?;
+                self.counters.sent += sent.accepted as u64;
+                self.counters.refused += sent.refused as u64;
+                // Back-pressure of our own side: a gateway drops what it cannot send, as any router does.
+                self.counters.refused += self.to[s].len() as u64;
+                self.pool.free_all(&mut self.to[s]);
+            }
+        }
+        Ok(())
+    }
+}

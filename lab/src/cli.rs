@@ -1,0 +1,259 @@
+//! The command line: what can be said, and who does it. Arguments are types here; each command turns them into
+//! a call of the library and its outcome into an exit code.
+
+use crate::exit::Exit;
+use crate::listing;
+use crate::plan::{self, Plan};
+use crate::scenario::{self, Complaints, Loaded, Options, ScenarioError, Summary};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The quickstart scenario, which works without the repository.
+pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
+
+/// What the quickstart is called in messages.
+pub const QUICKSTART_NAME: &str = "the built-in quickstart";
+
+/// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded
+/// without loss, by the methods of RFC 2544, RFC 8219 and RFC 9693.
+#[derive(Debug, Parser)]
+#[command(version, after_help = after_help(), max_term_width = 100)]
+pub struct Cli {
+    /// What all commands have in common.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do; without one, natmeter offers the quickstart.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What all commands have in common.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Global {
+    /// Change a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Conform to RFC 2544 and RFC 9693: the values of [full], trials of 60 s, 10 repetitions
+    #[arg(long, global = true)]
+    pub full: bool,
+    /// Folder in which runs are kept
+    #[arg(long, global = true, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Print events and results as JSON, one document a line
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print results and errors only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check a scenario and say what it would do
+    Check(CheckArgs),
+    /// Print the measurements of a scenario, with predicted time and memory, and stop
+    Plan(PlanArgs),
+    /// List what is known: devices, software, hosts, back-ends, procedures, metrics
+    List(ListArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// `natmeter check FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
+pub struct CheckArgs {
+    /// Scenario file; left out, the built-in quickstart
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter plan FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter plan scenarios/kernel-nat44.toml --full")]
+pub struct PlanArgs {
+    /// Scenario file; left out, the built-in quickstart
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter list [WHAT]`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter list metrics")]
+pub struct ListArgs {
+    /// Which list; left out, all of them
+    #[arg(value_parser = PossibleValuesParser::new(listing::names()))]
+    pub what: Option<String>,
+}
+
+/// `natmeter completions SHELL`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter completions bash > ~/.local/share/bash-completion/completions/natmeter")]
+pub struct CompletionsArgs {
+    /// Shell
+    pub shell: Shell,
+}
+
+/// Do what the command line says.
+pub fn dispatch(cli: Cli) -> Exit {
+    let global = &cli.global;
+    match cli.command {
+        Some(Command::Check(args)) => check(args.file.as_deref(), global),
+        Some(Command::Plan(args)) => plan(args.file.as_deref(), global),
+        Some(Command::List(args)) => list(args.what.as_deref(), global),
+        Some(Command::Completions(args)) => completions(args.shell),
+        None => offer(global),
+    }
+}
+
+/// Read the scenario that the command line names, or the built-in quickstart; when it is wrong, say so.
+///
+/// # Errors
+/// The exit code, after everything that is wrong was shown.
+pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
+    let options = Options { full: global.full, set: global.set.clone() };
+    let loaded = match file {
+        Some(path) => scenario::read(path, &options),
+        None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
+    };
+    loaded.map_err(|error| {
+        match &error {
+            _ if global.json => out(&format!("{}\n", error_event(&error))),
+            ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
+            ScenarioError::Unreadable { .. } => err(&format!("error: {error}\n")),
+        }
+        Exit::Usage
+    })
+}
+
+/// Print to stdout, without colours where they are not wanted (`NO_COLOR`, no terminal). A reader that has gone
+/// away is no error of ours.
+pub fn out(text: &str) {
+    let mut stdout = anstream::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// As [`out`], to stderr.
+pub fn err(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+fn check(file: Option<&Path>, global: &Global) -> Exit {
+    let loaded = match load(file, global) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let plan = Plan::new(&loaded.scenario);
+    let summary = Summary::new(&loaded.scenario);
+    if global.json {
+        let event = json!({
+            "event": "checked",
+            "scenario": loaded.scenario,
+            "departures": summary.departures,
+            "measurements": plan.measurements.len(),
+            "predicted_ns": plan.predicted(),
+        });
+        out(&format!("{event}\n"));
+    } else if !global.quiet {
+        let name = file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string());
+        out(&format!("{name} is right.\n{summary}{}\n", plan::total(&plan)));
+    }
+    Exit::Done
+}
+
+fn plan(file: Option<&Path>, global: &Global) -> Exit {
+    let loaded = match load(file, global) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let plan = Plan::new(&loaded.scenario);
+    if global.json {
+        out(&format!("{}\n", json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted() })));
+    } else {
+        out(&plan::text(&loaded.scenario, &plan));
+    }
+    Exit::Done
+}
+
+fn list(what: Option<&str>, global: &Global) -> Exit {
+    if global.json {
+        for list in listing::select(what) {
+            out(&format!("{}\n", json!({ "event": "list", "name": list.name, "rows": (list.rows)() })));
+        }
+    } else {
+        out(&listing::text(listing::select(what)));
+    }
+    Exit::Done
+}
+
+fn completions(shell: Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "natmeter", &mut script);
+    out(&String::from_utf8_lossy(&script));
+    Exit::Done
+}
+
+/// Without a command: what the quickstart would do.
+fn offer(global: &Global) -> Exit {
+    plan(None, global)
+}
+
+/// A refused scenario for machines.
+fn error_event(error: &ScenarioError) -> serde_json::Value {
+    let errors = match error {
+        ScenarioError::Unreadable { path, .. } => {
+            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": [] }])
+        }
+        ScenarioError::Wrong(complaints) => complaints.diagnostics.iter().map(|d| diagnostic(complaints, d)).collect(),
+    };
+    json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors })
+}
+
+fn diagnostic(complaints: &Complaints, diagnostic: &scenario::diagnostic::Diagnostic) -> serde_json::Value {
+    let marks = diagnostic.marks.iter().map(|(place, label)| {
+        let (line, column) = complaints.line_and_column(*place);
+        let source = &complaints.sources[place.source].name;
+        json!({ "source": source, "line": line, "column": column, "label": label })
+    });
+    json!({ "title": diagnostic.title, "marks": marks.collect::<Vec<_>>(), "help": diagnostic.ways_out })
+}
+
+/// Examples and exit codes, below `--help`.
+fn after_help() -> String {
+    const EXAMPLES: &str = "Examples:
+  natmeter check scenarios/quickstart.toml            is this scenario right?
+  natmeter plan scenarios/kernel-nat44.toml --full    what would a conforming run measure?
+  natmeter plan --set connections=4M                  the built-in quickstart with another value
+";
+    let code = |exit: Exit| format!("  {} {:<15}  {}\n", exit as u8, exit.name(), exit.about());
+    let codes: String = Exit::ALL.into_iter().map(code).collect();
+    format!("{EXAMPLES}\nExit codes:\n{codes}\nNO_COLOR=1 prints without colours.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_built_in_quickstart_is_right() {
+        assert!(load(None, &Global::default()).is_ok());
+        assert!(load(None, &Global { full: true, ..Global::default() }).is_ok());
+    }
+
+    #[test]
+    fn global_options_stand_anywhere() {
+        let cli =
+            Cli::try_parse_from(["natmeter", "--set", "a=1", "check", "x.toml", "--set", "b=2", "--full"]).unwrap();
+        assert!(cli.global.full);
+        assert!(cli.global.set.contains(&"b=2".to_owned()));
+    }
+}

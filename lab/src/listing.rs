@@ -1,0 +1,118 @@
+//! `natmeter list`: the known kinds of everything, from the const lists of the crates. A new kind shows up here
+//! without a change; a new list is one entry in [`KNOWN`].
+
+use crate::scenario::dut_kinds;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// One known thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its name in scenarios, reports and commands.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+}
+
+/// A list of known things.
+pub struct List {
+    /// What `natmeter list NAME` is given.
+    pub name: &'static str,
+    /// What stands above it.
+    pub title: &'static str,
+    /// Its entries.
+    pub rows: fn() -> Vec<Row>,
+}
+
+/// The lists.
+pub const KNOWN: &[List] = &[
+    List { name: "devices", title: "Devices under test, as tables of a scenario", rows: devices },
+    List { name: "software", title: "DUT software", rows: software },
+    List { name: "hosts", title: "Places where a DUT can run", rows: || pairs(dut::host::KNOWN) },
+    List { name: "back-ends", title: "Back-ends (packets in and out)", rows: || pairs(port::backend::KNOWN) },
+    List { name: "procedures", title: "Procedures", rows: procedures },
+    List { name: "metrics", title: "Metrics", rows: metrics },
+];
+
+/// Names of the lists.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|list| list.name)
+}
+
+/// The lists asked for: one, or all.
+pub fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
+    KNOWN.iter().filter(move |list| name.is_none_or(|name| name == list.name))
+}
+
+/// Lists as text for people.
+pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
+    let mut out = String::new();
+    for list in lists {
+        let rows = (list.rows)();
+        let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+        let gap = if out.is_empty() { "" } else { "\n" };
+        let _ = writeln!(out, "{gap}{}:", list.title);
+        for row in rows {
+            let _ = writeln!(out, "  {:<width$}  {}", row.name, row.about);
+        }
+    }
+    out
+}
+
+fn pairs(known: &[(&str, &str)]) -> Vec<Row> {
+    known.iter().map(|&(name, about)| Row { name: name.to_owned(), about: about.to_owned() }).collect()
+}
+
+fn devices() -> Vec<Row> {
+    let about = |kind: &str| match kind {
+        "embedded" => "the embedded gateway: stateful NAT44 in this process, on threads of its own",
+        "simulated" => "no frames: a device with known capacity and set-up rate, to test the tool itself",
+        software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
+    };
+    dut_kinds().map(|kind| Row { name: format!("[dut.{kind}]"), about: about(kind).to_owned() }).collect()
+}
+
+fn software() -> Vec<Row> {
+    let row = |known: &&dut::software::Software| Row { name: known.name.to_owned(), about: known.about.to_owned() };
+    dut::software::KNOWN.iter().map(row).collect()
+}
+
+fn procedures() -> Vec<Row> {
+    let known = method::procedure::PROCEDURES.iter();
+    known.map(|p| Row { name: p.key.to_owned(), about: format!("{} ({})", p.summary, p.reference) }).collect()
+}
+
+fn metrics() -> Vec<Row> {
+    let known = method::metric::METRICS.iter();
+    known.map(|m| Row { name: m.key.to_owned(), about: format!("{} ({})", m.title, m.reference) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_has_rows_and_every_row_says_something() {
+        for list in KNOWN {
+            let rows = (list.rows)();
+            assert!(!rows.is_empty(), "{}", list.name);
+            for row in rows {
+                assert!(!row.about.is_empty(), "{}: {}", list.name, row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_software_is_a_device_of_scenarios() {
+        let kinds: Vec<&str> = dut_kinds().collect();
+        for software in dut::software::KNOWN {
+            assert!(kinds.contains(&software.name), "{} has no table in scenarios", software.name);
+        }
+    }
+
+    #[test]
+    fn one_list_or_all() {
+        assert_eq!(select(Some("hosts")).count(), 1);
+        assert_eq!(select(None).count(), KNOWN.len());
+    }
+}

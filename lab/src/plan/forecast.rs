@@ -1,0 +1,118 @@
+//! How long a measurement will take and what memory it needs, before anything is known of the machine: its own
+//! file because all of it rests on guesses, which stand here at one place and are printed with the plan.
+
+use super::Point;
+use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo};
+use method::{Count, Direction, Nanos, Rate};
+
+/// What a DUT on a link is guessed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// Connections set up a second.
+    pub set_up: Rate,
+    /// Frames forwarded a second and direction, both active.
+    pub forward: Rate,
+    /// Where a search begins: what the tester can offer in a direction.
+    pub top: Rate,
+}
+
+/// The guess for one DUT of a scenario, on one small core of our days.
+pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
+    let thousands = |set_up: u64, forward: u64, top: u64| Guess {
+        set_up: Rate(set_up * 1_000),
+        forward: Rate(forward * 1_000),
+        top: Rate(top * 1_000),
+    };
+    let guess = match (dut, &scenario.link) {
+        (Dut::Simulated { capacity, set_up_rate, .. }, _) => {
+            Guess { set_up: Rate(*set_up_rate), forward: Rate(*capacity), top: Rate(15_000_000) }
+        }
+        (Dut::Embedded(nat44), _) if nat44.mapping == Mapping::EndpointIndependent => thousands(2_000, 3_500, 15_000),
+        (Dut::Embedded(_), _) | (_, Link::InProcess { .. }) => thousands(2_500, 4_000, 15_000),
+        (Dut::Kernel { nat44: None, .. }, Link::Tap) => thousands(0, 250, 600),
+        (Dut::Kernel { nat44: None, .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(0, 170, 600),
+        (Dut::Kernel { nat44: None, .. }, Link::Veth { .. }) => thousands(0, 220, 800),
+        (Dut::Kernel { .. }, Link::Tap) => thousands(200, 170, 600),
+        (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
+        (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
+    };
+    let most = scenario.measure.max_rate.map_or(guess.top, |most| guess.top.min(Rate(most)));
+    Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
+}
+
+/// No prediction goes beyond a month: sums over a plan must not wrap.
+const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
+
+/// Predicted duration of one search: its trials, each of the length that it has near the guessed rate.
+pub fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
+    let guess = guess(scenario, &scenario.duts[point.dut]);
+    let (n, m) = (point.connections, &scenario.measure);
+    let phase2 = m.start_delay.0 + m.duration.0 + m.drain.0 + m.settle.0;
+    let (trial, around) = match metric {
+        "max_conn_est_rate" => (phase1(scenario, n, guess.set_up), guess.set_up),
+        "max_conn_est_rate_validated" => {
+            let back = guess.set_up.scaled(u64::from(m.alpha_ppm.unwrap_or(1_000_000)), 1_000_000);
+            (phase1(scenario, n, guess.set_up) + back.time_for(n).0 + m.drain.0, guess.set_up)
+        }
+        "ipv4_forwarding_throughput" => (phase2, guess.forward),
+        // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (methodology 2.6: D = N/R + 2T).
+        _ => (phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0 + m.phase1_drain.0 + phase2, guess.forward),
+    };
+    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
+}
+
+/// One phase 1 with its waits.
+fn phase1(scenario: &Scenario, n: Count, rate: Rate) -> u64 {
+    let m = &scenario.measure;
+    rate.time_for(n).0.saturating_add(m.start_delay.0 + m.phase1_drain.0 + m.settle.0)
+}
+
+/// Trials of a binary search from `top` down to an interval of `error` of the result: ceil(log2(top / e)), and
+/// one because the upper end is tried too.
+fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
+    let interval = result.scaled(u64::from(error_ppm), 1_000_000).0.max(1);
+    top.0.div_ceil(interval).next_power_of_two().ilog2() + 1
+}
+
+/// Bytes of the tester at a point: the Responder's store (8 B a connection), the bitmaps of sequence numbers
+/// that tell a duplicate (a bit a frame), and the frame pools.
+pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
+    /// Two workers with 4,096 frames each.
+    const POOL_FRAMES: u64 = 2 * 4096;
+    let guess = guess(scenario, &scenario.duts[point.dut]);
+    let directions = match scenario.traffic.direction {
+        Direction::Both => 2,
+        Direction::Forward | Direction::Reverse => 1,
+    };
+    let frames = guess.top.frames_in(scenario.measure.duration) * directions;
+    let slot = match scenario.link {
+        Link::Veth { .. } => 2048,
+        // Headroom, and whole cache lines.
+        Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
+    };
+    8 * point.connections + frames.max(point.connections).div_ceil(8) + POOL_FRAMES * slot
+}
+
+/// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
+/// its parts; an entry of the kernel 385 B and 8 B a bucket, one bucket an entry (methodology 3.16).
+pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
+    match dut {
+        Dut::Embedded(nat44) => 64 * nat44.table,
+        Dut::Kernel { nat44: Some(_), .. } => (385 + 8) * connections,
+        Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_of_a_binary_search() {
+        // 16 M down to 10 k: 1,600 intervals, 11 halvings, and the upper end.
+        assert_eq!(trials(Rate(16_000_000), Rate(1_000_000), 10_000), 12);
+        // An interval as wide as the search: the upper end decides.
+        assert_eq!(trials(Rate(100), Rate(100), 1_000_000), 1);
+        assert_eq!(trials(Rate(u64::MAX >> 1), Rate(0), 1), 64);
+    }
+}

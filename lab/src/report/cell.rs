@@ -1,0 +1,304 @@
+//! The results of a run, grouped: one cell is one metric at one point of the matrix with all its repetitions. Its
+//! own file because this is where single outcomes become statistics, once, for every format.
+
+use crate::folder::{Bound, Outcome, Step};
+use crate::plan::{Measurement, Plan};
+use crate::scenario::{Dut, Scenario};
+use method::stats::Summary;
+use method::trial::Leg;
+use method::{Count, Rate, TrialRecord, Verdict, scaling};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One metric at one point of the matrix.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Position of the DUT in the scenario.
+    pub dut: usize,
+    /// Its name.
+    pub dut_name: String,
+    /// Key of the metric.
+    pub metric: String,
+    /// Connections; 0 when stateless.
+    pub connections: Count,
+    /// Cores of the DUT.
+    pub cores: u32,
+    /// Active directions: a total is the rate times this.
+    pub directions: u32,
+    /// Repetitions that the plan asks for.
+    pub planned: usize,
+    /// Statistics over the repetitions, per direction; `None` if nothing is finished.
+    pub summary: Option<Summary>,
+    /// The weakest of what bounds the repetitions.
+    pub bound: Bound,
+    /// Largest error of a repetition, per direction.
+    pub error: Rate,
+    /// Repetitions that were one-sided.
+    pub one_sided: usize,
+    /// Repetitions whose rate is that of DUT and tester together.
+    pub closed_loop: usize,
+    /// Trials of all repetitions.
+    pub trials: u64,
+    /// Of these: worth nothing, and repeated.
+    pub invalid: u64,
+    /// Frames lost in the preparing phases 1.
+    pub phase1_lost: Count,
+    /// P(n) / P(smallest n) over connections.
+    pub s_c: Option<f64>,
+    /// P(n) / (n × P(1)) over cores.
+    pub s_cpu: Option<f64>,
+    /// Median in per cent of the plain forwarding of the same device.
+    pub forwarding_percent: Option<f64>,
+    /// Medians of further figures.
+    pub extra: BTreeMap<String, f64>,
+    /// The repetitions in order.
+    pub repetitions: Vec<Repetition>,
+    /// Every trial: offered rate and loss.
+    pub loss: Vec<LossPoint>,
+}
+
+/// One repetition of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repetition {
+    /// Its number, from 1.
+    pub repetition: u32,
+    /// Highest rate that passed, per direction.
+    pub rate: Rate,
+    /// What bounds it.
+    pub bound: Bound,
+    /// Width of the final interval.
+    pub error: Rate,
+    /// The last eight verdicts were equal.
+    pub one_sided: bool,
+    /// The search.
+    pub trace: Vec<(Rate, Step)>,
+}
+
+/// A trial as a point of the loss curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LossPoint {
+    /// Offered rate per direction, frames per second.
+    pub offered: f64,
+    /// Frames sent in all directions.
+    pub sent: Count,
+    /// Of these: not received right.
+    pub lost: Count,
+    /// What the trial was judged to be worth.
+    pub verdict: Worth,
+}
+
+/// A verdict without its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Worth {
+    /// Passed.
+    Pass,
+    /// Failed.
+    Fail,
+    /// Measured nothing.
+    Invalid,
+}
+
+impl Cell {
+    /// The median per direction.
+    pub fn median(&self) -> Option<f64> {
+        self.summary.map(|s| s.median)
+    }
+
+    /// Whether the printed values are lower bounds.
+    pub fn at_least(&self) -> bool {
+        matches!(self.bound, Bound::TesterLimit | Bound::UpperLimit)
+    }
+
+    /// Whether no repetition passed anything: there is no rate to print.
+    pub fn nothing_passed(&self) -> bool {
+        !self.repetitions.is_empty() && self.count(Bound::NothingPassed) == self.repetitions.len()
+    }
+
+    /// Repetitions with this bound.
+    pub fn count(&self, bound: Bound) -> usize {
+        self.repetitions.iter().filter(|r| r.bound == bound).count()
+    }
+
+    /// The repetition nearest to the median: the one whose search is shown.
+    pub fn typical(&self) -> Option<&Repetition> {
+        let median = self.median()?;
+        let distance = |r: &&Repetition| (r.rate.0 as f64 - median).abs();
+        self.repetitions.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// The lowest rate that any search tried.
+    pub fn lowest_tried(&self) -> Option<Rate> {
+        self.repetitions.iter().flat_map(|r| &r.trace).map(|&(rate, _)| rate).min()
+    }
+
+    fn key(&self) -> CellKey<'_> {
+        (self.dut, self.connections, self.cores, &self.metric)
+    }
+}
+
+type CellKey<'a> = (usize, Count, u32, &'a str);
+
+fn key(m: &Measurement) -> CellKey<'_> {
+    (m.point.dut, m.point.connections, m.point.cores, &m.metric)
+}
+
+/// Group outcomes and trials by DUT, point and metric, in the order of the DUTs, cores, connections and metrics.
+pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[TrialRecord]) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for m in plan.measurements.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
+        if !cells.iter().any(|c| c.key() == key(m)) {
+            cells.push(empty(m));
+        }
+    }
+    let metrics = &scenario.measure.metrics;
+    let rank = |metric: &str| metrics.iter().position(|m| m == metric).unwrap_or(metrics.len());
+    cells.sort_by(|a, b| {
+        (a.dut, a.cores, a.connections, rank(&a.metric), &a.metric).cmp(&(
+            b.dut,
+            b.cores,
+            b.connections,
+            rank(&b.metric),
+            &b.metric,
+        ))
+    });
+    let keys: BTreeMap<String, CellKey> = plan.measurements.iter().map(|m| (m.key(), key(m))).collect();
+    for cell in &mut cells {
+        cell.planned = plan.measurements.iter().filter(|m| key(m) == cell.key()).count();
+        let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == cell.key()).collect();
+        own.sort_by_key(|o| o.measurement.repetition);
+        fill(cell, &own);
+        let own = trials.iter().filter(|t| keys.get(&t.measurement) == Some(&cell.key()));
+        cell.loss = own.filter_map(loss_point).collect();
+    }
+    relate(&mut cells, scenario);
+    cells
+}
+
+fn empty(m: &Measurement) -> Cell {
+    Cell {
+        dut: m.point.dut,
+        dut_name: m.point.dut_name.clone(),
+        metric: m.metric.clone(),
+        connections: m.point.connections,
+        cores: m.point.cores,
+        directions: 1,
+        planned: 0,
+        summary: None,
+        bound: Bound::Exact,
+        error: Rate(0),
+        one_sided: 0,
+        closed_loop: 0,
+        trials: 0,
+        invalid: 0,
+        phase1_lost: 0,
+        s_c: None,
+        s_cpu: None,
+        forwarding_percent: None,
+        extra: BTreeMap::new(),
+        repetitions: Vec::new(),
+        loss: Vec::new(),
+    }
+}
+
+fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
+    // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
+    let rates: Vec<u64> = outcomes.iter().map(|o| o.rate.0).collect();
+    cell.summary = Summary::of(&rates);
+    cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
+    let weakest = [Bound::NothingPassed, Bound::TesterLimit, Bound::UpperLimit];
+    cell.bound = weakest.into_iter().find(|b| outcomes.iter().any(|o| o.bound == *b)).unwrap_or_default();
+    cell.error = outcomes.iter().map(|o| o.error).max().unwrap_or_default();
+    cell.one_sided = outcomes.iter().filter(|o| o.one_sided).count();
+    cell.closed_loop = outcomes.iter().filter(|o| o.closed_loop).count();
+    cell.trials = outcomes.iter().map(|o| u64::from(o.trials)).sum();
+    cell.invalid = outcomes.iter().map(|o| u64::from(o.invalid)).sum();
+    cell.phase1_lost = outcomes.iter().map(|o| o.phase1_lost).sum();
+    let mut extra: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (name, value) in outcomes.iter().flat_map(|o| &o.extra) {
+        extra.entry(name.clone()).or_default().push(*value);
+    }
+    cell.extra = extra.into_iter().map(|(name, values)| (name, median_of(values))).collect();
+    cell.repetitions = outcomes
+        .iter()
+        .map(|o| Repetition {
+            repetition: o.measurement.repetition,
+            rate: o.rate,
+            bound: o.bound,
+            error: o.error,
+            one_sided: o.one_sided,
+            trace: o.trace.clone(),
+        })
+        .collect();
+}
+
+fn median_of(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let upper = values[values.len() / 2];
+    if values.len() % 2 == 1 { upper } else { f64::midpoint(values[values.len() / 2 - 1], upper) }
+}
+
+/// Offered rate and loss of a trial; `None` if it sent nothing.
+fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
+    let outcome = &record.outcome;
+    let legs: Vec<&Leg> = [&outcome.forward, &outcome.reverse].into_iter().filter(|leg| leg.sent > 0).collect();
+    let validation = outcome.validation.as_ref();
+    let sent: Count = legs.iter().map(|leg| leg.sent).sum();
+    let seconds: f64 = legs.iter().map(|leg| leg.send_time.as_secs_f64()).sum();
+    if sent == 0 || seconds <= 0.0 {
+        return None;
+    }
+    let lost = legs.iter().map(|leg| leg.lost()).sum::<Count>() + validation.map_or(0, Leg::lost);
+    Some(LossPoint {
+        // The directions last equally long: frames of both over the time of both is the rate of one.
+        offered: sent as f64 / seconds,
+        sent: sent + validation.map_or(0, |leg| leg.sent),
+        lost,
+        verdict: match record.verdict {
+            Verdict::Pass => Worth::Pass,
+            Verdict::Fail(_) => Worth::Fail,
+            Verdict::Invalid(_) => Worth::Invalid,
+        },
+    })
+}
+
+/// Fill in what compares a cell with other cells.
+fn relate(cells: &mut [Cell], scenario: &Scenario) {
+    for i in 0..cells.len() {
+        let cell = &cells[i];
+        // A rate that nothing bounds from above, or that is none at all, scales in no known way.
+        let usable = |c: &&Cell| c.bound == Bound::Exact && c.summary.is_some();
+        let Some(own) = usable(&cell).then_some(cell).and_then(Cell::median) else { continue };
+        let same = |c: &&Cell| c.dut == cell.dut && c.metric == cell.metric && usable(c);
+        let series: Vec<&Cell> = cells.iter().filter(|c| c.dut == cell.dut && c.metric == cell.metric).collect();
+        let fewest = series.iter().filter(|c| c.cores == cell.cores).map(|c| c.connections).min();
+        let smallest = cells
+            .iter()
+            .filter(same)
+            .find(|c| c.cores == cell.cores && Some(c.connections) == fewest && fewest > Some(0));
+        let one_core = cells.iter().filter(same).find(|c| c.connections == cell.connections && c.cores == 1);
+        let baseline = cells.iter().filter(|c| is_baseline(c, scenario) && c.cores == cell.cores).find(usable);
+        let many =
+            |value: Option<f64>, axis: fn(&Cell) -> u64| value.filter(|_| series.iter().any(|c| axis(c) != axis(cell)));
+        let s_c = smallest.and_then(Cell::median).and_then(|p0| scaling::connections(own, p0));
+        let s_cpu = one_core.and_then(Cell::median).and_then(|p1| scaling::cores(cell.cores, own, p1));
+        let forwarding = (cell.metric == method::metric::THROUGHPUT.key && is_kernel_nat(cell, scenario))
+            .then(|| baseline.and_then(Cell::median).and_then(|p| scaling::to_previous(own, p)))
+            .flatten();
+        let (s_c, s_cpu) = (many(s_c, |c| c.connections), many(s_cpu, |c| u64::from(c.cores)));
+        let cell = &mut cells[i];
+        (cell.s_c, cell.s_cpu, cell.forwarding_percent) = (s_c, s_cpu, forwarding.map(|f| f * 100.0));
+    }
+}
+
+/// Plain forwarding by this kernel.
+fn is_baseline(cell: &Cell, scenario: &Scenario) -> bool {
+    let forwarding = matches!(scenario.duts.get(cell.dut), Some(Dut::Kernel { nat44: None, .. }));
+    forwarding
+        && [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key]
+            .contains(&cell.metric.as_str())
+}
+
+fn is_kernel_nat(cell: &Cell, scenario: &Scenario) -> bool {
+    matches!(scenario.duts.get(cell.dut), Some(Dut::Kernel { nat44: Some(_), .. }))
+}

@@ -1,0 +1,131 @@
+//! The report as CSV, one value a line, for spreadsheets and scripts: the columns of `published/all.csv`, then what
+//! only a measured value has. Its own file: one format, one file.
+
+use super::cell::Cell;
+use super::facts::technology;
+use super::{Format, Report, number, published};
+use crate::folder::Bound;
+use method::metric::{self, Unit};
+use std::fmt::Write;
+
+/// Comma-separated values (RFC 4180).
+pub const FORMAT: Format =
+    Format { name: "csv", extension: "csv", about: "one value a line, for spreadsheets", render };
+
+const COLUMNS: &str = "table_id,document,label,technology,implementation,setup,metric,stat,unit,x_name,x_value,value,printed,\
+connections,src_ports,dst_ports,cpu_cores,hash_table_size,conntrack_table_size,experiments,search_error,loss_tolerance,\
+frame_size_ipv4,bound,repetition,conformance";
+
+fn render(report: &Report) -> String {
+    let mut out = format!("{COLUMNS}\n");
+    for cell in &report.cells {
+        let by_cores = report.cells.iter().any(|c| c.dut == cell.dut && c.cores != cell.cores)
+            && report.cells.iter().all(|c| c.dut != cell.dut || c.connections == cell.connections);
+        let axis = if by_cores { ("cpu_cores", u64::from(cell.cores)) } else { ("connections", cell.connections) };
+        let line = Line { report, cell, axis };
+        line.statistics(&mut out);
+    }
+    out
+}
+
+struct Line<'a> {
+    report: &'a Report,
+    cell: &'a Cell,
+    axis: (&'static str, u64),
+}
+
+impl Line<'_> {
+    fn statistics(&self, out: &mut String) {
+        let cell = self.cell;
+        let unit = metric::by_key(&cell.metric).map(|m| m.unit);
+        let (single, total) = match unit {
+            Some(Unit::FramesPerSecond) if cell.directions == 2 => ("fps, per direction", Some("fps, both directions")),
+            Some(Unit::FramesPerSecond) => ("fps, per direction", None),
+            Some(Unit::ConnectionsPerSecond) => ("cps", None),
+            _ => ("", None),
+        };
+        for r in &cell.repetitions {
+            self.value(out, "value", single, r.rate.0 as f64, Some((r.repetition, r.bound)));
+        }
+        let Some(s) = cell.summary else { return };
+        let statistics = [
+            ("median", s.median),
+            ("min", s.min),
+            ("max", s.max),
+            ("p1", s.p1),
+            ("p99", s.p99),
+            ("mean", s.mean),
+            ("sd", s.sd),
+        ];
+        for (stat, value) in statistics {
+            self.value(out, stat, single, value, None);
+            if let Some(total) = total {
+                self.value(out, stat, total, value * f64::from(cell.directions), None);
+            }
+        }
+        let ratios = [("scaling_over_connections", cell.s_c), ("rel_scale_up", cell.s_cpu)];
+        for (stat, value) in ratios {
+            if let Some(value) = value {
+                self.value(out, stat, "ratio", value, None);
+            }
+        }
+        if let Some(value) = cell.forwarding_percent {
+            self.value(out, "percent_of_forwarding", "%", value, None);
+        }
+    }
+
+    fn value(&self, out: &mut String, stat: &str, unit: &str, value: f64, repetition: Option<(u32, Bound)>) {
+        let (report, cell) = (self.report, self.cell);
+        let scenario = &report.header.scenario;
+        let traffic = &scenario.traffic;
+        let ports = |key: &str, whole: u32| cell.extra.get(key).map_or(whole, |&n| n as u32).to_string();
+        let extra = |key: &str| cell.extra.get(key).map_or_else(String::new, |v| format!("{v:.0}"));
+        let (repetition, bound) = match repetition {
+            Some((n, bound)) => (n.to_string(), bound),
+            None => (String::new(), cell.bound),
+        };
+        let acceptance = if cell.metric.starts_with("max_conn_est_rate") {
+            scenario.measure.phase1_acceptance_ppm
+        } else {
+            scenario.measure.acceptance_ppm
+        };
+        let fields = [
+            report.run_name(),
+            format!("natmeter {}", report.header.version),
+            cell.dut_name.clone(),
+            scenario.duts.get(cell.dut).map_or("", technology).to_owned(),
+            report.facts.duts.get(&cell.dut_name).and_then(|f| f.get("software")).cloned().unwrap_or_default(),
+            "single DUT".to_owned(),
+            cell.metric.clone(),
+            stat.to_owned(),
+            unit.to_owned(),
+            self.axis.0.to_owned(),
+            self.axis.1.to_string(),
+            value.to_string(),
+            if unit == "ratio" { number::ratio(value) } else { number::grouped_f64(value) },
+            cell.connections.to_string(),
+            ports("source_ports", traffic.source_ports.count()),
+            ports("destination_ports", traffic.destination_ports.count()),
+            cell.cores.to_string(),
+            extra("hash_table_size"),
+            extra("conntrack_table_size"),
+            cell.repetitions.len().to_string(),
+            cell.error.0.to_string(),
+            number::significant(1.0 - f64::from(acceptance) / 1e6, 6),
+            traffic.frame_size.to_string(),
+            bound_name(bound).to_owned(),
+            repetition,
+            report.conformance.label.clone(),
+        ];
+        let _ = writeln!(out, "{}", fields.map(published::quoted).join(","));
+    }
+}
+
+fn bound_name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Exact => "exact",
+        Bound::TesterLimit => "tester-limit",
+        Bound::UpperLimit => "upper-limit",
+        Bound::NothingPassed => "nothing-passed",
+    }
+}

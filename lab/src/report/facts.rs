@@ -1,0 +1,243 @@
+//! What a report says beside the results: conditions of the run, what the judge counted, and doubts. Its own file
+//! because these sentences are the same in every format.
+
+use super::Report;
+use super::number::{self, grouped};
+use crate::folder::Bound;
+use crate::scenario::{Dut, Link, Mapping, VethIo};
+use crate::store::Torn;
+use method::trial::{Fault, Leg};
+use method::{Count, Direction, TrialRecord, Verdict};
+use serde::Serialize;
+
+/// What the judge counted over all trials of a run, invalid ones included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Judged {
+    /// Trials recorded.
+    pub trials: u64,
+    /// Of these: worth nothing.
+    pub invalid: u64,
+    /// Frames sent.
+    pub sent: Count,
+    /// Distinct right frames received.
+    pub received: Count,
+    /// Of these: overtaken by a later one.
+    pub reordered: Count,
+    /// Everything else that came, by fault.
+    pub faults: Vec<(Fault, Count)>,
+}
+
+impl Judged {
+    /// Add up all trials.
+    pub fn of(trials: &[TrialRecord]) -> Judged {
+        let mut sum = Leg::default();
+        for outcome in trials.iter().map(|t| &t.outcome) {
+            for leg in
+                [Some(&outcome.forward), Some(&outcome.reverse), outcome.validation.as_ref()].into_iter().flatten()
+            {
+                sum.sent += leg.sent;
+                sum.received += leg.received;
+                sum.reordered += leg.reordered;
+                sum.faults.merge(&leg.faults);
+            }
+        }
+        Judged {
+            trials: trials.len() as u64,
+            invalid: trials.iter().filter(|t| matches!(t.verdict, Verdict::Invalid(_))).count() as u64,
+            sent: sum.sent,
+            received: sum.received,
+            reordered: sum.reordered,
+            faults: sum.faults.iter().collect(),
+        }
+    }
+}
+
+/// A fault in words.
+pub fn fault_name(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Foreign => "foreign",
+        Fault::Late => "of an earlier trial",
+        Fault::Unexpected => "never sent",
+        Fault::WrongLength => "of wrong length",
+        Fault::WrongAddress => "with a wrong address",
+        Fault::WrongPort => "with a wrong port",
+        Fault::OutsidePool => "from outside the pool",
+        Fault::WrongHopLimit => "with a changed hop limit",
+        Fault::WrongHeader => "with a wrong header",
+        Fault::BadChecksum => "with a bad checksum",
+        Fault::WrongPayload => "with a changed payload",
+        Fault::Duplicate => "duplicate",
+    }
+}
+
+/// The conditions of the run as pairs of name and value.
+pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
+    let scenario = &report.header.scenario;
+    let (t, m) = (&scenario.traffic, &scenario.measure);
+    let direction = match t.direction {
+        Direction::Both => "both directions at the same rate",
+        Direction::Forward => "left to right only",
+        Direction::Reverse => "right to left only",
+    };
+    let waits = [("start", m.start_delay), ("drain", m.drain), ("rest", m.settle), ("phase 1 drain", m.phase1_drain)];
+    let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();
+    let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
+    let mut conditions = vec![
+        ("Frames", format!("{} octets with FCS, {direction}", t.frame_size)),
+        ("Link", link(&scenario.link)),
+        ("Trials", format!("{}; {}", number::duration(m.duration.0), waits.join(", "))),
+        (
+            "Search",
+            format!(
+                "stops at {} of the result; accepted: {} received, phase 1 {}",
+                percent(m.error_ppm),
+                percent(m.acceptance_ppm),
+                percent(m.phase1_acceptance_ppm)
+            ),
+        ),
+    ];
+    if let Some(alpha) = m.alpha_ppm {
+        conditions.push(("Validation", format!("alpha {}", number::significant(f64::from(alpha) / 1e6, 6))));
+    }
+    conditions.push(("Seed", t.seed.to_string()));
+    conditions
+}
+
+fn link(link: &Link) -> String {
+    match link {
+        Link::InProcess { depth } => format!("in-process, {} frames deep", grouped(*depth as u64)),
+        Link::Tap => "TAP pair".to_owned(),
+        Link::Veth { io } => {
+            let io = match io {
+                VethIo::AfPacket => "AF_PACKET",
+                VethIo::AfXdpGeneric => "AF_XDP, generic",
+                VethIo::AfXdpNative => "AF_XDP, native",
+            };
+            format!("two veth pairs, {io}")
+        }
+    }
+}
+
+/// What a device is, in a few words.
+pub fn technology(dut: &Dut) -> &'static str {
+    match dut {
+        Dut::Embedded(nat) if nat.mapping == Mapping::EndpointIndependent => "stateful NAT44, endpoint-independent",
+        Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
+        Dut::Kernel { nat44: None, .. } => "IPv4 forwarding",
+        Dut::Simulated { .. } => "simulated device",
+    }
+}
+
+/// The tester's limits as pairs of name and value.
+pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
+    let Some(c) = &report.calibration else { return Vec::new() };
+    let sharing = if c.shares_core { "yes: scaling figures say nothing" } else { "no" };
+    vec![
+        ("Ceiling", format!("{} frames/s per direction, both at once, no device in between", grouped(c.ceiling.0))),
+        ("Send", format!("{} CPU a frame", nanoseconds(c.send_ps))),
+        ("Receive and judge", format!("{} CPU a frame", nanoseconds(c.receive_ps))),
+        (
+            "Departure error",
+            format!("median {} ns, 99th percentile {} ns", grouped(c.departure_p50_ns), grouped(c.departure_p99_ns)),
+        ),
+        ("Latency floor", format!("{} ns", grouped(c.latency_floor_ns))),
+        ("Clock", format!("{}, {} a reading", c.clock, nanoseconds(c.clock_read_ps))),
+        ("Shares a core with the device", sharing.to_owned()),
+    ]
+}
+
+fn nanoseconds(picoseconds: u64) -> String {
+    format!("{} ns", number::significant(picoseconds as f64 / 1e3, 3))
+}
+
+/// Share of the tester's own ceiling above which a figure is not believed as the device's (methodology, self-test).
+pub const BELIEVED_SHARE: f64 = 0.9;
+
+/// Doubts: those recorded with the facts, and those that follow from the results.
+pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if let Some(test) = report.self_test.as_ref().filter(|t| !t.passed) {
+        let failed: Vec<&str> = test.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
+        doubts.push(format!("The self-test failed ({}): believe none of these figures.", failed.join(", ")));
+    }
+    doubts.extend(report.facts.doubts.iter().cloned());
+    if report.calibration.as_ref().is_some_and(|c| c.shares_core) {
+        doubts.push(
+            "Tester and device share a core: rates are those of both, and scaling over cores is not measured."
+                .to_owned(),
+        );
+    }
+    near_the_ceiling(report, &mut doubts);
+    let repetitions = || report.cells.iter().flat_map(|c| &c.repetitions);
+    let one_sided = repetitions().filter(|r| r.one_sided).count();
+    if one_sided > 0 {
+        doubts.push(format!(
+            "{one_sided} of {} one-sided: one early verdict may have pinned the result; look at the search traces.",
+            searches(repetitions().count(), "was", "were", one_sided)
+        ));
+    }
+    let invalid = report.judged.invalid;
+    if invalid * 10 > report.judged.trials {
+        doubts.push(format!(
+            "{} of {} trials were invalid: the host disturbs the measurement.",
+            grouped(invalid),
+            grouped(report.judged.trials)
+        ));
+    }
+    let phase1_lost: Count = report.cells.iter().map(|c| c.phase1_lost).sum();
+    if phase1_lost > 0 {
+        doubts.push(format!(
+            "Phases 1 before phase 2 lost {} in all and were repeated.",
+            number::plural(phase1_lost, "frame")
+        ));
+    }
+    wrong_frames(report, &mut doubts);
+    for (file, torn) in torn.iter().filter_map(|(file, torn)| torn.map(|t| (file, t))) {
+        doubts.push(format!(
+            "{file} ends in a torn line of {} bytes, which was left out: the run was killed.",
+            torn.bytes
+        ));
+    }
+    doubts
+}
+
+fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
+    format!("{all} searches {}", if n == 1 { one } else { many })
+}
+
+fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
+    let Some(ceiling) = report.calibration.as_ref().map(|c| c.ceiling.0).filter(|&c| c > 0) else { return };
+    let near =
+        |c: &&super::Cell| c.bound == Bound::Exact && c.median().is_some_and(|m| m > BELIEVED_SHARE * ceiling as f64);
+    let cells: Vec<String> = report.cells.iter().filter(near).map(place).collect();
+    if !cells.is_empty() {
+        doubts.push(format!(
+            "Above 90 % of the tester's own ceiling, so perhaps not the device's limit: {}.",
+            cells.join("; ")
+        ));
+    }
+}
+
+fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
+    let wrong: Vec<String> = report
+        .judged
+        .faults
+        .iter()
+        .filter(|(fault, _)| !matches!(fault, Fault::Foreign | Fault::Late))
+        .map(|&(fault, n)| format!("{} {}", grouped(n), fault_name(fault)))
+        .collect();
+    if !wrong.is_empty() {
+        doubts.push(format!("Frames came back wrong and were counted as lost or apart: {}.", wrong.join(", ")));
+    }
+}
+
+/// Where a cell stands, in words.
+pub fn place(cell: &super::Cell) -> String {
+    let metric = method::metric::by_key(&cell.metric).map_or(cell.metric.as_str(), |m| m.title);
+    let cores = number::plural(cell.cores.into(), "core");
+    let connections = match cell.connections {
+        0 => String::new(),
+        n => format!(", {} connections", grouped(n)),
+    };
+    format!("{} of {}, {cores}{connections}", metric.to_lowercase(), cell.dut_name)
+}

@@ -1,0 +1,14 @@
+//! The report as one JSON document, for programs: the whole model, in the order of its fields. Its own file: one
+//! format, one file.
+
+use super::{Format, Report};
+
+/// One JSON document.
+pub const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
+
+fn render(report: &Report) -> String {
+    // Field by field in the order of the types, maps sorted by key: the same report is the same text.
+    let mut text = serde_json::to_string_pretty(report).expect("the model has only names and numbers");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,143 @@
+//! Numbers as people read them. Its own file because every format prints the same value in the same words, and
+//! because rounding belongs in one place.
+
+/// `12,345,678`.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A median of whole numbers, which may be half: `12,345` or `12,345.5`.
+pub fn grouped_f64(value: f64) -> String {
+    let halves = (value * 2.0).round() as u64;
+    if halves.is_multiple_of(2) { grouped(halves / 2) } else { format!("{}.5", grouped(halves / 2)) }
+}
+
+/// With an SI prefix and at most `digits` significant digits, trailing zeros dropped: `2.9 M`, `223 k`, `64`.
+pub fn si(value: f64, digits: usize) -> String {
+    let (mantissa, prefix) = si_parts(value, digits);
+    if prefix.is_empty() { mantissa } else { format!("{mantissa} {prefix}") }
+}
+
+/// With a unit directly behind the prefix: `7.4 Mfps`.
+pub fn si_unit(value: f64, digits: usize, unit: &str) -> String {
+    let (mantissa, prefix) = si_parts(value, digits);
+    format!("{mantissa} {prefix}{unit}")
+}
+
+fn si_parts(value: f64, digits: usize) -> (String, &'static str) {
+    const PREFIXES: [&str; 5] = ["", "k", "M", "G", "T"];
+    let mut scaled = value;
+    let mut at = 0;
+    // 999,950 with three digits is 1 M, not 1000 k: compare what will be printed.
+    while at + 1 < PREFIXES.len() && rounded(scaled, digits).abs() >= 1_000.0 {
+        scaled /= 1_000.0;
+        at += 1;
+    }
+    (significant(scaled, digits), PREFIXES[at])
+}
+
+/// Digits before the decimal point.
+fn whole_digits(value: f64) -> usize {
+    if value.abs() < 1.0 { 1 } else { value.abs().log10().floor() as usize + 1 }
+}
+
+fn rounded(value: f64, digits: usize) -> f64 {
+    let places = digits.saturating_sub(whole_digits(value));
+    let scale = 10f64.powi(places as i32);
+    (value * scale).round() / scale
+}
+
+/// At most `digits` significant digits; whole digits are never cut.
+pub fn significant(value: f64, digits: usize) -> String {
+    let value = rounded(value, digits);
+    let places = digits.saturating_sub(whole_digits(value));
+    let text = format!("{value:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `0.586`, as the published tables print scale-ups.
+pub fn ratio(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// `61 %`; below 10 with one decimal.
+pub fn percent(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
+}
+
+/// A duration: `60 s`, `500 ms`, `25 µs`, `2 min 5 s`.
+pub fn duration(nanos: u64) -> String {
+    match nanos {
+        0 => "0 s".to_owned(),
+        n if n < 1_000 => format!("{n} ns"),
+        n if n < 1_000_000 => format!("{} µs", significant(n as f64 / 1e3, 3)),
+        n if n < 1_000_000_000 => format!("{} ms", significant(n as f64 / 1e6, 3)),
+        n if n < 120_000_000_000 => format!("{} s", significant(n as f64 / 1e9, 3)),
+        n if n < 7_200_000_000_000 => format!("{} min {} s", n / 60_000_000_000, n / 1_000_000_000 % 60),
+        n => format!("{} h {} min", n / 3_600_000_000_000, n / 60_000_000_000 % 60),
+    }
+}
+
+/// `1 core`, `2 cores`.
+pub fn plural(n: u64, word: &str) -> String {
+    format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_change_where_the_printed_value_does() {
+        let cases = [
+            (0.0, "0"),
+            (64.0, "64"),
+            (999.4, "999"),
+            (999.6, "1 k"),
+            (100_000.0, "100 k"),
+            (223_500.0, "224 k"),
+            (999_949.0, "1 M"),
+            (1_562_500.0, "1.56 M"),
+            (2_900_000.0, "2.9 M"),
+            (30_000_000.0, "30 M"),
+            (4.2e9, "4.2 G"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(si(value, 3), text, "{value}");
+        }
+        assert_eq!(si_unit(7_412_345.0, 2, "fps"), "7.4 Mfps");
+        assert_eq!(si_unit(12.0, 2, "fps"), "12 fps");
+    }
+
+    #[test]
+    fn thousands_are_grouped_and_halves_kept() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(grouped_f64(1_234.5), "1,234.5");
+        assert_eq!(grouped_f64(1_234.0), "1,234");
+    }
+
+    #[test]
+    fn durations_have_the_unit_one_would_say() {
+        let cases = [
+            (0, "0 s"),
+            (25_000, "25 µs"),
+            (500_000_000, "500 ms"),
+            (60_000_000_000, "60 s"),
+            (125_000_000_000, "2 min 5 s"),
+        ];
+        for (nanos, text) in cases {
+            assert_eq!(duration(nanos), text);
+        }
+    }
+}

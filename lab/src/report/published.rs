@@ -1,0 +1,462 @@
+//! Published results beside the measured ones: the shipped table, and the search for the value whose conditions are
+//! nearest. Its own file because the reading rules (totals of both directions, tolerated loss, known errors) belong
+//! to the data and not to a format.
+
+use super::Report;
+use super::cell::Cell;
+use super::number::{self, grouped, grouped_f64, plural};
+use crate::scenario::Dut;
+use method::metric::{self, Unit};
+use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+const VALUES: &str = include_str!("../../published/all.csv");
+const SOURCES: &str = include_str!("../../published/sources.toml");
+const ERRATA: &str = include_str!("../../published/errata.toml");
+
+/// A published median with its conditions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Document and table, as in `published/all.csv`.
+    pub table: String,
+    /// The document.
+    pub document: String,
+    /// Table or figure.
+    pub label: String,
+    /// Technology.
+    pub technology: String,
+    /// Implementation with version.
+    pub implementation: String,
+    /// How it was joined to the tester.
+    pub setup: String,
+    /// Key of the metric.
+    pub metric: String,
+    /// The value; of frames per second that of **one** direction.
+    pub value: f64,
+    /// Connections, source ports, destination ports; `None` where not stated.
+    pub connections: Option<u64>,
+    /// As above.
+    pub source_ports: Option<u64>,
+    /// As above.
+    pub destination_ports: Option<u64>,
+    /// Cores of the DUT.
+    pub cores: Option<u64>,
+    /// Buckets of its hash table.
+    pub hash_table: Option<u64>,
+    /// Entries of its connection tracking table.
+    pub table_size: Option<u64>,
+    /// Repetitions.
+    pub experiments: Option<u64>,
+    /// Share of frames that may be lost; 0 is RFC 2544.
+    pub tolerance: Option<f64>,
+    /// IPv4 frame size.
+    pub frame_size: Option<u64>,
+    /// Validation factor.
+    pub alpha: Option<f64>,
+}
+
+/// A measured value and the published one nearest to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// Name of the DUT.
+    pub dut: String,
+    /// Key of the metric.
+    pub metric: String,
+    /// Measured median, per direction.
+    pub measured: f64,
+    /// The measured value is a lower bound.
+    pub at_least: bool,
+    /// Its conditions in words.
+    pub conditions: String,
+    /// The published value.
+    pub published: Published,
+    /// Measured by published.
+    pub ratio: f64,
+    /// What must be known when comparing them.
+    pub notes: Vec<String>,
+}
+
+/// A document that was cited.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Document {
+    /// Its key.
+    pub id: String,
+    /// In a few words.
+    pub cite: String,
+    /// Authors, title, date.
+    pub full: String,
+    /// The machine in a few words.
+    pub machine: String,
+    /// The machine.
+    pub hardware: String,
+    /// What else must be known.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Sources {
+    document: Vec<Document>,
+}
+
+#[derive(Deserialize)]
+struct Erratum {
+    tables: Vec<String>,
+    #[serde(default)]
+    metrics: Vec<String>,
+    #[serde(default)]
+    connections: Vec<u64>,
+    note: String,
+}
+
+#[derive(Deserialize)]
+struct Errata {
+    erratum: Vec<Erratum>,
+}
+
+static MEDIANS: LazyLock<Vec<Published>> = LazyLock::new(|| medians(VALUES));
+static DOCUMENTS: LazyLock<Vec<Document>> =
+    LazyLock::new(|| toml::from_str::<Sources>(SOURCES).expect("sources.toml is tested").document);
+static ERRATUMS: LazyLock<Vec<Erratum>> =
+    LazyLock::new(|| toml::from_str::<Errata>(ERRATA).expect("errata.toml is tested").erratum);
+
+/// The published median of this metric whose conditions are nearest, for this technology.
+pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static Published> {
+    let forwarding = metric == metric::IPV4_FORWARDING_THROUGHPUT.key;
+    let plain = matches!(dut, Dut::Kernel { nat44: None, .. });
+    // A stateless DUT's throughput is what the tables call forwarding throughput.
+    let metric = if plain { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
+    let wanted = match dut {
+        Dut::Simulated { .. } => return None,
+        Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
+        Dut::Embedded(_) | Dut::Kernel { .. } => "IPv4 forwarding",
+    };
+    let software = dut.name().split('-').next().unwrap_or_default();
+    MEDIANS
+        .iter()
+        .filter(|p| p.metric == metric && p.technology == wanted)
+        .map(|p| (distance(p, software, connections, cores), p))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, p)| p)
+}
+
+/// How far conditions are apart: factors count by their logarithm, cores twice as much as connections.
+fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 {
+    let factor = |ours: u64, theirs: Option<u64>| match theirs {
+        Some(theirs) if ours > 0 && theirs > 0 => (ours as f64 / theirs as f64).ln().abs(),
+        // Not stated: farther than any neighbour in a series, nearer than another order of magnitude.
+        _ if ours > 0 => 2.0,
+        _ => 0.0,
+    };
+    let crowded = match (p.connections, p.hash_table) {
+        (Some(n), Some(buckets)) if n > buckets => (n as f64 / buckets as f64).ln(),
+        _ => 0.0,
+    };
+    let other_software = ["iptables", "nftables"].contains(&software) && !p.implementation.starts_with(software);
+    factor(cores.into(), p.cores)
+        + 0.5 * factor(connections, p.connections)
+        + 0.1 * crowded
+        + if other_software { 0.7 } else { 0.0 }
+}
+
+/// All comparisons of a report. Of several cells of a DUT with the same neighbour the nearest is compared.
+pub fn beside(report: &Report) -> Vec<Beside> {
+    let scenario = &report.header.scenario;
+    let mut found: Vec<(f64, &Cell, &'static Published)> = Vec::new();
+    for cell in report.cells.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
+        let Some(dut) = scenario.duts.get(cell.dut) else { continue };
+        let Some(published) = nearest(&cell.metric, dut, cell.connections, cell.cores) else { continue };
+        let distance = distance(published, "", cell.connections, cell.cores);
+        let same = |(_, c, p): &&mut (f64, &Cell, &Published)| {
+            c.dut == cell.dut && c.metric == cell.metric && std::ptr::eq(*p, published)
+        };
+        match found.iter_mut().find(same) {
+            Some(other) if distance < other.0 => *other = (distance, cell, published),
+            Some(_) => {}
+            None => found.push((distance, cell, published)),
+        }
+    }
+    found.into_iter().filter_map(|(_, cell, published)| compare(cell, published)).collect()
+}
+
+fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
+    let measured = cell.median()?;
+    let mut conditions = vec![plural(cell.cores.into(), "core")];
+    if cell.connections > 0 {
+        conditions.push(format!("{} connections", number::si(cell.connections as f64, 4)));
+    }
+    let mut notes = Vec::new();
+    if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
+        let accepted = number::significant((1.0 - tolerance) * 100.0, 6);
+        notes.push(format!("The published value accepts {accepted} % received; zero loss would be lower."));
+    }
+    notes.extend(errata(published).map(str::to_owned));
+    Some(Beside {
+        dut: cell.dut_name.clone(),
+        metric: cell.metric.clone(),
+        measured,
+        at_least: cell.at_least(),
+        conditions: conditions.join(", "),
+        published: published.clone(),
+        ratio: measured / published.value,
+        notes,
+    })
+}
+
+/// Notes of the errata that touch a value.
+fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
+    let touches = |e: &&Erratum| {
+        e.tables.contains(&p.table)
+            && (e.metrics.is_empty() || e.metrics.contains(&p.metric))
+            && (e.connections.is_empty() || p.connections.is_some_and(|n| e.connections.contains(&n)))
+    };
+    ERRATUMS.iter().filter(touches).map(|e| e.note.as_str())
+}
+
+impl Published {
+    /// Its document.
+    pub fn source(&self) -> &'static Document {
+        DOCUMENTS.iter().find(|d| d.id == self.document).expect("every table has its document: tested")
+    }
+
+    /// The software without its version.
+    pub fn software(&self) -> &str {
+        self.implementation.split(' ').next().unwrap_or_default()
+    }
+
+    /// Conditions in words.
+    pub fn conditions(&self) -> String {
+        let mut words = vec![self.technology.clone(), self.implementation.clone(), self.setup.clone()];
+        let mut say = |value: Option<u64>, unit: &str| {
+            if let Some(value) = value {
+                words.push(format!("{} {unit}", grouped(value)));
+            }
+        };
+        say(self.cores, if self.cores == Some(1) { "core" } else { "cores" });
+        say(self.connections, "connections");
+        say(self.hash_table, "hash buckets");
+        say(self.frame_size, "octets");
+        say(self.experiments, "repetitions");
+        if let Some(alpha) = self.alpha {
+            words.push(format!("alpha {}", number::significant(alpha, 3)));
+        }
+        words.join(", ")
+    }
+}
+
+/// A value with its unit in full.
+pub fn with_unit(metric: &str, value: f64) -> String {
+    let rounded = grouped_f64(value);
+    match metric::by_key(metric).map(|m| m.unit) {
+        Some(Unit::FramesPerSecond) => format!("{rounded} frames/s a direction"),
+        Some(unit) => format!("{rounded} {}", unit.symbol()),
+        None => rounded,
+    }
+}
+
+/// A published value with all that is compared with it.
+pub struct Compared<'a> {
+    /// What was measured.
+    pub title: &'static str,
+    /// The published value and its conditions.
+    pub published: String,
+    /// Where it stands.
+    pub source: String,
+    /// What must be known.
+    pub notes: &'a [String],
+    /// Device, value, ratio, conditions.
+    pub measured: Vec<[String; 4]>,
+}
+
+/// Comparisons by published value.
+pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
+    let mut all: Vec<(&Published, Compared)> = Vec::new();
+    for b in beside {
+        let bound = if b.at_least { "≥ " } else { "" };
+        let measured = [
+            b.dut.clone(),
+            format!("{bound}{}", with_unit(&b.metric, b.measured)),
+            format!("{bound}{} ×", ratio(b.ratio)),
+            b.conditions.clone(),
+        ];
+        if let Some((_, same)) = all.iter_mut().find(|(p, _)| **p == b.published) {
+            same.measured.push(measured);
+            continue;
+        }
+        let p = &b.published;
+        let compared = Compared {
+            title: metric::by_key(&b.metric).map_or("", |m| m.title),
+            published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
+            source: format!("{}, {}", p.source().cite, p.label),
+            notes: &b.notes,
+            measured: vec![measured],
+        };
+        all.push((p, compared));
+    }
+    all.into_iter().map(|(_, compared)| compared).collect()
+}
+
+/// A ratio with two decimals below ten.
+fn ratio(value: f64) -> String {
+    if value < 9.995 { format!("{value:.2}") } else { number::significant(value, 3) }
+}
+
+/// Conditions that all measured values of a report share.
+pub fn common_conditions(report: &Report) -> String {
+    let scenario = &report.header.scenario;
+    format!(
+        "Measured with frames of {} octets, trials of {}, {} ({}).",
+        scenario.traffic.frame_size,
+        number::duration(scenario.measure.duration.0),
+        plural(scenario.measure.repetitions.into(), "repetition"),
+        report.conformance.label
+    )
+}
+
+/// The documents cited, with their machines, each once.
+pub fn documents(beside: &[Beside]) -> Vec<String> {
+    let cited = |d: &&Document| beside.iter().any(|b| b.published.document == d.id);
+    let note = |d: &Document| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
+    DOCUMENTS.iter().filter(cited).map(|d| format!("{}: {}. {}.{}", d.cite, d.full, d.hardware, note(d))).collect()
+}
+
+/// The medians of the shipped table, in its order.
+fn medians(text: &str) -> Vec<Published> {
+    let mut lines = text.lines();
+    let header = fields(lines.next().unwrap_or_default());
+    let at = |name: &str| header.iter().position(|h| h == name).expect("all.csv is tested");
+    let (value, stat, unit) = (at("value"), at("stat"), at("unit"));
+    lines
+        .map(fields)
+        .filter(|row| row[stat] == "median")
+        .filter_map(|row| {
+            let text = |name: &str| row[at(name)].clone();
+            let count = |name: &str| row[at(name)].parse::<u64>().ok();
+            // Throughput is printed as the total of both directions everywhere; a rate here is of one direction.
+            let directions = if row[unit] == "fps, both directions" { 2.0 } else { 1.0 };
+            Some(Published {
+                table: text("table_id"),
+                document: text("document"),
+                label: text("label"),
+                technology: text("technology"),
+                implementation: text("implementation"),
+                setup: text("setup"),
+                metric: text("metric"),
+                value: row[value].parse::<f64>().ok()? / directions,
+                connections: count("connections"),
+                source_ports: count("src_ports"),
+                destination_ports: count("dst_ports"),
+                cores: count("cpu_cores"),
+                hash_table: count("hash_table_size"),
+                table_size: count("conntrack_table_size"),
+                experiments: count("experiments"),
+                tolerance: row[at("loss_tolerance")].parse().ok(),
+                frame_size: count("frame_size_ipv4"),
+                alpha: row[at("x_value")].parse().ok().filter(|_| row[at("x_name")] == "alpha"),
+            })
+        })
+        .collect()
+}
+
+/// The fields of a CSV line (RFC 4180; no field of the shipped table spans lines).
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                fields.last_mut().expect("never empty").push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => fields.last_mut().expect("never empty").push(c),
+        }
+    }
+    fields
+}
+
+/// A field of a CSV line, quoted where it must be.
+pub fn quoted(field: String) -> String {
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Nat44;
+    use method::Nanos;
+    use std::collections::BTreeSet;
+    use wire::{AddrRange, PortRange};
+
+    fn nat() -> Nat44 {
+        Nat44 {
+            pool: AddrRange::one([198, 19, 0, 1].into()),
+            pool_ports: PortRange { first: 1024, last: 65535 },
+            mapping: crate::scenario::Mapping::AddressAndPortDependent,
+            table: 1 << 23,
+            udp_timeout: Nanos::from_secs(300),
+        }
+    }
+
+    fn kernel(software: &str, nat44: Option<Nat44>) -> Dut {
+        Dut::Kernel { software: software.into(), nat44 }
+    }
+
+    #[test]
+    fn every_line_has_its_document_and_every_erratum_its_table() {
+        let width = fields(VALUES.lines().next().unwrap()).len();
+        let rows: Vec<Vec<String>> = VALUES.lines().map(fields).collect();
+        assert!(rows.iter().all(|r| r.len() == width));
+        let tables: BTreeSet<&str> = rows[1..].iter().map(|r| r[0].as_str()).collect();
+        for row in &rows[1..] {
+            assert!(DOCUMENTS.iter().any(|d| d.id == row[1]), "{row:?}");
+            assert!(row[11].parse::<f64>().is_ok(), "{row:?}");
+        }
+        for erratum in ERRATUMS.iter() {
+            assert!(erratum.tables.iter().all(|t| tables.contains(t.as_str())), "{}", erratum.note);
+        }
+    }
+
+    #[test]
+    fn medians_are_those_printed() {
+        // draft-lencse-v6ops-transition-scalability-05, Figure 2: 223.5 k connections/s, 414.9 k packets/s in both
+        // directions, 910.9 k forwarded, on one core.
+        let one = nearest("max_conn_est_rate", &Dut::Embedded(nat()), 1_000_000, 1).unwrap();
+        assert_eq!((one.value, one.software(), one.label.as_str()), (223_500.0, "iptables", "Figure 2"));
+        let throughput = nearest("throughput", &kernel("iptables-legacy", Some(nat())), 4_000_000, 1).unwrap();
+        assert_eq!(throughput.value, 414_900.0 / 2.0);
+        let forwarding = nearest("throughput", &kernel("linux-forwarding", None), 0, 1).unwrap();
+        assert_eq!((forwarding.value, forwarding.metric.as_str()), (910_900.0 / 2.0, "ipv4_forwarding_throughput"));
+    }
+
+    #[test]
+    fn the_nearest_conditions_win() {
+        let dut = kernel("nftables", Some(nat()));
+        let near = |n, cores| nearest("max_conn_est_rate", &dut, n, cores).unwrap();
+        assert_eq!((near(1_000_000, 1).software(), near(1_000_000, 1).cores), ("iptables", Some(1)));
+        assert_eq!(near(40_000_000, 16).software(), "nftables");
+        assert_eq!(near(800_000_000, 16).connections, Some(800_000_000));
+    }
+
+    #[test]
+    fn a_simulated_device_is_compared_with_nothing() {
+        let dut = Dut::Simulated { capacity: 1, set_up_rate: 1, seed: 1 };
+        assert_eq!(nearest("throughput", &dut, 1, 1), None);
+    }
+
+    #[test]
+    fn a_corrected_label_is_said() {
+        let value = MEDIANS
+            .iter()
+            .find(|p| p.table == "transition-scalability-05/figure-9" && p.connections == Some(6_250_000))
+            .unwrap();
+        assert!(errata(value).any(|note| note.contains("prints 6.35M")));
+    }
+
+    #[test]
+    fn quoted_fields_are_read() {
+        assert_eq!(fields(r#"a,"b, c","d ""e""",,f"#), ["a", "b, c", "d \"e\"", "", "f"]);
+    }
+}

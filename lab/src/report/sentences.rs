@@ -1,0 +1,223 @@
+//! What was found, in sentences: the last lines that a person reads. Its own file because each sentence must be true
+//! in every case, and the cases are many: tester limit, nothing passed, closed loop, an unfinished run.
+
+use super::cell::Cell;
+use super::number::{self, grouped, grouped_f64, percent, plural, si};
+use super::{Report, facts};
+use crate::folder::Bound;
+
+use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
+
+/// All sentences, in order: per device what it does and who was the limit; a comparison; what the run was.
+pub fn of(report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if report.self_test.as_ref().is_some_and(|t| !t.passed) {
+        sentences.push("The tester's self-test failed: believe none of these figures.".to_owned());
+    }
+    let duts: Vec<usize> = {
+        let mut duts: Vec<usize> = report.cells.iter().map(|c| c.dut).collect();
+        duts.dedup();
+        duts
+    };
+    let mut unbounded = Vec::new();
+    for &dut in &duts {
+        let cells: Vec<&Cell> = report.cells.iter().filter(|c| c.dut == dut && !c.repetitions.is_empty()).collect();
+        let Some(first) = cells.first() else { continue };
+        let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
+        let Some(found) = found(&headline(&cells)) else { continue };
+        let limits = limits(&cells);
+        if limits.is_empty() {
+            unbounded.extend(cells);
+        }
+        sentences.push([format!("{name}{found}"), limits.join(" ")].join(" ").trim_end().to_owned());
+    }
+    if sentences.is_empty() {
+        sentences.push("Nothing was measured.".to_owned());
+    }
+    if !unbounded.is_empty() {
+        let limit = device_limit(report, &unbounded);
+        match duts.len() {
+            1 => sentences.last_mut().expect("just pushed").push_str(&format!(" {limit}")),
+            _ => sentences.push(limit),
+        }
+    }
+    sentences.extend(comparison(report));
+    sentences.push(what_it_was(report));
+    sentences
+}
+
+/// The cells of a device at its headline point: most cores, then most connections, each metric once.
+fn headline<'a>(cells: &[&'a Cell]) -> Vec<Headline<'a>> {
+    let mut metrics: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !metrics.contains(&cell.metric.as_str()) {
+            metrics.push(&cell.metric);
+        }
+    }
+    // Set-up rate before throughput: that is the order in which a connection lives.
+    metrics.sort_by_key(|&m| (m != MAX_CONN_EST_RATE.key, m));
+    let series = |metric| cells.iter().copied().filter(move |c| c.metric == metric);
+    metrics
+        .into_iter()
+        .filter_map(|metric| {
+            let cell = series(metric).max_by_key(|c| (c.cores, c.connections))?;
+            let alike = series(metric).filter(|c| c.cores == cell.cores && c.connections < cell.connections);
+            Some(Headline { cell, smallest: alike.min_by_key(|c| c.connections) })
+        })
+        .collect()
+}
+
+struct Headline<'a> {
+    cell: &'a Cell,
+    /// The same with the fewest connections, if that is another cell.
+    smallest: Option<&'a Cell>,
+}
+
+/// "2.9 M connections/s at 4 M connections; 7.4 Mfps a direction there, 61 % of the rate at 100 k."
+fn found(headline: &[Headline]) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut said = None;
+    for Headline { cell, smallest } in headline {
+        let Some(median) = cell.median() else { continue };
+        let unit = metric::by_key(&cell.metric).map(|m| m.unit);
+        let mut part = if cell.nothing_passed() {
+            let what = metric::by_key(&cell.metric).map_or(cell.metric.clone(), |m| m.title.to_lowercase());
+            let lowest =
+                cell.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
+            format!("no rate passed for the {what}, not even the lowest tried{lowest}")
+        } else {
+            let bound = if cell.at_least() { "at least " } else { "" };
+            format!("{bound}{}", per_second(unit, median))
+        };
+        if cell.metric == metric::IPV4_FORWARDING_THROUGHPUT.key || cell.connections == 0 {
+            part.push_str(" of plain forwarding");
+        } else if said != Some(cell.connections) {
+            part.push_str(&format!(" at {} connections", si(cell.connections as f64, 3)));
+            said = Some(cell.connections);
+        }
+        if let (Some(share), Some(smallest)) = (cell.s_c, smallest) {
+            part.push_str(&format!(
+                ", {} of the rate at {}",
+                percent(share * 100.0),
+                si(smallest.connections as f64, 3)
+            ));
+        }
+        if let Some(share) = cell.forwarding_percent {
+            part.push_str(&format!(", {} of plain forwarding", percent(share)));
+        }
+        parts.push(part);
+    }
+    let mut text = parts.join("; ");
+    let first = text.chars().next()?;
+    text.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
+    Some(text + ".")
+}
+
+fn per_second(unit: Option<Unit>, value: f64) -> String {
+    match unit {
+        Some(Unit::FramesPerSecond) => format!("{} a direction", number::si_unit(value, 2, "fps")),
+        Some(Unit::ConnectionsPerSecond) => format!("{} connections/s", si(value, 2)),
+        _ => si(value, 2),
+    }
+}
+
+/// What other than the device was the limit; empty if nothing was.
+fn limits(cells: &[&Cell]) -> Vec<String> {
+    let repetitions: usize = cells.iter().map(|c| c.repetitions.len()).sum();
+    let count = |bound: Bound| cells.iter().map(|c| c.count(bound)).sum::<usize>();
+    let share = |n: usize| if n == repetitions { String::new() } else { format!(" in {n} of {repetitions} searches") };
+    let closed: usize = cells.iter().map(|c| c.closed_loop).sum();
+    let nothing = count(Bound::NothingPassed);
+    let mut sentences = Vec::new();
+    let mut say = |n: usize, text: &dyn Fn(String) -> String| {
+        if n > 0 {
+            sentences.push(text(share(n)));
+        }
+    };
+    say(count(Bound::TesterLimit), &|share| {
+        format!("The tester was the limit{share}: the device can do at least this.")
+    });
+    say(count(Bound::UpperLimit), &|share| {
+        format!("The highest rate that the search may try passed{share}: the device can do at least this.")
+    });
+    // When nothing passed anywhere, the figures have said so already.
+    say(if nothing < repetitions { nothing } else { 0 }, &|share| format!("No rate passed{share}."));
+    say(closed, &|share| format!("Device and tester worked in one closed loop{share}: the figure is that of both."));
+    if nothing == repetitions {
+        sentences.push("That says nothing about the tester.".to_owned());
+    }
+    sentences
+}
+
+/// The device was the limit, as far as the calibration can say so.
+fn device_limit(report: &Report, cells: &[&Cell]) -> String {
+    let ceiling = report.calibration.as_ref().map_or(0, |c| c.ceiling.0);
+    let highest = cells.iter().filter_map(|c| c.median()).fold(0.0, f64::max);
+    if ceiling == 0 || highest <= 0.0 {
+        return "The device lost frames above that; the tester's own limit was not calibrated.".to_owned();
+    }
+    if highest > facts::BELIEVED_SHARE * ceiling as f64 {
+        let ceiling = number::si_unit(ceiling as f64, 2, "fps a direction");
+        return format!(
+            "The highest rate is within 10 % of the tester's own limit ({ceiling}): it may not be the device's."
+        );
+    }
+    let times = number::significant(ceiling as f64 / highest, 2);
+    if report.calibration.as_ref().is_some_and(|c| c.shares_core) {
+        return format!(
+            "Device and tester share a core, so a rate is that of both; alone, the tester reaches {times} times the highest."
+        );
+    }
+    format!("The device was the limit; the tester had {times} times to spare.")
+}
+
+/// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."
+fn comparison(report: &Report) -> Option<String> {
+    let rank = |metric: &str| [MAX_CONN_EST_RATE.key, THROUGHPUT.key].iter().position(|m| *m == metric).unwrap_or(2);
+    let best = report.beside.iter().min_by_key(|b| rank(&b.metric))?;
+    let p = &best.published;
+    let on = match p.cores {
+        Some(1) => "one core of ".to_owned(),
+        Some(n) => format!("{n} cores of "),
+        None => String::new(),
+    };
+    let at = p.connections.map_or_else(String::new, |n| format!(" at {} connections", si(n as f64, 3)));
+    let value = match metric::by_key(&p.metric).map(|m| m.unit) {
+        Some(Unit::FramesPerSecond) => format!("{} frames/s a direction", grouped_f64(p.value)),
+        Some(unit) => format!("{} {}", grouped_f64(p.value), unit.symbol()),
+        None => grouped_f64(p.value),
+    };
+    let tolerance = match p.tolerance {
+        Some(t) if t > 0.0 => format!(", {} % received accepted", number::significant((1.0 - t) * 100.0, 6)),
+        _ => String::new(),
+    };
+    let source = p.source();
+    Some(format!(
+        "For comparison: {} on {on}a {}, {value}{at}{tolerance} ({}, {}).",
+        p.software(),
+        source.machine,
+        source.cite,
+        p.label
+    ))
+}
+
+/// What kind of run it was, and whether it is complete.
+fn what_it_was(report: &Report) -> String {
+    let mut text = match (report.conformance.conforming, report.header.scenario.full) {
+        (true, _) => "The run conforms to RFC 2544 and RFC 9693.".to_owned(),
+        (false, true) => format!("Not conforming: {}.", report.conformance.departures.join("; ")),
+        (false, false) => format!(
+            "Quick, not RFC 2544: trials of {}, {}; `--full` conforms.",
+            number::duration(report.header.scenario.measure.duration.0),
+            plural(report.header.scenario.measure.repetitions.into(), "repetition")
+        ),
+    };
+    if report.measured < report.planned {
+        text.push_str(&format!(
+            " Not finished: {} of {} measurements; `natmeter resume` goes on.",
+            grouped(report.measured as u64),
+            grouped(report.planned as u64)
+        ));
+    }
+    text
+}

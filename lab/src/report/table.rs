@@ -1,0 +1,344 @@
+//! The tables of a report as rows and columns of text, in the form of RFC 9693, section 6: columns are numbers of
+//! connections or of cores, rows are parameters and then statistics. Its own file because text and HTML print the
+//! same tables.
+
+use super::Report;
+use super::cell::Cell;
+use super::facts::technology;
+use super::number::{self, grouped, grouped_f64, ratio};
+use crate::folder::Bound;
+use method::metric::{self, Metric, Unit};
+use std::collections::BTreeSet;
+
+/// What runs from left to right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Numbers of connections.
+    Connections,
+    /// Cores of the DUT.
+    Cores,
+    /// Devices.
+    Device,
+}
+
+/// One table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What it is about.
+    pub title: String,
+    /// First line: name of the axis.
+    pub axis: &'static str,
+    /// Its values.
+    pub columns: Vec<String>,
+    /// The rows above the first metric.
+    pub parameters: Vec<Row>,
+    /// One group a metric.
+    pub groups: Vec<Group>,
+    /// What the marks in `remarks` rows mean.
+    pub notes: Vec<(char, String)>,
+}
+
+/// The rows of one metric.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Metric and unit.
+    pub title: String,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// One bar a column: label, length between 0 and 1, value. No bar where there is no value.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// Name of the column.
+    pub label: String,
+    /// What it stands for; 0 without a value.
+    pub length: f64,
+    /// Share of the longest bar; `None` without a value.
+    pub share: Option<f64>,
+    /// Value with unit.
+    pub value: String,
+}
+
+/// A row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub label: String,
+    /// One text a column.
+    pub cells: Vec<String>,
+    /// The row that most readers look for.
+    pub strong: bool,
+}
+
+/// All tables of a report.
+pub fn tables(report: &Report) -> Vec<Table> {
+    let duts = distinct(report, |c| c.dut);
+    let one_point = |dut: usize| {
+        let points: BTreeSet<_> =
+            report.cells.iter().filter(|c| c.dut == dut).map(|c| (c.connections, c.cores)).collect();
+        points.len() == 1
+    };
+    if duts.len() > 1 && duts.iter().all(|&dut| one_point(dut)) {
+        let cells = report.cells.iter().collect();
+        return vec![table(report, Axis::Device, "Devices side by side".to_owned(), cells)];
+    }
+    let mut tables = Vec::new();
+    for dut in duts {
+        let of_dut: Vec<&Cell> = report.cells.iter().filter(|c| c.dut == dut).collect();
+        let cores: BTreeSet<u32> = of_dut.iter().map(|c| c.cores).collect();
+        let connections: BTreeSet<u64> = of_dut.iter().map(|c| c.connections).collect();
+        let name = title(report, of_dut[0]);
+        if connections.len() > 1 || cores.len() == 1 {
+            for &n in &cores {
+                let cells = of_dut.iter().filter(|c| c.cores == n).copied().collect();
+                let title = format!("{name} · {}", number::plural(n.into(), "core"));
+                tables.push(table(report, Axis::Connections, title, cells));
+            }
+        }
+        if cores.len() > 1 {
+            for &n in &connections {
+                let cells = of_dut.iter().filter(|c| c.connections == n).copied().collect();
+                let title = if n > 0 { format!("{name} · {} connections", grouped(n)) } else { name.clone() };
+                tables.push(table(report, Axis::Cores, title, cells));
+            }
+        }
+    }
+    tables
+}
+
+fn distinct(report: &Report, of: impl Fn(&Cell) -> usize) -> BTreeSet<usize> {
+    report.cells.iter().map(of).collect()
+}
+
+/// A device in words.
+fn title(report: &Report, cell: &Cell) -> String {
+    match report.header.scenario.duts.get(cell.dut) {
+        Some(dut) => format!("{} · {}", cell.dut_name, technology(dut)),
+        None => cell.dut_name.clone(),
+    }
+}
+
+/// Name of a cell's column.
+fn column(axis: Axis, cell: &Cell) -> String {
+    match axis {
+        Axis::Connections if cell.connections == 0 => "stateless".to_owned(),
+        Axis::Connections => grouped(cell.connections),
+        Axis::Cores => cell.cores.to_string(),
+        Axis::Device => cell.dut_name.clone(),
+    }
+}
+
+fn table(report: &Report, axis: Axis, title: String, cells: Vec<&Cell>) -> Table {
+    let mut columns: Vec<String> = Vec::new();
+    // Cells are in the order of the matrix, so columns appear in the order of the axis.
+    for cell in &cells {
+        let name = column(axis, cell);
+        if !columns.contains(&name) {
+            columns.push(name);
+        }
+    }
+    let mut metrics: Vec<&str> = Vec::new();
+    for cell in &cells {
+        if !metrics.contains(&cell.metric.as_str()) {
+            metrics.push(&cell.metric);
+        }
+    }
+    let mut notes = Vec::new();
+    let by_column = |metric: &str| -> Vec<Option<&Cell>> {
+        let find = |name: &String| cells.iter().copied().find(|c| c.metric == metric && column(axis, c) == *name);
+        columns.iter().map(find).collect()
+    };
+    let mut groups: Vec<Group> =
+        metrics.iter().map(|metric| group(report, axis, metric, &by_column(metric), &columns, &mut notes)).collect();
+    if axis == Axis::Device {
+        baseline_into_throughput(&metrics, &mut groups);
+    }
+    let any: Vec<Option<&Cell>> =
+        columns.iter().map(|name| cells.iter().copied().find(|c| column(axis, c) == *name)).collect();
+    let axis_name = match axis {
+        Axis::Connections => "connections",
+        Axis::Cores => "cores of the device",
+        Axis::Device => "device",
+    };
+    Table { title, axis: axis_name, parameters: parameters(report, axis, &any), columns, groups, notes }
+}
+
+/// Side by side, plain forwarding and NAT belong into one chart: the first is what the second is measured against.
+fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
+    let at = |metric: &Metric| metrics.iter().position(|m| *m == metric.key);
+    let (Some(from), Some(to)) = (at(&metric::IPV4_FORWARDING_THROUGHPUT), at(&metric::THROUGHPUT)) else { return };
+    let mut bars = std::mem::take(&mut groups[from].bars);
+    bars.append(&mut groups[to].bars);
+    let longest = bars.iter().map(|b| b.length).fold(0.0, f64::max);
+    bars.iter_mut().for_each(|b| b.share = (b.length > 0.0).then(|| b.length / longest));
+    groups[to].bars = bars;
+}
+
+/// A row of texts; `None` prints as a dash.
+fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
+    let cells = cells.into_iter().map(|c| c.unwrap_or_else(|| "–".to_owned())).collect();
+    Row { label: label.to_owned(), cells, strong: false }
+}
+
+fn parameters(report: &Report, axis: Axis, cells: &[Option<&Cell>]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let stateful = |c: &&Cell| c.connections > 0;
+    if axis != Axis::Connections && cells.iter().flatten().any(stateful) {
+        rows.push(row("connections", cells.iter().map(|c| c.filter(stateful).map(|c| grouped(c.connections)))));
+    }
+    if axis == Axis::Device {
+        rows.push(row("cores of the device", cells.iter().map(|c| c.map(|c| c.cores.to_string()))));
+    }
+    // A point may use less than the scenario's whole ranges; then the run says how much.
+    let traffic = &report.header.scenario.traffic;
+    let ranges = [
+        ("source addresses", "source_addresses", u64::from(traffic.inside.count)),
+        ("source ports", "source_ports", u64::from(traffic.source_ports.count())),
+        ("destination addresses", "destination_addresses", u64::from(traffic.remote.count)),
+        ("destination ports", "destination_ports", u64::from(traffic.destination_ports.count())),
+    ];
+    for (label, key, whole) in ranges {
+        let used = |c: &Cell| c.extra.get(key).map_or(whole, |&n| n as u64);
+        if key.ends_with("ports") || cells.iter().flatten().any(|c| used(c) > 1) {
+            rows.push(row(label, cells.iter().map(|c| c.map(|c| grouped(used(c))))));
+        }
+    }
+    rows
+}
+
+fn group(
+    report: &Report,
+    axis: Axis,
+    metric: &str,
+    cells: &[Option<&Cell>],
+    columns: &[String],
+    notes: &mut Vec<(char, String)>,
+) -> Group {
+    let known = metric::by_key(metric);
+    let title = known.map_or_else(|| metric.to_owned(), |m| format!("{}, {}", m.title, m.unit.symbol()));
+    let statistic =
+        |label: &str, of: fn(&Cell) -> Option<f64>| row(label, cells.iter().map(|c| c.map(|c| value(c, of(c)))));
+    let mut rows = vec![
+        row("repetitions", cells.iter().map(|c| c.map(repetitions))),
+        statistic("median", Cell::median),
+        statistic("minimum", |c| c.summary.map(|s| s.min)),
+        statistic("maximum", |c| c.summary.map(|s| s.max)),
+        statistic("1st percentile", |c| c.summary.map(|s| s.p1)),
+        statistic("99th percentile", |c| c.summary.map(|s| s.p99)),
+        row(
+            "error of the search",
+            cells.iter().map(|c| c.filter(|c| c.bound == Bound::Exact).map(|c| grouped(c.error.0))),
+        ),
+    ];
+    rows[1].strong = true;
+    if known.is_some_and(|m| m.unit.per_direction()) {
+        let total = |c: &Cell| c.median().map(|m| m * f64::from(c.directions));
+        rows.insert(2, row("median, total", cells.iter().map(|c| c.map(|c| value(c, total(c))))));
+    }
+    if axis == Axis::Connections && cells.iter().flatten().any(|c| c.s_c.is_some()) {
+        rows.push(row("S_C", cells.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
+    }
+    if axis == Axis::Cores && cells.iter().flatten().any(|c| c.s_cpu.is_some()) {
+        let shared = report.calibration.as_ref().is_some_and(|c| c.shares_core);
+        let label = if shared { "S_CPU (not a scaling result)" } else { "S_CPU" };
+        rows.push(row(label, cells.iter().map(|c| c.and_then(|c| c.s_cpu).map(ratio))));
+    }
+    if cells.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
+        let share = |c: &Cell| c.forwarding_percent.map(number::percent);
+        rows.push(row("of plain forwarding", cells.iter().map(|c| c.and_then(share))));
+    }
+    rows.push(row("trials (invalid)", cells.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
+    let remarks: Vec<String> = cells.iter().map(|c| c.map_or_else(String::new, |c| marks(c, notes))).collect();
+    if remarks.iter().any(|r| !r.is_empty()) {
+        rows.push(row("remarks", remarks.into_iter().map(Some)));
+    }
+    Group { title, rows, bars: bars(known, cells, columns) }
+}
+
+/// A statistic as printed: with what bounds it.
+pub fn value(cell: &Cell, value: Option<f64>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(_) if cell.nothing_passed() => "none passed".to_owned(),
+        Some(v) if cell.at_least() => format!("≥ {}", grouped_f64(v)),
+        Some(v) => grouped_f64(v),
+    }
+}
+
+fn repetitions(cell: &Cell) -> String {
+    let done = cell.repetitions.len();
+    if done == cell.planned { done.to_string() } else { format!("{done} of {}", cell.planned) }
+}
+
+/// Letters for the remarks on a cell; each new remark becomes a note.
+fn marks(cell: &Cell, notes: &mut Vec<(char, String)>) -> String {
+    let mut letters = Vec::new();
+    for remark in remarks(cell) {
+        let letter = match notes.iter().find(|(_, note)| *note == remark) {
+            Some((letter, _)) => *letter,
+            None => {
+                let letter = char::from(b'a' + (notes.len() as u8).min(25));
+                notes.push((letter, remark));
+                letter
+            }
+        };
+        letters.push(letter.to_string());
+    }
+    letters.join(" ")
+}
+
+/// What must be known about a cell's values.
+pub fn remarks(cell: &Cell) -> Vec<String> {
+    let all = cell.repetitions.len();
+    let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
+    let mut remarks = Vec::new();
+    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
+        if n > 0 {
+            remarks.push(text(some(n)));
+        }
+    };
+    note(cell.count(Bound::TesterLimit), &|some| format!("tester limit{some}: the device can do at least this"));
+    note(cell.count(Bound::UpperLimit), &|some| {
+        format!("the highest rate that the search may try passed{some}: the device can do at least this")
+    });
+    note(cell.count(Bound::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
+    note(cell.closed_loop, &|some| {
+        format!("closed loop, tester included{some}: device and tester share the sender's thread")
+    });
+    note(cell.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
+    if all < cell.planned {
+        remarks.push("not all repetitions are finished".to_owned());
+    }
+    remarks
+}
+
+fn bars(metric: Option<&Metric>, cells: &[Option<&Cell>], columns: &[String]) -> Vec<Bar> {
+    let longest = cells.iter().flatten().filter_map(|c| c.median()).fold(0.0, f64::max);
+    let bar = |(cell, label): (&Cell, &String)| {
+        let median = cell.median().filter(|_| !cell.nothing_passed());
+        Bar {
+            label: label.clone(),
+            length: median.unwrap_or(0.0),
+            share: median.filter(|_| longest > 0.0).map(|m| m / longest),
+            value: match median {
+                Some(m) => short(metric, cell, m),
+                None if cell.nothing_passed() => "none passed".to_owned(),
+                None => "not measured".to_owned(),
+            },
+        }
+    };
+    cells.iter().zip(columns).filter_map(|(cell, label)| Some((cell.as_deref()?, label))).map(bar).collect()
+}
+
+/// A value in a few characters: `≥ 7.4 Mfps a direction`.
+pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
+    let bound = if cell.at_least() { "≥ " } else { "" };
+    match metric.map(|m| m.unit) {
+        Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
+        Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
+        _ => format!("{bound}{}", number::si(value, 3)),
+    }
+}

@@ -1,0 +1,219 @@
+//! The embedded gateway as device: in-process links, one worker a core, the tester on a core of its own.
+
+use super::{Process, Rig, RigError, connections, flow_space, mac, settings};
+use crate::folder::FactTable;
+use crate::plan::Point;
+use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
+use engine::lane::Companion;
+use engine::{Device, Engine, Lane, Settings};
+use gateway::{Embedded, EmbeddedConfig};
+use method::{Loop, Nanos};
+use plane::nat44::Nat44;
+use plane::nat44::config::{Config, Prefix, SideConfig};
+use plane::view::{self, Bed};
+use plane::{Function, Hop};
+use port::link::{LinkPort, Steer, link};
+use port::{Pool, PoolConfig, Port};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+use wire::{AddrRange, OuterRange, View};
+
+/// Frames that may be inside the DUT beyond its queues.
+const SLACK: usize = 512;
+
+/// The rig of the embedded gateway.
+///
+/// # Errors
+/// No memory, or cores that cannot be used.
+pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Process) -> Result<Rig, RigError> {
+    let workers = point.cores as usize;
+    let depth = match scenario.link {
+        Link::InProcess { depth } => depth,
+        // A scenario with another link for the embedded gateway is refused when it is read.
+        Link::Tap | Link::Veth { .. } => 512,
+    };
+    let view = Arc::new(nat44_view(scenario, nat, point)?);
+    let functions = functions(nat, scenario, workers)?;
+    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), process)?;
+    rig.facts.extend(facts(nat));
+    Ok(rig)
+}
+
+/// A rig of one tester thread and one worker a function, joined by in-process links of this depth.
+///
+/// # Errors
+/// As [`build`].
+pub fn assemble<F: Function + 'static>(
+    view: Arc<View>,
+    functions: Vec<F>,
+    depth: usize,
+    mut settings: Settings,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let workers = functions.len();
+    let cores = Cores::assign(workers);
+    let clock = process.clock;
+    let frames = 4 * depth * workers + SLACK;
+    let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
+    let pool = pools.remove(0);
+    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, to_customer_side()));
+    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, to_internet_side()));
+    let ports = boxed(customer).zip(boxed(internet)).collect();
+    let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
+    let (embedded, companion) = if cores.only_one {
+        // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
+        settings.dut_loop = Loop::Closed;
+        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+        let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
+        (embedded, Some(companion))
+    } else {
+        (Embedded::start(clock, config, functions), None)
+    };
+    let lane = Lane {
+        core: cores.tester,
+        pool,
+        left: Some(Box::new(left.remove(0))),
+        right: Some(Box::new(right.remove(0))),
+        companion,
+    };
+    let running = Arc::new(Mutex::new(Some(embedded)));
+    let device = Box::new(Gateway { running: Arc::clone(&running) });
+    let engine = Engine::new(clock, vec![lane], view, device, settings, Arc::clone(&process.interrupted))?;
+    let placed = [
+        ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
+        ("workers".to_owned(), workers.to_string()),
+        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.tester, cores.workers)),
+    ];
+    Ok(Rig {
+        trials: Box::new(engine),
+        buffered: depth as u64 * 2,
+        facts: placed.into_iter().collect(),
+        doubts: Vec::new(),
+        shares_core: cores.shared,
+        teardown: Some(Box::new(move || stop(&running))),
+    })
+}
+
+fn nat44_view(scenario: &Scenario, nat: &NatTable, point: &Point) -> Result<View, RigError> {
+    let flows = flow_space(scenario)?;
+    let bed = Bed {
+        left: Hop { own: mac(1, 2), next: mac(1, 1) },
+        right: Hop { own: mac(2, 2), next: mac(2, 1) },
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: connections(&flows, point),
+        flows,
+        seed: scenario.traffic.seed,
+    };
+    Ok(view::nat44(&bed, OuterRange { addrs: nat.pool, ports: nat.pool_ports }))
+}
+
+fn functions(nat: &NatTable, scenario: &Scenario, workers: usize) -> Result<Vec<Nat44>, RigError> {
+    let config = config(nat, scenario);
+    (0..workers)
+        .map(|w| {
+            Nat44::new(config.clone(), w, workers, scenario.traffic.seed).map_err(|e| RigError::Gateway(e.to_string()))
+        })
+        .collect()
+}
+
+/// The plane's configuration of a scenario's NAT44.
+pub fn config(nat: &NatTable, scenario: &Scenario) -> Config {
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
+    let inside = covering(scenario.traffic.inside);
+    let gateway = Ipv4Addr::from((u32::from(scenario.traffic.inside.first) & inside.mask()) | 1);
+    let mut config = Config::new(side(1, gateway), side(2, nat.pool.first), vec![inside], vec![nat.pool]);
+    config.ports = nat.pool_ports;
+    config.sessions = nat.table;
+    config.timeouts.udp = nat.udp_timeout.into();
+    match nat.mapping {
+        Mapping::EndpointIndependent => config,
+        Mapping::AddressAndPortDependent => config.per_connection(),
+    }
+}
+
+/// The longest prefix that holds a range.
+fn covering(range: AddrRange) -> Prefix {
+    let (first, last) = (u32::from(range.first), u32::from(range.last()));
+    Prefix { addr: range.first, len: (first ^ last).leading_zeros() as u8 }
+}
+
+/// Which cores the threads of a rig run on.
+struct Cores {
+    tester: Option<usize>,
+    workers: Vec<Option<usize>>,
+    shared: bool,
+    only_one: bool,
+}
+
+impl Cores {
+    /// The tester on the first core, each worker on one of its own; whoever is left over is not pinned.
+    fn assign(workers: usize) -> Cores {
+        let all = port::host::cores();
+        let shared = all.len() < workers + 1;
+        let pin = |i: usize| if shared { None } else { all.get(i).copied() };
+        Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
+    }
+}
+
+/// What goes to the gateway on the customers' side is spread by inside address and port …
+fn to_customer_side() -> Steer {
+    Steer::Hash(vec![(26, 4), (34, 2)])
+}
+
+/// … and on the Internet's side by port block, because each worker owns its blocks of outside ports.
+fn to_internet_side() -> Steer {
+    Steer::Block { at: 36, shift: 6 }
+}
+
+fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {
+    ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>)
+}
+
+fn facts(nat: &NatTable) -> FactTable {
+    let mapping = match nat.mapping {
+        Mapping::EndpointIndependent => "endpoint-independent",
+        Mapping::AddressAndPortDependent => "address-and-port-dependent",
+    };
+    [
+        ("software", format!("natmeter embedded gateway {}", env!("CARGO_PKG_VERSION"))),
+        ("mapping", mapping.to_owned()),
+        ("pool", format!("{} - {}, ports {}", nat.pool.first, nat.pool.last(), nat.pool_ports)),
+        ("table", format!("{} sessions", nat.table)),
+        ("udp timeout", format!("{} s", nat.udp_timeout.as_secs_f64())),
+    ]
+    .into_iter()
+    .map(|(k, v)| (k.to_owned(), v))
+    .collect()
+}
+
+type Running = Arc<Mutex<Option<Embedded>>>;
+
+fn stop(running: &Running) -> Vec<String> {
+    let taken = running.lock().expect("no panic while held").take();
+    taken.and_then(|e| e.stop().err()).map(|e| e.to_string()).into_iter().collect()
+}
+
+/// The engine's handle on the running gateway.
+struct Gateway {
+    running: Running,
+}
+
+impl Gateway {
+    fn with<T>(&self, f: impl FnOnce(&Embedded) -> Result<T, gateway::EmbeddedError>) -> Result<T, String> {
+        let running = self.running.lock().expect("no panic while held");
+        f(running.as_ref().ok_or("the embedded gateway has been stopped")?).map_err(|e| e.to_string())
+    }
+}
+
+impl Device for Gateway {
+    fn clear(&mut self) -> Result<(), String> {
+        self.with(Embedded::clear)
+    }
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        self.with(|e| Ok(Some(e.entries()?.0)))
+    }
+    fn stall(&mut self) -> Nanos {
+        Nanos(self.with(|e| Ok(e.stall())).unwrap_or(0))
+    }
+}

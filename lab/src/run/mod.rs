@@ -1,0 +1,272 @@
+//! A run: the plan carried out measurement by measurement, every trial recorded before the search sees it.
+//! A resumed run is the same code with recorded trials in front.
+
+mod measure;
+mod record;
+
+pub use record::Record;
+
+use crate::event::{Event, Listener};
+use crate::folder::{Calibration, Facts, Header, Outcome, SelfTest};
+use crate::plan::{Measurement, Plan, Point};
+use crate::rig::{Process, Rig, RigError};
+use crate::scenario::Scenario;
+use crate::store::{RunFolder, StoreError};
+use measure::Searcher;
+use method::{TrialError, TrialRecord};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Why a run ended before its plan did.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Ctrl-C: what was measured is in the folder.
+    #[error("interrupted; continue with `natmeter resume {0}`")]
+    Interrupted(PathBuf),
+    /// The device does not answer.
+    #[error("{0}")]
+    DutDead(String),
+    /// The folder cannot be written or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The rig cannot be put together.
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    /// A trial could not be carried out.
+    #[error("{measurement}: {error}")]
+    Trial {
+        /// Which measurement.
+        measurement: String,
+        /// What happened.
+        error: TrialError,
+    },
+    /// The tester itself could not be measured.
+    #[error("calibrating the tester: {0}")]
+    Calibrate(#[from] engine::calibrate::CalibrateError),
+}
+
+const CALIBRATION: &str = "calibration.json";
+
+/// A run in progress.
+pub struct Run<'a> {
+    scenario: Scenario,
+    plan: Plan,
+    folder: RunFolder,
+    process: Process,
+    listener: &'a mut dyn Listener,
+    calibration: Calibration,
+    facts: Facts,
+    outcomes: Vec<Outcome>,
+    records: Vec<TrialRecord>,
+    began: Instant,
+    /// Measured against predicted time so far, to correct the prediction of the rest.
+    spent: Duration,
+}
+
+impl<'a> Run<'a> {
+    /// Begin a run in a fresh folder, which holds scenario and plan before anything else happens.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn begin(
+        header: &Header,
+        scenario_text: &str,
+        folder: RunFolder,
+        process: Process,
+        listener: &'a mut dyn Listener,
+    ) -> Result<Run<'a>, RunError> {
+        folder.write_text_once("scenario.toml", scenario_text)?;
+        folder.write_once("run.json", header)?;
+        Ok(Run::with(header, folder, process, listener, Vec::new(), Vec::new()))
+    }
+
+    /// Continue a run where it stopped.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn resume(
+        header: &Header,
+        folder: RunFolder,
+        process: Process,
+        listener: &'a mut dyn Listener,
+    ) -> Result<Run<'a>, RunError> {
+        let (records, outcomes) = (folder.trials()?, folder.outcomes()?);
+        Ok(Run::with(header, folder, process, listener, records, outcomes))
+    }
+
+    fn with(
+        header: &Header,
+        folder: RunFolder,
+        process: Process,
+        listener: &'a mut dyn Listener,
+        records: Vec<TrialRecord>,
+        outcomes: Vec<Outcome>,
+    ) -> Run<'a> {
+        Run {
+            scenario: header.scenario.clone(),
+            plan: header.plan.clone(),
+            folder,
+            process,
+            listener,
+            calibration: Calibration::default(),
+            facts: Facts::default(),
+            outcomes,
+            records,
+            began: Instant::now(),
+            spent: Duration::ZERO,
+        }
+    }
+
+    /// Carry out what is left of the plan.
+    ///
+    /// # Errors
+    /// The first thing that makes going on pointless; everything measured until then is in the folder.
+    pub fn complete(mut self, facts: Facts, self_test: Option<SelfTest>) -> Result<Vec<Outcome>, RunError> {
+        self.facts = facts;
+        let left: u64 = self.left().map(|m| m.predicted.0).sum();
+        self.tell(&Event::RunStarted {
+            folder: self.folder.path().display().to_string(),
+            measurements: self.plan.measurements.len(),
+            done: self.outcomes.len(),
+            predicted_s: left / 1_000_000_000,
+        })?;
+        if let Some(verdict) = self_test {
+            self.write_again("selftest.json", &verdict)?;
+            self.tell(&Event::SelfTested(verdict))?;
+        }
+        let points = points(&self.plan);
+        // A resumed run keeps the limits that its searches began with, or their recorded trials would not fit.
+        let known = crate::store::read_document(&self.folder.path().join(CALIBRATION))?;
+        self.calibration = match (known, points.first()) {
+            (Some(known), _) => known,
+            (None, Some(first)) => measure::calibrate(&self.scenario, first, &self.process)?,
+            (None, None) => Calibration::default(),
+        };
+        for point in points {
+            if self.left().any(|m| m.point == point) {
+                self.at_point(&point)?;
+            }
+        }
+        let seconds = self.began.elapsed().as_secs();
+        let folder = self.folder.path().display().to_string();
+        self.tell(&Event::Finished { folder, seconds })?;
+        Ok(self.outcomes)
+    }
+
+    /// All measurements of one point, on one rig.
+    fn at_point(&mut self, point: &Point) -> Result<(), RunError> {
+        self.tell(&Event::DutPreparing {
+            dut: point.dut_name.clone(),
+            connections: point.connections,
+            cores: point.cores,
+        })?;
+        let built = Rig::build(&self.scenario, point, &self.process);
+        self.note_commands()?;
+        let mut rig = built?;
+        self.note_rig(point, &rig)?;
+        let measurements: Vec<Measurement> =
+            self.plan.measurements.iter().filter(|m| m.point == *point).cloned().collect();
+        let result = measurements.iter().try_for_each(|m| self.one(m, &mut rig));
+        for failure in rig.teardown() {
+            self.tell(&Event::Doubt { text: format!("not undone: {failure}") })?;
+        }
+        self.note_commands()?;
+        result
+    }
+
+    /// Write down what the rig is; calibration and facts are complete once the first rig stands.
+    fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
+        self.calibration.shares_core |= rig.shares_core;
+        self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
+        for doubt in &rig.doubts {
+            if !self.facts.doubts.contains(doubt) {
+                self.facts.doubts.push(doubt.clone());
+                self.tell(&Event::Doubt { text: doubt.clone() })?;
+            }
+        }
+        self.write_again(CALIBRATION, &self.calibration.clone())?;
+        self.write_again("facts.json", &self.facts.clone())?;
+        self.tell(&Event::Calibrated(self.calibration.clone()))
+    }
+
+    fn one(&mut self, measurement: &Measurement, rig: &mut Rig) -> Result<(), RunError> {
+        if self.outcomes.iter().any(|o| o.measurement == *measurement) {
+            return Ok(());
+        }
+        let number = self.plan.measurements.iter().position(|m| m == measurement).unwrap_or(0) + 1;
+        let of = self.plan.measurements.len();
+        self.tell(&Event::MeasurementStarted { number, of, measurement: measurement.clone() })?;
+        let key = measurement.key();
+        let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
+        let next_seq = self.records.iter().map(|r| r.seq + 1).max().unwrap_or(0);
+        let began = Instant::now();
+        let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
+        let mut searcher = Searcher {
+            scenario: &self.scenario,
+            calibration: &self.calibration,
+            outcomes: &self.outcomes,
+            folder: &mut self.folder,
+            listener: &mut *self.listener,
+            predicted: measurement.predicted,
+            after: after / 1_000_000_000,
+            next_seq,
+            new_records: Vec::new(),
+        };
+        let found = searcher.search(measurement, recorded, rig);
+        self.records.append(&mut searcher.new_records);
+        self.note_commands()?;
+        let outcome = found.map_err(|error| match error {
+            TrialError::Interrupted => RunError::Interrupted(self.folder.path().to_path_buf()),
+            TrialError::DutDead(text) => {
+                RunError::DutDead(format!("{key}: the device under test does not answer: {text}"))
+            }
+            error => RunError::Trial { measurement: key, error },
+        })?;
+        self.spent += began.elapsed();
+        self.folder.append_outcome(&outcome)?;
+        self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
+        self.outcomes.push(outcome);
+        Ok(())
+    }
+
+    /// Write down what the device was told to do since the last time.
+    fn note_commands(&mut self) -> Result<(), RunError> {
+        let waiting = self.process.commands.take();
+        for command in &waiting.commands {
+            self.folder.append_command(command)?;
+        }
+        for text in waiting.notes {
+            self.tell(&Event::Doubt { text })?;
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> impl Iterator<Item = &Measurement> {
+        self.plan.measurements.iter().filter(|m| !self.outcomes.iter().any(|o| o.measurement == **m))
+    }
+
+    fn tell(&mut self, event: &Event) -> Result<(), RunError> {
+        self.folder.append_event(event)?;
+        self.listener.on(event);
+        Ok(())
+    }
+
+    /// Documents that a resumed run finds already there are written anew: the machine may be another one.
+    fn write_again(&mut self, name: &str, document: &impl serde::Serialize) -> Result<(), StoreError> {
+        let path = self.folder.path().join(name);
+        let text = serde_json::to_string_pretty(document)
+            .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
+        crate::store::write_whole(&path, &text)
+    }
+}
+
+/// The points of a plan in the order of their first measurement.
+fn points(plan: &Plan) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for m in &plan.measurements {
+        if !points.contains(&m.point) {
+            points.push(m.point.clone());
+        }
+    }
+    points
+}

@@ -1,0 +1,407 @@
+//! Rules between values: what is well written and still cannot be measured, or must not be sent. Each rule
+//! points at the words at fault and says the way out; all rules are applied, with the values of the quick
+//! run and of `--full`, so that nobody finds the second mistake after mending the first.
+
+use super::address;
+use super::diagnostic::{Diagnostic, Place, nearest};
+use super::draft::{Draft, DutDraft, MeasureDraft, Nat44Draft};
+use super::quantity::{show_count, show_grouped, show_time};
+use super::section::Spot;
+use super::summary::show_range;
+use super::{Link, Mapping};
+use method::metric::{self, Origin};
+use method::{Count, Nanos, Rate};
+use std::net::Ipv4Addr;
+use wire::AddrRange;
+
+/// Apply all rules.
+pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    addresses(draft, log);
+    frames(draft, log);
+    links(draft, log);
+    repeated(&draft.cores.value, |n| format!("`{n}`"), log);
+    for measure in [&draft.quick, &draft.full] {
+        metrics(draft, measure, log);
+        sweep(draft, measure, log);
+        times(draft, measure, log);
+    }
+    for dut in &draft.duts {
+        if let Some(nat44) = dut.nat44() {
+            ports(draft, dut, nat44, log);
+        }
+    }
+}
+
+/// Frames go to laboratory addresses only (RFC 6815), and the three networks are apart.
+fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    let mut besides = Vec::new();
+    for range in &draft.allow_addresses {
+        if address::may_be_requested(range.value) {
+            besides.push(range.value);
+        } else {
+            let diagnostic = Diagnostic::new("these addresses are never used for tests");
+            log.push(
+                diagnostic
+                    .at(range.place, "public, loopback, multicast or broadcast addresses")
+                    .instead("name private or reserved blocks, for example \"240.0.0.0/8\" or \"169.254.0.0/16\""),
+            );
+        }
+    }
+    let pools = draft.duts.iter().filter_map(|dut| dut.nat44().map(|nat44| ("pool", &nat44.pool)));
+    let ends = [("inside", &draft.traffic.inside), ("remote", &draft.traffic.remote)];
+    for (_, range) in ends.iter().copied().chain(pools.clone()) {
+        if range.sound && !address::is_allowed(range.value, &besides) {
+            let diagnostic =
+                Diagnostic::new("these addresses are not for laboratories: frames to them could leave the test bed");
+            log.push(
+                diagnostic.at(range.place, "outside the blocks for tests, private use and documentation").instead(
+                    "use addresses of 198.18.0.0/15 (RFC 2544), 10.0.0.0/8 or another private block; \
+                              reserved blocks that are not public can be named in allow-addresses",
+                ),
+            );
+        }
+    }
+    apart(ends[0], ends[1], log);
+    for pool in pools {
+        apart(pool, ends[0], log);
+        apart(pool, ends[1], log);
+    }
+    if draft.duts.iter().any(|dut| !dut.is_in_process()) {
+        for (name, range) in ends {
+            own(name, range, log);
+        }
+    }
+}
+
+/// A kernel device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (methodology 2.2): frames to it, or to the
+/// network and broadcast addresses of its links, would not be forwarded.
+fn own(name: &str, range: &Spot<AddrRange>, log: &mut Vec<Diagnostic>) {
+    let taken = [18, 19].into_iter().flat_map(|net| [0, 1, 255].map(|host| Ipv4Addr::new(198, net, 0, host)));
+    if let Some(address) = taken.into_iter().find(|&address| range.sound && range.value.contains(address)) {
+        log.push(
+            Diagnostic::new(format!("`{name}` has the address {address}, which the device's links need"))
+                .at(range.place, "own, network or broadcast address of the device's links")
+                .instead("begin at .2, for example \"198.18.0.2 - 198.18.0.254\""),
+        );
+    }
+}
+
+/// Two ranges have no address in common.
+fn apart(one: (&str, &Spot<AddrRange>), other: (&str, &Spot<AddrRange>), log: &mut Vec<Diagnostic>) {
+    // The words at fault are written ones: a default cannot be mended.
+    let (one, other) = if one.1.place.is_some() { (one, other) } else { (other, one) };
+    if one.1.sound && other.1.sound && address::overlap(one.1.value, other.1.value) {
+        let default = other.1.place.map_or(" (its default)", |_| "");
+        log.push(
+            Diagnostic::new(format!("`{}` and `{}` have addresses in common", one.0, other.0))
+                .at(one.1.place, format!("overlaps `{}`, {}{default}", other.0, show_range(other.1.value)))
+                .at(other.1.place, format!("`{}`", other.0))
+                .instead("give each side and the pool addresses of their own"),
+        );
+    }
+}
+
+/// An IPv4 test frame holds its headers and the tag, and fits Ethernet.
+fn frames(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    let size = &draft.traffic.frame_size;
+    if size.sound && !(64..=1518).contains(&size.value) {
+        let label = if size.value < 64 { "too small for headers and tag" } else { "larger than an Ethernet frame" };
+        log.push(
+            Diagnostic::new(format!("frames of {} octets cannot be sent", size.value))
+                .at(size.place, label)
+                .instead("write 64 to 1518, FCS included; RFC 2544 uses 64, 128, 256, 512, 1024, 1280 and 1518"),
+        );
+    }
+}
+
+/// The link leads to where the DUT is.
+fn links(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    if !draft.link.sound {
+        return;
+    }
+    let in_process = matches!(draft.link.link, Link::InProcess { .. });
+    for dut in draft.duts.iter().filter(|dut| dut.is_in_process() != in_process) {
+        let (words, way_out) = match (in_process, draft.link.key) {
+            (true, Some(_)) => ("is in the kernel", "use [link.tap] or [link.veth] for a kernel device"),
+            (false, Some(_)) => ("lives in this process", "use [link.in-process] for a device in this process"),
+            (_, None) => ("does not fit the link of the device above", "measure it in a scenario of its own"),
+        };
+        log.push(
+            Diagnostic::new(format!("this link does not lead to `{}`", dut.name()))
+                .at(draft.link.key, if in_process { "ends in this process" } else { "ends in the kernel" })
+                .at(dut.key, format!("`{}` {words}", dut.name()))
+                .instead(way_out),
+        );
+    }
+}
+
+/// Every metric is known, can be measured, applies to a device, and comes after what it needs.
+fn metrics(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
+    let metrics = &measure.metrics;
+    if !metrics.sound || draft.duts.is_empty() {
+        return;
+    }
+    repeated(&metrics.value, |key| format!("`{key}`"), log);
+    let stateful = draft.duts.iter().any(DutDraft::is_stateful);
+    let stateless = draft.duts.iter().any(|dut| !dut.is_stateful());
+    let mut established = false;
+    for key in &metrics.value {
+        match key.value.as_str() {
+            "throughput" if stateful && !established => log.push(
+                Diagnostic::new("throughput needs the maximum connection establishment rate first")
+                    .at(key.place, "its phase 1 runs at 0.8 of that rate, which is not known yet")
+                    .instead("put \"max_conn_est_rate\" before it (RFC 9693, section 4.7)"),
+            ),
+            "throughput" => {}
+            "ipv4_forwarding_throughput" if stateless => {}
+            "max_conn_est_rate" | "max_conn_est_rate_validated" if stateful => {
+                established = true;
+                if key.value.ends_with("validated") && measure.alpha.sound && measure.alpha.value.is_none() {
+                    let diagnostic = Diagnostic::new("validation needs its factor")
+                        .at(key.place, "validated at alpha times the rate");
+                    log.push(diagnostic.instead("write alpha = 0.5 in [measure] (RFC 9693, section 4.6)"));
+                }
+            }
+            other => log.push(unusable(other, key.place)),
+        }
+    }
+    let validated = metrics.value.iter().any(|key| key.value == "max_conn_est_rate_validated");
+    if measure.alpha.sound && measure.alpha.value.is_some() && !validated {
+        let diagnostic =
+            Diagnostic::new("alpha is given, but nothing is validated").at(measure.alpha.place, "not used");
+        log.push(diagnostic.instead("add \"max_conn_est_rate_validated\" to the metrics, or leave alpha out"));
+    }
+    let measures_throughput = metrics.value.iter().any(|key| key.value.ends_with("throughput"));
+    for dut in draft.duts.iter().filter(|dut| !dut.is_stateful() && !measures_throughput) {
+        let diagnostic =
+            Diagnostic::new(format!("nothing is measured on `{}`", dut.name())).at(dut.key, "keeps no connections");
+        let diagnostic = diagnostic.at(metrics.place, "only about connections");
+        log.push(diagnostic.instead("add \"throughput\" to the metrics, or leave the device out"));
+    }
+}
+
+/// Why a key of a metric cannot stand in a scenario.
+fn unusable(key: &str, place: Option<Place>) -> Diagnostic {
+    let measured = || metric::METRICS.iter().filter(|m| m.origin != Origin::Derived).map(|m| m.key);
+    match metric::by_key(key) {
+        Some(known) if known.origin == Origin::Derived => {
+            let diagnostic =
+                Diagnostic::new(format!("`{key}` is computed, not measured")).at(place, "follows from other metrics");
+            diagnostic.instead("leave it out: reports show it wherever its inputs were measured")
+        }
+        Some(_) => {
+            let diagnostic = Diagnostic::new(format!("`{key}` does not apply to any device of this scenario"));
+            diagnostic.at(place, "no device for it").instead("leave it out, or add a device that it applies to")
+        }
+        None => {
+            let diagnostic = Diagnostic::new(format!("unknown metric `{key}`")).at(place, "no such metric");
+            diagnostic.instead(match nearest(key, measured()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("metrics are {}", measured().collect::<Vec<_>>().join(", ")),
+            })
+        }
+    }
+}
+
+/// Every number of connections exists in the flow space, fits the tables and is more than a buffer.
+fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
+    let stateful = draft.duts.iter().any(DutDraft::is_stateful);
+    let Some(all) = &measure.connections.value else {
+        if stateful && measure.connections.place.is_none() {
+            let diagnostic = Diagnostic::new("the scenario does not say how many connections");
+            log.push(diagnostic.instead("write connections = [\"100k\", \"1M\"] in [sweep]"));
+        }
+        return;
+    };
+    if !stateful && !draft.duts.is_empty() {
+        let diagnostic = Diagnostic::new("no device of this scenario keeps connections");
+        let diagnostic = diagnostic.at(measure.connections.place, "connections mean nothing here");
+        log.push(diagnostic.instead("leave them out, or add a device that keeps connections"));
+        return;
+    }
+    repeated(all, |&n| format!("`{}`", show_count(n)), log);
+    let flows = flows(draft, log);
+    for n in all {
+        if let Some(flows) = flows.filter(|&flows| n.value > flows) {
+            few_flows(draft, n, flows, log);
+        }
+        for (dut, table) in draft.duts.iter().filter_map(|dut| dut.nat44().map(|nat44| (dut, &nat44.table))) {
+            if table.value.is_some_and(|table| n.value > table) {
+                log.push(
+                    Diagnostic::new(format!(
+                        "{} connections do not fit the table of `{}`",
+                        show_count(n.value),
+                        dut.name()
+                    ))
+                    .at(n.place, "more than the table holds")
+                    .at(table.place, "the table")
+                    .instead("make the table larger, or leave `table` out: it is then as large as needed"),
+                );
+            }
+        }
+        if let Link::InProcess { depth } = draft.link.link
+            && draft.link.sound
+            && n.value < 100 * depth as u64
+        {
+            let label = format!("below 100 × {depth}, the frames that the link can hold");
+            log.push(
+                Diagnostic::new(format!(
+                    "{} connections are buffer-bound: a buffer would be measured, not the device",
+                    show_count(n.value)
+                ))
+                .at(n.place, label)
+                .at(draft.link.depth, "the link's depth")
+                .instead(format!("use {} connections at least, or a shallower link", show_count(100 * depth as u64))),
+            );
+        }
+    }
+}
+
+/// How many flows the ranges give; none when that cannot be said.
+fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
+    let t = &draft.traffic;
+    if !(t.inside.sound && t.source_ports.sound && t.remote.sound && t.destination_ports.sound) {
+        return None;
+    }
+    let product =
+        [t.inside.value.count, t.source_ports.value.count(), t.remote.value.count, t.destination_ports.value.count()]
+            .into_iter()
+            .map(u128::from)
+            .product::<u128>();
+    if product <= 1 << 32 {
+        return Some(product as u64);
+    }
+    let diagnostic = Diagnostic::new(format!(
+        "the ranges span {} flows; at most 4,294,967,296 can be told apart",
+        show_grouped(product as u64)
+    ));
+    log.push(mark_ranges(draft, diagnostic).instead("narrow one of the ranges"));
+    None
+}
+
+fn few_flows(draft: &Draft, n: &Spot<Count>, flows: u64, log: &mut Vec<Diagnostic>) {
+    let t = &draft.traffic;
+    let [inside, ports] = [u64::from(t.inside.value.count), u64::from(t.source_ports.value.count())];
+    let [remote, far_ports] = [u64::from(t.remote.value.count), u64::from(t.destination_ports.value.count())];
+    let diagnostic = Diagnostic::new(format!(
+        "{} connections, but addresses × ports give only {} flows",
+        show_count(n.value),
+        show_grouped(flows)
+    ));
+    let diagnostic = diagnostic.at(n.place, format!("{inside} × {ports} × {remote} × {far_ports} flows"));
+    let needed = n.value.div_ceil(inside * ports * remote);
+    log.push(mark_ranges(draft, diagnostic).instead(if needed <= 65535 {
+        format!("widen a range, for example destination-ports = \"1-{needed}\"")
+    } else {
+        "widen the ranges: more ports, and more addresses in `inside` or `remote`".to_owned()
+    }));
+}
+
+fn mark_ranges(draft: &Draft, diagnostic: Diagnostic) -> Diagnostic {
+    let t = &draft.traffic;
+    diagnostic
+        .at(t.inside.place, format!("{} addresses", t.inside.value.count))
+        .at(t.source_ports.place, format!("{} ports", t.source_ports.value.count()))
+        .at(t.remote.place, format!("{} addresses", t.remote.value.count))
+        .at(t.destination_ports.place, format!("{} ports", t.destination_ports.value.count()))
+}
+
+/// A NAT's pool has an outside port for every inside address and port (methodology 6.5 and 6.6).
+fn ports(draft: &Draft, dut: &DutDraft, nat44: &Nat44Draft, log: &mut Vec<Diagnostic>) {
+    let t = &draft.traffic;
+    if !(nat44.pool.sound && nat44.pool_ports.sound && t.inside.sound && t.source_ports.sound) {
+        return;
+    }
+    let (sources, pool) = (t.source_ports.value, nat44.pool_ports.value);
+    if !pool.contains(sources.first) || !pool.contains(sources.last) {
+        let (words, default) = match (t.source_ports.place, nat44.pool_ports.place) {
+            (Some(words), _) => (Some((words, "not all of them are ports of the pool")), nat44.pool_ports.place),
+            (None, Some(words)) => (Some((words, "does not contain the source ports")), None),
+            (None, None) => (None, None),
+        };
+        let title = format!("source ports {sources} lie outside the pool ports {pool} of `{}`", dut.name());
+        log.push(
+            Diagnostic::new(title)
+                .at(words.map(|(place, _)| place), words.map_or("", |(_, label)| label))
+                .at(default, "the pool's ports")
+                .instead(
+                    "choose source ports inside the pool's, or widen pool-ports: \
+                          a NAT that cannot keep a port searches for another, which is another measurement",
+                ),
+        );
+    }
+    let largest = [&draft.quick, &draft.full].into_iter().filter_map(|measure| measure.connections.value.as_ref());
+    let largest = largest.flatten().map(|n| n.value).max().unwrap_or(0);
+    let clients = u64::from(t.inside.value.count) * u64::from(sources.count());
+    let outside = u64::from(nat44.pool.value.count) * u64::from(pool.count());
+    if clients.min(largest) > outside {
+        let why = match nat44.mapping {
+            Mapping::EndpointIndependent => {
+                "with endpoint-independent mapping each of them takes an outside port of its own"
+            }
+            Mapping::AddressAndPortDependent => "towards one destination each of them takes an outside port of its own",
+        };
+        let [clients_shown, outside_shown] = [clients, outside].map(show_grouped);
+        let title = format!(
+            "the pool of `{}` runs out: {clients_shown} inside addresses × ports, {outside_shown} outside",
+            dut.name()
+        );
+        let addresses = clients.div_ceil(u64::from(pool.count()));
+        let inside = t.inside.place.filter(|_| t.inside.value.count > 1);
+        let places = [nat44.pool.place, nat44.pool_ports.place, inside, t.source_ports.place];
+        let words = places.into_iter().flatten().next().unwrap_or(dut.key);
+        let outside_words = nat44.pool_ports.place.filter(|&place| place != words);
+        log.push(
+            Diagnostic::new(title)
+                .at(words, why)
+                .at(outside_words, format!("{} outside ports an address", pool.count()))
+                .at(inside.filter(|&place| place != words), format!("{} inside addresses", t.inside.value.count))
+                .at(t.source_ports.place.filter(|&place| place != words), format!("{} source ports", sources.count()))
+                .instead(format!("give the pool {addresses} addresses, or fewer inside addresses or source ports (and more destination ports)")),
+        );
+    }
+}
+
+/// No connection times out within a trial, and sequence numbers do not run out.
+fn times(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
+    /// Faster than any device known: below the time it gives, a timeout is certainly too short.
+    const FASTEST: Rate = Rate(10_000_000);
+    if !measure.duration.sound {
+        return;
+    }
+    let largest = measure.connections.value.iter().flatten().map(|n| n.value).max().unwrap_or(0);
+    let waits = 2 * measure.phase1_drain.0 + measure.start_delay.0 + measure.drain.0;
+    let needed = Nanos(FASTEST.time_for(largest).0 + waits + measure.duration.value.0);
+    for timeout in draft.duts.iter().filter_map(|dut| dut.nat44().map(|nat44| &nat44.udp_timeout)) {
+        if timeout.sound && timeout.value <= needed {
+            let label = format!("a trial lasts {} at least", show_time(needed));
+            log.push(
+                Diagnostic::new("connections would time out within a trial")
+                    .at(timeout.place, label)
+                    .at(measure.duration.place, "the time of phase 2 alone")
+                    .instead("write udp-timeout = \"10000 s\", or leave it out (RFC 9693, section 4.4)"),
+            );
+        }
+    }
+    // The tag's sequence number has five octets (methodology 2.3).
+    let rate = measure.max_rate.value.map(|rate| rate.frames_per_second(draft.traffic.frame_size.value as usize));
+    if rate.is_some_and(|rate| Rate(rate).frames_in(measure.duration.value) >= 1 << 40) {
+        let diagnostic = Diagnostic::new("a trial would send more frames than can be numbered (2^40)");
+        let diagnostic = diagnostic.at(measure.duration.place.or(measure.max_rate.place), "too many frames");
+        log.push(diagnostic.instead("use shorter trials"));
+    }
+}
+
+/// No value of an axis stands twice.
+fn repeated<T: PartialEq>(values: &[Spot<T>], show: impl Fn(&T) -> String, log: &mut Vec<Diagnostic>) {
+    for (i, value) in values.iter().enumerate() {
+        if let Some(first) = values[..i].iter().find(|other| other.value == value.value) {
+            log.push(
+                Diagnostic::new(format!("{} stands twice", show(&value.value)))
+                    .at(value.place, "again")
+                    .at(first.place, "first")
+                    .instead("write it once; `repetitions` says how often a value is measured"),
+            );
+        }
+    }
+}

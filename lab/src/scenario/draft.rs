@@ -1,0 +1,196 @@
+//! A scenario between reading and checking: typed values that still know the words they came from, so that
+//! a rule about two of them can point at both.
+
+use super::diagnostic::Place;
+use super::quantity::WrittenRate;
+use super::section::{Given, Spot};
+use super::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
+use method::{Count, Direction, Nanos, Order};
+use wire::{AddrRange, PortRange};
+
+/// All that was read.
+pub struct Draft {
+    pub name: String,
+    pub about: String,
+    pub allow_addresses: Vec<Spot<AddrRange>>,
+    pub duts: Vec<DutDraft>,
+    pub link: LinkDraft,
+    pub traffic: TrafficDraft,
+    pub cores: Spot<Vec<Spot<Count>>>,
+    /// What counts without `--full`.
+    pub quick: MeasureDraft,
+    /// What counts with it.
+    pub full: MeasureDraft,
+}
+
+/// One DUT and the key that names it.
+pub struct DutDraft {
+    pub key: Place,
+    pub kind: DutKind,
+}
+
+/// What stands in a DUT's table.
+pub enum DutKind {
+    Embedded(Nat44Draft),
+    Forwarding,
+    KernelNat44(&'static str, Nat44Draft),
+    Simulated { capacity: Spot<WrittenRate>, set_up_rate: Spot<WrittenRate>, seed: u64 },
+}
+
+pub struct Nat44Draft {
+    pub pool: Spot<AddrRange>,
+    pub pool_ports: Spot<PortRange>,
+    pub mapping: Mapping,
+    /// Absent: the largest number of connections.
+    pub table: Given<Count>,
+    pub udp_timeout: Spot<Nanos>,
+}
+
+/// The link and the words that name it.
+pub struct LinkDraft {
+    pub key: Option<Place>,
+    pub link: Link,
+    pub depth: Option<Place>,
+    pub sound: bool,
+}
+
+pub struct TrafficDraft {
+    pub frame_size: Spot<Count>,
+    pub ttl: u8,
+    pub inside: Spot<AddrRange>,
+    pub source_ports: Spot<PortRange>,
+    pub remote: Spot<AddrRange>,
+    pub destination_ports: Spot<PortRange>,
+    pub direction: Direction,
+    pub responder_order: Order,
+    pub seed: u64,
+}
+
+/// `[measure]`, or what `--full` makes of it.
+pub struct MeasureDraft {
+    pub connections: Given<Vec<Spot<Count>>>,
+    pub metrics: Spot<Vec<Spot<String>>>,
+    pub repetitions: u32,
+    pub duration: Spot<Nanos>,
+    pub start_delay: Nanos,
+    pub drain: Nanos,
+    pub settle: Nanos,
+    pub phase1_drain: Nanos,
+    pub error_ppm: u32,
+    pub acceptance_ppm: u32,
+    pub phase1_acceptance_ppm: u32,
+    pub alpha: Spot<Option<u32>>,
+    pub max_rate: Given<WrittenRate>,
+}
+
+impl DutDraft {
+    /// The name under which results are filed.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            DutKind::Embedded(_) => "embedded",
+            DutKind::Forwarding => "linux-forwarding",
+            DutKind::KernelNat44(software, _) => software,
+            DutKind::Simulated { .. } => "simulated",
+        }
+    }
+    /// Its NAT, if it has one.
+    pub fn nat44(&self) -> Option<&Nat44Draft> {
+        match &self.kind {
+            DutKind::Embedded(nat44) | DutKind::KernelNat44(_, nat44) => Some(nat44),
+            DutKind::Forwarding | DutKind::Simulated { .. } => None,
+        }
+    }
+    /// Whether it keeps connections.
+    pub fn is_stateful(&self) -> bool {
+        !matches!(self.kind, DutKind::Forwarding)
+    }
+    /// Whether it lives in this process.
+    pub fn is_in_process(&self) -> bool {
+        matches!(self.kind, DutKind::Embedded(_) | DutKind::Simulated { .. })
+    }
+}
+
+impl Draft {
+    /// The values that count.
+    pub fn measure(&self, full: bool) -> &MeasureDraft {
+        if full { &self.full } else { &self.quick }
+    }
+
+    /// The scenario; only after the checks found nothing.
+    pub fn build(&self, full: bool) -> Scenario {
+        let measure = self.measure(full);
+        let frame_size = self.traffic.frame_size.value as usize;
+        let connections = measure.connections.value.as_ref();
+        let connections: Vec<Count> = connections.map_or_else(|| vec![0], |all| all.iter().map(|n| n.value).collect());
+        let largest = connections.iter().copied().max().unwrap_or(0);
+        Scenario {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            duts: self.duts.iter().map(|dut| dut.build(largest, frame_size)).collect(),
+            link: self.link.link.clone(),
+            traffic: self.traffic.build(),
+            sweep: Sweep { connections, cores: self.cores.value.iter().map(|n| n.value as u32).collect() },
+            measure: measure.build(frame_size),
+            full,
+        }
+    }
+}
+
+impl DutDraft {
+    fn build(&self, largest: Count, frame_size: usize) -> Dut {
+        let nat44 = |draft: &Nat44Draft| Nat44 {
+            pool: draft.pool.value,
+            pool_ports: draft.pool_ports.value,
+            mapping: draft.mapping,
+            table: draft.table.value.unwrap_or(largest),
+            udp_timeout: draft.udp_timeout.value,
+        };
+        match &self.kind {
+            DutKind::Embedded(draft) => Dut::Embedded(nat44(draft)),
+            DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },
+            DutKind::KernelNat44(software, draft) => {
+                Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft)) }
+            }
+            DutKind::Simulated { capacity, set_up_rate, seed } => Dut::Simulated {
+                capacity: capacity.value.frames_per_second(frame_size),
+                set_up_rate: set_up_rate.value.frames_per_second(frame_size),
+                seed: *seed,
+            },
+        }
+    }
+}
+
+impl TrafficDraft {
+    fn build(&self) -> Traffic {
+        Traffic {
+            frame_size: self.frame_size.value as usize,
+            ttl: self.ttl,
+            inside: self.inside.value,
+            source_ports: self.source_ports.value,
+            remote: self.remote.value,
+            destination_ports: self.destination_ports.value,
+            direction: self.direction,
+            responder_order: self.responder_order,
+            seed: self.seed,
+        }
+    }
+}
+
+impl MeasureDraft {
+    fn build(&self, frame_size: usize) -> Measure {
+        Measure {
+            metrics: self.metrics.value.iter().map(|metric| metric.value.clone()).collect(),
+            repetitions: self.repetitions,
+            duration: self.duration.value,
+            start_delay: self.start_delay,
+            drain: self.drain,
+            settle: self.settle,
+            phase1_drain: self.phase1_drain,
+            error_ppm: self.error_ppm,
+            acceptance_ppm: self.acceptance_ppm,
+            phase1_acceptance_ppm: self.phase1_acceptance_ppm,
+            alpha_ppm: self.alpha.value,
+            max_rate: self.max_rate.value.map(|rate| rate.frames_per_second(frame_size)),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
+//! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
+//! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
+//! cannot be measured, `summary` what was understood, `address` where frames may go, `diagnostic` how a mistake is shown.
+
+mod address;
+mod check;
+mod conformance;
+pub mod diagnostic;
+mod draft;
+pub mod quantity;
+mod read;
+mod schema;
+mod section;
+mod summary;
+mod tree;
+
+pub use conformance::conformance;
+pub use diagnostic::Complaints;
+pub use read::{Loaded, Options, ScenarioError, parse, read};
+pub use summary::Summary;
+
+use method::{Count, Direction, Nanos, Order};
+use serde::{Deserialize, Serialize};
+use wire::{AddrRange, PortRange};
+
+/// The kinds of device that a scenario can have, as they stand below `[dut.…]`.
+pub fn dut_kinds() -> impl Iterator<Item = &'static str> {
+    schema::kinds("dut")
+}
+
+/// One scenario, all defaults filled in and all cross-checks passed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Short name: part of the run folder's name.
+    pub name: String,
+    /// One sentence for people.
+    pub about: String,
+    /// Devices under test, measured one after the other.
+    pub duts: Vec<Dut>,
+    /// How tester and DUT are joined.
+    pub link: Link,
+    /// Test frames.
+    pub traffic: Traffic,
+    /// The axes.
+    pub sweep: Sweep,
+    /// What is measured and how.
+    pub measure: Measure,
+    /// Conforming run (`--full`) or the scenario's quick values.
+    pub full: bool,
+}
+
+/// A device under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dut {
+    /// The embedded gateway: same process, own threads.
+    Embedded(Nat44),
+    /// This kernel, in a namespace that the tool makes.
+    Kernel {
+        /// Name of the software as `natmeter list` shows it: linux-forwarding, nftables, iptables-legacy, iptables-nft.
+        software: String,
+        /// NAT44 parameters; `None` for plain forwarding.
+        nat44: Option<Nat44>,
+    },
+    /// A simulated device with known truth, for `natmeter selftest` and tests of the tool itself.
+    Simulated {
+        /// Frames a second that it forwards in a direction.
+        capacity: Count,
+        /// Connections a second that it sets up.
+        set_up_rate: Count,
+        /// Seed of its noise.
+        seed: u64,
+    },
+}
+
+impl Dut {
+    /// The name under which results of this DUT are filed.
+    pub fn name(&self) -> &str {
+        match self {
+            Dut::Embedded(_) => "embedded",
+            Dut::Kernel { software, .. } => software,
+            Dut::Simulated { .. } => "simulated",
+        }
+    }
+    /// Whether it keeps connections.
+    pub fn is_stateful(&self) -> bool {
+        !matches!(self, Dut::Kernel { nat44: None, .. })
+    }
+}
+
+/// Mapping behaviour of a NAT (RFC 4787, section 4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mapping {
+    /// One mapping an inside address and port, sessions above it.
+    #[default]
+    EndpointIndependent,
+    /// One mapping a four-tuple, as Linux does it.
+    AddressAndPortDependent,
+}
+
+/// A stateful NAT44.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Nat44 {
+    /// Outside addresses.
+    pub pool: AddrRange,
+    /// Outside ports.
+    pub pool_ports: PortRange,
+    /// Mapping behaviour (embedded gateway only).
+    pub mapping: Mapping,
+    /// Sessions that the table holds at most.
+    pub table: Count,
+    /// Timeout of both kinds of UDP entries.
+    pub udp_timeout: Nanos,
+}
+
+/// How tester and DUT are joined.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// In-process link to the embedded gateway.
+    InProcess {
+        /// Frames a ring holds: the DUT's buffer.
+        depth: usize,
+    },
+    /// A TAP pair into a kernel DUT.
+    Tap,
+    /// Two veth pairs into a kernel DUT.
+    Veth {
+        /// Back-end of the tester's ends.
+        io: VethIo,
+    },
+}
+
+/// Back-end on a veth pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VethIo {
+    /// sendmmsg and TPACKET ring.
+    AfPacket,
+    /// AF_XDP with the generic program.
+    AfXdpGeneric,
+    /// AF_XDP with the driver's own XDP.
+    AfXdpNative,
+}
+
+/// Test frames.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// IPv4 frame size in octets, with FCS.
+    pub frame_size: usize,
+    /// Time to live.
+    pub ttl: u8,
+    /// Addresses of the Initiator (Left).
+    pub inside: AddrRange,
+    /// Its source ports.
+    pub source_ports: PortRange,
+    /// Addresses of the Responder (Right).
+    pub remote: AddrRange,
+    /// Its ports.
+    pub destination_ports: PortRange,
+    /// Directions of phase 2.
+    pub direction: Direction,
+    /// Order in which the Responder uses its state table.
+    pub responder_order: Order,
+    /// Seed of everything pseudo-random.
+    pub seed: u64,
+}
+
+/// The axes: the matrix is their product, for each DUT.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Connections (N); one entry 0 for stateless scenarios.
+    pub connections: Vec<Count>,
+    /// Cores of the DUT (gateway workers, or RPS mask of a namespace DUT).
+    pub cores: Vec<u32>,
+}
+
+/// What is measured and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Keys of the metrics, as in `method::metric::METRICS`, in the order in which they are measured.
+    pub metrics: Vec<String>,
+    /// Repetitions of each search.
+    pub repetitions: u32,
+    /// Length of a trial.
+    pub duration: Nanos,
+    /// Both directions start this long after the ports are ready.
+    pub start_delay: Nanos,
+    /// How long frames may arrive after the last was sent.
+    pub drain: Nanos,
+    /// Rest before the next trial.
+    pub settle: Nanos,
+    /// Drain of phase 1 (T of RFC 9693).
+    pub phase1_drain: Nanos,
+    /// Relative error at which a search stops, in parts per million of the result.
+    pub error_ppm: u32,
+    /// Acceptance of phase 2 and stateless trials in parts per million received; 1,000,000 is RFC 2544.
+    pub acceptance_ppm: u32,
+    /// Acceptance of phase 1.
+    pub phase1_acceptance_ppm: u32,
+    /// Validation factor alpha in parts per million; `None` is no validation.
+    pub alpha_ppm: Option<u32>,
+    /// Upper end of every search, frames per second per direction; `None`: what calibration allows.
+    pub max_rate: Option<Count>,
+}

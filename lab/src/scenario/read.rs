@@ -1,0 +1,320 @@
+//! From text to scenario: what each key means and what it is when it is left out. TOML goes through `tree`,
+//! single values through `section`, rules between values through `check`; nothing but files is read here,
+//! so a scenario is refused before anything is touched.
+
+use super::check;
+use super::diagnostic::{Complaints, Diagnostic, Place, Source, nearest};
+use super::draft::{Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
+use super::quantity::WrittenRate;
+use super::section::{self, Given, Section, Spot};
+use super::tree::{self, Entry, Table, Value};
+use super::{Link, Mapping, Scenario, VethIo, schema};
+use method::{Count, Direction, Nanos, Order};
+use std::path::{Path, PathBuf};
+use wire::{AddrRange, PortRange};
+
+/// What the command line says about a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Use the values of `[full]`: a conforming run.
+    pub full: bool,
+    /// `KEY=VALUE` overrides, in order; the last one of a key counts.
+    pub set: Vec<String>,
+}
+
+/// A scenario that passed all checks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The typed scenario, overrides applied.
+    pub scenario: Scenario,
+    /// The text of the file, verbatim.
+    pub text: String,
+}
+
+/// Why there is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("reading the scenario {}: {cause}; name a scenario file that you may read, such as scenarios/quickstart.toml", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// It is wrong.
+    #[error(transparent)]
+    Wrong(#[from] Complaints),
+}
+
+/// Read and check a scenario file.
+///
+/// # Errors
+/// When the file cannot be read, and everything that is wrong with it.
+pub fn read(path: &Path, options: &Options) -> Result<Loaded, ScenarioError> {
+    let unreadable = |cause| ScenarioError::Unreadable { path: path.to_owned(), cause };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    Ok(parse(&path.display().to_string(), &text, options)?)
+}
+
+/// Check a scenario that is already text, called `name` in messages.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse(name: &str, text: &str, options: &Options) -> Result<Loaded, Complaints> {
+    let mut sources = vec![Source { name: name.to_owned(), text: text.to_owned() }];
+    sources.extend(options.set.iter().map(|set| Source { name: "--set".to_owned(), text: set.clone() }));
+    let mut root = match tree::parse(&sources[0]) {
+        Ok(root) => root,
+        Err(diagnostics) => return Err(Complaints::new(sources, diagnostics)),
+    };
+    let mut log = Vec::new();
+    for (at, source) in sources.iter().enumerate().skip(1) {
+        log.extend(tree::apply(&mut root, source, at, options.full).err().map(|diagnostic| *diagnostic));
+    }
+    let draft = draft(&root, &mut log);
+    check::check(&draft, &mut log);
+    if log.is_empty() {
+        return Ok(Loaded { scenario: draft.build(options.full), text: text.to_owned() });
+    }
+    Err(Complaints::new(sources, log))
+}
+
+fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
+    let mut top = Section::root(root, log);
+    let name = top.get("name", section::name);
+    let about = top.get("about", section::text);
+    let allow_addresses = top.list("allow-addresses", section::addresses);
+    top.finish();
+    if name.place.is_none() {
+        log.push(Diagnostic::new("the scenario has no name").instead("write name = \"…\" in its first line"));
+    }
+    let duts = duts(root, log);
+    let link = link(root, &duts, log);
+    let traffic = traffic(root, log);
+    let mut sweep = Section::new(root, "sweep", "sweep", log);
+    let connections = sweep.list("connections", section::count_in(1..=1 << 32));
+    let one = Spot { value: 1, place: None, sound: true };
+    let cores = sweep.list("cores", section::count_in(1..=1024)).or(vec![one]);
+    sweep.finish();
+    let (quick, full) = measures(root, &connections, log);
+    Draft {
+        name: name.value.unwrap_or_default(),
+        about: about.value.unwrap_or_default(),
+        allow_addresses: allow_addresses.value.unwrap_or_default(),
+        duts,
+        link,
+        traffic,
+        cores,
+        quick,
+        full,
+    }
+}
+
+/// The kinds below `[dut]` or `[link]` that the scenario has, in the order of the schema and not of the file.
+fn kinds<'a>(root: &'a Table, of: &str, log: &mut Vec<Diagnostic>) -> (Option<&'a Table>, Vec<(&'static str, Place)>) {
+    let table = match root.get(of) {
+        Some(Entry { node: tree::Node { value: Value::Table(table), .. }, .. }) => table,
+        Some(entry) => {
+            let example = schema::kinds(of).next().unwrap_or_default();
+            let diagnostic = Diagnostic::new(format!("`{of}` must be a table of kinds"));
+            let diagnostic = diagnostic.at(entry.node.place, format!("{} here", entry.node.value.kind()));
+            log.push(diagnostic.instead(format!("write a table for a kind, for example [{of}.{example}]")));
+            return (None, Vec::new());
+        }
+        None => return (None, Vec::new()),
+    };
+    for entry in table.entries.iter().filter(|entry| schema::kinds(of).all(|kind| kind != entry.name)) {
+        let all: Vec<String> = schema::kinds(of).map(|kind| format!("[{of}.{kind}]")).collect();
+        let way_out = match nearest(&entry.name, schema::kinds(of)) {
+            Some(meant) => format!("did you mean [{of}.{meant}]?"),
+            None => format!("a kind is a table of its own: {}", all.join(", ")),
+        };
+        let what = if of == "dut" { "device under test" } else { "link" };
+        let diagnostic = Diagnostic::new(format!("unknown kind of {what} `{}`", entry.name));
+        log.push(diagnostic.at(entry.key, "no such kind").instead(way_out));
+    }
+    let found = schema::kinds(of).filter_map(|kind| table.get(kind).map(|entry| (kind, entry.key)));
+    (Some(table), found.collect())
+}
+
+fn duts(root: &Table, log: &mut Vec<Diagnostic>) -> Vec<DutDraft> {
+    let before = log.len();
+    let (Some(table), found) = kinds(root, "dut", log) else {
+        if log.len() == before {
+            let diagnostic = Diagnostic::new("the scenario has no device under test");
+            log.push(diagnostic.instead("add a table for one, for example [dut.embedded] or [dut.nftables]"));
+        }
+        return Vec::new();
+    };
+    if found.is_empty() && log.len() == before {
+        log.push(
+            Diagnostic::new("the scenario has no device under test").instead("add a table for one: [dut.embedded]"),
+        );
+    }
+    found.into_iter().map(|(kind, key)| DutDraft { key, kind: dut(table, kind, log) }).collect()
+}
+
+fn dut(table: &Table, kind: &'static str, log: &mut Vec<Diagnostic>) -> DutKind {
+    let mut section = Section::new(table, kind, &format!("dut.{kind}"), log);
+    let read = match kind {
+        "linux-forwarding" => DutKind::Forwarding,
+        "simulated" => DutKind::Simulated {
+            capacity: section.get("capacity", section::rate).or(WrittenRate::Frames(5_000_000)),
+            set_up_rate: section.get("set-up-rate", section::rate).or(WrittenRate::Frames(1_000_000)),
+            seed: section.get("seed", section::count).value.unwrap_or(1),
+        },
+        "embedded" => {
+            let words = [
+                ("endpoint-independent", Mapping::EndpointIndependent),
+                ("address-and-port-dependent", Mapping::AddressAndPortDependent),
+            ];
+            let mapping = section.get("mapping", section::choice(&words)).value.unwrap_or_default();
+            DutKind::Embedded(nat44(&mut section, mapping))
+        }
+        _ => DutKind::KernelNat44(kind, nat44(&mut section, Mapping::AddressAndPortDependent)),
+    };
+    section.finish();
+    read
+}
+
+fn nat44(section: &mut Section<'_>, mapping: Mapping) -> Nat44Draft {
+    Nat44Draft {
+        pool: section.get("pool", section::addresses).or(AddrRange::one([198, 19, 0, 1].into())),
+        pool_ports: section.get("pool-ports", section::ports).or(PortRange { first: 1024, last: 65535 }),
+        mapping,
+        table: section.get("table", section::count_in(1..=1 << 32)),
+        udp_timeout: section.get("udp-timeout", section::duration).or(Nanos::from_secs(10_000)),
+    }
+}
+
+fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft {
+    const DEPTH: usize = 512;
+    let before = log.len();
+    let (table, found) = kinds(root, "link", log);
+    let Some(table) = table.filter(|_| !found.is_empty()) else {
+        // Left out, it is the simplest link that fits the first device.
+        let kernel = duts.first().is_some_and(|dut| !dut.is_in_process());
+        let link = if kernel { Link::Tap } else { Link::InProcess { depth: DEPTH } };
+        return LinkDraft { key: None, link, depth: None, sound: log.len() == before };
+    };
+    if let [(first, place), (second, other), ..] = found[..] {
+        let diagnostic = Diagnostic::new("a scenario has one link").at(other, format!("second link `{second}`"));
+        log.push(diagnostic.at(place, format!("first link `{first}`")).instead("keep one of the tables"));
+    }
+    let (kind, key) = found[0];
+    let mut section = Section::new(table, kind, &format!("link.{kind}"), log);
+    let mut depth = None;
+    let link = match kind {
+        "in-process" => {
+            let given = section.get("depth", section::count_in(32..=1 << 20));
+            depth = given.place;
+            Link::InProcess { depth: given.value.map_or(DEPTH, |depth| depth as usize) }
+        }
+        "tap" => Link::Tap,
+        _ => {
+            let words = [
+                ("af-packet", VethIo::AfPacket),
+                ("af-xdp-generic", VethIo::AfXdpGeneric),
+                ("af-xdp-native", VethIo::AfXdpNative),
+            ];
+            Link::Veth { io: section.get("io", section::choice(&words)).value.unwrap_or(VethIo::AfPacket) }
+        }
+    };
+    section.finish();
+    LinkDraft { key: Some(key), link, depth, sound: log.len() == before }
+}
+
+/// Defaults are those of methodology 2.2 to 2.4 for stateful tests: one address a side, 40,000 × 100 ports.
+fn traffic(root: &Table, log: &mut Vec<Diagnostic>) -> TrafficDraft {
+    let mut section = Section::new(root, "traffic", "traffic", log);
+    let directions = [("both", Direction::Both), ("forward", Direction::Forward), ("reverse", Direction::Reverse)];
+    let orders = [("random", Order::Random), ("round-robin", Order::RoundRobin)];
+    let traffic = TrafficDraft {
+        frame_size: section.get("frame-size", section::count).or(64),
+        ttl: section.get("ttl", section::count_in(2..=255)).value.unwrap_or(10) as u8,
+        inside: section.get("inside", section::addresses).or(AddrRange::one([198, 18, 0, 2].into())),
+        source_ports: section.get("source-ports", section::ports).or(PortRange { first: 1024, last: 41023 }),
+        remote: section.get("remote", section::addresses).or(AddrRange::one([198, 19, 0, 2].into())),
+        destination_ports: section.get("destination-ports", section::ports).or(PortRange { first: 1, last: 100 }),
+        direction: section.get("direction", section::choice(&directions)).value.unwrap_or(Direction::Both),
+        responder_order: section.get("responder-order", section::choice(&orders)).value.unwrap_or_default(),
+        seed: section.get("seed", section::count).value.unwrap_or(1),
+    };
+    section.finish();
+    traffic
+}
+
+/// `[measure]` or `[full]` as it stands.
+struct Written {
+    connections: Given<Vec<Spot<Count>>>,
+    metrics: Given<Vec<Spot<String>>>,
+    repetitions: Given<Count>,
+    duration: Given<Nanos>,
+    waits: [Given<Nanos>; 4],
+    shares: [Given<u32>; 3],
+    alpha: Given<u32>,
+    max_rate: Given<WrittenRate>,
+}
+
+fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
+    let hour = || section::duration_in(Nanos(0)..=Nanos::from_secs(3600));
+    let mut section = Section::new(root, name, name, log);
+    let has_connections = schema::keys(name).contains(&"connections");
+    let none = Given { value: None, place: None };
+    let written = Written {
+        connections: if has_connections { section.list("connections", section::count_in(1..=1 << 32)) } else { none },
+        metrics: section.list("metrics", section::text),
+        repetitions: section.get("repetitions", section::count_in(1..=10_000)),
+        duration: section.get("duration", section::duration_in(Nanos::from_millis(1)..=Nanos::from_secs(86_400))),
+        waits: [
+            section.get("start-delay", hour()),
+            section.get("drain", hour()),
+            section.get("settle", hour()),
+            // T of RFC 9693 is at most 2 s (methodology 2.6).
+            section.get("phase1-drain", section::duration_in(Nanos(0)..=Nanos::from_secs(2))),
+        ],
+        shares: ["error", "acceptance", "phase1-acceptance"].map(|key| section.get(key, section::share)),
+        alpha: section.get("alpha", section::share),
+        max_rate: section.get("max-rate", section::rate),
+    };
+    section.finish();
+    written
+}
+
+/// What counts without and with `--full`. With it, all that makes a run conform comes from `[full]` or the
+/// conforming defaults (methodology 7.1), the rest from `[full]` or else from where it stands for the quick run.
+fn measures(
+    root: &Table,
+    connections: &Given<Vec<Spot<Count>>>,
+    log: &mut Vec<Diagnostic>,
+) -> (MeasureDraft, MeasureDraft) {
+    let quick = written(root, "measure", log);
+    let mut full = written(root, "full", log);
+    full.metrics = full.metrics.or_else(quick.metrics.clone());
+    full.alpha = full.alpha.or_else(quick.alpha.clone());
+    full.max_rate = full.max_rate.or_else(quick.max_rate.clone());
+    full.connections = full.connections.or_else(connections.clone());
+    (resolve(Written { connections: connections.clone(), ..quick }), resolve(full))
+}
+
+fn resolve(written: Written) -> MeasureDraft {
+    let default = |key: &str| Spot { value: key.to_owned(), place: None, sound: true };
+    let [start_delay, drain, settle, phase1_drain] = written.waits;
+    let [error, acceptance, phase1_acceptance] = written.shares;
+    MeasureDraft {
+        connections: written.connections,
+        metrics: written.metrics.or(vec![default("max_conn_est_rate"), default("throughput")]),
+        repetitions: written.repetitions.value.unwrap_or(10) as u32,
+        duration: written.duration.or(Nanos::from_secs(60)),
+        start_delay: start_delay.value.unwrap_or(Nanos::from_secs(2)),
+        drain: drain.value.unwrap_or(Nanos::from_secs(2)),
+        settle: settle.value.unwrap_or(Nanos::from_secs(5)),
+        phase1_drain: phase1_drain.value.unwrap_or(Nanos::from_millis(500)),
+        error_ppm: error.value.unwrap_or(1_000),
+        acceptance_ppm: acceptance.value.unwrap_or(1_000_000),
+        phase1_acceptance_ppm: phase1_acceptance.value.unwrap_or(1_000_000),
+        alpha: Given { value: written.alpha.value.map(Some), place: written.alpha.place }.or(None),
+        max_rate: written.max_rate,
+    }
+}

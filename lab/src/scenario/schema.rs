@@ -1,0 +1,122 @@
+//! Which tables and keys a scenario has: one list, from which unknown keys are refused, short names of
+//! `--set` are resolved and suggestions are made. What the keys mean stands in `read.rs`.
+
+/// The tables, by their dotted path, and the keys of each. The first is the top level.
+pub const TABLES: &[(&str, &[&str])] = &[
+    ("", &["name", "about", "allow-addresses"]),
+    ("dut.embedded", &["mapping", "pool", "pool-ports", "table", "udp-timeout"]),
+    ("dut.linux-forwarding", &[]),
+    ("dut.nftables", KERNEL_NAT44),
+    ("dut.iptables-legacy", KERNEL_NAT44),
+    ("dut.iptables-nft", KERNEL_NAT44),
+    ("dut.simulated", &["capacity", "set-up-rate", "seed"]),
+    ("link.in-process", &["depth"]),
+    ("link.tap", &[]),
+    ("link.veth", &["io"]),
+    (
+        "traffic",
+        &[
+            "frame-size",
+            "ttl",
+            "inside",
+            "source-ports",
+            "remote",
+            "destination-ports",
+            "direction",
+            "responder-order",
+            "seed",
+        ],
+    ),
+    ("sweep", &["connections", "cores"]),
+    ("measure", MEASURE),
+    ("full", FULL),
+];
+
+/// Keys whose value is a list; in an override a comma separates its items.
+pub const LISTS: &[&str] = &["connections", "cores", "metrics", "allow-addresses"];
+
+/// Of the keys of `[measure]`: those that make a run conform, or not. `--full` takes them from `[full]`, or
+/// the conforming defaults, and never from `[measure]`.
+pub const CONFORMITY: &[&str] = &[
+    "repetitions",
+    "duration",
+    "start-delay",
+    "drain",
+    "settle",
+    "phase1-drain",
+    "error",
+    "acceptance",
+    "phase1-acceptance",
+];
+
+// Linux always maps by four-tuple: there is no `mapping` to choose.
+const KERNEL_NAT44: &[&str] = &["pool", "pool-ports", "table", "udp-timeout"];
+
+const MEASURE: &[&str] = &[
+    "metrics",
+    "repetitions",
+    "duration",
+    "start-delay",
+    "drain",
+    "settle",
+    "phase1-drain",
+    "error",
+    "acceptance",
+    "phase1-acceptance",
+    "alpha",
+    "max-rate",
+];
+
+const FULL: &[&str] = &[
+    "connections",
+    "metrics",
+    "repetitions",
+    "duration",
+    "start-delay",
+    "drain",
+    "settle",
+    "phase1-drain",
+    "error",
+    "acceptance",
+    "phase1-acceptance",
+    "alpha",
+    "max-rate",
+];
+
+/// Keys of a table; none for an unknown one.
+pub fn keys(table: &str) -> &'static [&'static str] {
+    TABLES.iter().find(|(name, _)| *name == table).map_or(&[], |(_, keys)| keys)
+}
+
+/// The tables that have a key, in the order of [`TABLES`].
+pub fn tables_with(key: &str) -> impl Iterator<Item = &'static str> {
+    TABLES.iter().filter(move |(_, keys)| keys.contains(&key)).map(|&(table, _)| table)
+}
+
+/// Kinds that stand as tables below `dut` or `link`.
+pub fn kinds(of: &str) -> impl Iterator<Item = &'static str> {
+    TABLES.iter().filter_map(move |(table, _)| table.strip_prefix(of)?.strip_prefix('.'))
+}
+
+/// Dotted path of a key.
+pub fn path(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_has_the_keys_of_measure_and_connections() {
+        let mut measure = MEASURE.to_vec();
+        measure.insert(0, "connections");
+        assert_eq!(measure, FULL);
+        assert!(CONFORMITY.iter().all(|key| MEASURE.contains(key)));
+    }
+
+    #[test]
+    fn kinds_are_the_tables_below() {
+        assert_eq!(kinds("link").collect::<Vec<_>>(), ["in-process", "tap", "veth"]);
+    }
+}

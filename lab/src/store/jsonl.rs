@@ -1,0 +1,126 @@
+//! One file of JSON lines: appending so that a line is there whole or not at all, and reading what a kill left.
+//! Its own file because the rules about torn lines stand here and nowhere else.
+
+use super::{StoreError, lock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A torn last line: the process was killed while it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What stands in a file of JSON lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines<T> {
+    /// The whole lines.
+    pub values: Vec<T>,
+    /// What stands after them.
+    pub torn: Option<Torn>,
+}
+
+/// Read a file of JSON lines without changing it; no file is no line.
+///
+/// # Errors
+/// When the file cannot be read, or a whole line is not a `T`. A torn last line is no error.
+pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Lines { values: Vec::new(), torn: None }),
+        Err(e) => return Err(StoreError::io("read", path, e)),
+    };
+    let (mut reader, mut line, mut values) = (BufReader::new(file), Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        let n = reader.read_until(b'\n', &mut line).map_err(|e| StoreError::io("read", path, e))?;
+        if line.last() != Some(&b'\n') {
+            return Ok(Lines { values, torn: (n > 0).then_some(Torn { bytes: n as u64 }) });
+        }
+        let value = serde_json::from_slice(&line);
+        let number = values.len() + 1;
+        values.push(value.map_err(|source| StoreError::Content { path: path.to_path_buf(), line: number, source })?);
+    }
+}
+
+/// A file of JSON lines that only grows.
+#[derive(Debug)]
+pub(super) struct Appender {
+    file: File,
+    path: PathBuf,
+    /// Length up to the end of the last whole line.
+    len: u64,
+    /// A failed line could not be taken back.
+    broken: bool,
+}
+
+impl Appender {
+    /// Open or make the file and take a torn last line away; its length is returned. The lock comes first, or
+    /// the line that another process is just writing would be taken for a torn one.
+    pub(super) fn open(path: PathBuf, locked: bool) -> Result<(Appender, u64), StoreError> {
+        let fail = |e| StoreError::io("opened", &path, e);
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(fail)?;
+        if locked {
+            lock(&file, path.parent().unwrap_or(&path))?;
+        }
+        let size = file.metadata().map_err(fail)?.len();
+        let len = end_of_lines(&mut file, size).map_err(fail)?;
+        if len < size {
+            file.set_len(len).and_then(|()| file.sync_all()).map_err(fail)?;
+        }
+        Ok((Appender { file, path, len, broken: false }, size - len))
+    }
+
+    /// Append one line with one `write(2)`.
+    pub(super) fn append(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
+        if self.broken {
+            return Err(StoreError::Broken(self.path.clone()));
+        }
+        let mut line =
+            serde_json::to_vec(value).map_err(|source| StoreError::Serialize { path: self.path.clone(), source })?;
+        line.push(b'\n');
+        let written = loop {
+            match self.file.write(&line) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        let error = match written {
+            Ok(n) if n == line.len() => {
+                self.len += n as u64;
+                return Ok(());
+            }
+            // The system takes a part of a line only when there is no room for the rest.
+            Ok(_) => io::Error::from(io::ErrorKind::StorageFull),
+            Err(e) => e,
+        };
+        self.broken = self.file.set_len(self.len).is_err();
+        Err(StoreError::io("extended", &self.path, error))
+    }
+
+    /// Have everything appended so far on the disk.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|e| StoreError::io("written to the disk", &self.path, e))
+    }
+}
+
+/// The position after the last newline, searched from the end.
+fn end_of_lines(file: &mut File, size: u64) -> io::Result<u64> {
+    const BLOCK: u64 = 64 * 1024;
+    let (mut end, mut block) = (size, Vec::new());
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        block.resize((end - start) as usize, 0);
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut block)?;
+        if let Some(at) = block.iter().rposition(|&b| b == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}

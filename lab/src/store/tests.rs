@@ -1,0 +1,169 @@
+//! What the store promises, at every byte at which a process can be killed.
+
+use super::*;
+use crate::folder::Bound;
+use crate::plan::{Measurement, Point};
+use method::{Nanos, Rate};
+use serde::Deserialize;
+use std::time::{Duration, UNIX_EPOCH};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Line {
+    seq: u64,
+    text: String,
+}
+
+fn line(seq: u64) -> Line {
+    Line { seq, text: format!("trial {seq}: \"quoted\", ünïcode,\nnewline") }
+}
+
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_768_212_930)
+}
+
+fn folder() -> (tempfile::TempDir, RunFolder) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(dir.path(), "quickstart", now()).unwrap();
+    folder.write_once(HEADER, &serde_json::json!({})).unwrap();
+    (dir, folder)
+}
+
+#[test]
+fn a_folder_is_named_after_the_run_and_its_start_and_never_taken_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..3)
+        .map(|_| RunFolder::create(&dir.path().join("runs"), "quickstart", now()).unwrap())
+        .map(|f| f.path().file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["quickstart-20260112-101530", "quickstart-20260112-101530-2", "quickstart-20260112-101530-3"]);
+}
+
+#[test]
+fn a_name_cannot_leave_the_parent() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["", ".", "..", "a/b", "../a", ".hidden", "a b"] {
+        assert!(matches!(RunFolder::create(dir.path(), name, now()), Err(StoreError::Name(_))), "{name}");
+    }
+}
+
+#[test]
+fn killed_at_every_byte_all_whole_lines_are_read_and_the_run_goes_on() {
+    let (_dir, mut folder) = folder();
+    for seq in 0..3 {
+        folder.append_trial(&line(seq)).unwrap();
+    }
+    let path = folder.path().to_path_buf();
+    drop(folder);
+    let whole = fs::read(path.join(TRIALS)).unwrap();
+    for cut in 0..=whole.len() {
+        fs::write(path.join(TRIALS), &whole[..cut]).unwrap();
+        fs::write(path.join(EVENTS), "").unwrap();
+        let lines = whole[..cut].split(|&b| b == b'\n').count() as u64 - 1;
+        let torn = cut - whole[..cut].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+
+        // A reader that may not write sees the same trials as the one that resumes.
+        let read: Lines<Line> = read_lines(&path.join(TRIALS)).unwrap();
+        assert_eq!(read.values.len() as u64, lines, "cut at {cut}");
+        assert_eq!(read.torn, (torn > 0).then_some(Torn { bytes: torn as u64 }), "cut at {cut}");
+
+        let (mut folder, repairs) = RunFolder::open_for_resume(&path).unwrap();
+        assert_eq!(folder.trials::<Line>().unwrap(), (0..lines).map(line).collect::<Vec<_>>(), "cut at {cut}");
+        assert_eq!(repairs.iter().map(|r| r.bytes).sum::<u64>(), torn as u64, "cut at {cut}");
+        let events: Lines<serde_json::Value> = read_lines(&path.join(EVENTS)).unwrap();
+        assert_eq!(events.values.len(), usize::from(torn > 0), "cut at {cut}");
+
+        for seq in lines..3 {
+            folder.append_trial(&line(seq)).unwrap();
+        }
+        drop(folder);
+        assert_eq!(fs::read(path.join(TRIALS)).unwrap(), whole, "resumed at {cut}");
+    }
+}
+
+#[test]
+fn a_torn_line_longer_than_a_block_is_found() {
+    let (_dir, mut folder) = folder();
+    folder.append_trial(&line(0)).unwrap();
+    let path = folder.path().to_path_buf();
+    drop(folder);
+    let mut text = fs::read(path.join(TRIALS)).unwrap();
+    text.extend(std::iter::repeat_n(b'x', 200_000));
+    fs::write(path.join(TRIALS), text).unwrap();
+    let (folder, repairs) = RunFolder::open_for_resume(&path).unwrap();
+    assert_eq!(repairs[0].bytes, 200_000);
+    assert_eq!(folder.trials::<Line>().unwrap(), [line(0)]);
+}
+
+#[test]
+fn a_damaged_line_in_the_middle_is_named_and_not_skipped() {
+    let (_dir, folder) = folder();
+    fs::write(folder.path().join(TRIALS), "{\"seq\":0,\"text\":\"\"}\nrubbish\n{\"seq\":1,\"text\":\"\"}\n").unwrap();
+    match folder.trials::<Line>() {
+        Err(StoreError::Content { line: 2, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn two_processes_cannot_append_to_one_run() {
+    let (_dir, folder) = folder();
+    let path = folder.path().to_path_buf();
+    assert!(matches!(RunFolder::open_for_resume(&path), Err(StoreError::InUse(_))));
+    drop(folder);
+    assert!(RunFolder::open_for_resume(&path).is_ok());
+}
+
+#[test]
+fn a_document_is_written_once() {
+    let (_dir, folder) = folder();
+    folder.write_text_once(SCENARIO, "name = \"a\"\n").unwrap();
+    assert!(matches!(folder.write_text_once(SCENARIO, "b"), Err(StoreError::Exists(_))));
+    assert!(matches!(folder.write_once(HEADER, &1), Err(StoreError::Exists(_))));
+    assert_eq!(fs::read_to_string(folder.path().join(SCENARIO)).unwrap(), "name = \"a\"\n");
+}
+
+#[test]
+fn another_folder_is_not_taken_for_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = RunFolder::open_for_resume(dir.path()).unwrap_err();
+    assert!(matches!(error, StoreError::NotARun { missing: HEADER, .. }), "{error}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is made in a folder that is none of ours");
+}
+
+#[test]
+fn a_full_disk_is_named_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    // Every write to this device fails as on a full disk.
+    std::os::unix::fs::symlink("/dev/full", dir.path().join(TRIALS)).unwrap();
+    fs::write(dir.path().join(HEADER), "{}").unwrap();
+    let (mut folder, _) = RunFolder::open_for_resume(dir.path()).unwrap();
+    let error = folder.append_trial(&line(0)).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("trials.jsonl could not be extended: No space left on device"), "{text}");
+    assert!(text.contains("make room, then `natmeter resume`"), "{text}");
+    // The device cannot be shortened: nothing more goes into a file whose end is unknown.
+    assert!(matches!(folder.append_trial(&line(1)), Err(StoreError::Broken(_))));
+}
+
+#[test]
+fn results_come_back_as_they_were() {
+    let (_dir, mut folder) = folder();
+    let point = Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1 };
+    let outcome = Outcome {
+        measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
+        rate: Rate(7_400_000),
+        directions: 2,
+        bound: Bound::TesterLimit,
+        error: Rate(7_400),
+        one_sided: false,
+        closed_loop: false,
+        trials: 12,
+        invalid: 1,
+        phase1_lost: 0,
+        trace: vec![],
+        extra: [("burst".to_owned(), 8.0)].into(),
+    };
+    folder.append_outcome(&outcome).unwrap();
+    assert_eq!(folder.outcomes().unwrap(), [outcome]);
+}

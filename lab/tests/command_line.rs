@@ -1,0 +1,91 @@
+//! The binary as a person or a script calls it: exit codes, what goes to stdout and what to stderr, colours.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn natmeter(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    command.args(arguments).current_dir(root).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
+    command.output().expect("the binary starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn check_of_a_good_file() {
+    let output = natmeter(&["check", "scenarios/quickstart.toml"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    insta::assert_snapshot!(stdout(&output));
+}
+
+#[test]
+fn quiet_check_says_nothing() {
+    let output = natmeter(&["check", "-q", "scenarios/kernel-nat44.toml"]);
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
+}
+
+#[test]
+fn a_wrong_scenario_is_shown_on_stderr_and_ends_with_usage() {
+    let output = natmeter(&["plan", "--set", "frame-size=12"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
+    assert!(stderr(&output).contains("frame-size=12"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains('\u{1b}'), "no colours without a terminal");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let output = natmeter(&["check", "no/such.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no/such.toml"));
+}
+
+#[test]
+fn json_is_one_document_a_line() {
+    for arguments in
+        [&["check", "--json"][..], &["plan", "--json"], &["list", "--json"], &["check", "--json", "--set", "x=1"]]
+    {
+        for line in stdout(&natmeter(arguments)).lines() {
+            let document: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert!(document["event"].is_string(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_refused_scenario_as_json_has_places() {
+    let output = natmeter(&["check", "--json", "--set", "ttl=900"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), ""));
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["event"], "refused");
+    assert_eq!(document["errors"][0]["marks"][0]["column"], 5);
+}
+
+#[test]
+fn usage_errors_end_with_usage() {
+    for arguments in [&["frobnicate"][..], &["list", "nothing"], &["completions", "nosh"]] {
+        assert_eq!(natmeter(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = natmeter(&["completions", shell]);
+        assert!(output.status.success() && stdout(&output).contains("natmeter"), "{shell}");
+    }
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let help = stdout(&natmeter(&["--help"]));
+    for words in ["Examples:", "natmeter check scenarios/quickstart.toml", "Exit codes:", "5 interrupted"] {
+        assert!(help.contains(words), "{words}\n{help}");
+    }
+}

@@ -1,0 +1,375 @@
+//! Run folders built by code, always the same: what the report tests read. Searches are plain bisections against a
+//! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
+
+use lab::folder::{Bound, Calibration, CommandLine, Facts, Header, Outcome, SelfTest, SelfTestCheck, Step};
+use lab::plan::{Measurement, Plan, Point};
+use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic, VethIo};
+use lab::store::{self, RunFolder};
+use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
+use method::validity::{FailReason, Failure, Stream};
+use method::{Direction, Invalid, Nanos, Order, Rate, TrialRecord, Verdict};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+use wire::{AddrRange, PortRange};
+
+/// A run in the making.
+pub struct Run {
+    pub header: Header,
+    pub facts: Facts,
+    pub calibration: Calibration,
+    pub self_test: SelfTest,
+    pub outcomes: Vec<Outcome>,
+    pub trials: Vec<TrialRecord>,
+    pub commands: Vec<CommandLine>,
+    state: u64,
+}
+
+/// What a device does at a point.
+pub struct Truth {
+    pub capacity: u64,
+    /// No more than this can be tried, and then it is the tester's limit.
+    pub tester: u64,
+    /// Repetitions differ by up to this many parts in a thousand.
+    pub noise: u64,
+}
+
+impl Run {
+    pub fn new(scenario: Scenario) -> Run {
+        let header =
+            Header { version: "0.1.0".into(), started: "2026-01-12T10:15:30Z".into(), plan: plan(&scenario), scenario };
+        Run {
+            header,
+            facts: facts(),
+            calibration: calibration(),
+            self_test: self_test(),
+            outcomes: vec![],
+            trials: vec![],
+            commands: vec![],
+            state: 42,
+        }
+    }
+
+    /// Measure everything that is planned.
+    pub fn measure(mut self, truth: impl Fn(&Measurement) -> Truth) -> Run {
+        for m in self.header.plan.measurements.clone() {
+            self.search(&m, &truth(&m));
+        }
+        self
+    }
+
+    /// One bisection.
+    pub fn search(&mut self, m: &Measurement, truth: &Truth) {
+        let spread = truth.capacity * truth.noise / 1_000;
+        let capacity = truth.capacity - spread / 2 + self.random() % (spread + 1);
+        let (mut low, mut high, mut bound) = (0, 20_000_000.min(truth.capacity * 5), Bound::UpperLimit);
+        let (mut trace, mut invalid) = (vec![], 0);
+        while high - low > (low / 100).max(truth.capacity / 200).max(1) {
+            let rate = low.midpoint(high);
+            let step = if rate > truth.tester {
+                invalid += 3;
+                Step::TesterBound
+            } else if rate > capacity {
+                Step::Fail
+            } else {
+                Step::Pass
+            };
+            match step {
+                Step::Pass => low = rate,
+                Step::Fail => (high, bound) = (rate, Bound::Exact),
+                Step::TesterBound => (high, bound) = (rate, Bound::TesterLimit),
+            }
+            trace.push((Rate(rate), step));
+            self.trial(m, rate, capacity, step);
+        }
+        let directions = if m.metric == "max_conn_est_rate" { 1 } else { 2 };
+        self.outcomes.push(Outcome {
+            measurement: m.clone(),
+            rate: Rate(low),
+            directions,
+            bound: if low == 0 { Bound::NothingPassed } else { bound },
+            error: Rate(high - low),
+            one_sided: false,
+            closed_loop: false,
+            trials: trace.len() as u32 + invalid,
+            invalid,
+            phase1_lost: 0,
+            trace,
+            extra: BTreeMap::from([("burst".to_owned(), 8.0)]),
+        });
+    }
+
+    fn trial(&mut self, m: &Measurement, rate: u64, capacity: u64, step: Step) {
+        let duration = self.header.scenario.measure.duration;
+        let frames = Rate(rate).frames_in(duration);
+        let lost = if rate > capacity { frames * (rate - capacity) / rate } else { 0 };
+        let leg = Leg { planned: frames, sent: frames, received: frames - lost, send_time: duration, ..Leg::default() };
+        let establish = m.metric == "max_conn_est_rate";
+        let verdict = match step {
+            Step::Pass => Verdict::Pass,
+            Step::Fail => Verdict::Fail(Failure {
+                reason: FailReason::Loss {
+                    stream: Stream::Forward,
+                    sent: frames,
+                    received: frames - lost,
+                    needed: frames,
+                },
+                closed_loop: false,
+            }),
+            Step::TesterBound => Verdict::Invalid(Invalid::SenderLate {
+                stream: Stream::Forward,
+                late: Nanos(400_000),
+                limit: Nanos(100_000),
+            }),
+        };
+        self.trials.push(TrialRecord {
+            seq: self.trials.len() as u64,
+            measurement: m.key(),
+            spec: TrialSpec {
+                kind: if establish { PhaseKind::Establish } else { PhaseKind::Established },
+                rate: Rate(rate),
+                load: Load::For(duration),
+                direction: if establish { Direction::Forward } else { Direction::Both },
+                connections: m.point.connections,
+                phase1_rate: None,
+                validate_rate: None,
+                keep_table: false,
+                responder_order: Order::Random,
+            },
+            outcome: TrialOutcome {
+                reverse: if establish { Leg::default() } else { leg.clone() },
+                forward: leg,
+                ..TrialOutcome::default()
+            },
+            verdict,
+        });
+    }
+
+    /// A small generator, so that repetitions differ and still are always the same.
+    fn random(&mut self) -> u64 {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state >> 33
+    }
+
+    /// Frames with this fault in the first trial.
+    pub fn spoil(&mut self, fault: Fault, frames: u64) {
+        let mut faults = FaultCounts::default();
+        (0..frames).for_each(|_| faults.add(fault));
+        self.trials[0].outcome.reverse.faults.merge(&faults);
+    }
+
+    /// Write the folder.
+    pub fn write(&self, parent: &std::path::Path) -> PathBuf {
+        let start = UNIX_EPOCH + Duration::from_secs(1_768_212_930);
+        let mut folder = RunFolder::create(parent, &self.header.scenario.name, start).unwrap();
+        folder.write_once(store::HEADER, &self.header).unwrap();
+        folder.write_once(store::FACTS, &self.facts).unwrap();
+        folder.write_once(store::CALIBRATION, &self.calibration).unwrap();
+        folder.write_once(store::SELF_TEST, &self.self_test).unwrap();
+        self.commands.iter().for_each(|c| folder.append_command(c).unwrap());
+        self.trials.iter().for_each(|t| folder.append_trial(t).unwrap());
+        self.outcomes.iter().for_each(|o| folder.append_outcome(o).unwrap());
+        folder.path().to_path_buf()
+    }
+}
+
+/// Embedded gateway, three connection counts, two metrics, three repetitions.
+pub fn quickstart() -> Run {
+    Run::new(quickstart_scenario()).measure(|m| {
+        let capacity = match (m.metric.as_str(), m.point.connections) {
+            ("max_conn_est_rate", 100_000) => 3_900_000,
+            ("max_conn_est_rate", 1_000_000) => 3_400_000,
+            ("max_conn_est_rate", _) => 2_900_000,
+            (_, 100_000) => 7_600_000,
+            (_, 1_000_000) => 5_500_000,
+            _ => 4_600_000,
+        };
+        Truth { capacity, tester: 14_000_000, noise: 30 }
+    })
+}
+
+/// This kernel: forwarding and three NAT44, one core shared with the tester.
+pub fn kernel() -> Run {
+    let mut run = Run::new(kernel_scenario()).measure(|m| {
+        let capacity = match (m.point.dut, m.metric.as_str()) {
+            (0, _) => 640_000,
+            (1, "throughput") => 297_000,
+            (2, "throughput") => 305_000,
+            (3, "throughput") => 281_000,
+            (1, _) => 204_000,
+            (2, _) => 209_000,
+            _ => 194_000,
+        };
+        Truth { capacity, tester: 3_000_000, noise: 60 }
+    });
+    run.calibration.shares_core = true;
+    run.calibration.ceiling = Rate(2_400_000);
+    run.commands = commands();
+    let forwarding = BTreeMap::from([("kernel".into(), "6.12.0".into()), ("queues".into(), "1".into())]);
+    run.facts.duts = BTreeMap::from([("linux-forwarding".into(), forwarding)]);
+    run
+}
+
+/// The gateway at one connection count and one to four cores.
+pub fn cores() -> Run {
+    let mut scenario = quickstart_scenario();
+    scenario.name = "cores".into();
+    scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4] };
+    Run::new(scenario).measure(|m| {
+        let one = if m.metric == "throughput" { 3_100_000 } else { 1_900_000 };
+        let cores = u64::from(m.point.cores);
+        Truth { capacity: one * cores * (100 - 4 * (cores - 1)) / 100, tester: 14_000_000, noise: 20 }
+    })
+}
+
+pub fn quickstart_scenario() -> Scenario {
+    Scenario {
+        name: "quickstart".into(),
+        about: "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes.".into(),
+        duts: vec![Dut::Embedded(nat())],
+        link: Link::InProcess { depth: 1024 },
+        traffic: Traffic {
+            frame_size: 64,
+            ttl: 10,
+            inside: AddrRange::one([198, 18, 0, 2].into()),
+            source_ports: PortRange { first: 1024, last: 41_023 },
+            remote: AddrRange::one([198, 19, 0, 2].into()),
+            destination_ports: PortRange { first: 1, last: 100 },
+            direction: Direction::Both,
+            responder_order: Order::Random,
+            seed: 42,
+        },
+        sweep: Sweep { connections: vec![100_000, 1_000_000, 4_000_000], cores: vec![1] },
+        measure: Measure {
+            metrics: vec!["max_conn_est_rate".into(), "throughput".into()],
+            repetitions: 3,
+            duration: Nanos::from_millis(250),
+            start_delay: Nanos::from_millis(20),
+            drain: Nanos::from_millis(50),
+            settle: Nanos::from_millis(10),
+            phase1_drain: Nanos::from_millis(50),
+            error_ppm: 10_000,
+            acceptance_ppm: 1_000_000,
+            phase1_acceptance_ppm: 1_000_000,
+            alpha_ppm: None,
+            max_rate: None,
+        },
+        full: false,
+    }
+}
+
+fn kernel_scenario() -> Scenario {
+    let kernel = |software: &str, nat44| Dut::Kernel { software: software.into(), nat44 };
+    Scenario {
+        name: "kernel-nat44".into(),
+        about: "This kernel in a namespace: plain forwarding, then NAT44 by nftables and by iptables.".into(),
+        duts: vec![
+            kernel("linux-forwarding", None),
+            kernel("nftables", Some(nat())),
+            kernel("iptables-legacy", Some(nat())),
+            kernel("iptables-nft", Some(nat())),
+        ],
+        link: Link::Veth { io: VethIo::AfPacket },
+        sweep: Sweep { connections: vec![1_000_000], cores: vec![1] },
+        ..quickstart_scenario()
+    }
+}
+
+fn nat() -> Nat44 {
+    Nat44 {
+        pool: AddrRange::one([198, 19, 0, 1].into()),
+        pool_ports: PortRange { first: 1024, last: 65_535 },
+        mapping: Mapping::AddressAndPortDependent,
+        table: 1 << 23,
+        udp_timeout: Nanos::from_secs(300),
+    }
+}
+
+fn plan(scenario: &Scenario) -> Plan {
+    let mut measurements = vec![];
+    for (dut, device) in scenario.duts.iter().enumerate() {
+        for &cores in &scenario.sweep.cores {
+            for &connections in &scenario.sweep.connections {
+                for metric in &scenario.measure.metrics {
+                    if !device.is_stateful() && metric != "throughput" {
+                        continue;
+                    }
+                    for repetition in 1..=scenario.measure.repetitions {
+                        let connections = if device.is_stateful() { connections } else { 0 };
+                        let point = Point { dut, dut_name: device.name().into(), connections, cores };
+                        let metric = if device.is_stateful() { metric } else { "ipv4_forwarding_throughput" };
+                        let predicted = Nanos::from_secs(4);
+                        measurements.push(Measurement { point, metric: metric.to_owned(), repetition, predicted });
+                    }
+                }
+            }
+        }
+    }
+    Plan { measurements, tester_memory: 96 << 20, dut_memory: 512 << 20 }
+}
+
+fn facts() -> Facts {
+    let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Facts {
+        tester: BTreeMap::from([
+            fact("kernel", "6.12.0"),
+            fact("cpu", "Example CPU, 2 cores"),
+            fact("governor", "unknown"),
+            fact("memory", "24 GiB"),
+        ]),
+        duts: BTreeMap::new(),
+        doubts: vec!["No huge pages are reserved: large tables are slower (`vm.nr_hugepages`).".into()],
+    }
+}
+
+fn calibration() -> Calibration {
+    Calibration {
+        clock: "TSC, 2.6 GHz".into(),
+        clock_read_ps: 9_300,
+        departure_p50_ns: 40,
+        departure_p99_ns: 310,
+        ceiling: Rate(15_600_000),
+        send_ps: 14_200,
+        receive_ps: 18_900,
+        latency_floor_ns: 850,
+        shares_core: false,
+    }
+}
+
+fn self_test() -> SelfTest {
+    let check = |name: &str, truth: &str, measured: &str| SelfTestCheck {
+        name: name.into(),
+        truth: truth.into(),
+        measured: measured.into(),
+        passed: true,
+    };
+    SelfTest {
+        passed: true,
+        checks: vec![
+            check("forwarding capacity", "1,000,000 frames/s", "998,046 frames/s"),
+            check("wrong port, one in a million", "2 frames", "2 frames"),
+        ],
+    }
+}
+
+fn commands() -> Vec<CommandLine> {
+    vec![
+        CommandLine {
+            at: "2026-01-12T10:15:31Z".into(),
+            dut: "nftables".into(),
+            why: "to translate what leaves on the outside".into(),
+            command: "nft add rule ip nat post oifname right masquerade".into(),
+            status: Some(0),
+            output: String::new(),
+        },
+        CommandLine {
+            at: "2026-01-12T10:15:32Z".into(),
+            dut: "nftables".into(),
+            why: "to see the rules".into(),
+            command: "nft list ruleset".into(),
+            status: Some(0),
+            output: "table ip nat {\n\tchain post {\n\t\toifname \"right\" masquerade # <handle 2> & more\n\t}\n}\n"
+                .into(),
+        },
+    ]
+}

@@ -1,0 +1,35 @@
+//! A disk that is full in the middle of a line. A file of its own because the limit that stands for the disk holds
+//! for the whole process.
+
+use lab::store::{HEADER, RunFolder, StoreError, TRIALS};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[test]
+fn a_line_that_does_not_fit_is_taken_back_and_the_run_can_go_on() {
+    // Without a handler the limit would end the process.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut folder = RunFolder::create(dir.path(), "full", std::time::SystemTime::now()).unwrap();
+    folder.write_once(HEADER, &json!({})).unwrap();
+    let before = getrlimit(Resource::Fsize);
+    setrlimit(Resource::Fsize, Rlimit { current: Some(1_000), maximum: before.maximum }).unwrap();
+    let mut stored = 0u64;
+    let error = loop {
+        match folder.append_trial(&json!({ "seq": stored, "padding": "x".repeat(70) })) {
+            Ok(()) => stored += 1,
+            Err(e) => break e,
+        }
+    };
+    setrlimit(Resource::Fsize, before).unwrap();
+
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    let text = std::fs::read_to_string(folder.path().join(TRIALS)).unwrap();
+    assert!(stored > 5 && text.ends_with("}\n"), "{text}");
+    assert!(text.len() < 1_000, "the limit lies inside a line");
+    folder.append_trial(&json!({ "seq": stored })).unwrap();
+    let trials: Vec<Value> = folder.trials().unwrap();
+    assert!(trials.iter().enumerate().all(|(i, t)| t["seq"] == i as u64));
+    assert_eq!(trials.len() as u64, stored + 1);
+}

@@ -1,0 +1,122 @@
+//! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
+
+use lab::plan::{Plan, text};
+use lab::scenario::{Loaded, Options, conformance, parse, read};
+use method::Nanos;
+use std::path::{Path, PathBuf};
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn load(path: &Path, full: bool) -> Loaded {
+    read(path, &Options { full, set: Vec::new() }).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn all_are_right_and_named_like_their_file() {
+    assert!(files().len() >= 4);
+    for path in files() {
+        let scenario = load(&path, false).scenario;
+        assert_eq!(scenario.name, path.file_stem().unwrap().to_str().unwrap());
+        assert!(!scenario.about.is_empty(), "{}", path.display());
+        assert!(!Plan::new(&scenario).measurements.is_empty());
+    }
+}
+
+#[test]
+fn all_conform_with_full() {
+    for path in files() {
+        assert_eq!(conformance(&load(&path, true).scenario), Vec::<String>::new(), "{}", path.display());
+        assert!(!conformance(&load(&path, false).scenario).is_empty(), "{}", path.display());
+    }
+}
+
+#[test]
+fn plans() {
+    for path in files() {
+        for full in [false, true] {
+            let scenario = load(&path, full).scenario;
+            let name = format!("plan_{}{}", scenario.name, if full { "_full" } else { "" });
+            insta::assert_snapshot!(name, text(&scenario, &Plan::new(&scenario)));
+        }
+    }
+}
+
+#[test]
+fn quick_runs_keep_their_promise() {
+    for (name, most) in [("quickstart", 90), ("kernel-nat44", 9 * 60)] {
+        let path = files().into_iter().find(|path| path.file_stem().unwrap() == name).unwrap();
+        let predicted = Plan::new(&load(&path, false).scenario).predicted();
+        assert!(predicted < Nanos::from_secs(most), "{name}: {} s", predicted.as_secs_f64());
+    }
+}
+
+#[test]
+fn order_in_the_file_does_not_matter() {
+    let text =
+        std::fs::read_to_string(files().into_iter().find(|path| path.ends_with("kernel-nat44.toml")).unwrap()).unwrap();
+    let mut tables: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with('[') || tables.is_empty() {
+            tables.push(String::new());
+        }
+        tables.last_mut().unwrap().extend([line, "\n"]);
+    }
+    let top = tables.remove(0);
+    let expected = parse("a.toml", &text, &Options::default()).unwrap().scenario;
+    for _ in 0..tables.len() {
+        tables.rotate_left(1);
+        let shuffled = top.clone() + &tables.concat();
+        assert_eq!(parse("a.toml", &shuffled, &Options::default()).unwrap().scenario, expected);
+    }
+    tables.reverse();
+    let backwards: String = tables.iter().map(|table| reversed(table)).collect();
+    assert_eq!(parse("a.toml", &(top + &backwards), &Options::default()).unwrap().scenario, expected);
+}
+
+/// A table with its keys in reverse order.
+fn reversed(table: &str) -> String {
+    let mut lines: Vec<&str> = table.lines().collect();
+    lines[1..].reverse();
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn overrides() {
+    let quickstart = include_str!("../../scenarios/quickstart.toml");
+    let with = |full, set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        parse("quickstart.toml", quickstart, &Options { full, set }).unwrap_or_else(|e| panic!("{e}")).scenario
+    };
+    assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
+    assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);
+    assert_eq!(with(false, &["cores = [1, 2]"]).sweep.cores, [1, 2]);
+    assert_eq!(with(false, &["measure.repetitions=3", "repetitions=4"]).measure.repetitions, 4);
+    assert_eq!(with(false, &["traffic.frame-size=128"]).traffic.frame_size, 128);
+    assert_eq!(with(false, &["duration=1 s"]).measure.duration, Nanos::from_secs(1));
+    assert_eq!(with(true, &["duration=61 s"]).measure.duration, Nanos::from_secs(61));
+    assert_eq!(with(true, &[]).measure.duration, Nanos::from_secs(60));
+    assert_eq!(with(true, &["connections=4M"]).sweep.connections, [4_000_000]);
+    assert_eq!(with(false, &["max-rate=10 Gbit/s"]).measure.max_rate, Some(14_880_952));
+    assert_eq!(
+        with(false, &["mapping=endpoint-independent"]).duts,
+        with(false, &["dut.embedded.mapping=\"endpoint-independent\""]).duts
+    );
+}
+
+#[test]
+fn full_takes_what_conforms_from_full_or_the_defaults() {
+    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nduration = \"1 s\"\nrepetitions = 2\n\
+                max-rate = \"5M\"\n[full]\nrepetitions = 20\nconnections = [\"200k\", \"400k\"]\n";
+    let load = |full| parse("x.toml", text, &Options { full, set: Vec::new() }).unwrap().scenario;
+    let (quick, full) = (load(false), load(true));
+    assert_eq!((quick.measure.repetitions, quick.measure.duration), (2, Nanos::from_secs(1)));
+    assert_eq!((full.measure.repetitions, full.measure.duration), (20, Nanos::from_secs(60)));
+    assert_eq!(full.measure.max_rate, quick.measure.max_rate);
+    assert_eq!(full.sweep.connections, [200_000, 400_000]);
+    assert!(full.full && !quick.full);
+}

@@ -1,0 +1,119 @@
+//! What a person sees when a scenario is wrong: one snapshot a mistake, as text without colours. The snapshots
+//! are the specification of the messages: each must show the words at fault and the way out.
+
+use lab::scenario::{Options, parse};
+
+/// A scenario without mistakes, into which each test writes one.
+const GOOD: &str = include_str!("../../scenarios/quickstart.toml");
+
+/// The complaints about a text.
+fn complaints(text: &str) -> String {
+    with(text, &Options::default())
+}
+
+fn with(text: &str, options: &Options) -> String {
+    parse("wrong.toml", text, options).expect_err("this scenario must be refused").to_string()
+}
+
+/// The good scenario with some words replaced.
+fn but(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "the good scenario has no `{old}`");
+    complaints(&GOOD.replacen(old, new, 1))
+}
+
+/// The good scenario with an override.
+fn set(overrides: &[&str]) -> String {
+    let set = overrides.iter().map(|&text| text.to_owned()).collect();
+    with(GOOD, &Options { full: false, set })
+}
+
+/// A scenario of a few lines.
+fn small(rest: &str) -> String {
+    complaints(&format!("name = \"small\"\n{rest}"))
+}
+
+macro_rules! refused {
+    ($($name:ident: $complaints:expr;)*) => {
+        $(#[test] fn $name() { insta::assert_snapshot!($complaints); })*
+    };
+}
+
+refused! {
+    not_toml: complaints("name = quickstart\n[sweep\nconnections = [1,\n");
+    no_name: complaints("[dut.embedded]\n[sweep]\nconnections = \"100k\"\n");
+    name_that_is_no_folder: but("name = \"quickstart\"", "name = \"../quick start\"");
+    empty: complaints("");
+    unknown_key: but("repetitions = 3", "repetition = 3");
+    unknown_key_of_another_table: but("frame-size = 64", "frame-size = 64\nduration = \"1 s\"");
+    unknown_key_with_underscore: but("frame-size", "frame_size");
+    unknown_table: small("[dut.embedded]\n[sweeps]\nconnections = \"100k\"\n");
+    unknown_dut: but("[dut.embedded]", "[dut.embeded]");
+    dut_as_text: small("dut = \"nftables\"\n[sweep]\nconnections = \"100k\"\n");
+    dut_with_a_kind: small("[dut]\nkind = \"nftables\"\n[sweep]\nconnections = \"100k\"\n");
+    mapping_of_a_kernel: small("[dut.nftables]\nmapping = \"endpoint-independent\"\n[sweep]\nconnections = \"100k\"\n");
+    unknown_word: but("\"address-and-port-dependent\"", "\"adress-and-port-dependent\"");
+    two_links: but("[link.in-process]", "[link.tap]\n[link.in-process]");
+    count_with_a_wrong_unit: but("\"400k\"", "\"400x\"");
+    count_in_lower_case: but("\"1M\"", "\"1m\"");
+    negative_count: but("repetitions = 3", "repetitions = -3");
+    no_repetitions: but("repetitions = 3", "repetitions = 0");
+    duration_without_unit: but("duration = \"200 ms\"", "duration = 60");
+    number_of_the_wrong_type: but("repetitions = 3", "repetitions = true");
+    share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
+    error_of_zero: but("error = \"2 %\"", "error = 0");
+    backward_ports: but("\"1024-41023\"", "\"41023-1024\"");
+    port_zero: but("\"1-100\"", "\"0-100\"");
+    bad_address: but("frame-size = 64", "inside = \"198.18.0.256\"");
+    prefix_with_host_bits: but("frame-size = 64", "inside = \"198.18.0.2/24\"");
+    small_frame: but("frame-size = 64", "frame-size = 60");
+    jumbo_frame: but("frame-size = 64", "frame-size = 9000");
+    public_address: but("frame-size = 64", "remote = \"8.8.8.8\"");
+    public_address_on_request: but("name =", "allow-addresses = [\"8.8.8.0/24\"]\nname =");
+    reserved_address_without_request: but("frame-size = 64", "remote = \"240.0.0.1\"");
+    address_of_the_device:
+        small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.0/28\"\n[sweep]\nconnections = \"100k\"\n");
+    pool_meets_remote: but("[dut.embedded]", "[dut.embedded]\npool = \"198.19.0.0/24\"");
+    inside_meets_remote: but("frame-size = 64", "inside = \"198.19.0.0/24\"");
+    too_few_flows: but("\"1-100\"", "\"1-20\"");
+    too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
+    larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"500k\"");
+    source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
+    pool_runs_out: but("frame-size = 64", "inside = \"198.18.0.2 - 198.18.0.11\"");
+    pool_runs_out_endpoint_independent:
+        complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.0/28\""));
+    pool_ports_too_few: but("[dut.embedded]", "[dut.embedded]\npool-ports = \"1024-2047\"");
+    wrong_link_for_the_kernel: but("[dut.embedded]\nmapping = \"address-and-port-dependent\"", "[dut.nftables]");
+    wrong_link_for_the_gateway: but("[link.in-process]\ndepth = 512", "[link.tap]");
+    both_kinds_of_dut_without_a_link: small("[dut.embedded]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n");
+    buffer_bound: but("depth = 512", "depth = 4096");
+    same_connections_twice: but("\"400k\"", "400000, 100000");
+    same_cores_twice: but("[sweep]", "[sweep]\ncores = [1, 2, 1]");
+    no_connections: but("connections = [\"100k\", \"400k\", \"1M\"]", "");
+    empty_connections: but("[\"100k\", \"400k\", \"1M\"]", "[]");
+    unknown_metric: but("\"throughput\"]", "\"thruput\"]");
+    derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
+    metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");
+    throughput_first: but("[\"max_conn_est_rate\", \"throughput\"]", "[\"throughput\", \"max_conn_est_rate\"]");
+    alpha_unused: but("repetitions = 3", "alpha = 0.5");
+    validation_without_alpha: but("\"max_conn_est_rate\"", "\"max_conn_est_rate_validated\"");
+    connections_of_a_router: small("[dut.linux-forwarding]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"throughput\"\n");
+    nothing_for_the_router:
+        small("[dut.linux-forwarding]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
+    short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
+    long_phase1_drain: but("phase1-drain = \"20 ms\"", "phase1-drain = \"3 s\"");
+    frames_beyond_numbers: complaints(&GOOD.replace("duration = \"200 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
+    wrong_full: complaints(&format!("{GOOD}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n"));
+    several_at_once:
+        complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");
+    control_characters: but("\"address-and-port-dependent\"", "\"\\u001b[31mred\"");
+
+    override_value: set(&["connections=4m"]);
+    override_rule: set(&["connections=100k,8M"]);
+    override_against_the_file: set(&["traffic.destination-ports=1-10"]);
+    override_unknown: set(&["conections=4M"]);
+    override_unknown_path: set(&["measure.repetition=3"]);
+    override_ambiguous: with(include_str!("../../scenarios/kernel-nat44.toml"), &Options { full: false, set: vec!["table=1M".to_owned()] });
+    override_without_value: set(&["connections"]);
+    override_without_effect: with(GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()] });
+    override_public_address: set(&["remote=9.9.9.9"]);
+}

@@ -1,0 +1,175 @@
+//! From trials to a decision: run a trial, judge it, repeat it while it is worth nothing. Its own file
+//! because this is the only place that repeats trials; a procedure sees decisions alone.
+//!
+//! Repetitions (methodology: *tester's bound*, *host noise*, *phase 1*): spoiled by the tester, three times
+//! at one rate and that rate is the tester's bound; spoiled by the host, up to ten repeats; spoiled by an
+//! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower.
+
+use crate::ratio::Ratio;
+use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::units::{Count, Rate};
+use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
+use serde::{Deserialize, Serialize};
+
+/// How often an invalid trial is repeated before something else is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Patience {
+    /// Trials at one rate spoiled by the tester that make it the tester's bound.
+    pub tester_trials: u32,
+    /// Repeats of a trial that the host spoiled.
+    pub host_repeats: u32,
+    /// Trials with an incomplete phase 1 before its rate is lowered.
+    pub phase1_trials: u32,
+    /// How often the rate of phase 1 is lowered by 10 % before the measurement is given up.
+    pub phase1_lowerings: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience { tester_trials: 3, host_repeats: 10, phase1_trials: 3, phase1_lowerings: 10 }
+    }
+}
+
+/// One trial that was run for a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was asked for; the rate of phase 1 may have been lowered.
+    pub spec: TrialSpec,
+    /// What happened.
+    pub outcome: TrialOutcome,
+    /// What it is worth.
+    pub verdict: Verdict,
+}
+
+/// What is known about a rate after as many trials as it took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// The DUT carried it.
+    Pass,
+    /// The DUT did not carry it.
+    Fail(Failure),
+    /// The tester or its host could not tell: the search goes on below, and where this is its final upper
+    /// end the result is printed as "≥".
+    TesterBound(Invalid),
+}
+
+impl Decision {
+    /// Whether the DUT carried the rate.
+    pub fn passed(&self) -> bool {
+        *self == Decision::Pass
+    }
+}
+
+/// A decision with all the trials behind it, the deciding one last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// What is known now.
+    pub decision: Decision,
+    /// Every trial that was run, in order. Never empty.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Judgement {
+    /// The trial that decided.
+    pub fn last(&self) -> &Attempt {
+        self.attempts.last().expect("a judgement has at least one attempt")
+    }
+    /// Trials that were worth nothing.
+    pub fn invalid(&self) -> Count {
+        self.attempts.iter().filter(|a| matches!(a.verdict, Verdict::Invalid(_))).count() as Count
+    }
+}
+
+/// Trials that judge themselves and repeat what was worth nothing.
+#[derive(Debug)]
+pub struct Judged<T> {
+    trials: T,
+    criteria: Criteria,
+    patience: Patience,
+    /// Phase 1 was lowered to this rate and stays there for the rest of the measurement.
+    phase1_cap: Option<Rate>,
+}
+
+impl<T: Trials> Judged<T> {
+    /// Judge the trials of `trials` by `criteria`.
+    pub fn new(trials: T, criteria: Criteria, patience: Patience) -> Self {
+        Judged { trials, criteria, patience, phase1_cap: None }
+    }
+
+    /// What counts as a pass here.
+    pub fn criteria(&self) -> &Criteria {
+        &self.criteria
+    }
+
+    /// Run one trial without judging it, for probes.
+    ///
+    /// # Errors
+    /// As [`Trials::run`].
+    pub fn probe(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        self.trials.run(spec)
+    }
+
+    /// Run the trial until it is worth something, or until patience ends.
+    ///
+    /// # Errors
+    /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete however slow it is.
+    pub fn decide(&mut self, wanted: &TrialSpec) -> Result<Judgement, TrialError> {
+        let mut spec = wanted.clone();
+        self.cap_phase1(&mut spec);
+        let mut attempts = Vec::new();
+        let (mut by_tester, mut by_host, mut by_phase1, mut lowered) = (0, 0, 0, 0);
+        loop {
+            let outcome = self.trials.run(&spec)?;
+            let verdict = judge(&spec, &outcome, &self.criteria);
+            attempts.push(Attempt { spec: spec.clone(), outcome, verdict: verdict.clone() });
+            let reason = match verdict {
+                Verdict::Pass => return Ok(Judgement { decision: Decision::Pass, attempts }),
+                Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
+                Verdict::Invalid(reason) => reason,
+            };
+            let patient = match reason.spoiler() {
+                Spoiler::Tester => more(&mut by_tester) < self.patience.tester_trials,
+                Spoiler::Host => more(&mut by_host) <= self.patience.host_repeats,
+                Spoiler::Phase1 => {
+                    // The table that this trial left is incomplete: do not build on it.
+                    spec.keep_table = false;
+                    if more(&mut by_phase1) >= self.patience.phase1_trials {
+                        by_phase1 = 0;
+                        self.lower_phase1(&mut spec, more(&mut lowered), &reason)?;
+                    }
+                    true
+                }
+            };
+            if !patient {
+                return Ok(Judgement { decision: Decision::TesterBound(reason), attempts });
+            }
+        }
+    }
+
+    fn cap_phase1(&self, spec: &mut TrialSpec) {
+        if let (Some(cap), Some(rate)) = (self.phase1_cap, spec.phase1_rate) {
+            spec.phase1_rate = Some(rate.min(cap));
+        }
+    }
+
+    fn lower_phase1(&mut self, spec: &mut TrialSpec, times: u32, reason: &Invalid) -> Result<(), TrialError> {
+        let nine_tenths = Ratio::from_ppm(900_000);
+        let lower = spec.phase1_rate.map(|rate| nine_tenths.of(rate)).filter(|rate| rate.0 > 0);
+        match lower {
+            Some(rate) if times <= self.patience.phase1_lowerings => {
+                spec.phase1_rate = Some(rate);
+                self.phase1_cap = Some(rate);
+                Ok(())
+            }
+            _ => Err(TrialError::Phase1(format!("{reason}; {}", reason.advice()))),
+        }
+    }
+}
+
+/// Count one more, and how many it is now.
+fn more(count: &mut u32) -> u32 {
+    *count += 1;
+    *count
+}

@@ -1,0 +1,204 @@
+//! Metrics: the names under which numbers appear, each with its unit and definition. This file is the list;
+//! a metric is one entry, and the report, `natmeter list` and the comparison with published tables follow
+//! from it. Keys are the ones under which published values are filed.
+
+/// What a value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Frames per second. Measured and stored per direction; published tables print the total of both
+    /// directions.
+    FramesPerSecond,
+    /// Connections per second.
+    ConnectionsPerSecond,
+    /// A plain ratio.
+    Ratio,
+    /// Per cent.
+    Percent,
+}
+
+impl Unit {
+    /// As printed after a value of one direction, or a value that has no direction.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unit::FramesPerSecond => "frames/s per direction",
+            Unit::ConnectionsPerSecond => "connections/s",
+            Unit::Ratio => "",
+            Unit::Percent => "%",
+        }
+    }
+    /// As printed after the total of both directions; the same where there is no direction.
+    pub fn total_symbol(self) -> &'static str {
+        match self {
+            Unit::FramesPerSecond => "frames/s total",
+            other => other.symbol(),
+        }
+    }
+    /// Whether a bidirectional total is twice the stored value.
+    pub fn per_direction(self) -> bool {
+        self == Unit::FramesPerSecond
+    }
+}
+
+/// How a metric comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A search gives it, repeated.
+    Measured {
+        /// Repetitions below which a result is printed "not conforming".
+        repetitions: u32,
+    },
+    /// Computed from medians of measured metrics.
+    Derived,
+}
+
+/// What is known of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Name in files, equal to that of published values.
+    pub key: &'static str,
+    /// Title in reports.
+    pub title: &'static str,
+    /// Unit of the stored value.
+    pub unit: Unit,
+    /// Where it is defined.
+    pub reference: &'static str,
+    /// How it comes about.
+    pub origin: Origin,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+    /// Definition in a sentence.
+    pub definition: &'static str,
+}
+
+/// The known metrics.
+pub const METRICS: &[Metric] = &[
+    THROUGHPUT,
+    IPV4_FORWARDING_THROUGHPUT,
+    MAX_CONN_EST_RATE,
+    MAX_CONN_EST_RATE_VALIDATED,
+    THROUGHPUT_RATIO_NAT_TO_FORWARDING,
+    REL_SCALE_UP,
+    RATIO_TO_PREVIOUS,
+    SCALING_OVER_CONNECTIONS,
+];
+
+/// The metric with this key.
+pub fn by_key(key: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.key == key)
+}
+
+/// Repetitions that published results of RFC 9693 metrics use at least.
+const TEN: Origin = Origin::Measured { repetitions: 10 };
+
+/// Throughput of the DUT, in phase 2 where it is stateful.
+pub const THROUGHPUT: Metric = Metric {
+    key: "throughput",
+    title: "Throughput",
+    unit: Unit::FramesPerSecond,
+    reference: "RFC 2544 section 26.1; RFC 9693 section 4.7",
+    origin: TEN,
+    higher_is_better: true,
+    definition: "The highest rate per direction at which the number of right frames received equals the number sent.",
+};
+
+/// The same box without the function under test.
+pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
+    key: "ipv4_forwarding_throughput",
+    title: "IPv4 forwarding throughput (baseline)",
+    unit: Unit::FramesPerSecond,
+    reference: "RFC 2544 section 26.1",
+    origin: TEN,
+    higher_is_better: true,
+    definition: "The throughput of the same device with the same ports and frames when it only forwards IPv4.",
+};
+
+/// Phase 1 alone.
+pub const MAX_CONN_EST_RATE: Metric = Metric {
+    key: "max_conn_est_rate",
+    title: "Maximum connection establishment rate",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 9693 section 4.5",
+    origin: TEN,
+    higher_is_better: true,
+    definition: "The highest rate at which the first frame of each of N new connections passes, starting from an empty \
+                 connection tracking table.",
+};
+
+/// Phase 1 and validation.
+pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
+    key: "max_conn_est_rate_validated",
+    title: "Maximum connection establishment rate, validated",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 9693 section 4.6",
+    origin: TEN,
+    higher_is_better: true,
+    definition: "The highest rate at which N new connections are set up and one frame on each of them, sent back at \
+                 alpha times that rate, arrives too.",
+};
+
+/// What the function under test costs.
+pub const THROUGHPUT_RATIO_NAT_TO_FORWARDING: Metric = Metric {
+    key: "throughput_ratio_nat_to_forwarding",
+    title: "Throughput against plain forwarding",
+    unit: Unit::Percent,
+    reference: "RFC 9693 section 6",
+    origin: Origin::Derived,
+    higher_is_better: true,
+    definition: "The median throughput in per cent of the median throughput of plain forwarding of the same device.",
+};
+
+/// `S_CPU`: from one core to n.
+pub const REL_SCALE_UP: Metric = Metric {
+    key: "rel_scale_up",
+    title: "Relative scale-up over cores, S_CPU",
+    unit: Unit::Ratio,
+    reference: "RFC 9693 section 5.2",
+    origin: Origin::Derived,
+    higher_is_better: true,
+    definition: "The median performance on n cores divided by n times the median performance on one core.",
+};
+
+/// From column to column.
+pub const RATIO_TO_PREVIOUS: Metric = Metric {
+    key: "ratio_to_previous",
+    title: "Ratio to the previous column",
+    unit: Unit::Ratio,
+    reference: "RFC 9693 section 5",
+    origin: Origin::Derived,
+    higher_is_better: true,
+    definition: "The median performance divided by the median performance at the previous point of the axis.",
+};
+
+/// `S_C`: from few connections to many.
+pub const SCALING_OVER_CONNECTIONS: Metric = Metric {
+    key: "scaling_over_connections",
+    title: "Relative performance over connections, S_C",
+    unit: Unit::Ratio,
+    reference: "RFC 9693 section 5.1",
+    origin: Origin::Derived,
+    higher_is_better: true,
+    definition: "The median performance with n connections divided by that with the smallest number of connections.",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedure::PROCEDURES;
+
+    #[test]
+    fn keys_are_unique() {
+        for (i, metric) in METRICS.iter().enumerate() {
+            assert!(METRICS[i + 1..].iter().all(|other| other.key != metric.key), "{}", metric.key);
+        }
+    }
+
+    #[test]
+    fn procedures_and_measured_metrics_belong_together() {
+        let mut given: Vec<&str> = PROCEDURES.iter().flat_map(|p| p.metrics).copied().collect();
+        let mut measured: Vec<&str> =
+            METRICS.iter().filter(|m| m.origin != Origin::Derived).map(|metric| metric.key).collect();
+        given.sort_unstable();
+        measured.sort_unstable();
+        assert_eq!(given, measured);
+    }
+}

@@ -1,0 +1,118 @@
+//! Binary search for the highest rate that passes (RFC 2544 section 26.1 names no way of searching; this is
+//! the usual one). Its own file because every rate in every result comes out of here: the result is the
+//! highest rate that **passed**, never the last one tried, and it says what bounds it from above.
+
+use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict};
+use crate::judged::{Decision, Judgement};
+use crate::trial::TrialError;
+use crate::units::Rate;
+use crate::validity::Invalid;
+
+/// So many equal verdicts at the end of a search make it one-sided.
+pub const ONE_SIDED: usize = 8;
+
+/// Search in `[lo, hi]`. `decide` tells about one rate, repeating invalid trials itself; `watch` hears where
+/// the search stands before each decision. The upper end is tried first. The lower end is not believed: if
+/// nothing above it passed, it is tried too.
+///
+/// # Errors
+/// Those of `decide`.
+pub fn search(
+    lo: Rate,
+    hi: Rate,
+    precision: Precision,
+    mut decide: impl FnMut(Rate) -> Result<Judgement, TrialError>,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    let mut bracket = Bracket { lo, passed: None, hi, bound: None };
+    let mut result = SearchResult::empty();
+    let mut ask = |rate: Rate, bracket: &mut Bracket, result: &mut SearchResult| {
+        watch(&bracket.progress(rate, precision));
+        let judgement = decide(rate)?;
+        result.note(rate, &judgement);
+        bracket.learn(rate, judgement.decision);
+        Ok(())
+    };
+
+    ask(hi, &mut bracket, &mut result)?;
+    let before = result.trace.len();
+    while bracket.passed != Some(hi) && bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0 {
+        ask(bracket.middle(), &mut bracket, &mut result)?;
+    }
+    result.one_sided = one_sided(&result.trace[before..]);
+    if bracket.passed.is_none() && bracket.lo.0 > 0 {
+        ask(bracket.lo, &mut bracket, &mut result)?;
+    }
+    Ok(bracket.conclude(result))
+}
+
+/// What is known: `lo` passed or is the lower end; `hi` did not pass, for the reason in `bound`.
+struct Bracket {
+    lo: Rate,
+    passed: Option<Rate>,
+    hi: Rate,
+    bound: Option<Bound>,
+}
+
+enum Bound {
+    Dut { closed_loop: bool },
+    Tester(Invalid),
+}
+
+impl Bracket {
+    fn middle(&self) -> Rate {
+        Rate(self.lo.0 + (self.hi.0 - self.lo.0) / 2)
+    }
+
+    fn learn(&mut self, rate: Rate, decision: Decision) {
+        let bound = match decision {
+            Decision::Pass => {
+                self.lo = rate;
+                self.passed = Some(rate);
+                return;
+            }
+            Decision::Fail(failure) => Bound::Dut { closed_loop: failure.closed_loop },
+            Decision::TesterBound(reason) => Bound::Tester(reason),
+        };
+        self.hi = rate;
+        self.bound = Some(bound);
+    }
+
+    fn progress(&self, rate: Rate, precision: Precision) -> Progress {
+        let width = precision.width(self.lo).0;
+        let intervals = (self.hi.0 - self.lo.0).div_ceil(width).max(1);
+        // ceil(log2): how often the bracket is halved until one interval is left.
+        let halvings = u64::BITS - (intervals - 1).leading_zeros();
+        let steps_left = if self.bound.is_none() && self.passed.is_none() { halvings + 1 } else { halvings };
+        Progress { lo: self.lo, hi: self.hi, rate, steps_left: steps_left.max(1) }
+    }
+
+    fn conclude(self, mut result: SearchResult) -> SearchResult {
+        result.rate = self.passed.unwrap_or_default();
+        let at_rate = result.trace.iter().rfind(|s| s.verdict == StepVerdict::Pass && s.rate == result.rate);
+        result.lost_at_rate = at_rate.map_or(0, |step| step.lost);
+        let Some(bound) = self.bound else {
+            result.kind = ResultKind::AtUpperLimit;
+            return result;
+        };
+        result.error = Rate(self.hi.0 - result.rate.0);
+        result.kind = match bound {
+            Bound::Tester(reason) => {
+                result.tester_limit = Some(reason);
+                ResultKind::TesterLimit
+            }
+            Bound::Dut { closed_loop } => {
+                result.closed_loop = closed_loop;
+                if self.passed.is_some() { ResultKind::Exact } else { ResultKind::NothingPassed }
+            }
+        };
+        result
+    }
+}
+
+fn one_sided(trace: &[super::Step]) -> bool {
+    trace.len() >= ONE_SIDED && {
+        let last = &trace[trace.len() - ONE_SIDED..];
+        last.iter().all(|step| (step.verdict == StepVerdict::Pass) == (last[0].verdict == StepVerdict::Pass))
+    }
+}

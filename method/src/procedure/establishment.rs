@@ -1,0 +1,87 @@
+//! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6). Its own
+//! file because its trials have a fixed number of frames, one a connection, instead of a duration, and each
+//! starts from an empty connection tracking table.
+
+use super::{Decider, Procedure, Progress, Repetitions, SearchResult, SearchSettings, binary};
+use crate::ratio::Ratio;
+use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
+use crate::units::{Count, Rate};
+use crate::validity::check_buffers;
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "establishment",
+    title: "Maximum connection establishment rate",
+    reference: "RFC 9693 sections 4.5 and 4.6",
+    metrics: &["max_conn_est_rate", "max_conn_est_rate_validated"],
+    summary: "binary search for the highest rate at which each of N new connections is set up, from an empty table",
+};
+
+/// A living DUT sets up some of so many connections at so low a rate.
+const PROBE_CONNECTIONS: Count = 1_000;
+const PROBE_RATE: Rate = Rate(1_000);
+
+/// What phase 1 is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase1 {
+    /// Connections to establish (N).
+    pub connections: Count,
+    /// Frames that the path can buffer (queues, rings, the in-process link), 0 if that is not known.
+    pub buffered: Count,
+    /// The validation rate never exceeds this: 0.9 of the reverse one-way throughput, where that was
+    /// measured. A validation above the forwarding rate would lower the result, which is then no longer
+    /// about establishing.
+    pub validate_at_most: Option<Rate>,
+}
+
+/// The maximum connection establishment rate, with validation if `settings.alpha` is given.
+///
+/// # Errors
+/// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
+/// [`TrialError::Refused`] if N is too small for the path's buffers, or the settings have no result.
+pub fn measure<T: Trials>(
+    trials: &mut T,
+    settings: &SearchSettings,
+    phase1: Phase1,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    settings.check()?;
+    if phase1.connections == 0 {
+        return Err(TrialError::Refused("phase 1 needs connections".to_owned()));
+    }
+    check_buffers(phase1.connections, phase1.buffered)?;
+    let mut decider = Decider::new(trials, settings);
+    let decide = |rate: Rate| {
+        let few = phase1.connections.min(PROBE_CONNECTIONS);
+        let spec = trial(rate, phase1.connections, settings.alpha, phase1.validate_at_most);
+        let probe = trial(rate.min(PROBE_RATE), few, settings.alpha, phase1.validate_at_most);
+        decider.decide(&spec, &probe)
+    };
+    binary::search(settings.lo, settings.hi, settings.precision, decide, watch)
+}
+
+/// The rate at which the connections of a trial at R are validated: alpha × R, capped, at least 1.
+pub fn validation_rate(rate: Rate, alpha: Ratio, at_most: Option<Rate>) -> Rate {
+    let wanted = alpha.of(rate);
+    wanted.min(at_most.unwrap_or(wanted)).max(Rate(1))
+}
+
+/// The rate of the phase 1 that prepares phase 2: a share of the smallest rate found, so that it is safely
+/// below the maximum. `None` if a search passed nothing.
+pub fn safe_phase1_rate(found: &Repetitions, share: Ratio) -> Option<Rate> {
+    found.smallest().map(|smallest| share.of(smallest)).filter(|rate| rate.0 > 0)
+}
+
+fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most: Option<Rate>) -> TrialSpec {
+    TrialSpec {
+        kind: PhaseKind::Establish,
+        rate,
+        load: Load::Frames(connections),
+        direction: Direction::Forward,
+        connections,
+        phase1_rate: None,
+        validate_rate: alpha.map(|alpha| validation_rate(rate, alpha, validate_at_most)),
+        keep_table: false,
+        responder_order: Order::Random,
+    }
+}

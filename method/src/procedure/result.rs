@@ -1,0 +1,183 @@
+//! The result of a search and of its repetitions. Its own file because it is what the run folder and every
+//! report hold: a rate never stands alone, but with what bounded it, the error, and everything repeated.
+
+use super::verify::lost;
+use crate::judged::{Decision, Judgement};
+use crate::stats::Summary;
+use crate::units::{Count, Rate};
+use crate::validity::{Invalid, table_changed};
+use serde::{Deserialize, Serialize};
+
+/// What bounds the result from above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResultKind {
+    /// The DUT failed at most the error above the rate.
+    Exact,
+    /// The upper end of the search passed: the DUT may do more, print "≥".
+    AtUpperLimit,
+    /// The tester or its host could not try more: print "≥", never as the DUT's number.
+    TesterLimit,
+    /// Frames came back, but no rate passed, not even the lowest: there is no rate to print.
+    NothingPassed,
+}
+
+/// What a step of the search gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepVerdict {
+    /// The DUT carried the rate.
+    Pass,
+    /// It did not.
+    Fail,
+    /// The tester could not tell.
+    TesterBound,
+}
+
+/// One step of a search: a point of its trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The rate, per direction.
+    pub rate: Rate,
+    /// What is known about it.
+    pub verdict: StepVerdict,
+    /// Why not, in words; empty for a pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The figure is that of DUT and tester together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed_loop: bool,
+    /// Trials run for it.
+    pub trials: Count,
+    /// Of these: worth nothing.
+    pub invalid: Count,
+    /// Frames lost in the deciding trial, all streams together; printed under every tolerance.
+    pub lost: Count,
+}
+
+/// The result of one search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// The highest rate that passed, per direction; 0 when none did. Never the last rate tried.
+    pub rate: Rate,
+    /// What bounds it from above.
+    pub kind: ResultKind,
+    /// Distance from `rate` to the lowest rate known not to pass; 0 at the upper limit.
+    pub error: Rate,
+    /// The last eight decisions were all alike: one early verdict may have pinned the result.
+    pub one_sided: bool,
+    /// The final upper bound failed in a closed loop: print "closed loop, tester included".
+    pub closed_loop: bool,
+    /// Every decision, in order.
+    pub trace: Vec<Step>,
+    /// Trials run.
+    pub trials: Count,
+    /// Of these: worth nothing, and repeated.
+    pub invalid_repeats: Count,
+    /// Connections that the phases 1 before phase 2 trials lost in all.
+    pub phase1_lost: Count,
+    /// The slowest phase 1 that was used, connections per second; `None` without one.
+    pub phase1_rate: Option<Rate>,
+    /// Phase 2 trials after which the DUT's table had another size than before.
+    pub table_changes: Count,
+    /// The step at `rate` passed with this many frames lost; above 0 only with an acceptance below 1.
+    pub lost_at_rate: Count,
+    /// What made the final upper bound invalid; only with [`ResultKind::TesterLimit`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester_limit: Option<Invalid>,
+}
+
+impl SearchResult {
+    /// A result of which nothing is known yet.
+    pub(super) fn empty() -> SearchResult {
+        SearchResult {
+            rate: Rate(0),
+            kind: ResultKind::NothingPassed,
+            error: Rate(0),
+            one_sided: false,
+            closed_loop: false,
+            trace: Vec::new(),
+            trials: 0,
+            invalid_repeats: 0,
+            phase1_lost: 0,
+            phase1_rate: None,
+            table_changes: 0,
+            lost_at_rate: 0,
+            tester_limit: None,
+        }
+    }
+
+    /// Note a step and count what it took.
+    pub(super) fn note(&mut self, rate: Rate, judgement: &Judgement) {
+        let (verdict, reason, closed_loop) = match &judgement.decision {
+            Decision::Pass => (StepVerdict::Pass, String::new(), false),
+            Decision::Fail(failure) => (StepVerdict::Fail, failure.to_string(), failure.closed_loop),
+            Decision::TesterBound(reason) => (StepVerdict::TesterBound, reason.to_string(), false),
+        };
+        let trials = judgement.attempts.len() as Count;
+        let invalid = judgement.invalid();
+        let lost = lost(&judgement.last().outcome);
+        self.trace.push(Step { rate, verdict, reason, closed_loop, trials, invalid, lost });
+        self.trials += trials;
+        self.invalid_repeats += invalid;
+        for attempt in &judgement.attempts {
+            self.table_changes += Count::from(table_changed(&attempt.outcome));
+            let Some(used) = attempt.spec.phase1_rate else { continue };
+            let store = attempt.outcome.store.as_ref();
+            self.phase1_lost += store.map_or(0, |store| store.phase1_lost);
+            let used = store.and_then(|store| store.phase1_rate).unwrap_or(used);
+            self.phase1_rate = Some(self.phase1_rate.map_or(used, |slowest| slowest.min(used)));
+        }
+    }
+
+    /// Whether the rate is a lower bound of what the DUT can do.
+    pub fn at_least(&self) -> bool {
+        matches!(self.kind, ResultKind::AtUpperLimit | ResultKind::TesterLimit)
+    }
+}
+
+/// All repetitions of a search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Repetitions {
+    /// One result a repetition, in order.
+    pub results: Vec<SearchResult>,
+}
+
+impl Repetitions {
+    /// The rates, per direction, in order.
+    pub fn rates(&self) -> Vec<u64> {
+        self.results.iter().map(|result| result.rate.0).collect()
+    }
+
+    /// Their statistics, per direction; `None` without results.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.rates())
+    }
+
+    /// What bounds the summary: the weakest of what bounds the single results.
+    pub fn kind(&self) -> Option<ResultKind> {
+        let order = [ResultKind::NothingPassed, ResultKind::TesterLimit, ResultKind::AtUpperLimit, ResultKind::Exact];
+        order.into_iter().find(|kind| self.results.iter().any(|result| result.kind == *kind))
+    }
+
+    /// The largest error of a single result.
+    pub fn error(&self) -> Rate {
+        self.results.iter().map(|result| result.error).max().unwrap_or_default()
+    }
+
+    /// How many searches were one-sided.
+    pub fn one_sided(&self) -> usize {
+        self.results.iter().filter(|result| result.one_sided).count()
+    }
+
+    /// Whether any result is that of DUT and tester together.
+    pub fn closed_loop(&self) -> bool {
+        self.results.iter().any(|result| result.closed_loop)
+    }
+
+    /// The smallest rate, which is the one that is safe; `None` if any search passed nothing.
+    pub fn smallest(&self) -> Option<Rate> {
+        self.results.iter().map(|result| result.rate).min().filter(|rate| rate.0 > 0)
+    }
+}

@@ -1,0 +1,96 @@
+//! Throughput: the highest rate at which every frame sent comes back right (RFC 2544 section 26.1), for
+//! stateless devices and in phase 2 of a stateful test (RFC 9693 section 4.7). With an acceptance below 1 the
+//! result is a conditional throughput and must be printed with its acceptance.
+
+use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
+use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
+use crate::units::{Count, Nanos, Rate};
+use crate::validity::table_changed;
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "throughput",
+    title: "Throughput",
+    reference: "RFC 2544 section 26.1; RFC 9693 section 4.7",
+    metrics: &["throughput", "ipv4_forwarding_throughput"],
+    summary: "binary search for the highest rate per direction at which all frames come back right",
+};
+
+/// A living DUT forwards some of so many frames at so low a rate.
+const PROBE_FRAMES: Count = 1_000;
+const PROBE_RATE: Rate = Rate(1_000);
+
+/// Throughput of a device that keeps no state, or of plain forwarding as a baseline.
+///
+/// # Errors
+/// As [`Trials::run`]; [`TrialError::DutDead`] if nothing comes back at a low rate either;
+/// [`TrialError::Refused`] for settings without a result.
+pub fn stateless<T: Trials>(
+    trials: &mut T,
+    settings: &SearchSettings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    measure(trials, settings, &stateless_trial(settings.duration, settings.direction), watch)
+}
+
+/// Throughput in phase 2, on `connections` connections that a phase 1 at `phase1_rate` establishes before
+/// each trial. That rate has to be safe, see [`super::establishment::safe_phase1_rate`].
+///
+/// # Errors
+/// As [`stateless`]; [`TrialError::Phase1`] when phase 1 stays incomplete.
+pub fn established<T: Trials>(
+    trials: &mut T,
+    settings: &SearchSettings,
+    connections: Count,
+    phase1_rate: Rate,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    if connections == 0 || phase1_rate.0 == 0 {
+        return Err(TrialError::Refused("phase 2 needs connections and a phase 1 rate above 0".to_owned()));
+    }
+    let trial = TrialSpec {
+        kind: PhaseKind::Established,
+        connections,
+        phase1_rate: Some(phase1_rate),
+        responder_order: settings.responder_order,
+        ..stateless_trial(settings.duration, settings.direction)
+    };
+    measure(trials, settings, &trial, watch)
+}
+
+fn measure<T: Trials>(
+    trials: &mut T,
+    settings: &SearchSettings,
+    trial: &TrialSpec,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    settings.check()?;
+    let mut decider = Decider::new(trials, settings);
+    let may_keep = settings.keep_table && trial.kind == PhaseKind::Established;
+    let mut keep_table = false;
+    let decide = |rate: Rate| {
+        let spec = TrialSpec { rate, keep_table, ..trial.clone() };
+        let probe = TrialSpec { rate: rate.min(PROBE_RATE), load: Load::Frames(PROBE_FRAMES), ..spec.clone() };
+        let judgement = decider.decide(&spec, &probe)?;
+        // The table may serve again only if the DUT's own count shows it unchanged.
+        let outcome = &judgement.last().outcome;
+        let counted = outcome.store.as_ref().is_some_and(|s| s.dut_entries.is_some() && s.dut_entries_after.is_some());
+        keep_table = may_keep && counted && !table_changed(outcome);
+        Ok(judgement)
+    };
+    binary::search(settings.lo, settings.hi, settings.precision, decide, watch)
+}
+
+fn stateless_trial(duration: Nanos, direction: Direction) -> TrialSpec {
+    TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(0),
+        load: Load::For(duration),
+        direction,
+        connections: 0,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    }
+}

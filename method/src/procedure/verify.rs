@@ -1,0 +1,33 @@
+//! Loss verification (ETSI GS NFV-TST 009): a failed rate is tried again before it is believed. Its own file
+//! because it is a policy about one rate, beside the search that chooses rates.
+
+use super::Verify;
+use crate::judged::{Decision, Judged, Judgement};
+use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::units::Count;
+
+/// Decide about a rate, with loss verification if asked for.
+pub(super) fn decide<T: Trials>(
+    judged: &mut Judged<T>,
+    spec: &TrialSpec,
+    verify: Option<Verify>,
+) -> Result<Judgement, TrialError> {
+    let mut judgement = judged.decide(spec)?;
+    let Some(Verify { tries, hopeless_loss }) = verify else { return Ok(judgement) };
+    for _ in 1..tries {
+        let hopeless = hopeless_loss.is_some_and(|limit| lost(&judgement.last().outcome) > limit);
+        if hopeless || !matches!(judgement.decision, Decision::Fail(_)) {
+            break;
+        }
+        let again = judged.decide(spec)?;
+        judgement.decision = again.decision;
+        judgement.attempts.extend(again.attempts);
+    }
+    Ok(judgement)
+}
+
+/// Frames lost in all streams of a trial.
+pub(super) fn lost(outcome: &TrialOutcome) -> Count {
+    let validation = outcome.validation.as_ref().map_or(0, crate::trial::Leg::lost);
+    outcome.forward.lost().saturating_add(outcome.reverse.lost()).saturating_add(validation)
+}

@@ -1,0 +1,73 @@
+//! The record of a trial, and trials that come from records: what `trials.jsonl` holds line by line, and
+//! how a run is resumed. Its own file because a record is written by one crate and believed by another:
+//! replaying compares every recorded specification with the one that is asked for.
+
+use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::validity::Verdict;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// One trial of a run: one line of `trials.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Position in the run, counted from 0 without gaps.
+    pub seq: u64,
+    /// The measurement that the trial belongs to, such as `throughput/connections=1000000/2`.
+    pub measurement: String,
+    /// What was asked for.
+    pub spec: TrialSpec,
+    /// What happened.
+    pub outcome: TrialOutcome,
+    /// What it was judged to be worth when it was recorded.
+    pub verdict: Verdict,
+}
+
+/// Trials that yield recorded outcomes first and then go on with `inner`. Procedures are deterministic, so
+/// with the same settings they ask for the recorded trials in the recorded order; anything else is an error.
+#[derive(Debug)]
+pub struct Replay<T> {
+    records: VecDeque<TrialRecord>,
+    inner: T,
+}
+
+impl<T> Replay<T> {
+    /// Replay `records`, then go on with `inner`.
+    ///
+    /// # Errors
+    /// [`TrialError::Mismatch`] when a record is missing in between or out of order.
+    pub fn new(records: impl IntoIterator<Item = TrialRecord>, inner: T) -> Result<Self, TrialError> {
+        let records: VecDeque<TrialRecord> = records.into_iter().collect();
+        for (a, b) in records.iter().zip(records.iter().skip(1)) {
+            if b.seq != a.seq + 1 {
+                return Err(TrialError::Mismatch(format!("trial {} is followed by trial {}", a.seq, b.seq)));
+            }
+        }
+        Ok(Replay { records, inner })
+    }
+
+    /// Records that were not asked for yet.
+    pub fn pending(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The trials that go on after the records.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+}
+
+impl<T: Trials> Trials for Replay<T> {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let Some(record) = self.records.pop_front() else { return self.inner.run(spec) };
+        if record.spec == *spec {
+            return Ok(record.outcome);
+        }
+        let text = format!(
+            "trial {} of `{}` was recorded as {:?} but {spec:?} is asked for; start a new run for changed settings",
+            record.seq, record.measurement, record.spec
+        );
+        // What was recorded stays: asking again must not skip it.
+        self.records.push_front(record);
+        Err(TrialError::Mismatch(text))
+    }
+}

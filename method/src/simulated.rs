@@ -1,0 +1,313 @@
+//! A simulated device under test: trials whose truth is known exactly. Procedures are tested against it, and
+//! whoever builds on them (resume, report) can too. Deterministic: the same seed and the same questions give
+//! the same outcomes. It answers with arithmetic and sends nothing.
+//!
+//! Truth: a stream of R > C frames per second for T comes out as C × T frames, plus what the queue holds.
+
+use crate::ratio::Ratio;
+use crate::trial::{
+    Direction, Fault, HostNoise, Leg, Loop, PhaseKind, StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec, Trials,
+};
+use crate::units::{Count, Nanos, Rate};
+
+/// What the DUT does when its connection tracking table is full (RFC 9693 section 4.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Refuses new connections: their frames are lost.
+    KeepOld,
+    /// Replaces the oldest: every frame passes, but only the last connections can be validated.
+    ReplaceOldest,
+}
+
+/// The injected truth about a device and its tester.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// What the DUT forwards from Left to Right at most.
+    pub forward_capacity: Rate,
+    /// What the DUT forwards from Right to Left at most.
+    pub reverse_capacity: Rate,
+    /// Connections per second that it sets up at most.
+    pub setup_rate: Rate,
+    /// Share of the frames that it loses at random at any rate.
+    pub loss: Ratio,
+    /// Share of the frames that it sends to a wrong port.
+    pub misrouted: Ratio,
+    /// Entries that its connection tracking table holds.
+    pub table_size: Count,
+    /// What it does when the table is full.
+    pub when_full: WhenFull,
+    /// Frames that its queue holds: that many more come out of an overloaded trial.
+    pub queue: Count,
+    /// Each trial's capacities vary by at most this share, up or down.
+    pub jitter: Ratio,
+    /// The first trials run on cold caches: how many, and with which share of the capacities.
+    pub slow_start: (u32, Ratio),
+    /// From this trial on (counted from 1) it forwards nothing any more.
+    pub dies_at: Option<u64>,
+    /// Share of the trials in which the host stalls the tester for 2 ms, which costs a few frames.
+    pub host_stalls: Ratio,
+    /// Share of the trials that the tester spoils by dropping a frame itself.
+    pub tester_drops: Ratio,
+    /// What the tester itself can send in one direction at most.
+    pub tester_ceiling: Rate,
+    /// Whether the DUT works inside the sender's thread: then an over-rate shows as a late sender.
+    pub dut_loop: Loop,
+}
+
+impl Truth {
+    /// A DUT that forwards `capacity` in each direction and sets connections up at `setup_rate`, without any
+    /// trouble, tested by a tester without a ceiling.
+    pub fn new(capacity: Rate, setup_rate: Rate) -> Truth {
+        Truth {
+            forward_capacity: capacity,
+            reverse_capacity: capacity,
+            setup_rate,
+            loss: Ratio::ZERO,
+            misrouted: Ratio::ZERO,
+            table_size: Count::MAX,
+            when_full: WhenFull::KeepOld,
+            queue: 0,
+            jitter: Ratio::ZERO,
+            slow_start: (0, Ratio::ONE),
+            dies_at: None,
+            host_stalls: Ratio::ZERO,
+            tester_drops: Ratio::ZERO,
+            tester_ceiling: Rate(u64::MAX),
+            dut_loop: Loop::Open,
+        }
+    }
+
+    /// A DUT that answers nothing at all.
+    pub fn dead() -> Truth {
+        Truth { dies_at: Some(1), ..Truth::new(Rate(0), Rate(0)) }
+    }
+}
+
+/// Trials against that truth.
+#[derive(Clone, Debug)]
+pub struct SimulatedDut {
+    /// What is simulated; it may be changed between trials.
+    pub truth: Truth,
+    trials: u64,
+    rng: SplitMix,
+    table: Count,
+    learned: Count,
+}
+
+impl SimulatedDut {
+    /// A device of which this is true; the seed decides about everything random.
+    pub fn new(truth: Truth, seed: u64) -> SimulatedDut {
+        SimulatedDut { truth, trials: 0, rng: SplitMix(seed), table: 0, learned: 0 }
+    }
+
+    /// Trials run so far.
+    pub fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// How much of its capacities this trial gets.
+    fn condition(&mut self) -> Condition {
+        if self.truth.dies_at.is_some_and(|trial| self.trials >= trial) {
+            return Condition { share: Ratio::ZERO, sign: 1, jitter: Ratio::ZERO };
+        }
+        let share =
+            if self.trials <= u64::from(self.truth.slow_start.0) { self.truth.slow_start.1 } else { Ratio::ONE };
+        let jitter = Ratio::from_ppm(self.truth.jitter.floor_of(self.rng.below(1_000_001)));
+        Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
+    }
+
+    /// One stream: `frames` at `rate` against a capacity of `capacity`.
+    fn stream(&mut self, rate: Rate, frames: Count, capacity: Rate) -> Leg {
+        let planned_time = rate.time_for(frames);
+        let limit = match self.truth.dut_loop {
+            Loop::Open => self.truth.tester_ceiling,
+            Loop::Closed => self.truth.tester_ceiling.min(capacity),
+        };
+        let send_time = planned_time.max(limit.time_for(frames));
+        let carried = match self.truth.dut_loop {
+            _ if capacity.0 == 0 => 0,
+            Loop::Open => capacity.frames_in(send_time).saturating_add(self.truth.queue),
+            Loop::Closed => frames,
+        };
+        let carried = carried.min(frames);
+        let lost = self.rng.hits(carried, self.truth.loss);
+        let misrouted = self.rng.hits(carried - lost, self.truth.misrouted);
+        let mut leg = Leg {
+            planned: frames,
+            sent: frames,
+            received: carried - lost - misrouted,
+            send_time,
+            timing: Timing {
+                burst: 1,
+                worst_burst: 1,
+                finished_late: Nanos(send_time.0 - planned_time.0),
+                worst_late: Nanos(send_time.0 - planned_time.0),
+                own_time: self.truth.tester_ceiling.time_for(frames),
+                backend_time: capacity.time_for(frames),
+                ..Timing::default()
+            },
+            ..Leg::default()
+        };
+        leg.faults.0[Fault::WrongPort as usize] = misrouted;
+        leg
+    }
+
+    /// Phase 1: fills the table, and says what arrived at the Responder.
+    fn establish(&mut self, rate: Rate, connections: Count, condition: &Condition) -> Leg {
+        let mut leg = self.stream(rate, connections, condition.of(self.truth.setup_rate));
+        if self.truth.when_full == WhenFull::KeepOld {
+            leg.received = leg.received.min(self.truth.table_size);
+        }
+        self.learned = leg.received;
+        self.table = leg.received.min(self.truth.table_size);
+        leg
+    }
+
+    /// What the Responder knows of the state tables.
+    fn store(&self, phase1_rate: Rate, connections: Count) -> StoreFacts {
+        StoreFacts {
+            learned: self.learned,
+            dut_entries: Some(self.table),
+            dut_entries_after: Some(self.table),
+            phase1_lost: connections.saturating_sub(self.learned),
+            phase1_attempts: 1,
+            phase1_rate: Some(phase1_rate),
+        }
+    }
+
+    /// Send frames in the active directions over what the table holds.
+    fn forward(&mut self, spec: &TrialSpec, direction: Direction, condition: &Condition) -> (Leg, Leg) {
+        let frames = spec.frames();
+        let (mut forward, mut reverse) = (Leg::default(), Leg::default());
+        if direction.forward() {
+            forward = self.stream(spec.rate, frames, condition.of(self.truth.forward_capacity));
+        }
+        if direction.reverse() {
+            reverse = self.stream(spec.rate, frames, condition.of(self.truth.reverse_capacity));
+        }
+        (forward, reverse)
+    }
+
+    /// One frame on each learned connection; those that left the table are lost.
+    fn validate(&mut self, rate: Rate, condition: &Condition) -> Leg {
+        let mut leg = self.stream(rate, self.learned, condition.of(self.truth.reverse_capacity));
+        leg.received = leg.received.min(self.table);
+        leg
+    }
+
+    /// Trouble of the tester and its host, after the DUT has done its part.
+    fn disturb(&mut self, outcome: &mut TrialOutcome, rate: Rate) {
+        outcome.host = HostNoise { queue_lasts: Nanos(500_000), ..HostNoise::default() };
+        if self.rng.chance(self.truth.tester_drops) {
+            outcome.host.tester_drops = 1;
+        }
+        if self.rng.chance(self.truth.host_stalls) {
+            let stall = Nanos::from_millis(2);
+            outcome.host.tester_stall = stall;
+            for leg in [&mut outcome.forward, &mut outcome.reverse] {
+                let burst = rate.frames_in(stall).min(leg.sent);
+                leg.received -= leg.received.min(burst / 4);
+                leg.timing.worst_burst = leg.timing.worst_burst.max(burst as u32);
+                leg.timing.catch_ups += u64::from(burst > 1);
+            }
+        }
+    }
+}
+
+impl Trials for SimulatedDut {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        self.trials += 1;
+        let condition = self.condition();
+        let mut outcome = TrialOutcome { dut_loop: self.truth.dut_loop, ..TrialOutcome::default() };
+        let phase1_rate = spec.phase1_rate.unwrap_or(spec.rate);
+        if matches!(spec.kind, PhaseKind::Established | PhaseKind::Validate) && !spec.keep_table {
+            self.establish(phase1_rate, spec.connections, &condition);
+        }
+        match spec.kind {
+            PhaseKind::Stateless | PhaseKind::Established => {
+                (outcome.forward, outcome.reverse) = self.forward(spec, spec.direction, &condition);
+            }
+            PhaseKind::Establish => {
+                outcome.forward = self.establish(spec.rate, spec.frames(), &condition);
+                if let Some(rate) = spec.validate_rate {
+                    outcome.validation = Some(self.validate(rate, &condition));
+                }
+            }
+            PhaseKind::Validate => outcome.reverse = self.validate(spec.rate, &condition),
+        }
+        if spec.kind != PhaseKind::Stateless {
+            outcome.store = Some(self.store(phase1_rate, spec.connections));
+        }
+        self.disturb(&mut outcome, spec.rate);
+        outcome.wall = outcome.forward.send_time.max(outcome.reverse.send_time);
+        Ok(outcome)
+    }
+}
+
+/// How one trial finds the DUT.
+struct Condition {
+    share: Ratio,
+    sign: i64,
+    jitter: Ratio,
+}
+
+impl Condition {
+    fn of(&self, capacity: Rate) -> Rate {
+        let capacity = self.share.of(capacity);
+        let off = self.jitter.of(capacity).0.cast_signed() * self.sign;
+        Rate(capacity.0.saturating_add_signed(off))
+    }
+}
+
+/// `SplitMix64`, the generator of Steele, Lea and Flood (OOPSLA 2014): small and good enough to scatter.
+#[derive(Clone, Debug)]
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in 0..n; the bias is below n / 2^64.
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+
+    fn chance(&mut self, share: Ratio) -> bool {
+        !share.is_zero() && self.below(1 << 53) < share.ceil_of(1 << 53)
+    }
+
+    /// Uniform in (0, 1].
+    fn unit(&mut self) -> f64 {
+        (self.below(1 << 53) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// How many of `n` frames are hit with this probability: binomial, by its Poisson limit for few hits and
+    /// by its normal limit for many.
+    fn hits(&mut self, n: Count, share: Ratio) -> Count {
+        let p = share.as_f64();
+        let mean = n as f64 * p;
+        if mean == 0.0 {
+            return 0;
+        }
+        if share.is_one() {
+            return n;
+        }
+        let hits = if mean < 50.0 {
+            let (limit, mut product, mut k) = ((-mean).exp(), self.unit(), 0);
+            while product > limit {
+                product *= self.unit();
+                k += 1;
+            }
+            k
+        } else {
+            let normal = (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos();
+            (mean + normal * (mean * (1.0 - p)).sqrt()).round().max(0.0) as Count
+        };
+        hits.min(n)
+    }
+}

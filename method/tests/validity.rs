@@ -1,0 +1,435 @@
+//! What one trial is worth, rule by rule (methodology, trial validity). One test a rule, so that a broken
+//! rule names itself.
+
+use method::validity::{FailReason, Invalid, LATE_FLOOR, Spoiler, Stream, check_buffers, late_limit, table_changed};
+use method::{
+    Criteria, Direction, Fault, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Ratio, StoreFacts, Timing, TrialError,
+    TrialOutcome, TrialSpec, Verdict, judge,
+};
+
+const FRAMES: u64 = 60_000_000;
+
+/// 1 Mfps for 60 s, both directions.
+fn spec() -> TrialSpec {
+    TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(1_000_000),
+        load: Load::For(Nanos::from_secs(60)),
+        direction: Direction::Both,
+        connections: 0,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    }
+}
+
+fn leg(frames: u64) -> Leg {
+    Leg {
+        planned: frames,
+        sent: frames,
+        received: frames,
+        timing: Timing { burst: 1, worst_burst: 1, ..Timing::default() },
+        ..Leg::default()
+    }
+}
+
+/// Everything sent on time and received.
+fn perfect() -> TrialOutcome {
+    TrialOutcome { forward: leg(FRAMES), reverse: leg(FRAMES), ..TrialOutcome::default() }
+}
+
+fn verdict(change: impl FnOnce(&mut TrialOutcome)) -> Verdict {
+    let mut outcome = perfect();
+    change(&mut outcome);
+    judge(&spec(), &outcome, &Criteria::default())
+}
+
+fn invalid(verdict: Verdict) -> Invalid {
+    match verdict {
+        Verdict::Invalid(reason) => reason,
+        other => panic!("expected invalid, got {other:?}"),
+    }
+}
+
+fn loss(verdict: Verdict) -> (Stream, bool) {
+    match verdict {
+        Verdict::Fail(failure) => match failure.reason {
+            FailReason::Loss { stream, .. } => (stream, failure.closed_loop),
+            FailReason::Late { .. } => panic!("expected loss, got {failure:?}"),
+        },
+        other => panic!("expected fail, got {other:?}"),
+    }
+}
+
+/// Phase 1 of 4 M connections at 1 Mcps, validated at half the rate.
+fn establish() -> (TrialSpec, TrialOutcome) {
+    let n = 4_000_000;
+    let spec = TrialSpec {
+        kind: PhaseKind::Establish,
+        load: Load::Frames(n),
+        direction: Direction::Forward,
+        connections: n,
+        validate_rate: Some(Rate(500_000)),
+        ..spec()
+    };
+    let store = Some(StoreFacts { learned: n, ..StoreFacts::default() });
+    (spec, TrialOutcome { forward: leg(n), validation: Some(leg(n)), store, ..TrialOutcome::default() })
+}
+
+#[test]
+fn all_sent_and_all_received_passes() {
+    assert_eq!(verdict(|_| ()), Verdict::Pass);
+}
+
+#[test]
+fn one_lost_frame_fails() {
+    assert_eq!(loss(verdict(|o| o.reverse.received -= 1)), (Stream::Reverse, false));
+}
+
+#[test]
+fn acceptance_allows_exactly_its_share() {
+    let criteria = Criteria { acceptance: "0.9999".parse().unwrap(), ..Criteria::default() };
+    let mut outcome = perfect();
+    outcome.forward.received -= 6_000;
+    assert_eq!(judge(&spec(), &outcome, &criteria), Verdict::Pass);
+    outcome.forward.received -= 1;
+    loss(judge(&spec(), &outcome, &criteria));
+}
+
+#[test]
+fn acceptance_holds_per_direction_and_not_in_total() {
+    let criteria = Criteria { acceptance: "0.9999".parse().unwrap(), ..Criteria::default() };
+    let mut outcome = perfect();
+    outcome.forward.received -= 7_000;
+    loss(judge(&spec(), &outcome, &criteria));
+}
+
+#[test]
+fn tolerance_of_phase_2_does_not_relax_phase_1() {
+    let criteria = Criteria { acceptance: "0.99".parse().unwrap(), phase1_acceptance: Ratio::ONE };
+    let (spec, mut outcome) = establish();
+    outcome.forward.received -= 1;
+    loss(judge(&spec, &outcome, &criteria));
+}
+
+#[test]
+fn an_inactive_direction_is_not_judged() {
+    let outcome = TrialOutcome { forward: leg(FRAMES), ..TrialOutcome::default() };
+    let spec = TrialSpec { direction: Direction::Forward, ..spec() };
+    assert_eq!(judge(&spec, &outcome, &Criteria::default()), Verdict::Pass);
+}
+
+#[test]
+fn the_limit_of_lateness_follows_the_planned_send_time() {
+    assert_eq!(late_limit(Nanos::from_secs(1)), LATE_FLOOR);
+    assert_eq!(late_limit(Nanos::from_secs(60)), Nanos(600_000));
+}
+
+#[test]
+fn a_late_sender_is_invalid_even_without_loss() {
+    let reason = invalid(verdict(|o| o.forward.timing.finished_late = Nanos(600_001)));
+    assert!(matches!(reason, Invalid::SenderLate { stream: Stream::Forward, limit: Nanos(600_000), .. }));
+    assert_eq!(reason.spoiler(), Spoiler::Tester);
+}
+
+#[test]
+fn a_sender_that_is_late_within_the_limit_passes() {
+    assert_eq!(verdict(|o| o.forward.timing.finished_late = Nanos(600_000)), Verdict::Pass);
+}
+
+#[test]
+fn a_late_sender_with_loss_is_invalid_and_not_a_fail() {
+    invalid(verdict(|o| {
+        o.forward.timing.finished_late = Nanos::from_secs(1);
+        o.reverse.received -= 1_000_000;
+    }));
+}
+
+#[test]
+fn fewer_frames_sent_than_planned_is_invalid() {
+    let reason = invalid(verdict(|o| {
+        o.forward.sent -= 1;
+        o.forward.received -= 1;
+    }));
+    assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned: FRAMES, sent: FRAMES - 1 });
+}
+
+#[test]
+fn a_frame_count_that_wraps_at_32_bits_is_invalid_and_not_a_pass() {
+    // A peer's tester silently sends 2^32 frames fewer; its own plan says that this was right.
+    let spec = TrialSpec { rate: Rate(100_000_000), ..spec() };
+    let wrapped = u64::from(spec.frames() as u32);
+    assert!(wrapped < spec.frames());
+    let outcome = TrialOutcome { forward: leg(wrapped), reverse: leg(wrapped), ..TrialOutcome::default() };
+    let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
+    assert!(matches!(reason, Invalid::SentTooFew { planned: 6_000_000_000, .. }));
+}
+
+#[test]
+fn counts_above_32_bits_are_compared_exactly() {
+    let spec = TrialSpec { rate: Rate(100_000_000), ..spec() };
+    let mut outcome =
+        TrialOutcome { forward: leg(spec.frames()), reverse: leg(spec.frames()), ..TrialOutcome::default() };
+    assert_eq!(judge(&spec, &outcome, &Criteria::default()), Verdict::Pass);
+    outcome.forward.received -= 1 << 32;
+    loss(judge(&spec, &outcome, &Criteria::default()));
+}
+
+#[test]
+fn a_trial_without_a_frame_to_send_is_no_pass() {
+    let spec = TrialSpec { rate: Rate(10), load: Load::For(Nanos::from_millis(50)), ..spec() };
+    let outcome = TrialOutcome { forward: leg(0), reverse: leg(0), ..TrialOutcome::default() };
+    let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
+    assert_eq!(reason, Invalid::NothingToSend { stream: Stream::Forward });
+}
+
+#[test]
+fn a_lost_link_is_invalid() {
+    assert_eq!(invalid(verdict(|o| o.host.link_lost = true)), Invalid::LinkLost);
+}
+
+#[test]
+fn drops_of_the_tester_are_invalid() {
+    assert_eq!(invalid(verdict(|o| o.host.tester_drops = 7)), Invalid::TesterDrops { frames: 7 });
+}
+
+#[test]
+fn more_received_than_sent_is_a_fault_of_the_tester() {
+    assert!(matches!(invalid(verdict(|o| o.forward.received += 1)), Invalid::MoreReceivedThanSent { .. }));
+}
+
+#[test]
+fn duplicates_late_and_foreign_frames_make_up_for_no_loss() {
+    loss(verdict(|o| {
+        o.forward.received -= 1;
+        for fault in [Fault::Duplicate, Fault::Late, Fault::Foreign] {
+            o.forward.faults.add(fault);
+        }
+    }));
+}
+
+#[test]
+fn duplicates_late_and_foreign_frames_do_not_invalidate() {
+    let pass = verdict(|o| {
+        for fault in Fault::ALL {
+            o.forward.faults.add(fault);
+        }
+    });
+    assert_eq!(pass, Verdict::Pass);
+}
+
+#[test]
+fn a_pass_with_catch_up_bursts_stands() {
+    let pass = verdict(|o| {
+        o.forward.timing.worst_burst = 500;
+        o.forward.timing.catch_ups = 3;
+        o.host.tester_stall = Nanos::from_millis(5);
+    });
+    assert_eq!(pass, Verdict::Pass);
+}
+
+#[test]
+fn a_fail_with_a_catch_up_burst_is_the_hosts() {
+    let reason = invalid(verdict(|o| {
+        o.forward.received -= 20;
+        o.forward.timing.worst_burst = 500;
+        o.forward.timing.catch_ups = 1;
+    }));
+    assert_eq!(reason, Invalid::HostBurst { stream: Stream::Forward, declared: 1, worst: 500 });
+    assert_eq!(reason.spoiler(), Spoiler::Host);
+}
+
+#[test]
+fn a_catch_up_burst_of_the_other_direction_spoils_a_fail_too() {
+    let reason = invalid(verdict(|o| {
+        o.forward.received -= 20;
+        o.reverse.timing.worst_burst = 500;
+        o.reverse.timing.catch_ups = 1;
+    }));
+    assert_eq!(reason.spoiler(), Spoiler::Host);
+}
+
+#[test]
+fn a_burst_of_the_declared_size_is_no_noise() {
+    loss(verdict(|o| {
+        o.forward.received -= 20;
+        o.forward.timing = Timing { burst: 32, worst_burst: 32, ..Timing::default() };
+    }));
+}
+
+#[test]
+fn a_fail_with_a_stall_longer_than_the_queue_lasts_is_the_hosts() {
+    for of_dut in [false, true] {
+        let reason = invalid(verdict(|o| {
+            o.forward.received -= 20;
+            o.host.queue_lasts = Nanos(500_000);
+            *(if of_dut { &mut o.host.dut_stall } else { &mut o.host.tester_stall }) = Nanos(500_001);
+        }));
+        assert!(matches!(reason, Invalid::HostStall { of_dut: d, .. } if d == of_dut));
+    }
+}
+
+#[test]
+fn a_fail_with_a_stall_that_the_queue_bridges_stands() {
+    loss(verdict(|o| {
+        o.forward.received -= 20;
+        o.host.queue_lasts = Nanos(500_000);
+        o.host.tester_stall = Nanos(500_000);
+    }));
+}
+
+#[test]
+fn a_loss_larger_than_all_that_noise_touched_is_the_duts() {
+    loss(verdict(|o| {
+        o.forward.received /= 2;
+        o.forward.timing.worst_burst = 500;
+        o.forward.timing.catch_ups = 4;
+        o.host.tester_stall = Nanos::from_millis(2);
+    }));
+}
+
+#[test]
+fn lateness_that_a_stall_explains_is_the_hosts() {
+    let reason = invalid(verdict(|o| {
+        o.forward.timing.finished_late = Nanos::from_millis(3);
+        o.host.tester_stall = Nanos::from_millis(3);
+    }));
+    assert_eq!(reason.spoiler(), Spoiler::Host);
+}
+
+/// A closed loop that is late by half a second, with this time of the tester's own in each direction.
+fn closed(own: Nanos) -> Verdict {
+    verdict(|o| {
+        o.dut_loop = Loop::Closed;
+        for leg in [&mut o.forward, &mut o.reverse] {
+            leg.timing.finished_late = Nanos::from_millis(500);
+            leg.timing.worst_burst = 200;
+            leg.timing.own_time = own;
+        }
+    })
+}
+
+#[test]
+fn a_late_closed_loop_fails_when_the_tester_alone_would_have_been_in_time() {
+    let Verdict::Fail(failure) = closed(Nanos::from_secs(20)) else { panic!("not a fail") };
+    assert!(failure.closed_loop);
+    assert!(matches!(failure.reason, FailReason::Late { .. }));
+    assert!(failure.to_string().contains("closed loop, tester included"));
+}
+
+#[test]
+fn a_late_closed_loop_is_the_testers_when_its_own_share_is_too_large() {
+    // 31 s for each of two directions on one core do not fit into 60 s.
+    assert_eq!(invalid(closed(Nanos::from_secs(31))).spoiler(), Spoiler::Tester);
+}
+
+#[test]
+fn a_closed_loop_that_gave_up_is_judged_at_its_own_pace() {
+    let gave_up = |own_secs| {
+        verdict(|o| {
+            o.dut_loop = Loop::Closed;
+            o.forward.sent = FRAMES / 2;
+            o.forward.received = FRAMES / 2;
+            o.forward.timing.finished_late = Nanos::from_secs(60);
+            o.forward.timing.own_time = Nanos::from_secs(own_secs);
+        })
+    };
+    assert!(matches!(gave_up(29), Verdict::Fail(_)));
+    assert!(matches!(gave_up(31), Verdict::Invalid(_)));
+}
+
+#[test]
+fn loss_in_a_closed_loop_is_marked_and_its_catch_up_bursts_are_the_duts_work() {
+    let fail = verdict(|o| {
+        o.dut_loop = Loop::Closed;
+        o.forward.received -= 20;
+        o.forward.timing.worst_burst = 200;
+        o.forward.timing.catch_ups = 900;
+    });
+    assert_eq!(loss(fail), (Stream::Forward, true));
+}
+
+#[test]
+fn phase_1_with_validation_passes() {
+    let (spec, outcome) = establish();
+    assert_eq!(judge(&spec, &outcome, &Criteria::default()), Verdict::Pass);
+}
+
+#[test]
+fn a_connection_that_does_not_validate_fails() {
+    let (spec, mut outcome) = establish();
+    outcome.validation.as_mut().unwrap().received -= 1;
+    assert_eq!(loss(judge(&spec, &outcome, &Criteria::default())).0, Stream::Validation);
+}
+
+#[test]
+fn validation_that_did_not_take_place_is_no_pass() {
+    let (spec, mut outcome) = establish();
+    outcome.validation = None;
+    assert_eq!(invalid(judge(&spec, &outcome, &Criteria::default())), Invalid::ValidationMissing);
+}
+
+#[test]
+fn a_failed_phase_1_needs_no_validation() {
+    let (spec, mut outcome) = establish();
+    outcome.forward.received -= 1;
+    outcome.validation = None;
+    assert_eq!(loss(judge(&spec, &outcome, &Criteria::default())).0, Stream::Forward);
+}
+
+#[test]
+fn a_late_validation_is_invalid() {
+    let (spec, mut outcome) = establish();
+    outcome.validation.as_mut().unwrap().timing.finished_late = Nanos::from_millis(1);
+    assert!(matches!(
+        invalid(judge(&spec, &outcome, &Criteria::default())),
+        Invalid::SenderLate { stream: Stream::Validation, .. }
+    ));
+}
+
+#[test]
+fn phase_2_on_an_incomplete_phase_1_is_invalid() {
+    let spec =
+        TrialSpec { kind: PhaseKind::Established, connections: 1_000, phase1_rate: Some(Rate(10_000)), ..spec() };
+    let store = Some(StoreFacts { learned: 999, ..StoreFacts::default() });
+    let outcome = TrialOutcome { store, ..perfect() };
+    let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
+    assert_eq!(reason, Invalid::Phase1Incomplete { learned: 999, needed: 1_000 });
+    assert_eq!(reason.spoiler(), Spoiler::Phase1);
+}
+
+#[test]
+fn a_table_that_changed_in_phase_2_is_seen() {
+    let with = |after| TrialOutcome {
+        store: Some(StoreFacts { dut_entries: Some(1_000), dut_entries_after: after, ..StoreFacts::default() }),
+        ..perfect()
+    };
+    assert!(table_changed(&with(Some(1_001))));
+    assert!(!table_changed(&with(Some(1_000))));
+    assert!(!table_changed(&with(None)));
+}
+
+#[test]
+fn a_buffer_bound_phase_1_is_refused() {
+    assert!(matches!(check_buffers(99_999, 1_000), Err(TrialError::Refused(_))));
+    assert!(check_buffers(100_000, 1_000).is_ok());
+    assert!(check_buffers(1, 0).is_ok());
+}
+
+#[test]
+fn every_invalid_reason_says_what_happened_and_what_to_do() {
+    let reason = invalid(verdict(|o| o.host.tester_drops = 7));
+    assert!(reason.to_string().contains('7'));
+    assert!(reason.advice().contains("receive rings"));
+}
+
+#[test]
+fn verdicts_survive_a_file() {
+    for verdict in
+        [verdict(|_| ()), verdict(|o| o.forward.received -= 1), verdict(|o| o.host.link_lost = true), closed(Nanos(0))]
+    {
+        let text = serde_json::to_string(&verdict).unwrap();
+        assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict, "{text}");
+    }
+}

@@ -1,0 +1,199 @@
+//! CPU time of NAT44 for a frame, the plane alone: frames of 64 octets in random order, in groups that lie in the
+//! L2 cache as if a port had just received them. Only the work on the frames is timed, not their making.
+//!
+//! `cargo bench -p natmeter-plane --bench nat44 -- [--large] [--only N] [--runs N] [--eim]`
+
+use plane::nat44::Nat44;
+use plane::nat44::config::{Config, Prefix, SideConfig};
+use plane::{Function, Packet, Side, Spare, Verdict};
+use std::time::Instant;
+use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Source, Tag, Template, Values};
+
+/// Frames made and then timed at a time.
+const GROUP: usize = 2048;
+const BATCH: usize = plane::function::BATCH;
+const REMOTE_PORTS: u32 = 2000;
+
+struct Frame {
+    bytes: [u8; 60],
+}
+
+impl Packet for Frame {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+    fn grow_front(&mut self, _: usize) -> bool {
+        false
+    }
+    fn shrink_front(&mut self, _: usize) -> bool {
+        false
+    }
+    fn set_len(&mut self, _: usize) -> bool {
+        false
+    }
+}
+
+struct NoSpare;
+impl Spare<Frame> for NoSpare {
+    fn fresh(&mut self, _: usize) -> Option<Frame> {
+        None
+    }
+    fn emit(&mut self, _: Side, _: Frame) {}
+}
+
+struct Bench {
+    nat: Nat44,
+    flows: FlowSpace,
+    order: Permutation,
+    out: Template,
+    back: Template,
+    frames: Vec<Frame>,
+    verdicts: [Verdict; BATCH],
+    /// What each connection was mapped to, by connection index.
+    outer: Vec<u16>,
+    n: u64,
+    clock: u64,
+}
+
+fn side(k: u8) -> SideConfig {
+    SideConfig {
+        mac: Mac([2, 0, 0, 0, k, 1]),
+        next_hop: Mac([2, 0, 0, 0, k, 2]),
+        address: [198, 18 + k, 0, 1].into(),
+        mtu: 1500,
+    }
+}
+
+impl Bench {
+    fn new(n: u64, eim: bool) -> Bench {
+        let ports = n.div_ceil(u64::from(REMOTE_PORTS)).clamp(40, 60_000) as u32;
+        let remote_ports = n.div_ceil(u64::from(ports)) as u16;
+        let inside = AddrRange::one([198, 18, 0, 2].into());
+        let flows = FlowSpace::new(
+            inside,
+            PortRange { first: 1024, last: 1023 + ports as u16 },
+            AddrRange::one([198, 19, 0, 2].into()),
+            PortRange { first: 1, last: remote_ports },
+        )
+        .unwrap();
+        let mut config = Config::new(
+            side(0),
+            side(1),
+            vec![Prefix { addr: [198, 18, 0, 0].into(), len: 24 }],
+            vec![AddrRange::one([198, 19, 0, 1].into())],
+        );
+        config.sessions = n;
+        if !eim {
+            config = config.per_connection();
+        }
+        let frame = |to, from, src, src_port, dst, dst_port| {
+            Template::udp_v4(&wire::template::UdpFrame { to, from, size: 64, ttl: 10, src, src_port, dst, dst_port })
+        };
+        use Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
+        Bench {
+            nat: Nat44::new(config, 0, 1, 1).unwrap(),
+            flows,
+            order: Permutation::new(n, 1),
+            out: frame(side(0).mac, side(0).next_hop, InsideAddr, InsidePort, RemoteAddr, RemotePort),
+            back: frame(side(1).mac, side(1).next_hop, RemoteAddr, RemotePort, OuterAddr, OuterPort),
+            frames: (0..GROUP).map(|_| Frame { bytes: [0; 60] }).collect(),
+            verdicts: [Verdict::Drop; BATCH],
+            outer: vec![0; n as usize],
+            n,
+            clock: 1 << 40,
+        }
+    }
+
+    fn flow(&self, i: u32) -> Flow {
+        self.flows.flow(self.order.get(i))
+    }
+
+    /// Time `count` frames of the connections that `pick` names; nanoseconds a frame.
+    fn run(&mut self, out: bool, count: u64, learn: bool, mut pick: impl FnMut(u64) -> u32) -> f64 {
+        let (mut spent, mut done) = (0u128, 0u64);
+        let mut picked = vec![0u32; GROUP];
+        let from = if out { Side::Customer } else { Side::Internet };
+        while done < count {
+            let group = (count - done).min(GROUP as u64) as usize;
+            for (k, p) in picked[..group].iter_mut().enumerate() {
+                *p = pick(done + k as u64);
+                let outer_port = self.outer[*p as usize];
+                let values = Values { flow: self.flow(*p), outer_addr: 0xc613_0001, outer_port };
+                let tag = Tag { trial: 1, stream: Tag::stream(Kind::Data, !out), sender: 0, sequence: done, index: *p };
+                let template = if out { &self.out } else { &self.back };
+                template.write(&mut self.frames[k].bytes, &values, &tag);
+            }
+            let start = Instant::now();
+            for batch in self.frames[..group].chunks_mut(BATCH) {
+                self.clock += 4000;
+                self.nat.process(self.clock, from, batch, &mut self.verdicts, &mut NoSpare);
+            }
+            spent += start.elapsed().as_nanos();
+            if learn {
+                for (f, p) in self.frames[..group].iter().zip(&picked) {
+                    self.outer[*p as usize] = u16::from_be_bytes([f.bytes[34], f.bytes[35]]);
+                }
+            }
+            done += group as u64;
+        }
+        spent as f64 / count as f64
+    }
+}
+
+fn spread(mut v: Vec<f64>) -> String {
+    v.sort_by(f64::total_cmp);
+    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let has = |f: &str| args.iter().any(|a| a == f);
+    let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
+    let runs = value("--runs").unwrap_or(5);
+    let mut sizes = vec![1_000, 64_000, 1_000_000, 4_000_000];
+    if has("--large") {
+        sizes.push(64_000_000);
+    }
+    if let Some(n) = value("--only") {
+        sizes = vec![n];
+    }
+    println!("ns a frame (min, median, max of {runs} runs), plane alone, 64-byte frames in random order");
+    println!("{:>12} {:>9}  {:^20}  {:^20}  {:^20}", "sessions", "mapping", "new", "in to out", "out to in");
+    for eim in [false, true] {
+        if has("--eim") && !eim || has("--per-connection") && eim {
+            continue;
+        }
+        for &n in &sizes {
+            let mut b = Bench::new(n, eim);
+            // New sessions: at least a million in all, so that a small table is filled several times.
+            let new: Vec<f64> = (0..runs)
+                .map(|_| {
+                    let fills = (1_000_000 / n).max(1);
+                    let each: Vec<f64> = (0..fills)
+                        .map(|_| {
+                            b.nat.clear();
+                            b.run(true, n, true, |k| k as u32)
+                        })
+                        .collect();
+                    each.iter().sum::<f64>() / fills as f64
+                })
+                .collect();
+            assert_eq!(b.nat.entries().unwrap().0, n, "every connection must have a session");
+            let count = 4_000_000u64;
+            let mut established = |out: bool| -> Vec<f64> {
+                let shuffled = Permutation::new(b.n, 99);
+                (0..runs).map(|r| b.run(out, count, false, |k| shuffled.get(((k + r * count) % n) as u32))).collect()
+            };
+            let (out, back) = (established(true), established(false));
+            let sent: u64 = b.nat.counters().iter().filter(|c| c.0 == "out2in").map(|c| c.1).sum();
+            assert_eq!(sent, runs * count, "every frame must have been translated");
+            let name = if eim { "endpoint" } else { "4-tuple" };
+            println!("{n:>12} {name:>9}  {}  {}  {}", spread(new), spread(out), spread(back));
+        }
+    }
+}

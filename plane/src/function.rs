@@ -1,0 +1,88 @@
+//! The interface of every plane function: a batch of packets in, a verdict for each out. Written once
+//! here so that gateway, file mode and fuzz targets run any technology the same way.
+
+/// Most packets of one batch.
+pub const BATCH: usize = 32;
+
+/// Where a packet came in or goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The customers' side (Left, inside).
+    Customer,
+    /// The Internet's side (Right, outside).
+    Internet,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Customer => Side::Internet,
+            Side::Internet => Side::Customer,
+        }
+    }
+}
+
+/// A frame that a plane function may rewrite in place, lengthen and shorten. Starts at the Ethernet header.
+pub trait Packet {
+    /// The bytes, from the Ethernet header on, without FCS.
+    fn bytes(&self) -> &[u8];
+    /// The bytes, to be changed.
+    fn bytes_mut(&mut self) -> &mut [u8];
+    /// Make it `n` bytes longer at the front (contents undefined); false and unchanged without room.
+    fn grow_front(&mut self, n: usize) -> bool;
+    /// Take `n` bytes off the front; false and unchanged if there are fewer.
+    fn shrink_front(&mut self, n: usize) -> bool;
+    /// Move the end (new bytes undefined); false and unchanged without room.
+    fn set_len(&mut self, len: usize) -> bool;
+}
+
+/// What is to become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Send it out on this side.
+    Forward(Side),
+    /// Drop it; the function has counted the reason.
+    Drop,
+    /// This worker cannot decide: give it to that worker's inbox, as it came in.
+    HandOver(u16),
+    /// The function keeps nothing of it, but it is for the machine itself (ARP, ND, management): the caller's.
+    Local,
+}
+
+/// Where a function gets and leaves packets beyond the batch: fragments, ICMP errors.
+pub trait Spare<P> {
+    /// A fresh packet of `len` bytes, contents undefined; `None` when there is no memory left.
+    fn fresh(&mut self, len: usize) -> Option<P>;
+    /// Send a packet out on a side, after the batch's own.
+    fn emit(&mut self, to: Side, packet: P);
+}
+
+/// Named drop reasons and other counters, in a fixed order: name and value.
+pub type Drops = Vec<(&'static str, u64)>;
+
+/// A plane function: one worker's share of a technology.
+pub trait Function: Send {
+    /// Work on a batch of at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any
+    /// monotonic clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`.
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    );
+
+    /// A little background work (timers) when there is nothing to do or every few batches.
+    fn idle(&mut self, now: u64);
+
+    /// Forget all state, in constant time.
+    fn clear(&mut self);
+
+    /// Entries of state: (sessions, mappings). `None` for stateless functions.
+    fn entries(&self) -> Option<(u64, u64)>;
+
+    /// Counters, drop reasons included.
+    fn counters(&self) -> Drops;
+}

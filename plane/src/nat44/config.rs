@@ -1,0 +1,378 @@
+//! What a NAT44 is told: typed tables that a scenario fills, and the checks that make them safe to run. Apart
+//! from the rest, because this is the only part of the NAT that people who write scenarios meet.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wire::{AddrRange, Mac, PortRange};
+
+/// An IPv4 prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Any address inside.
+    pub addr: Ipv4Addr,
+    /// Length, 0 to 32.
+    pub len: u8,
+}
+
+impl Prefix {
+    /// Network mask.
+    pub fn mask(&self) -> u32 {
+        (u64::from(u32::MAX) << (32 - u32::from(self.len.min(32)))) as u32
+    }
+    /// Whether an address lies inside.
+    #[inline]
+    pub fn contains(&self, addr: u32) -> bool {
+        (addr ^ u32::from(self.addr)) & self.mask() == 0
+    }
+    /// How many addresses.
+    pub fn count(&self) -> u64 {
+        1 << (32 - u32::from(self.len.min(32)))
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.addr, self.len)
+    }
+}
+
+/// One side of the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SideConfig {
+    /// Ethernet address of the gateway on this side.
+    pub mac: Mac,
+    /// Ethernet address that everything leaving on this side is sent to.
+    pub next_hop: Mac,
+    /// IPv4 address of the gateway on this side: source of the ICMP errors that it sends there.
+    pub address: Ipv4Addr,
+    /// Largest IPv4 packet that leaves on this side.
+    pub mtu: u16,
+}
+
+/// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mapping {
+    /// All of them: what RFC 4787, REQ-1, demands.
+    #[default]
+    EndpointIndependent,
+    /// Those to the same remote address and port, as Linux and most firewalls do: every four-tuple is a connection of
+    /// its own, and an outside port serves many remote end points at once.
+    AddressAndPortDependent,
+}
+
+/// Who may answer (RFC 4787, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filtering {
+    /// Anybody, while the mapping lives.
+    #[default]
+    EndpointIndependent,
+    /// Addresses that were sent to.
+    AddressDependent,
+    /// Addresses and ports that were sent to.
+    AddressAndPortDependent,
+}
+
+/// How outside addresses are given to inside addresses (RFC 4787, REQ-2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pooling {
+    /// An inside address always has the same outside address, for all protocols.
+    #[default]
+    Paired,
+    /// Any outside address for any mapping.
+    Arbitrary,
+}
+
+/// How long state lives without traffic that refreshes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// UDP; at least two minutes (RFC 4787, REQ-5).
+    pub udp: Duration,
+    /// UDP to these destination ports, all below 1024 (RFC 4787, REQ-5a).
+    pub udp_by_port: Vec<(u16, Duration)>,
+    /// TCP connections that are established; at least 2 h 4 min (RFC 5382, REQ-5).
+    pub tcp_established: Duration,
+    /// TCP connections that are being opened or closed; at least 4 min (RFC 5382, REQ-5).
+    pub tcp_transitory: Duration,
+    /// ICMP queries; at least 60 s (RFC 5508, REQ-2).
+    pub icmp: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            udp: Duration::from_secs(300),
+            udp_by_port: Vec::new(),
+            tcp_established: Duration::from_secs(2 * 3600 + 4 * 60),
+            tcp_transitory: Duration::from_secs(240),
+            icmp: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Most state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
+/// share: with n workers each allows an n-th, rounded up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// Sessions.
+    pub sessions: Option<u32>,
+    /// Outside ports and identifiers. Needs endpoint-independent mapping: otherwise no port belongs to one subscriber.
+    pub ports: Option<u32>,
+}
+
+/// Port block allocation: a subscriber's ports come in blocks, so that one log line serves many mappings (RFC 6888,
+/// REQ-14). A block counts through the ports of its worker: with one worker its ports are contiguous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Ports of a block: 64, 128, 256, … 4096.
+    pub size: u16,
+    /// Most blocks of a subscriber, 1 to 8.
+    pub per_subscriber: u16,
+}
+
+/// Destinations that are forwarded without translation (RFC 6888, REQ-6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exempt {
+    /// Remote addresses.
+    pub remote: Prefix,
+    /// Remote ports; all, and all protocols, when absent.
+    pub ports: Option<PortRange>,
+}
+
+/// Bounds of the fragment store (RFC 4787, REQ-14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentLimits {
+    /// Datagrams known at once.
+    pub datagrams: u16,
+    /// Fragments held until their first fragment comes.
+    pub held: u16,
+    /// How long a datagram is remembered.
+    pub lifetime: Duration,
+}
+
+impl Default for FragmentLimits {
+    fn default() -> FragmentLimits {
+        FragmentLimits { datagrams: 1024, held: 128, lifetime: Duration::from_secs(15) }
+    }
+}
+
+/// A NAT44.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Customers' side.
+    pub customer: SideConfig,
+    /// Internet's side.
+    pub internet: SideConfig,
+    /// Addresses of the customers.
+    pub inside: Vec<Prefix>,
+    /// Outside addresses, contiguous or not (RFC 6888, REQ-3).
+    pub pool: Vec<AddrRange>,
+    /// Outside ports of each address.
+    pub ports: PortRange,
+    /// Mapping behaviour.
+    pub mapping: Mapping,
+    /// Filtering behaviour.
+    pub filtering: Filtering,
+    /// Pooling behaviour.
+    pub pooling: Pooling,
+    /// Most sessions of all workers together.
+    pub sessions: u64,
+    /// Timeouts.
+    pub timeouts: Timeouts,
+    /// Whether inbound UDP and ICMP packets keep a session alive as outbound ones do (RFC 4787, REQ-6a). Off, because
+    /// then anybody outside could keep state alive.
+    pub inbound_refresh: bool,
+    /// Whether the customers reach each other by outside addresses (RFC 4787, REQ-9).
+    pub hairpinning: bool,
+    /// Whether the inside port is tried first.
+    pub preserve_port: bool,
+    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4).
+    pub preserve_parity: bool,
+    /// Quota of a subscriber.
+    pub quota: Quota,
+    /// Port block allocation, with endpoint-independent mapping only.
+    pub blocks: Option<Blocks>,
+    /// How long a freed port rests under endpoint-independent mapping (RFC 6888, REQ-8).
+    pub port_reuse_delay: Duration,
+    /// Destinations without translation.
+    pub untranslated: Vec<Exempt>,
+    /// Bounds of the fragment store.
+    pub fragments: FragmentLimits,
+    /// ICMP errors that the gateway itself sends in a second, at most; 0 for none (RFC 5508, REQ-9; RFC 1812, 4.3.2.8).
+    pub icmp_errors_per_second: u32,
+}
+
+impl Config {
+    /// A NAT44 with the defaults of the RFCs.
+    pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix>, pool: Vec<AddrRange>) -> Config {
+        Config {
+            customer,
+            internet,
+            inside,
+            pool,
+            ports: PortRange { first: 1024, last: 65535 },
+            mapping: Mapping::default(),
+            filtering: Filtering::default(),
+            pooling: Pooling::default(),
+            sessions: 1 << 20,
+            timeouts: Timeouts::default(),
+            inbound_refresh: false,
+            hairpinning: true,
+            preserve_port: true,
+            preserve_parity: true,
+            quota: Quota::default(),
+            blocks: None,
+            port_reuse_delay: Duration::from_secs(120),
+            untranslated: Vec::new(),
+            fragments: FragmentLimits::default(),
+            icmp_errors_per_second: 1000,
+        }
+    }
+
+    /// The same with address-and-port-dependent mapping, and the filtering that goes with it.
+    pub fn per_connection(mut self) -> Config {
+        self.mapping = Mapping::AddressAndPortDependent;
+        self.filtering = Filtering::AddressAndPortDependent;
+        self
+    }
+
+    /// Sessions that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
+    /// does not share out evenly.
+    pub fn sessions_per_worker(&self, workers: usize) -> u64 {
+        match workers {
+            0 | 1 => self.sessions,
+            n => self.sessions.div_ceil(n as u64) * 17 / 16 + 1024,
+        }
+    }
+
+    /// Mappings that one of `workers` makes room for: no more than there can be ports or sessions.
+    pub(crate) fn mappings_per_worker(&self, workers: usize) -> u64 {
+        let ports = self.pool_size() * u64::from(self.ports.count()) * 3;
+        self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
+    }
+
+    /// Subscribers that are counted, at most.
+    pub(crate) fn subscribers(&self) -> u64 {
+        self.inside.iter().map(Prefix::count).sum::<u64>().min(self.sessions).max(1)
+    }
+
+    /// Outside addresses.
+    pub fn pool_size(&self) -> u64 {
+        self.pool.iter().map(|r| u64::from(r.count)).sum()
+    }
+
+    /// Check everything that would make the NAT misbehave later.
+    ///
+    /// # Errors
+    /// The first mistake, with what to write instead.
+    pub fn validate(&self, workers: usize) -> Result<(), ConfigError> {
+        let bad = |what: &'static str, why: &str| Err(ConfigError { what, why: why.to_owned() });
+        if self.inside.is_empty() || self.inside.iter().any(|p| p.len > 32) {
+            return bad("inside", "name at least one prefix of the customers, such as 10.0.0.0/8");
+        }
+        if self.pool.is_empty() || self.pool.iter().any(|r| !range_fits(*r)) {
+            return bad("pool", "name at least one outside address; ranges end at 255.255.255.255");
+        }
+        if self.pool_size() > 65_536 {
+            return bad("pool", "at most 65,536 outside addresses");
+        }
+        if self.pool.iter().enumerate().any(|(i, a)| self.pool[..i].iter().any(|b| overlap(*a, *b))) {
+            return bad("pool", "two ranges overlap; name each outside address once");
+        }
+        let first_inside = |p: &Prefix| u32::from(p.addr) & p.mask();
+        if self.pool.iter().any(|r| {
+            self.inside.iter().any(|p| p.contains(u32::from(r.first)) || r.contains(Ipv4Addr::from(first_inside(p))))
+        }) {
+            return bad("pool", "an outside address lies in an inside prefix; the two must be disjoint");
+        }
+        if self.ports.first == 0 || self.ports.first > self.ports.last {
+            return bad("ports", "a range such as 1024-65535; port 0 is not a port");
+        }
+        if workers == 0 || workers > 256 {
+            return bad("workers", "1 to 256");
+        }
+        if self.mapping == Mapping::AddressAndPortDependent && self.filtering != Filtering::AddressAndPortDependent {
+            return bad(
+                "filtering",
+                "address-and-port-dependent mapping shares an outside port between customers, so nobody knows whose a \
+                 packet from elsewhere is: choose address-and-port-dependent filtering",
+            );
+        }
+        if self.sessions == 0 || self.sessions_per_worker(workers) >= crate::table::MOST {
+            return bad("sessions", "1 to 4,000,000,000 a worker");
+        }
+        self.validate_times()?;
+        self.validate_blocks(workers)?;
+        if self.customer.mtu < 68 || self.internet.mtu < 68 {
+            return bad("mtu", "at least 68, the smallest of any IPv4 link (RFC 791)");
+        }
+        if self.fragments.datagrams == 0 || self.fragments.lifetime > Duration::from_secs(600) {
+            return bad("fragments", "at least one datagram, at most ten minutes");
+        }
+        Ok(())
+    }
+
+    fn validate_times(&self) -> Result<(), ConfigError> {
+        let t = &self.timeouts;
+        let least = [
+            (t.udp, 120, "timeouts.udp", "RFC 4787, REQ-5"),
+            (t.tcp_established, 7440, "timeouts.tcp-established", "RFC 5382, REQ-5"),
+            (t.tcp_transitory, 240, "timeouts.tcp-transitory", "RFC 5382, REQ-5"),
+            (t.icmp, 60, "timeouts.icmp", "RFC 5508, REQ-2"),
+        ];
+        for (is, least, what, rule) in least {
+            if is < Duration::from_secs(least) || is > LONGEST {
+                let why = format!("at least {least} s ({rule}) and at most a year");
+                return Err(ConfigError { what, why });
+            }
+        }
+        if t.udp_by_port.iter().any(|&(port, time)| port >= 1024 || time.is_zero() || time > LONGEST) {
+            let why = "only destination ports below 1024 may have a time of their own (RFC 4787, REQ-5a)".to_owned();
+            return Err(ConfigError { what: "timeouts.udp-by-port", why });
+        }
+        if self.port_reuse_delay > LONGEST {
+            return Err(ConfigError { what: "port-reuse-delay", why: "at most a year".to_owned() });
+        }
+        Ok(())
+    }
+
+    fn validate_blocks(&self, workers: usize) -> Result<(), ConfigError> {
+        if self.quota.ports.is_some() && self.mapping != Mapping::EndpointIndependent {
+            let why = "only under endpoint-independent mapping does a port belong to one subscriber".to_owned();
+            return Err(ConfigError { what: "quota.ports", why });
+        }
+        let Some(b) = self.blocks else { return Ok(()) };
+        let bad = |why: &str| Err(ConfigError { what: "blocks", why: why.to_owned() });
+        if self.mapping != Mapping::EndpointIndependent || self.pooling != Pooling::Paired {
+            return bad("blocks need endpoint-independent mapping and paired pooling");
+        }
+        if !(64..=4096).contains(&b.size) || !b.size.is_power_of_two() || !(1..=8).contains(&b.per_subscriber) {
+            return bad("a size of 64, 128, 256, 512, 1024, 2048 or 4096, and 1 to 8 blocks a subscriber");
+        }
+        if usize::from(b.size) * workers > 65_536 / 2 {
+            return bad("the blocks are too large for so many workers: at most 32,768 / workers");
+        }
+        Ok(())
+    }
+}
+
+/// No timer runs longer: ages must fit the 32-bit ticks of a session.
+const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+
+fn range_fits(r: AddrRange) -> bool {
+    r.count > 0 && u32::from(r.first).checked_add(r.count - 1).is_some()
+}
+
+fn overlap(a: AddrRange, b: AddrRange) -> bool {
+    u32::from(a.first) <= u32::from(b.last()) && u32::from(b.first) <= u32::from(a.last())
+}
+
+/// A mistake in a [`Config`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}")]
+pub struct ConfigError {
+    /// The setting.
+    pub what: &'static str,
+    /// What is wrong and what to write instead.
+    pub why: String,
+}

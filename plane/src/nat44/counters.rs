@@ -1,0 +1,154 @@
+//! Why packets were dropped and what else happened, each with a name and a counter of its own. One file,
+//! because the page on NAT44 draws every name of this list as a box in the packet's path.
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// Something that is counted; drop reasons are the larger part.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Event { $($(#[$doc])* $name,)* }
+
+        /// The names, in the order of the counters.
+        pub const NAMES: &[&str] = &[$($text,)*];
+    };
+}
+
+events! {
+    /// Forwarded from the customers to the Internet.
+    In2Out = "in2out",
+    /// Forwarded from the Internet to the customers.
+    Out2In = "out2in",
+    /// Forwarded from one customer to another (RFC 4787, REQ-9).
+    Hairpinned = "hairpinned",
+    /// Forwarded without translation (RFC 6888, REQ-6).
+    Untranslated = "untranslated",
+    /// Given to another worker.
+    HandedOver = "handed-over",
+    /// Left to the machine itself.
+    Local = "local",
+    /// Sessions made.
+    SessionNew = "session-new",
+    /// Sessions that timed out.
+    SessionExpired = "session-expired",
+    /// Mappings made.
+    MappingNew = "mapping-new",
+    /// Port blocks given to subscribers: one log line each (RFC 6888, REQ-14).
+    BlockAllocated = "block-allocated",
+    /// Port blocks given back.
+    BlockReleased = "block-released",
+    /// ICMP errors that this gateway made.
+    IcmpSent = "icmp-sent",
+    /// ICMP errors that it did not make: too many in this second, or switched off.
+    IcmpSuppressed = "icmp-suppressed",
+    /// Packets that it cut into fragments (RFC 4787, REQ-13a).
+    Fragmented = "fragmented",
+    /// Drop: shorter than the headers it claims to have.
+    Short = "short-frame",
+    /// Drop: sent to another Ethernet address.
+    OtherMac = "other-mac",
+    /// Drop: an IPv4 packet sent to an Ethernet group address.
+    LinkMulticast = "link-multicast",
+    /// Drop: IP version or header length.
+    BadHeader = "bad-ip-header",
+    /// Drop: total length, or a UDP length that does not fit it.
+    BadLength = "bad-length",
+    /// Drop: IPv4 header checksum.
+    BadHeaderChecksum = "bad-header-checksum",
+    /// Drop: IPv4 options that do not parse, or that route by the source.
+    BadOption = "bad-ip-option",
+    /// Drop: a source that no host may have.
+    MartianSource = "martian-source",
+    /// Drop: a destination that no router may forward to.
+    MartianDestination = "martian-destination",
+    /// Drop: to a multicast group.
+    Multicast = "multicast",
+    /// Drop: TTL ran out (an ICMP error was due).
+    TtlExpired = "ttl-expired",
+    /// Drop: from the customers' side, but not from an inside address.
+    NotInside = "not-inside",
+    /// Drop: from the Internet, but not to an outside address.
+    NotPool = "not-pool",
+    /// Drop: neither UDP, TCP nor ICMP.
+    Protocol = "protocol",
+    /// Drop: an ICMP message that a NAT cannot relate to anything (RFC 5508, REQ-11).
+    IcmpOther = "icmp-other",
+    /// Drop: checksum of an ICMP error, or of the header it quotes (RFC 5508, REQ-3).
+    IcmpChecksum = "icmp-checksum",
+    /// Drop: an ICMP error about nothing that is known here (RFC 5508, REQ-4 and REQ-5).
+    IcmpNoSession = "icmp-no-session",
+    /// Drop: from the Internet, and nobody asked for it.
+    NoSession = "no-session",
+    /// Drop: a mapping exists but filtering forbids this sender.
+    Filtered = "filtered",
+    /// Drop: a TCP segment of no known connection that does not open one.
+    TcpNotSyn = "tcp-not-syn",
+    /// Drop: an unsolicited SYN, held for six seconds (RFC 5382, REQ-4).
+    SynHeld = "syn-held",
+    /// Drop: hairpinning is switched off.
+    Hairpin = "hairpin-off",
+    /// Drop: the session table is full.
+    TableFull = "table-full",
+    /// Drop: the table of mappings or permissions is full.
+    MappingFull = "mapping-full",
+    /// Drop: no outside port is free.
+    NoPort = "no-port",
+    /// Drop: quota of the subscriber (RFC 6888, REQ-4 and REQ-5).
+    Quota = "quota",
+    /// Drop: larger than the next link, and not to be fragmented (an ICMP error was due).
+    TooBig = "too-big",
+    /// Drop: a first fragment without the whole transport header, or one that overlaps it (RFC 1858).
+    TinyFragment = "tiny-fragment",
+    /// Drop: the fragment store is full.
+    FragmentStore = "fragment-store-full",
+    /// Drop: the first fragment did not come in time.
+    FragmentLate = "fragment-late",
+    /// Drop: the first fragment of the datagram was dropped.
+    FragmentOrphan = "fragment-orphan",
+    /// Drop: no memory for a further packet.
+    NoMemory = "no-memory",
+}
+
+/// All counters.
+#[derive(Clone, Debug)]
+pub struct Counters([u64; NAMES.len()]);
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters([0; NAMES.len()])
+    }
+}
+
+impl Counters {
+    /// Count one.
+    #[inline(always)]
+    pub fn add(&mut self, e: Event) {
+        self.0[e as usize] += 1;
+    }
+    /// Count several.
+    #[inline(always)]
+    pub fn add_many(&mut self, e: Event, n: u64) {
+        self.0[e as usize] += n;
+    }
+    /// How many of one.
+    pub fn get(&self, e: Event) -> u64 {
+        self.0[e as usize]
+    }
+    /// Names and values.
+    pub fn all(&self) -> crate::Drops {
+        NAMES.iter().copied().zip(self.0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_case_and_unlike() {
+        let mut seen = std::collections::HashSet::new();
+        for n in NAMES {
+            assert!(n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{n}");
+            assert!(seen.insert(n), "{n} twice");
+        }
+        assert_eq!(NAMES[Event::NoMemory as usize], "no-memory");
+    }
+}

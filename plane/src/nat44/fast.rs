@@ -1,0 +1,236 @@
+//! The fast path: UDP and TCP packets without anything unusual, a batch at a time in stages, so that the
+//! cache misses of 32 packets run side by side. Whatever is unusual goes, packet by packet and in order, to
+//! the slow path, which knows all the reasons; the fast path knows none.
+
+use super::counters::Event;
+use super::rewrite::{End, hop};
+use super::session::{HAIRPIN, addr, endpoint, port};
+use super::{Nat44, Workers, tcp};
+use crate::function::{BATCH, Packet, Side, Spare, Verdict};
+use crate::table::NONE;
+use wire::checksum::Sum;
+use wire::header::{self, be16, be32, word};
+
+/// What the first stage found out about each packet, as columns.
+struct Work {
+    own: [u64; BATCH],
+    remote: [u64; BATCH],
+    hash: [u64; BATCH],
+    /// Entry that probably is the session; [`NONE`] when there is none.
+    entry: [u32; BATCH],
+    /// Whether the packet is one for the fast path.
+    plain: [bool; BATCH],
+}
+
+impl Nat44 {
+    /// Work on a batch that came in on `OUT`'s side: the customers' when true.
+    #[inline]
+    pub(super) fn batch<const OUT: bool, P: Packet, S: Spare<P>>(
+        &mut self,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        for p in batch.iter() {
+            if let Some(first) = p.bytes().first() {
+                arena::prefetch(first);
+            }
+        }
+        let n = batch.len().min(verdicts.len()).min(BATCH);
+        let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
+        let mut w =
+            Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] };
+        for (i, p) in batch.iter().enumerate() {
+            if let Some((own, remote)) = self.parse::<OUT>(p.bytes()) {
+                let hash = self.hash(own, remote);
+                (w.own[i], w.remote[i], w.hash[i], w.plain[i]) = (own, remote, hash, true);
+                if OUT { self.sessions.inner.prefetch(hash) } else { self.sessions.outer.prefetch(hash) }
+            }
+        }
+        let mut unknown = 0;
+        for i in (0..n).filter(|&i| w.plain[i]) {
+            let index = if OUT { &self.sessions.inner } else { &self.sessions.outer };
+            if let Some(e) = index.candidate(w.hash[i]) {
+                w.entry[i] = e;
+                self.sessions.slab.prefetch(e);
+            } else {
+                unknown += 1;
+            }
+        }
+        if OUT && unknown > 0 {
+            self.prepare_new(&w, n);
+        }
+        for (i, (p, v)) in batch.iter_mut().zip(verdicts.iter_mut()).enumerate() {
+            *v = self.one::<OUT, P, S>(p, &w, i, spare);
+        }
+    }
+
+    /// Bring closer what opening the sessions of this batch will touch. Guesses only: nothing depends on them.
+    fn prepare_new(&mut self, w: &Work, n: usize) {
+        let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
+        for (k, i) in new().enumerate() {
+            self.sessions.slab.prefetch_next(k as u32);
+            match &self.mappings {
+                Some(m) => m.prefetch_bucket(w.own[i]),
+                None => {
+                    if let Some(outside) = self.outside_choice(w.own[i], w.remote[i], 0) {
+                        self.sessions.outer.prefetch(self.hash(outside, w.remote[i]));
+                    }
+                }
+            }
+        }
+        let Some(m) = &self.mappings else { return };
+        for i in new() {
+            m.prefetch_entry(w.own[i]);
+        }
+        for i in new() {
+            let outside = m.guess(w.own[i]).or_else(|| self.outside_choice(w.own[i], w.remote[i], 0));
+            if let Some(outside) = outside {
+                self.sessions.outer.prefetch(self.hash(outside, w.remote[i]));
+            }
+        }
+    }
+
+    /// The key of a packet that the fast path may handle: own end point with protocol, remote end point.
+    #[inline(always)]
+    fn parse<const OUT: bool>(&self, b: &[u8]) -> Option<(u64, u64)> {
+        let h = b.first_chunk::<42>()?;
+        let mac = if OUT { self.macs.customer } else { self.macs.internet };
+        let total = be16(h, 16) as usize;
+        let protocol = h[23];
+        let l4 = if protocol == header::PROTO_UDP {
+            let len = be16(h, 38) as usize;
+            if len < header::UDP || len + header::IPV4 > total {
+                return None;
+            }
+            header::UDP
+        } else if protocol == header::TCP {
+            20
+        } else {
+            return None;
+        };
+        let right = word(h, 0) & MAC_MASK == mac
+            && h[12] == 0x08
+            && h[13] == 0
+            && h[14] == 0x45
+            && h[20] & 0xbf == 0
+            && h[21] == 0
+            && h[22] > 1
+            && total >= header::IPV4 + l4
+            && total + header::ETH <= b.len()
+            && total <= if OUT { self.mtu.internet } else { self.mtu.customer }
+            && Sum::default()
+                .word(word(h, 14))
+                .word(word(h, 26))
+                .half(u32::from_ne_bytes([h[22], h[23], h[24], h[25]]))
+                .is_valid();
+        if !right {
+            return None;
+        }
+        let src = endpoint(be32(h, 26), be16(h, 34), 0);
+        let dst = endpoint(be32(h, 30), be16(h, 36), 0);
+        let (own, remote) = if OUT { (src, dst) } else { (dst, src) };
+        Some((own | (protocol as u64) << 48, remote))
+    }
+
+    /// The last stage for one packet.
+    #[inline(always)]
+    fn one<const OUT: bool, P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut P,
+        w: &Work,
+        i: usize,
+        spare: &mut S,
+    ) -> Verdict {
+        if w.plain[i] {
+            let (own, remote, e) = (w.own[i], w.remote[i], w.entry[i]);
+            if e != NONE {
+                let s = &self.sessions.slab[e];
+                let hit = if OUT { s.is_inner(own, remote) } else { s.is_outer(own, remote) };
+                if hit && !self.lifetimes.expired(s, self.tick) && s.flags() & HAIRPIN == 0 {
+                    return self.forward::<OUT>(p.bytes_mut(), e);
+                }
+            }
+            if let Some(v) = self.not_at_first::<OUT>(p.bytes_mut(), own, remote, w.hash[i]) {
+                return v;
+            }
+        }
+        let from = if OUT { Side::Customer } else { Side::Internet };
+        self.slow(from, p, spare)
+    }
+
+    /// Session found elsewhere than at the first guess, or to be opened without any complication.
+    fn not_at_first<const OUT: bool>(&mut self, b: &mut [u8], own: u64, remote: u64, hash: u64) -> Option<Verdict> {
+        let found = if OUT { self.find_inner(hash, own, remote) } else { self.find_outer(hash, own, remote) };
+        if let Some(e) = found {
+            let plain = self.sessions.slab[e].flags() & HAIRPIN == 0;
+            return plain.then(|| self.forward::<OUT>(b, e));
+        }
+        // A new TCP connection may have a held SYN to be forgotten: that is for the slow path.
+        let simple = OUT
+            && b[23] == header::PROTO_UDP
+            && self.workers.count == 1
+            && self.config.untranslated.is_empty()
+            && port(own) != 0
+            && self.is_inside(addr(own))
+            && is_ordinary(addr(remote))
+            && !self.is_own(addr(remote));
+        if !simple {
+            return None;
+        }
+        let e = self.open_out(own, remote, 0).ok()?;
+        Some(self.forward::<true>(b, e))
+    }
+
+    /// Translate a packet of session `e`, checked by [`Self::parse`].
+    #[inline(always)]
+    fn forward<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
+        let tick = self.tick;
+        let refresh = OUT || self.config.inbound_refresh;
+        let s = &mut self.sessions.slab[e];
+        let (end, to, macs) = if OUT {
+            (End::Source, s.outside, &self.macs.to_internet)
+        } else {
+            (End::Destination, s.inside, &self.macs.to_customer)
+        };
+        if b[23] == header::PROTO_UDP {
+            if refresh && s.seen != tick {
+                s.seen = tick;
+            }
+            if let Some(h) = b.first_chunk_mut::<42>() {
+                hop(h, macs, end, to, true);
+            }
+        } else {
+            if s.seen != tick {
+                s.seen = tick;
+            }
+            if let Some(h) = b.first_chunk_mut::<54>() {
+                let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT));
+                if new != old {
+                    s.set_flags(new);
+                }
+                hop(h, macs, end, to, false);
+            }
+        }
+        self.count.add(if OUT { Event::In2Out } else { Event::Out2In });
+        Verdict::Forward(if OUT { Side::Internet } else { Side::Customer })
+    }
+}
+
+/// The first six of eight bytes, as they lie in memory.
+pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+
+/// Whether an address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
+/// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7).
+#[inline(always)]
+pub(super) fn is_ordinary(a: u32) -> bool {
+    let top = a >> 24;
+    top != 0 && top != 127 && top < 224
+}
+
+impl Workers {
+    /// Whether there is nobody to hand over to.
+    pub(super) fn is_alone(self) -> bool {
+        self.count == 1
+    }
+}

@@ -1,0 +1,217 @@
+//! Mappings and permissions of endpoint-independent mapping: inside end point ↔ outside end point above its
+//! sessions, and which remote addresses were sent to. One file, because both live exactly as long as the sessions
+//! below them and are counted up and down together. NAT64 uses the same structure as its binding information base.
+
+use super::config::{Config, Filtering};
+use super::pool::PortClasses;
+use super::portmap::{PortMap, Wish};
+use crate::hash::Hasher;
+use crate::table::{Index, Slab, Table, bytes_for};
+use arena::ArenaError;
+
+/// An inside end point and the outside end point that it has, for all its sessions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mapped {
+    /// Inside end point with protocol.
+    pub inside: u64,
+    /// Outside end point with protocol.
+    pub outside: u64,
+    /// Sessions below it; the mapping ends with the last.
+    pub sessions: u32,
+}
+
+/// That an outside end point sent to a remote address (address-dependent filtering).
+#[derive(Clone, Copy, Debug, Default)]
+struct Permit {
+    mapping: u32,
+    remote: u32,
+    sessions: u32,
+}
+
+struct Permits {
+    slab: Slab<Permit>,
+    index: Index,
+}
+
+/// All mappings of one worker.
+pub struct Mappings {
+    table: Table<Mapped>,
+    ports: PortMap,
+    permits: Option<Permits>,
+    hasher: Hasher,
+}
+
+impl Mappings {
+    /// No mappings yet; `rest` as in [`PortMap::new`].
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(
+        config: &Config,
+        workers: usize,
+        ports: PortClasses,
+        rest: u32,
+        hasher: Hasher,
+    ) -> Result<Mappings, ArenaError> {
+        let permits = if config.filtering == Filtering::AddressDependent {
+            let n = config.sessions_per_worker(workers);
+            let slab = Slab::new("the table of permitted addresses", n, Permit::default())?;
+            Some(Permits { slab, index: Index::new("the table of permitted addresses", n)? })
+        } else {
+            None
+        };
+        let n = config.mappings_per_worker(workers);
+        Ok(Mappings {
+            table: Table::new("the mapping table", n, Mapped::default())?,
+            ports: PortMap::new(config, ports, rest)?,
+            permits,
+            hasher,
+        })
+    }
+
+    /// Bytes of one worker.
+    pub fn bytes_for(config: &Config, workers: usize) -> u64 {
+        let sessions = config.sessions_per_worker(workers);
+        let permits = match config.filtering {
+            Filtering::AddressDependent => sessions * (size_of::<Permit>() as u64 + 4) + Index::bytes_for(sessions),
+            _ => 0,
+        };
+        bytes_for::<Mapped>(config.mappings_per_worker(workers)) + permits + PortMap::bytes_for(config) / workers as u64
+    }
+
+    /// How many.
+    pub fn len(&self) -> u32 {
+        self.table.slab.len()
+    }
+
+    /// One mapping.
+    pub fn get(&self, m: u32) -> &Mapped {
+        &self.table.slab[m]
+    }
+
+    /// Bring closer what [`Self::by_inside`] will look at: bucket.
+    #[inline(always)]
+    pub fn prefetch_bucket(&self, inside: u64) {
+        self.table.inner.prefetch(self.hasher.one(inside));
+    }
+
+    /// Bring closer what [`Self::by_inside`] will look at: entry, or the next free one.
+    #[inline(always)]
+    pub fn prefetch_entry(&self, inside: u64) {
+        match self.table.inner.candidate(self.hasher.one(inside)) {
+            Some(m) => self.table.slab.prefetch(m),
+            None => self.table.slab.prefetch_next(0),
+        }
+    }
+
+    /// The outside end point that an inside one has, if the first guess is right; only for prefetching.
+    #[inline(always)]
+    pub fn guess(&self, inside: u64) -> Option<u64> {
+        self.table.inner.candidate(self.hasher.one(inside)).map(|m| self.table.slab[m].outside)
+    }
+
+    /// Mapping of an inside end point.
+    #[inline]
+    pub fn by_inside(&self, inside: u64) -> Option<u32> {
+        self.table.inner.find(self.hasher.one(inside), |m| self.table.slab[m].inside == inside)
+    }
+
+    /// Mapping of an outside end point.
+    #[inline]
+    pub fn by_outside(&self, outside: u64) -> Option<u32> {
+        self.table.outer.find(self.hasher.one(outside), |m| self.table.slab[m].outside == outside)
+    }
+
+    /// Whether there is room for one more mapping, and permission.
+    pub fn has_room(&self) -> bool {
+        self.len() < self.table.slab.capacity()
+    }
+
+    /// Find a port for a new mapping; see [`PortMap::take`].
+    pub fn take_port(
+        &mut self,
+        address: u32,
+        protocol: u8,
+        wish: Wish,
+        within: Option<(u32, u32)>,
+        tick: u32,
+    ) -> Option<u16> {
+        self.ports.take(address, protocol, wish, within, tick)
+    }
+
+    /// Make a mapping without sessions. The caller has taken the port and knows that there is room.
+    pub fn make(&mut self, inside: u64, outside: u64) -> Option<u32> {
+        let (i, o) = (self.hasher.one(inside), self.hasher.one(outside));
+        self.table.insert(i, o, Mapped { inside, outside, sessions: 0 })
+    }
+
+    /// A session begins below a mapping.
+    pub fn add_session(&mut self, m: u32, remote: u32) {
+        self.table.slab[m].sessions += 1;
+        let hash = self.permit_hash(m, remote);
+        if let Some(p) = &mut self.permits {
+            match p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote) {
+                Some(e) => p.slab[e].sessions += 1,
+                // There is room: permissions are as many as sessions can be, and each has at least one.
+                None => {
+                    if let Some(e) = p.slab.take(Permit { mapping: m, remote, sessions: 1 }) {
+                        p.index.insert(hash, e);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A session ends. Gives the mapping, if it ended with it; its port is then free but rests.
+    pub fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
+        let hash = self.permit_hash(m, remote);
+        if let Some(p) = &mut self.permits
+            && let Some(e) = p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote)
+        {
+            p.slab[e].sessions -= 1;
+            if p.slab[e].sessions == 0 {
+                p.index.remove(hash, e);
+                p.slab.give_back(e);
+            }
+        }
+        let mapped = &mut self.table.slab[m];
+        mapped.sessions -= 1;
+        let mapped = *mapped;
+        (mapped.sessions == 0).then(|| {
+            self.unmake(m, address, tick);
+            mapped
+        })
+    }
+
+    /// Remove a mapping without sessions, and give its port back.
+    pub fn unmake(&mut self, m: u32, address: u32, tick: u32) {
+        let mapped = self.table.slab[m];
+        let (i, o) = (self.hasher.one(mapped.inside), self.hasher.one(mapped.outside));
+        self.table.remove(i, o, m);
+        let (protocol, port) = (super::session::protocol(mapped.outside), super::session::port(mapped.outside));
+        self.ports.release(address, protocol, port, tick);
+    }
+
+    /// Whether a mapping has sent to a remote address. Only under address-dependent filtering.
+    pub fn permits(&self, m: u32, remote: u32) -> bool {
+        self.permits.as_ref().is_some_and(|p| {
+            p.index
+                .find(self.permit_hash(m, remote), |e| p.slab[e].mapping == m && p.slab[e].remote == remote)
+                .is_some()
+        })
+    }
+
+    fn permit_hash(&self, m: u32, remote: u32) -> u64 {
+        self.hasher.pair(m as u64, remote as u64)
+    }
+
+    /// Forget everything, in constant time.
+    pub fn clear(&mut self) {
+        self.table.clear();
+        self.ports.clear();
+        if let Some(p) = &mut self.permits {
+            p.slab.clear();
+            p.index.clear();
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Stateful NAT44 (RFC 4787 for UDP, RFC 5382 for TCP, RFC 5508 for ICMP, RFC 6888 for many customers): one
+//! worker's share. State is a *session* for each four-tuple and protocol under every mapping behaviour;
+//! endpoint-independent mapping puts a *mapping* above its sessions.
+
+pub mod config;
+pub mod counters;
+mod fast;
+mod mapping;
+mod pool;
+mod portmap;
+mod rewrite;
+mod session;
+mod state;
+mod subscriber;
+mod tcp;
+mod timers;
+
+use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::hash::Hasher;
+use crate::table::{Table, bytes_for};
+use arena::ArenaError;
+use config::{Config, ConfigError, Mapping, SideConfig};
+use counters::{Counters, Event};
+use mapping::Mappings;
+use pool::{Pool, PortClasses};
+use session::Session;
+use subscriber::Subscribers;
+use timers::{Lifetimes, Sweep};
+
+/// Why a NAT44 cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum NatError {
+    /// A mistake in the configuration.
+    #[error("NAT44 configuration, {0}")]
+    Config(#[from] ConfigError),
+    /// Not enough memory.
+    #[error("making the tables of a NAT44: {0}")]
+    Memory(#[from] ArenaError),
+}
+
+/// Which of how many workers this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Workers {
+    own: u32,
+    count: u32,
+}
+
+/// Ethernet addresses: what is ours on each side (as words, to compare at once), and what leaves carry.
+struct Macs {
+    customer: u64,
+    internet: u64,
+    to_customer: [u8; 12],
+    to_internet: [u8; 12],
+}
+
+struct Mtu {
+    customer: usize,
+    internet: usize,
+}
+
+/// One worker of a NAT44.
+pub struct Nat44 {
+    config: Config,
+    workers: Workers,
+    macs: Macs,
+    mtu: Mtu,
+    hasher: Hasher,
+    lifetimes: Lifetimes,
+    pool: Pool,
+    ports: PortClasses,
+    sessions: Table<Session>,
+    mappings: Option<Mappings>,
+    subscribers: Option<Subscribers>,
+    count: Counters,
+    sweep: Sweep,
+    now: u64,
+    tick: u32,
+    /// Ports drawn so far: makes each draw another one.
+    draws: u64,
+}
+
+impl Nat44 {
+    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense or there is not enough memory.
+    pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat44, NatError> {
+        config.validate(workers)?;
+        assert!(worker < workers, "worker {worker} of {workers}");
+        let hasher = Hasher::new(seed);
+        let ports = PortClasses::new(&config, worker, workers);
+        let rest = timers::ticks(config.port_reuse_delay);
+        let mappings = match config.mapping {
+            Mapping::EndpointIndependent => Some(Mappings::new(&config, workers, ports, rest, hasher)?),
+            Mapping::AddressAndPortDependent => None,
+        };
+        let sessions = Table::new("the session table", config.sessions_per_worker(workers), Session::FREE)?;
+        Ok(Nat44 {
+            workers: Workers { own: worker as u32, count: workers as u32 },
+            macs: Macs::new(&config.customer, &config.internet),
+            mtu: Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() },
+            hasher,
+            lifetimes: Lifetimes::new(&config.timeouts),
+            pool: Pool::new(&config),
+            ports,
+            sessions,
+            mappings,
+            subscribers: Subscribers::new(&config, workers, ports, hasher)?,
+            count: Counters::default(),
+            sweep: Sweep::default(),
+            now: 0,
+            tick: 0,
+            draws: 0,
+            config,
+        })
+    }
+
+    /// Bytes of memory that all workers together take for their tables.
+    pub fn bytes_for(config: &Config, workers: usize) -> u64 {
+        let mappings = match config.mapping {
+            Mapping::EndpointIndependent => Mappings::bytes_for(config, workers),
+            Mapping::AddressAndPortDependent => 0,
+        };
+        let one = bytes_for::<Session>(config.sessions_per_worker(workers)) + mappings + Subscribers::bytes_for(config);
+        one * workers as u64
+    }
+
+    /// How often something happened.
+    pub fn counter(&self, e: Event) -> u64 {
+        self.count.get(e)
+    }
+
+    #[inline(always)]
+    fn is_inside(&self, a: u32) -> bool {
+        self.config.inside.iter().any(|p| p.contains(a))
+    }
+
+    /// Whether an address is the gateway's own: of the pool or of a side.
+    #[inline(always)]
+    fn is_own(&self, a: u32) -> bool {
+        self.pool.contains(a)
+            || a == u32::from(self.config.customer.address)
+            || a == u32::from(self.config.internet.address)
+    }
+
+    fn slow<P: Packet, S: Spare<P>>(&mut self, _from: Side, _p: &mut P, _spare: &mut S) -> Verdict {
+        Verdict::Drop
+    }
+}
+
+impl Macs {
+    fn new(customer: &SideConfig, internet: &SideConfig) -> Macs {
+        let own = |s: &SideConfig| {
+            let m = s.mac.0;
+            u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0])
+        };
+        let leaving = |s: &SideConfig| {
+            let mut m = [0; 12];
+            m[..6].copy_from_slice(&s.next_hop.0);
+            m[6..].copy_from_slice(&s.mac.0);
+            m
+        };
+        Macs {
+            customer: own(customer),
+            internet: own(internet),
+            to_customer: leaving(customer),
+            to_internet: leaving(internet),
+        }
+    }
+}
+
+/// Entries that the sweep looks at beside a batch, and when there is nothing else to do.
+const SWEEP_BATCH: u32 = 16;
+const SWEEP_IDLE: u32 = 256;
+
+impl Function for Nat44 {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        self.set_time(now);
+        match from {
+            Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
+            Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
+        }
+        self.sweep_some(SWEEP_BATCH);
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.set_time(now);
+        self.sweep_some(SWEEP_IDLE);
+    }
+
+    fn clear(&mut self) {
+        self.sessions.clear();
+        if let Some(m) = &mut self.mappings {
+            m.clear();
+        }
+        if let Some(s) = &mut self.subscribers {
+            s.clear();
+        }
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        let sessions = u64::from(self.sessions.slab.len());
+        Some((sessions, self.mappings.as_ref().map_or(0, |m| u64::from(m.len()))))
+    }
+
+    fn counters(&self) -> Drops {
+        self.count.all()
+    }
+}

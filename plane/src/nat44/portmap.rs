@@ -1,0 +1,248 @@
+//! Which outside ports are taken under endpoint-independent mapping: a bit for each port of each address and
+//! protocol, with a rest after release (RFC 6888, REQ-8), and the blocks of port block allocation. Apart from the
+//! mappings, because it is the only structure whose size follows from the pool and not from the sessions.
+
+use super::config::Config;
+use super::pool::{PortClasses, Ports};
+use arena::{ArenaError, Array};
+
+/// Protocols with ports of their own: UDP, TCP, ICMP identifiers.
+const PROTOCOLS: u32 = 3;
+
+/// Taken, freed in this epoch, freed in the last one.
+const LAYERS: usize = 3;
+
+/// State of one address and protocol.
+#[derive(Clone, Copy)]
+struct Slot {
+    generation: u32,
+    epoch: u32,
+}
+
+/// What kind of port is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    /// The customer's own port.
+    pub inside: u16,
+    /// Whether the same port is tried first.
+    pub same: bool,
+    /// Whether parity has to be the same.
+    pub parity: bool,
+    /// Randomness for the choice.
+    pub hash: u64,
+}
+
+/// Bits of taken ports.
+pub struct PortMap {
+    /// [address][protocol][layer][chunk]
+    words: Array<u64>,
+    slots: Array<Slot>,
+    chunks: u32,
+    ports: PortClasses,
+    generation: u32,
+    rest: u32,
+}
+
+impl PortMap {
+    /// The map of one worker; `rest` is the time in ticks that a freed port rests, 0 for none.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
+        let chunks = ports.all.chunks();
+        let slots = config.pool_size() as usize * PROTOCOLS as usize;
+        Ok(PortMap {
+            words: Array::filled("the outside ports", slots * LAYERS * chunks as usize, 0)?,
+            slots: Array::filled("the outside ports", slots, Slot { generation: 0, epoch: 0 })?,
+            chunks,
+            ports,
+            generation: 1,
+            rest,
+        })
+    }
+
+    /// Bytes of all workers' maps together.
+    pub fn bytes_for(config: &Config) -> u64 {
+        config.pool_size() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
+    }
+
+    /// Take a port of address number `address`; with `within`, only out of these chunks.
+    pub fn take(
+        &mut self,
+        address: u32,
+        protocol: u8,
+        wish: Wish,
+        within: Option<(u32, u32)>,
+        tick: u32,
+    ) -> Option<u16> {
+        let slot = self.ready(address, protocol, tick);
+        let all = self.ports.all;
+        let inside = |chunk: u32| within.is_none_or(|(from, n)| (from..from + n).contains(&chunk));
+        if wish.same && all.owns(wish.inside) && inside(all.chunk_of(wish.inside)) {
+            let free = self.free_bits(slot, all.chunk_of(wish.inside));
+            let bit = wish.inside & 63;
+            if free >> bit & 1 == 1 {
+                return Some(self.mark(slot, wish.inside));
+            }
+        }
+        match within {
+            Some((from, n)) => self.search(slot, &all, from, n, wish),
+            None => {
+                let class = *self.ports.class(wish.inside);
+                self.search(slot, &class, 0, class.chunks(), wish)
+            }
+        }
+    }
+
+    /// Look through `n` chunks of `ports` from a random one on, and take a random free port of the first that has one.
+    fn search(&mut self, slot: usize, ports: &Ports, from: u32, n: u32, wish: Wish) -> Option<u16> {
+        let parity = if !wish.parity {
+            u64::MAX
+        } else if wish.inside & 1 == 1 {
+            0xaaaa_aaaa_aaaa_aaaa
+        } else {
+            0x5555_5555_5555_5555
+        };
+        let start = crate::hash::range(wish.hash, n);
+        for k in 0..n {
+            let (base, bits) = ports.chunk(from + (start + k) % n);
+            let free = self.free_bits(slot, self.ports.all.chunk_of(base)) & bits & parity;
+            if free != 0 {
+                let turn = wish.hash as u32 & 63;
+                let bit = (free.rotate_right(turn).trailing_zeros() + turn) & 63;
+                return Some(self.mark(slot, base + bit as u16));
+            }
+        }
+        None
+    }
+
+    /// Give a port back. It rests before anybody gets it again.
+    pub fn release(&mut self, address: u32, protocol: u8, port: u16, tick: u32) {
+        let slot = self.ready(address, protocol, tick);
+        let chunk = self.ports.all.chunk_of(port);
+        let bit = 1u64 << (port & 63);
+        let at = self.word(slot, 0, chunk);
+        self.words[at] &= !bit;
+        if self.rest > 0 {
+            let at = self.word(slot, 1, chunk);
+            self.words[at] |= bit;
+        }
+    }
+
+    /// Forget everything, in constant time: bits of an older generation are wiped when next looked at.
+    pub fn clear(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    fn mark(&mut self, slot: usize, port: u16) -> u16 {
+        let at = self.word(slot, 0, self.ports.all.chunk_of(port));
+        self.words[at] |= 1 << (port & 63);
+        port
+    }
+
+    fn free_bits(&self, slot: usize, chunk: u32) -> u64 {
+        let taken: u64 = (0..LAYERS).fold(0, |w, layer| w | self.words[self.word(slot, layer, chunk)]);
+        !taken
+    }
+
+    fn word(&self, slot: usize, layer: usize, chunk: u32) -> usize {
+        (slot * LAYERS + layer) * self.chunks as usize + chunk as usize
+    }
+
+    /// Number of the slot, brought up to date: wiped after a clearing, layers of rest moved on with time.
+    fn ready(&mut self, address: u32, protocol: u8, tick: u32) -> usize {
+        let p = match protocol {
+            wire::header::PROTO_UDP => 0,
+            wire::header::TCP => 1,
+            _ => 2,
+        };
+        let slot = (address * PROTOCOLS + p) as usize;
+        let epoch = tick.checked_div(self.rest).unwrap_or(0);
+        let s = self.slots[slot];
+        if s.generation == self.generation && s.epoch == epoch {
+            return slot;
+        }
+        let chunks = self.chunks as usize;
+        let at = slot * LAYERS * chunks;
+        let layers = &mut self.words[at..at + LAYERS * chunks];
+        if s.generation != self.generation {
+            layers.fill(0);
+        } else {
+            if epoch.wrapping_sub(s.epoch) == 1 {
+                layers.copy_within(chunks..2 * chunks, 2 * chunks);
+            } else {
+                layers[2 * chunks..].fill(0);
+            }
+            layers[chunks..2 * chunks].fill(0);
+        }
+        self.slots[slot] = Slot { generation: self.generation, epoch };
+        slot
+    }
+}
+
+/// Owners of port blocks: which subscriber has which block of which address.
+pub struct BlockMap {
+    owners: Array<u32>,
+    generations: Array<u32>,
+    per_address: u32,
+    /// Chunks of a block.
+    chunks: u32,
+    generation: u32,
+}
+
+impl BlockMap {
+    /// Blocks of `size` ports, none given away.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
+        let chunks = u32::from(size) / super::pool::CHUNK;
+        let per_address = ports.chunks() / chunks;
+        let addresses = config.pool_size() as usize;
+        Ok(BlockMap {
+            owners: Array::filled("the port blocks", addresses * per_address as usize, 0)?,
+            generations: Array::filled("the port blocks", addresses, 0)?,
+            per_address,
+            chunks,
+            generation: 1,
+        })
+    }
+
+    /// Take a free block of an address, looked for from a random one on.
+    pub fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
+        let n = self.per_address;
+        if n == 0 {
+            return None;
+        }
+        let base = (address * n) as usize;
+        let owners = &mut self.owners[base..base + n as usize];
+        if self.generations[address as usize] != self.generation {
+            owners.fill(0);
+            self.generations[address as usize] = self.generation;
+        }
+        let start = crate::hash::range(hash, n);
+        let block = (0..n).map(|k| (start + k) % n).find(|&b| owners[b as usize] == 0)?;
+        owners[block as usize] = 1;
+        Some(block as u16)
+    }
+
+    /// Give a block back.
+    pub fn release(&mut self, address: u32, block: u16) {
+        self.owners[(address * self.per_address + u32::from(block)) as usize] = 0;
+    }
+
+    /// The chunks of a block: first and how many.
+    pub fn chunks(&self, block: u16) -> (u32, u32) {
+        (u32::from(block) * self.chunks, self.chunks)
+    }
+
+    /// The block that a chunk lies in.
+    pub fn block_of(&self, chunk: u32) -> u16 {
+        (chunk / self.chunks) as u16
+    }
+
+    /// Forget everything, in constant time.
+    pub fn clear(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+    }
+}

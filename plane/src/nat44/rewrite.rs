@@ -1,0 +1,103 @@
+//! Changing addresses and ports in a packet, with the checksums that depend on them (RFC 1624). One file,
+//! because fast path, slow path, fragments and quoted packets must all do it in exactly the same way.
+
+use super::session::{addr, port};
+use wire::checksum::{Sum, update};
+use wire::header::{ICMP, PROTO_UDP, TCP};
+
+/// Offset of the IPv4 header in a frame.
+pub const L3: usize = 14;
+
+/// Which end of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Source.
+    Source,
+    /// Destination.
+    Destination,
+}
+
+#[inline(always)]
+fn get16(b: &[u8], at: usize) -> u64 {
+    u16::from_ne_bytes([b[at], b[at + 1]]) as u64
+}
+
+#[inline(always)]
+fn get32(b: &[u8], at: usize) -> u64 {
+    u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]) as u64
+}
+
+#[inline(always)]
+fn fix(b: &mut [u8], at: usize, old: Sum, new: Sum) {
+    let field = update([b[at], b[at + 1]], old, new);
+    b[at..at + 2].copy_from_slice(&field);
+}
+
+/// The way through the gateway as one step: Ethernet addresses, TTL, one end, both checksums; for UDP and TCP without IP
+/// options, the caller having checked that `h` is one and long enough.
+#[inline(always)]
+pub fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to: u64, udp: bool) {
+    let (a, p) = if end == End::Source { (26, 34) } else { (30, 36) };
+    let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
+    let (new_addr, new_port) = (addr(to).to_be(), port(to).to_be());
+    h[..12].copy_from_slice(macs);
+    h[22] -= 1;
+    let new_ttl = get16(h, 22);
+    fix(h, 24, Sum(old_addr + old_ttl), Sum(new_addr as u64 + new_ttl));
+    h[a..a + 4].copy_from_slice(&new_addr.to_ne_bytes());
+    h[p..p + 2].copy_from_slice(&new_port.to_ne_bytes());
+    let (old, new) = (Sum(old_addr + old_port), Sum(new_addr as u64 + new_port as u64));
+    if udp {
+        fix_udp(h, 40, old, new);
+    } else {
+        fix(h, 50, old, new);
+    }
+}
+
+/// Update a UDP checksum: zero means that there is none and stays; a sum of zero is sent as all ones (RFC 768).
+#[inline(always)]
+fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
+    if b[at] | b[at + 1] != 0 {
+        fix(b, at, old, new);
+        if b[at] | b[at + 1] == 0 {
+            b[at..at + 2].fill(0xff);
+        }
+    }
+}
+
+/// Set the Ethernet addresses and take one hop off the TTL of the frame's IPv4 header.
+pub fn leave(b: &mut [u8], macs: &[u8; 12]) {
+    b[..12].copy_from_slice(macs);
+    let old = get16(b, L3 + 8);
+    b[L3 + 8] = b[L3 + 8].saturating_sub(1);
+    let new = get16(b, L3 + 8);
+    fix(b, L3 + 10, Sum(old), Sum(new));
+}
+
+/// Change one address of the IPv4 header at `l3`, checksum included; gives the sums of what changed.
+pub fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
+    let at = l3 + if end == End::Source { 12 } else { 16 };
+    let (old, new) = (Sum(get32(b, at)), Sum::default().be32(new));
+    b[at..at + 4].copy_from_slice(&(new.0 as u32).to_ne_bytes());
+    fix(b, l3 + 10, old, new);
+    (old, new)
+}
+
+/// Change address and port (or identifier) of one end of a packet whose IPv4 header is at `l3` and whose transport
+/// header is at `l4`. A checksum that the buffer does not reach is not there to be changed: that happens in the quotes of
+/// ICMP errors only. The caller has checked that eight bytes of transport header are there.
+pub fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
+    let protocol = b[l3 + 9];
+    let (old_addr, new_addr) = address(b, l3, end, addr(to));
+    let at = l4 + if protocol == ICMP { 4 } else { 2 * usize::from(end == End::Destination) };
+    let (old_port, new_port) = (Sum(get16(b, at)), Sum::default().be16(port(to)));
+    b[at..at + 2].copy_from_slice(&(new_port.0 as u16).to_ne_bytes());
+    let (old, new) = (old_addr.plus(old_port), new_addr.plus(new_port));
+    match protocol {
+        PROTO_UDP => fix_udp(b, l4 + 6, old, new),
+        TCP if b.len() >= l4 + 18 => fix(b, l4 + 16, old, new),
+        // No pseudo header in ICMP (RFC 792): only the identifier counts.
+        ICMP => fix(b, l4 + 2, old_port, new_port),
+        _ => {}
+    }
+}

@@ -1,0 +1,115 @@
+//! The session: 32 bytes of state for a four-tuple and protocol. One file, because its layout is what the
+//! speed of the whole NAT hangs on: two sessions fill a cache line, and each key comparison is two words.
+
+/// An address, a port (or ICMP identifier) and a protocol in one word.
+#[inline(always)]
+pub fn endpoint(addr: u32, port: u16, protocol: u8) -> u64 {
+    addr as u64 | (port as u64) << 32 | (protocol as u64) << 48
+}
+
+/// Address of an end point.
+#[inline(always)]
+pub fn addr(e: u64) -> u32 {
+    e as u32
+}
+
+/// Port or identifier of an end point.
+#[inline(always)]
+pub fn port(e: u64) -> u16 {
+    (e >> 32) as u16
+}
+
+/// Protocol of an end point.
+#[inline(always)]
+pub fn protocol(e: u64) -> u8 {
+    (e >> 48) as u8
+}
+
+/// Address and port without the rest.
+pub const ADDR_PORT: u64 = 0xffff_ffff_ffff;
+
+/// The remote end point is an outside address of this very NAT: translate twice.
+pub const HAIRPIN: u8 = 1 << 7;
+
+/// State of one four-tuple and protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(32))]
+pub struct Session {
+    /// Inside end point with protocol; 0 when the entry is free.
+    pub inside: u64,
+    /// Outside end point with protocol.
+    pub outside: u64,
+    /// Remote end point; bits 48 to 55 hold the flags (TCP state, [`HAIRPIN`]).
+    remote_and_flags: u64,
+    /// Tick of the last packet that counted.
+    pub seen: u32,
+    /// Mapping above it, or none.
+    pub mapping: u32,
+}
+
+impl Session {
+    /// A free entry.
+    pub const FREE: Session =
+        Session { inside: 0, outside: 0, remote_and_flags: 0, seen: 0, mapping: crate::table::NONE };
+
+    /// A new session.
+    #[inline(always)]
+    pub fn new(inside: u64, outside: u64, remote: u64, flags: u8, seen: u32, mapping: u32) -> Session {
+        Session { inside, outside, remote_and_flags: remote & ADDR_PORT | (flags as u64) << 48, seen, mapping }
+    }
+
+    /// Whether the entry is in use.
+    #[inline(always)]
+    pub fn is_live(&self) -> bool {
+        self.inside != 0
+    }
+    /// Remote address and port.
+    #[inline(always)]
+    pub fn remote(&self) -> u64 {
+        self.remote_and_flags & ADDR_PORT
+    }
+    /// Flags.
+    #[inline(always)]
+    pub fn flags(&self) -> u8 {
+        (self.remote_and_flags >> 48) as u8
+    }
+    /// Set the flags.
+    #[inline(always)]
+    pub fn set_flags(&mut self, flags: u8) {
+        self.remote_and_flags = self.remote() | (flags as u64) << 48;
+    }
+    /// Protocol.
+    #[inline(always)]
+    pub fn protocol(&self) -> u8 {
+        protocol(self.inside)
+    }
+    /// Whether a packet from inside belongs to it.
+    #[inline(always)]
+    pub fn is_inner(&self, inside: u64, remote: u64) -> bool {
+        (self.inside ^ inside) | (self.remote() ^ remote) == 0
+    }
+    /// Whether a packet from outside belongs to it.
+    #[inline(always)]
+    pub fn is_outer(&self, outside: u64, remote: u64) -> bool {
+        (self.outside ^ outside) | (self.remote() ^ remote) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_sessions_fill_a_cache_line() {
+        assert_eq!((size_of::<Session>(), align_of::<Session>()), (32, 32));
+    }
+
+    #[test]
+    fn flags_are_no_part_of_the_key() {
+        let (i, o, r) = (endpoint(1, 2, 17), endpoint(3, 4, 17), endpoint(5, 6, 0));
+        let mut s = Session::new(i, o, r, HAIRPIN, 9, 0);
+        assert!(s.is_inner(i, r) && s.is_outer(o, r) && s.flags() == HAIRPIN);
+        s.set_flags(3);
+        assert!(s.is_inner(i, r) && s.flags() == 3 && addr(s.remote()) == 5 && port(s.remote()) == 6);
+    }
+}

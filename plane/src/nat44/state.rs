@@ -1,0 +1,282 @@
+//! Making and ending sessions: the one place where session table, mappings, ports, permissions and quotas
+//! change together, so that they can never disagree.
+
+use super::config::{Filtering, Mapping, Pooling};
+use super::counters::Event;
+use super::portmap::Wish;
+use super::session::{ADDR_PORT, Session, addr, endpoint, port, protocol};
+use super::{Nat44, timers};
+use crate::table::NONE;
+
+/// Ports tried for a new session under address-and-port-dependent mapping before it is refused.
+const PROBES: u64 = 128;
+/// Entries looked at for one that has timed out, when the table is full.
+const RECLAIM: u32 = 64;
+
+impl Nat44 {
+    /// Hash of a session under either key.
+    #[inline(always)]
+    pub(super) fn hash(&self, own: u64, remote: u64) -> u64 {
+        self.hasher.pair(own, remote)
+    }
+
+    /// The live session of a packet from inside.
+    #[inline]
+    pub(super) fn find_inner(&mut self, hash: u64, inside: u64, remote: u64) -> Option<u32> {
+        let t = &self.sessions;
+        let e = t.inner.find(hash, |e| t.slab[e].is_inner(inside, remote))?;
+        self.unless_expired(e)
+    }
+
+    /// The live session of a packet from outside.
+    #[inline]
+    pub(super) fn find_outer(&mut self, hash: u64, outside: u64, remote: u64) -> Option<u32> {
+        let t = &self.sessions;
+        let e = t.outer.find(hash, |e| t.slab[e].is_outer(outside, remote))?;
+        self.unless_expired(e)
+    }
+
+    #[inline(always)]
+    fn unless_expired(&mut self, e: u32) -> Option<u32> {
+        if self.lifetimes.expired(&self.sessions.slab[e], self.tick) {
+            self.expire(e);
+            return None;
+        }
+        Some(e)
+    }
+
+    /// Open a session for a packet from inside. It does not exist yet.
+    ///
+    /// # Errors
+    /// The reason why there can be none.
+    #[inline]
+    pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
+        self.make_room(addr(inside))?;
+        let (outside, mapping) = match self.mappings {
+            Some(_) => self.mapping_for(inside)?,
+            None => (self.free_outside(inside, remote)?, NONE),
+        };
+        Ok(self.open(inside, outside, remote, flags, mapping))
+    }
+
+    /// Open a session for a packet from outside, if a mapping and filtering allow it.
+    ///
+    /// # Errors
+    /// The reason why there can be none.
+    pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
+        let Some(mappings) = &self.mappings else { return Err(Event::NoSession) };
+        let m = mappings.by_outside(outside).ok_or(Event::NoSession)?;
+        let allowed = match self.config.filtering {
+            Filtering::EndpointIndependent => true,
+            Filtering::AddressDependent => mappings.permits(m, addr(remote)),
+            Filtering::AddressAndPortDependent => false,
+        };
+        if !allowed {
+            return Err(Event::Filtered);
+        }
+        let inside = mappings.get(m).inside;
+        self.make_room(addr(inside))?;
+        Ok(self.open(inside, outside, remote, flags, m))
+    }
+
+    fn open(&mut self, inside: u64, outside: u64, remote: u64, flags: u8, mapping: u32) -> u32 {
+        let s = Session::new(inside, outside, remote, flags, self.tick, mapping);
+        let e = self
+            .sessions
+            .insert(self.hash(inside, remote), self.hash(outside, remote), s)
+            .expect("room was made just before");
+        if let Some(m) = &mut self.mappings {
+            m.add_session(mapping, addr(remote));
+        }
+        if let Some(subscribers) = &mut self.subscribers {
+            subscribers.add_session(addr(inside));
+        }
+        self.count.add(Event::SessionNew);
+        e
+    }
+
+    /// Check limit and quota of one more session. Nothing that lives is ever pushed out (RFC 6888, REQ-11d).
+    #[inline]
+    fn make_room(&mut self, subscriber: u32) -> Result<(), Event> {
+        if self.sessions.slab.len() >= self.sessions.slab.capacity() {
+            for _ in 0..RECLAIM {
+                self.sweep_one();
+            }
+            if self.sessions.slab.len() >= self.sessions.slab.capacity() {
+                return Err(Event::TableFull);
+            }
+        }
+        match &self.subscribers {
+            Some(s) if !s.may_open(subscriber) => Err(Event::Quota),
+            _ => Ok(()),
+        }
+    }
+
+    /// Outside address (by number) of an inside end point: paired, so the same for all its flows, and spread evenly
+    /// when customers are numbered in a row.
+    #[inline]
+    fn outside_address(&self, inside: u64) -> u32 {
+        let n = self.pool.len();
+        if n == 1 {
+            return 0;
+        }
+        match self.config.pooling {
+            Pooling::Paired => self.inside_number(addr(inside)) % n,
+            Pooling::Arbitrary => crate::hash::range(self.hasher.one(inside), n),
+        }
+    }
+
+    /// How many addresses come before this one in the inside prefixes.
+    #[inline]
+    fn inside_number(&self, a: u32) -> u32 {
+        let mut before = 0u32;
+        for p in &self.config.inside {
+            if p.contains(a) {
+                return before.wrapping_add(a & !p.mask());
+            }
+            before = before.wrapping_add(p.count() as u32);
+        }
+        a
+    }
+
+    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping.
+    #[inline]
+    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u64) -> Option<u64> {
+        let want = port(inside);
+        let ports = self.ports.class(want);
+        let number = self.outside_address(inside);
+        let chosen = if k == 0 && self.config.preserve_port && ports.owns(want) {
+            want
+        } else {
+            // Keyed, so that outsiders cannot guess (RFC 6888, REQ-15); another chain for each four-tuple.
+            let p = ports.pick(self.hasher.pair(inside ^ (k << 56), remote ^ (1 << 63)))?;
+            let turned = if self.config.preserve_parity { p ^ ((p ^ want) & 1) } else { p };
+            if ports.owns(turned) { turned } else { p }
+        };
+        Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
+    }
+
+    /// An outside end point that no other session uses towards this remote end point.
+    #[inline]
+    fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
+        for k in 0..PROBES {
+            let Some(outside) = self.outside_choice(inside, remote, k) else { continue };
+            let hash = self.hash(outside, remote);
+            if self.find_outer(hash, outside, remote).is_none() {
+                return Ok(outside);
+            }
+        }
+        Err(Event::NoPort)
+    }
+
+    /// The mapping of an inside end point, made if there is none.
+    fn mapping_for(&mut self, inside: u64) -> Result<(u64, u32), Event> {
+        let Some(mappings) = &mut self.mappings else { return Err(Event::NoPort) };
+        if let Some(m) = mappings.by_inside(inside) {
+            return Ok((mappings.get(m).outside, m));
+        }
+        if !mappings.has_room() {
+            return Err(Event::MappingFull);
+        }
+        let subscriber = addr(inside);
+        if self.subscribers.as_ref().is_some_and(|s| !s.may_map(subscriber)) {
+            return Err(Event::Quota);
+        }
+        let number = self.outside_address(inside);
+        let port = self.outside_port(inside, number).ok_or(Event::NoPort)?;
+        let outside = endpoint(self.pool.addr(number), port, protocol(inside));
+        let mappings = self.mappings.as_mut().ok_or(Event::NoPort)?;
+        let m = mappings.make(inside, outside).ok_or(Event::MappingFull)?;
+        if let Some(s) = &mut self.subscribers {
+            s.add_port(subscriber, port);
+        }
+        self.count.add(Event::MappingNew);
+        Ok((outside, m))
+    }
+
+    /// Take an outside port for a new mapping: out of the subscriber's blocks where there are blocks.
+    fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
+        self.draws = self.draws.wrapping_add(1);
+        let hash = self.hasher.pair(inside, self.draws | 1 << 63);
+        let (same, parity) = (self.config.preserve_port, self.config.preserve_parity);
+        let wish = Wish { inside: port(inside), same, parity, hash };
+        let (proto, tick, subscriber) = (protocol(inside), self.tick, addr(inside));
+        let mappings = self.mappings.as_mut()?;
+        let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) else {
+            return mappings.take_port(number, proto, wish, None, tick);
+        };
+        for i in 0..8 {
+            if let Some(block) = s.block(subscriber, i)
+                && let Some(p) = mappings.take_port(number, proto, wish, Some(block), tick)
+            {
+                return Some(p);
+            }
+        }
+        let block = s.new_block(subscriber, number, hash)?;
+        self.count.add(Event::BlockAllocated);
+        let found = mappings.take_port(number, proto, wish, Some(block), tick);
+        if found.is_none() && s.release_unused(subscriber, number) {
+            self.count.add(Event::BlockReleased);
+        }
+        found
+    }
+
+    /// End a session that has timed out.
+    #[cold]
+    fn expire(&mut self, e: u32) {
+        self.close(e);
+        self.count.add(Event::SessionExpired);
+    }
+
+    fn close(&mut self, e: u32) {
+        let s = self.sessions.slab[e];
+        let remote = s.remote() & ADDR_PORT;
+        self.sessions.remove(self.hash(s.inside, remote), self.hash(s.outside, remote), e);
+        if let Some(mappings) = &mut self.mappings {
+            let number = self.pool.number(addr(s.outside)).unwrap_or(0);
+            if let Some(mapped) = mappings.end_session(s.mapping, addr(remote), number, self.tick)
+                && let Some(sub) = &mut self.subscribers
+                && sub.end_port(addr(mapped.inside), number, port(mapped.outside))
+            {
+                self.count.add(Event::BlockReleased);
+            }
+        }
+        if let Some(sub) = &mut self.subscribers {
+            sub.end_session(addr(s.inside));
+        }
+    }
+
+    /// Look at the next entry of the sweep.
+    fn sweep_one(&mut self) {
+        let entries = self.sessions.slab.touched();
+        if entries == 0 {
+            return;
+        }
+        let e = self.sweep.next(entries);
+        let s = &self.sessions.slab[e];
+        if s.is_live() && self.lifetimes.expired(s, self.tick) {
+            self.expire(e);
+        }
+    }
+
+    /// Look at as many entries as time asks for, at most `most`.
+    #[inline]
+    pub(super) fn sweep_some(&mut self, most: u32) {
+        let n = self.sweep.due(self.tick, self.sessions.slab.touched(), self.lifetimes.round(), most);
+        for _ in 0..n {
+            self.sweep_one();
+        }
+    }
+
+    /// Take note of the time.
+    #[inline]
+    pub(super) fn set_time(&mut self, now: u64) {
+        self.now = now;
+        self.tick = timers::tick(now);
+    }
+
+    /// Which mapping behaviour.
+    pub(super) fn is_per_connection(&self) -> bool {
+        self.config.mapping == Mapping::AddressAndPortDependent
+    }
+}

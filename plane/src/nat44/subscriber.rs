@@ -1,0 +1,218 @@
+//! What one subscriber has: sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block
+//! allocation (REQ-14). A subscriber is an inside address. Apart, because a NAT without quotas and blocks does not
+//! have this table at all.
+
+use super::config::{Blocks, Config, Quota};
+use super::pool::PortClasses;
+use super::portmap::BlockMap;
+use crate::hash::Hasher;
+use crate::table::{Index, Slab};
+use arena::ArenaError;
+
+/// Most blocks of a subscriber.
+const BLOCKS: usize = 8;
+/// No block.
+const NO_BLOCK: u16 = u16::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Subscriber {
+    addr: u32,
+    sessions: u32,
+    ports: u32,
+    /// Blocks by number, and how many of their ports are in use.
+    blocks: [u16; BLOCKS],
+    used: [u16; BLOCKS],
+}
+
+const NOBODY: Subscriber = Subscriber { addr: 0, sessions: 0, ports: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
+
+/// All subscribers with state at one worker.
+pub struct Subscribers {
+    slab: Slab<Subscriber>,
+    index: Index,
+    hasher: Hasher,
+    most_sessions: u32,
+    most_ports: u32,
+    blocks: Option<(BlockMap, usize)>,
+    ports: PortClasses,
+}
+
+impl Subscribers {
+    /// Nobody yet; `None` when neither quotas nor blocks are asked for.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(
+        config: &Config,
+        workers: usize,
+        ports: PortClasses,
+        hasher: Hasher,
+    ) -> Result<Option<Subscribers>, ArenaError> {
+        let Quota { sessions, ports: quota_ports } = config.quota;
+        if sessions.is_none() && quota_ports.is_none() && config.blocks.is_none() {
+            return Ok(None);
+        }
+        let n = config.subscribers();
+        let share = |q: Option<u32>| q.map_or(u32::MAX, |q| q.div_ceil(workers as u32));
+        let blocks = match config.blocks {
+            Some(Blocks { size, per_subscriber }) => {
+                Some((BlockMap::new(config, &ports.all, size)?, usize::from(per_subscriber).min(BLOCKS)))
+            }
+            None => None,
+        };
+        Ok(Some(Subscribers {
+            slab: Slab::new("the subscribers", n, NOBODY)?,
+            index: Index::new("the subscribers", n)?,
+            hasher,
+            most_sessions: share(sessions),
+            most_ports: share(quota_ports),
+            blocks,
+            ports,
+        }))
+    }
+
+    /// Bytes of one worker.
+    pub fn bytes_for(config: &Config) -> u64 {
+        if config.quota == Quota::default() && config.blocks.is_none() {
+            return 0;
+        }
+        let n = config.subscribers();
+        n * (size_of::<Subscriber>() as u64 + 4) + Index::bytes_for(n)
+    }
+
+    fn find(&self, addr: u32) -> Option<u32> {
+        self.index.find(self.hasher.one(addr as u64), |e| self.slab[e].addr == addr)
+    }
+
+    /// The subscriber's entry, made if need be; `None` when the table is full.
+    fn entry(&mut self, addr: u32) -> Option<u32> {
+        if let Some(e) = self.find(addr) {
+            return Some(e);
+        }
+        let e = self.slab.take(Subscriber { addr, ..NOBODY })?;
+        self.index.insert(self.hasher.one(addr as u64), e);
+        Some(e)
+    }
+
+    /// Whether one more session is within the quota.
+    pub fn may_open(&self, addr: u32) -> bool {
+        self.find(addr).map_or(self.most_sessions > 0 && self.slab.len() < self.slab.capacity(), |e| {
+            self.slab[e].sessions < self.most_sessions
+        })
+    }
+
+    /// Whether one more mapping is within the quota.
+    pub fn may_map(&self, addr: u32) -> bool {
+        self.find(addr).map_or(self.most_ports > 0, |e| self.slab[e].ports < self.most_ports)
+    }
+
+    /// A session began.
+    pub fn add_session(&mut self, addr: u32) {
+        if let Some(e) = self.entry(addr) {
+            self.slab[e].sessions += 1;
+        }
+    }
+
+    /// A session ended.
+    pub fn end_session(&mut self, addr: u32) {
+        if let Some(e) = self.find(addr) {
+            self.slab[e].sessions = self.slab[e].sessions.saturating_sub(1);
+            self.forget_if_empty(e);
+        }
+    }
+
+    /// Whether ports come out of blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks.is_some()
+    }
+
+    /// The chunks of the subscriber's `i`-th block.
+    pub fn block(&self, addr: u32, i: usize) -> Option<(u32, u32)> {
+        let e = self.find(addr)?;
+        let block = *self.slab[e].blocks.get(i)?;
+        let (map, _) = self.blocks.as_ref()?;
+        (block != NO_BLOCK).then(|| map.chunks(block))
+    }
+
+    /// Give the subscriber a further block of this outside address: its chunks, or `None` when it has all it may have
+    /// or none is free.
+    pub fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
+        let e = self.entry(addr)?;
+        let (map, most) = self.blocks.as_mut()?;
+        let i = self.slab[e].blocks[..*most].iter().position(|&b| b == NO_BLOCK)?;
+        let block = map.take(address, hash)?;
+        self.slab[e].blocks[i] = block;
+        self.slab[e].used[i] = 0;
+        Some(map.chunks(block))
+    }
+
+    /// A mapping began with this outside port.
+    pub fn add_port(&mut self, addr: u32, port: u16) {
+        let Some(e) = self.entry(addr) else { return };
+        self.slab[e].ports += 1;
+        if let Some(i) = self.block_index(e, port) {
+            self.slab[e].used[i] += 1;
+        }
+    }
+
+    /// A mapping ended; true when a block of outside address number `address` was given back with it.
+    pub fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
+        let Some(e) = self.find(addr) else { return false };
+        self.slab[e].ports = self.slab[e].ports.saturating_sub(1);
+        let mut released = false;
+        if let Some(i) = self.block_index(e, port) {
+            self.slab[e].used[i] -= 1;
+            if self.slab[e].used[i] == 0
+                && let Some((map, _)) = &mut self.blocks
+            {
+                map.release(address, self.slab[e].blocks[i]);
+                self.slab[e].blocks[i] = NO_BLOCK;
+                released = true;
+            }
+        }
+        self.forget_if_empty(e);
+        released
+    }
+
+    /// Give back blocks without a port in use; true when there was one.
+    pub fn release_unused(&mut self, addr: u32, address: u32) -> bool {
+        let Some(e) = self.find(addr) else { return false };
+        let mut released = false;
+        for i in 0..BLOCKS {
+            let s = &mut self.slab[e];
+            if s.blocks[i] != NO_BLOCK
+                && s.used[i] == 0
+                && let Some((map, _)) = &mut self.blocks
+            {
+                map.release(address, s.blocks[i]);
+                s.blocks[i] = NO_BLOCK;
+                released = true;
+            }
+        }
+        self.forget_if_empty(e);
+        released
+    }
+
+    fn block_index(&self, e: u32, port: u16) -> Option<usize> {
+        let (map, _) = self.blocks.as_ref()?;
+        let block = map.block_of(self.ports.all.chunk_of(port));
+        self.slab[e].blocks.iter().position(|&b| b == block)
+    }
+
+    fn forget_if_empty(&mut self, e: u32) {
+        let s = self.slab[e];
+        if s.sessions == 0 && s.ports == 0 && s.blocks.iter().all(|&b| b == NO_BLOCK) {
+            self.index.remove(self.hasher.one(s.addr as u64), e);
+            self.slab.give_back(e);
+        }
+    }
+
+    /// Forget everybody, in constant time.
+    pub fn clear(&mut self) {
+        self.slab.clear();
+        self.index.clear();
+        if let Some((map, _)) = &mut self.blocks {
+            map.clear();
+        }
+    }
+}

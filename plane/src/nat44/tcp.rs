@@ -1,0 +1,106 @@
+//! What a NAT has to know of a TCP connection: whether it is established, so that the right timer runs
+//! (RFC 5382, REQ-2 and REQ-5). Not a TCP implementation: sequence numbers pass untouched and unseen.
+
+/// Flag bits of the TCP header.
+pub const FIN: u8 = 1;
+/// Opens a direction.
+pub const SYN: u8 = 2;
+/// Aborts.
+pub const RST: u8 = 4;
+/// Acknowledges.
+pub const ACK: u8 = 16;
+
+/// State bits of a session: what was seen in which direction.
+const SYN_OUT: u8 = 1 << 0;
+const SYN_IN: u8 = 1 << 1;
+const FIN_OUT: u8 = 1 << 2;
+const FIN_IN: u8 = 1 << 3;
+const RESET: u8 = 1 << 4;
+const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
+
+/// The state after a segment. A SYN in both directions establishes, whoever was first and even when they cross
+/// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or a reset ends; whatever is no reset after a reset
+/// shows that an end point did not believe it; a new SYN after the end starts again.
+#[inline]
+pub fn step(state: u8, segment: u8, outbound: bool) -> u8 {
+    let kept = state & !STATE;
+    let mut s = state & STATE;
+    let (syn, fin) = if outbound { (SYN_OUT, FIN_OUT) } else { (SYN_IN, FIN_IN) };
+    if segment & RST != 0 {
+        return kept | s | RESET;
+    }
+    if segment & SYN != 0 {
+        if is_closed(s) && segment & ACK == 0 {
+            s = 0;
+        }
+        s |= syn;
+    }
+    if segment & FIN != 0 {
+        s |= fin;
+    }
+    kept | (s & !RESET)
+}
+
+/// Whether data may flow for hours: both SYNs seen, not both FINs, no reset.
+#[inline(always)]
+pub fn is_established(state: u8) -> bool {
+    state & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN && !is_closed(state)
+}
+
+#[inline(always)]
+fn is_closed(state: u8) -> bool {
+    state & RESET != 0 || state & (FIN_OUT | FIN_IN) == FIN_OUT | FIN_IN
+}
+
+/// Whether a segment may open a connection.
+#[inline(always)]
+pub fn opens(segment: u8) -> bool {
+    segment & (SYN | RST | ACK | FIN) == SYN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(segments: &[(u8, bool)]) -> u8 {
+        segments.iter().fold(0, |s, &(f, out)| step(s, f, out))
+    }
+
+    #[test]
+    fn three_way_handshake_establishes_from_either_side() {
+        assert!(!is_established(run(&[(SYN, true)])));
+        assert!(is_established(run(&[(SYN, true), (SYN | ACK, false), (ACK, true)])));
+        assert!(is_established(run(&[(SYN, false), (SYN | ACK, true)])));
+    }
+
+    #[test]
+    fn simultaneous_open_establishes() {
+        assert!(is_established(run(&[(SYN, true), (SYN, false), (SYN | ACK, true), (SYN | ACK, false)])));
+    }
+
+    #[test]
+    fn half_closed_is_still_established() {
+        let open = [(SYN, true), (SYN | ACK, false)];
+        assert!(is_established(run(&[open[0], open[1], (FIN | ACK, true), (ACK, false)])));
+        assert!(!is_established(run(&[open[0], open[1], (FIN | ACK, true), (FIN | ACK, false)])));
+    }
+
+    #[test]
+    fn a_reset_is_transitory_until_somebody_goes_on() {
+        let s = run(&[(SYN, true), (SYN | ACK, false), (RST, false)]);
+        assert!(!is_established(s));
+        assert!(is_established(step(s, ACK, true)));
+    }
+
+    #[test]
+    fn the_same_ports_open_again_after_the_end() {
+        let s = run(&[(SYN, true), (SYN | ACK, false), (FIN, true), (FIN, false), (SYN, true)]);
+        assert!(!is_established(s));
+        assert!(is_established(step(s, SYN | ACK, false)));
+    }
+
+    #[test]
+    fn other_flags_of_the_session_stay() {
+        assert_eq!(step(super::super::session::HAIRPIN, SYN, true) & !STATE, super::super::session::HAIRPIN);
+    }
+}

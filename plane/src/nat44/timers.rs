@@ -1,0 +1,152 @@
+//! Time in sessions: ticks of 0.27 s in 32 bits, and how long each kind of session lives. Apart, because
+//! every comparison of ages must be the same one, and must never be early (the RFCs give least times).
+
+use super::config::Timeouts;
+use super::session::{Session, port};
+use super::tcp;
+use std::time::Duration;
+use wire::header::{PROTO_UDP, TCP};
+
+/// log2 of the nanoseconds of a tick.
+const TICK_SHIFT: u32 = 28;
+
+/// Tick of a time in nanoseconds.
+#[inline(always)]
+pub fn tick(now: u64) -> u32 {
+    (now >> TICK_SHIFT) as u32
+}
+
+/// Ticks after which at least `d` has passed.
+pub fn ticks(d: Duration) -> u32 {
+    (d.as_nanos() as u64).div_ceil(1 << TICK_SHIFT) as u32
+}
+
+/// Lifetimes in ticks.
+#[derive(Clone, Debug)]
+pub struct Lifetimes {
+    udp: u32,
+    /// By destination port, all below 1024; empty when none differs.
+    udp_by_port: Vec<u32>,
+    tcp_established: u32,
+    tcp_transitory: u32,
+    icmp: u32,
+    /// The shortest of all.
+    shortest: u32,
+}
+
+impl Lifetimes {
+    /// From the configuration.
+    pub fn new(t: &Timeouts) -> Lifetimes {
+        let udp = ticks(t.udp);
+        let mut udp_by_port = Vec::new();
+        if !t.udp_by_port.is_empty() {
+            udp_by_port = vec![udp; 1024];
+            for &(port, time) in &t.udp_by_port {
+                udp_by_port[usize::from(port) & 1023] = ticks(time);
+            }
+        }
+        let mut l = Lifetimes {
+            udp,
+            udp_by_port,
+            tcp_established: ticks(t.tcp_established),
+            tcp_transitory: ticks(t.tcp_transitory),
+            icmp: ticks(t.icmp),
+            shortest: 0,
+        };
+        let fixed = [l.udp, l.tcp_established, l.tcp_transitory, l.icmp];
+        l.shortest = fixed.into_iter().chain(l.udp_by_port.iter().copied()).min().unwrap_or(1).max(1);
+        l
+    }
+
+    /// Lifetime of a session.
+    #[inline(always)]
+    fn of(&self, s: &Session) -> u32 {
+        match s.protocol() {
+            PROTO_UDP if self.udp_by_port.is_empty() => self.udp,
+            PROTO_UDP => self.udp_by_port.get(usize::from(port(s.remote()))).copied().unwrap_or(self.udp),
+            TCP if tcp::is_established(s.flags()) => self.tcp_established,
+            TCP => self.tcp_transitory,
+            _ => self.icmp,
+        }
+    }
+
+    /// Whether a session's time is over. A tick is rounded down when written and when compared, so more than the
+    /// lifetime has to show for it to have passed.
+    #[inline(always)]
+    pub fn expired(&self, s: &Session, now: u32) -> bool {
+        now.wrapping_sub(s.seen) > self.of(s)
+    }
+
+    /// Ticks in which the sweep should come round once, so that nothing outlives its time by much.
+    pub fn round(&self) -> u32 {
+        (self.shortest / 4).clamp(1, 56)
+    }
+}
+
+/// Where the sweep is: entries are looked at in turn, as many as time asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sweep {
+    at: u32,
+    /// Entries owed, times the ticks of a round.
+    owed: u64,
+    last: u32,
+}
+
+impl Sweep {
+    /// How many of `entries` to look at now, at most `most`; `tick` is now and `round` the ticks of a round.
+    #[inline]
+    pub fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
+        let passed = tick.wrapping_sub(self.last);
+        if passed > 0 {
+            self.last = tick;
+            // Never more than a round: what was slept through is not done twice.
+            self.owed = (self.owed + u64::from(passed.min(round)) * u64::from(entries))
+                .min(u64::from(entries) * u64::from(round));
+        }
+        let n = ((self.owed / u64::from(round)) as u32).min(most);
+        self.owed -= u64::from(n) * u64::from(round);
+        n
+    }
+
+    /// The next entry to look at, of `entries`.
+    #[inline]
+    pub fn next(&mut self, entries: u32) -> u32 {
+        let e = if self.at < entries { self.at } else { 0 };
+        self.at = e + 1;
+        e
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nat44::session::endpoint;
+
+    fn udp(remote_port: u16) -> Session {
+        Session::new(endpoint(1, 2, 17), endpoint(3, 4, 17), endpoint(5, remote_port, 0), 0, 0, 0)
+    }
+
+    #[test]
+    fn never_early_and_hardly_late() {
+        let l = Lifetimes::new(&Timeouts::default());
+        // Written at the very end of tick 0: 300 s later it must still live, 300.6 s later not.
+        let start = (1u64 << TICK_SHIFT) - 1;
+        assert!(!l.expired(&udp(5000), tick(start + 300_000_000_000)));
+        assert!(l.expired(&udp(5000), tick(start + 300_600_000_000)));
+    }
+
+    #[test]
+    fn sweep_comes_round_in_its_time_and_is_bounded() {
+        let mut s = Sweep::default();
+        let (mut seen, mut tick) = (0u64, 0);
+        while seen < 1_000_000 {
+            tick += 1;
+            for _ in 0..2000 {
+                let n = s.due(tick, 1_000_000, 56, 16);
+                assert!(n <= 16);
+                seen += u64::from(n);
+            }
+        }
+        assert!((50..=60).contains(&tick), "{tick}");
+    }
+}

@@ -1,0 +1,32 @@
+//! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it, the
+//! engine uses it and so needs to know no technology.
+
+use crate::{Expect, FlowSpace, Permutation, Template};
+
+/// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// All flows that may be used.
+    pub flows: FlowSpace,
+    /// Connection index → flow number; its length is N, which is at most the flow space's size.
+    pub order: Permutation,
+    /// What Left sends.
+    pub left: Template,
+    /// What Right sends.
+    pub right: Template,
+    /// What Right must receive when Left has sent.
+    pub expect_right: Expect,
+    /// What Left must receive when Right has sent.
+    pub expect_left: Expect,
+    /// Right learns outside addresses and ports in phase 1 and sends to these only (RFC 9693).
+    pub stateful: bool,
+    /// Where test frames can be told from all others in a received frame: for XDP programs and the like.
+    pub magic_at: Vec<usize>,
+}
+
+impl View {
+    /// Connections (N).
+    pub fn connections(&self) -> u64 {
+        self.order.len()
+    }
+}
