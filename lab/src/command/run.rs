@@ -123,6 +123,7 @@ fn conclude(
         }
         cli::out(&format!("\nReport: {}\n", page.display()));
     }
-    let limited = outcomes.iter().any(|o| matches!(o.bound, Bound::TesterLimit | Bound::NothingPassed));
+    let planned = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten().map_or(0, |h| h.plan.measurements.len());
+    let limited = outcomes.len() < planned || outcomes.iter().any(|o| matches!(o.bound, Bound::TesterLimit | Bound::NothingPassed));
     if limited { Exit::TesterLimit } else { Exit::Done }
 }

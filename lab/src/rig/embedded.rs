@@ -88,7 +88,7 @@ pub fn assemble<F: Function + 'static>(
     ];
     Ok(Rig {
         trials: Box::new(engine),
-        buffered: depth as u64 * 2,
+        buffered: depth as u64,
         facts: placed.into_iter().collect(),
         doubts: Vec::new(),
         shares_core: cores.shared,
