@@ -2,9 +2,9 @@
 //! device under test needs: clear, count, stall, stop. Controls are atomics that a worker looks at once a
 //! round, so nothing locks while frames move.
 
-use crate::worker::{Mail, Worker, WorkerCounters, mail};
+use crate::worker::{Worker, WorkerCounters, mail};
 use plane::Function;
-use port::{Clock, Pool, Port, PortError};
+use port::{Clock, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -56,30 +56,50 @@ pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
     threads: Vec<JoinHandle<Result<(), PortError>>>,
+    /// Nobody answers while nobody polls: requests are left for the next poll.
+    polled: bool,
 }
 
+/// Frames that another worker may have waiting for this one.
+const INBOX: usize = 1024;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 impl Embedded {
-    /// Start one thread a function. `make` gives each worker its function and is called here, so that large
-    /// tables are made before any measurement.
+    /// Start one thread a function. Functions are made by the caller, so that large tables are there before any
+    /// measurement.
     pub fn start<F: Function + 'static>(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> Embedded {
-        let EmbeddedConfig { ports, pools, cores } = config;
-        let mails = mail(functions.len(), 1024);
-        let parts = functions.into_iter().zip(ports).zip(pools).zip(mails).zip(cores);
-        let mut controls = Vec::new();
-        let mut threads = Vec::new();
-        for (i, ((((function, ports), pool), mail), core)) in parts.enumerate() {
-            let control = Arc::new(Control::default());
-            controls.push(Arc::clone(&control));
-            let name = format!("gateway-{i}");
-            let thread = std::thread::Builder::new()
-                .name(name)
-                .spawn(move || serve(clock, ports, pool, mail, function, core, &control))
-                .expect("a thread can be started");
-            threads.push(thread);
-        }
-        Embedded { clock, controls, threads }
+        let cores = config.cores.clone();
+        let (controls, rounds) = Rounds::make(clock, config, functions);
+        let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
+            std::thread::Builder::new()
+                .name(format!("gateway-{i}"))
+                .spawn(move || {
+                    if let Some(core) = core {
+                        port::host::pin(core)?;
+                    }
+                    port::host::hurry();
+                    while round.once()? {}
+                    Ok(())
+                })
+                .expect("a thread can be started")
+        });
+        Embedded { clock, threads: threads.collect(), controls, polled: false }
+    }
+
+    /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
+    pub fn polled<F: Function + 'static>(
+        clock: Clock,
+        config: EmbeddedConfig,
+        functions: Vec<F>,
+    ) -> (Embedded, Vec<Box<dyn FnMut() + Send>>) {
+        let (controls, rounds) = Rounds::make(clock, config, functions);
+        let polls = rounds.into_iter().map(|mut round| {
+            Box::new(move || {
+                // A broken in-process link cannot happen; a worker that has stopped has nothing to do.
+                let _ = round.once();
+            }) as Box<dyn FnMut() + Send>
+        });
+        (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
     }
 
     /// Forget all state of all workers; returns when they have.
@@ -159,6 +179,9 @@ impl Embedded {
     }
 
     fn wait(&self, done: impl Fn(&Control) -> bool) -> Result<(), EmbeddedError> {
+        if self.polled {
+            return Ok(());
+        }
         let end = Instant::now() + ANSWER_WITHIN;
         for (i, control) in self.controls.iter().enumerate() {
             while !done(control) {
@@ -179,55 +202,86 @@ impl Drop for Embedded {
     }
 }
 
-fn serve<F: Function>(
+/// A worker with its control: what its thread does again and again.
+struct Rounds<F> {
     clock: Clock,
-    (customer, internet): (Box<dyn Port>, Box<dyn Port>),
-    pool: Pool,
-    mail: Mail,
-    function: F,
-    core: Option<usize>,
-    control: &Control,
-) -> Result<(), PortError> {
-    if let Some(core) = core {
-        port::host::pin(core)?;
+    worker: Worker<F>,
+    control: Arc<Control>,
+    cleared: u64,
+    published: u64,
+    last: Ticks,
+    stall: Ticks,
+    busy: Ticks,
+    frames: u64,
+}
+
+impl<F: Function> Rounds<F> {
+    fn make(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> (Vec<Arc<Control>>, Vec<Rounds<F>>) {
+        let mails = mail(functions.len(), INBOX);
+        let parts = functions.into_iter().zip(config.ports).zip(config.pools).zip(mails);
+        let make = |(((function, (customer, internet)), pool), mail)| {
+            let control = Arc::new(Control::default());
+            let worker = Worker::new(clock, customer, internet, pool, mail, function);
+            let last = clock.now();
+            let rounds = Rounds {
+                clock,
+                worker,
+                control: Arc::clone(&control),
+                cleared: 0,
+                published: 0,
+                last,
+                stall: 0,
+                busy: 0,
+                frames: 0,
+            };
+            (control, rounds)
+        };
+        parts.map(make).unzip()
     }
-    port::host::hurry();
-    let mut worker = Worker::new(clock, customer, internet, pool, mail, function);
-    let (mut cleared, mut published) = (0, 0);
-    let (mut last, mut stall, mut busy, mut frames) = (clock.now(), 0, 0, 0);
-    while !control.stop.load(Ordering::Relaxed) {
-        let now = clock.now();
+
+    /// One round and a look at the controls; false when told to stop.
+    fn once(&mut self) -> Result<bool, PortError> {
+        let control = &*self.control;
+        let now = self.clock.now();
         // The time of a round itself is part of the gap: a round is a burst, microseconds at most.
-        if now - last > stall {
-            stall = now - last;
-            control.stall.fetch_max(stall, Ordering::Relaxed);
+        if now - self.last > self.stall {
+            self.stall = now - self.last;
+            control.stall.fetch_max(self.stall, Ordering::Relaxed);
         }
-        last = now;
-        let seen = worker.poll(now)?;
+        self.last = now;
+        let seen = self.worker.poll(now)?;
         if seen > 0 {
-            busy += clock.now() - now;
-            frames += seen as u64;
+            self.busy += self.clock.now() - now;
+            self.frames += seen as u64;
         }
-        if control.clear.load(Ordering::Relaxed) != cleared {
-            cleared = control.clear.load(Ordering::Acquire);
-            worker.function.clear();
-            control.cleared.store(cleared, Ordering::Release);
+        if control.clear.load(Ordering::Relaxed) != self.cleared {
+            self.cleared = control.clear.load(Ordering::Acquire);
+            self.worker.function.clear();
+            control.cleared.store(self.cleared, Ordering::Release);
         }
-        if control.publish.load(Ordering::Relaxed) != published {
-            published = control.publish.load(Ordering::Acquire);
-            let (sessions, mappings) = worker.function.entries().unwrap_or((0, 0));
-            control.sessions.store(sessions, Ordering::Relaxed);
-            control.mappings.store(mappings, Ordering::Relaxed);
-            control.busy.fetch_add(std::mem::take(&mut busy), Ordering::Relaxed);
-            control.frames.fetch_add(std::mem::take(&mut frames), Ordering::Relaxed);
-            *control.counters.lock().expect("no panic while held") = (worker.counters, worker.function.counters());
-            control.published.store(published, Ordering::Release);
+        if control.publish.load(Ordering::Relaxed) != self.published {
+            self.publish();
         }
+        let control = &*self.control;
         if control.stall.load(Ordering::Relaxed) == 0 {
             // Somebody has looked: begin anew. What passed while this control work was done does not count.
-            stall = 0;
-            last = clock.now();
+            self.stall = 0;
+            self.last = self.clock.now();
         }
+        Ok(!control.stop.load(Ordering::Relaxed))
     }
-    Ok(())
+
+    #[cold]
+    fn publish(&mut self) {
+        let control = &*self.control;
+        self.published = control.publish.load(Ordering::Acquire);
+        let (sessions, mappings) = self.worker.function.entries().unwrap_or((0, 0));
+        control.sessions.store(sessions, Ordering::Relaxed);
+        control.mappings.store(mappings, Ordering::Relaxed);
+        control.busy.fetch_add(std::mem::take(&mut self.busy), Ordering::Relaxed);
+        control.frames.fetch_add(std::mem::take(&mut self.frames), Ordering::Relaxed);
+        *control.counters.lock().expect("no panic while held") =
+            (self.worker.counters, self.worker.function.counters());
+        control.published.store(self.published, Ordering::Release);
+    }
 }

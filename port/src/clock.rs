@@ -20,15 +20,16 @@ pub struct Clock {
     source: Source,
     /// Ticks per second.
     frequency: u64,
-    /// Nanoseconds per tick × 2^64: a multiplication instead of a 128-bit division.
-    nanos_per_tick: u128,
+    /// Ticks a nanosecond, times 2^[`SHIFT`]: divisions of 128 bits are too slow to be done for every frame.
+    ticks_a_nano: u64,
+    /// Nanoseconds a tick, times 2^[`SHIFT`].
+    nanos_a_tick: u64,
 }
 
-impl Clock {
-    fn new(source: Source, frequency: u64) -> Clock {
-        Clock { source, frequency, nanos_per_tick: (1_000_000_000u128 << 64).div_ceil(frequency as u128) }
-    }
+/// Fraction bits of the two factors, rounded up: right to a nanosecond over a year, for frequencies from 4 MHz to 256 GHz.
+const SHIFT: u32 = 56;
 
+impl Clock {
     /// Find out what this machine has, and calibrate it for about 20 ms.
     pub fn calibrated() -> Clock {
         if counter_is_constant() { Clock::new(Source::Counter, measure_frequency()) } else { Clock::system() }
@@ -37,6 +38,12 @@ impl Clock {
     /// The system's monotonic clock, for machines without a usable counter and for tests.
     pub fn system() -> Clock {
         Clock::new(Source::System, 1_000_000_000)
+    }
+
+    fn new(source: Source, frequency: u64) -> Clock {
+        let ratio = |a: u64, b: u64| u64::try_from(((a as u128) << SHIFT).div_ceil(b as u128)).unwrap_or(u64::MAX);
+        let nano = 1_000_000_000;
+        Clock { source, frequency, ticks_a_nano: ratio(frequency, nano), nanos_a_tick: ratio(nano, frequency.max(1)) }
     }
 
     /// Now.
@@ -56,13 +63,13 @@ impl Clock {
     /// Nanoseconds of a span of ticks.
     #[inline]
     pub fn nanos(&self, ticks: Ticks) -> u64 {
-        ((ticks as u128).wrapping_mul(self.nanos_per_tick) >> 64) as u64
+        ((ticks as u128 * self.nanos_a_tick as u128) >> SHIFT) as u64
     }
 
     /// Ticks of a span of nanoseconds.
     #[inline]
     pub fn ticks(&self, nanos: u64) -> Ticks {
-        ((nanos as u128 * self.frequency as u128) / 1_000_000_000) as u64
+        ((nanos as u128 * self.ticks_a_nano as u128) >> SHIFT) as u64
     }
 
     /// Words for the record: which clock, how fast.
@@ -195,7 +202,7 @@ mod tests {
 
     #[test]
     fn calendar_and_ticks_are_inverse_on_both_sides_of_the_moment() {
-        let clock = Clock { source: Source::Counter, frequency: 2_596_104_321 };
+        let clock = Clock::new(Source::Counter, 2_596_104_321);
         let calendar = Calendar { clock, ticks: 1 << 40, nanos: 1_800_000_000_000_000_000 };
         for offset in [-5_000_000i64, -1, 0, 1, 5_000_000] {
             let nanos = calendar.nanos.wrapping_add_signed(offset);
@@ -204,10 +211,15 @@ mod tests {
     }
 
     #[test]
-    fn conversions_are_inverse_within_a_tick() {
-        let c = Clock::new(Source::Counter, 2_596_104_321);
-        for ns in [0, 1, 999, 1_000_000_007, 86_400_000_000_000] {
-            assert!(ns - c.nanos(c.ticks(ns)) <= 1);
+    fn conversions_are_right_and_inverse_within_a_tick() {
+        for frequency in [24_000_000, 999_999_999, 1_000_000_000, 2_596_104_321, 5_000_000_000u64] {
+            let c = Clock::new(Source::Counter, frequency);
+            for ns in [0, 1, 999, 1_000_000_007, 86_400_000_000_000, 31_536_000_000_000_000] {
+                let exact = (ns as u128 * frequency as u128 / 1_000_000_000) as u64;
+                assert!(c.ticks(ns).abs_diff(exact) <= 1, "{ns} ns at {frequency} Hz");
+                let one_tick = 1_000_000_000u64.div_ceil(frequency);
+                assert!(ns.abs_diff(c.nanos(exact)) <= one_tick, "{ns} ns at {frequency} Hz and back");
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod error;
 pub mod frame;
 pub mod host;
 pub mod interface;
+pub mod middleware;
 pub mod netns;
 mod sys;
 

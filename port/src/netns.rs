@@ -15,7 +15,8 @@ use std::{fs, io};
 
 const PRIVILEGE: &str = "run as root, or let natmeter enter a user namespace first";
 
-/// A network namespace. Clones are the same namespace.
+/// A network namespace. Clones are the same namespace. It lives, with all interfaces in it, while a clone, a process or
+/// a socket in it lives: hold one as long as a DUT is in it.
 #[derive(Clone, Debug)]
 pub struct Netns {
     fd: Arc<OwnedFd>,

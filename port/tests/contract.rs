@@ -8,6 +8,8 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::link::{Steer, link};
+use port::middleware::capture::Scope;
+use port::middleware::{Capture, Count, Impair, Impairment};
 use port::{BURST, Burst, Clock, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
 
@@ -277,7 +279,21 @@ fn af_xdp_native_rig() -> impl FnMut() -> Rig {
     af_xdp_rig(XdpMode::Native)
 }
 
+/// A link inside all middleware, none of which is asked to change anything.
+fn middleware_rig() -> impl FnMut() -> Rig {
+    let mut plain = link_rig();
+    move || {
+        let rig = plain();
+        let wrap = |port: Box<dyn Port>| {
+            let captured = Capture::new(port, std::io::sink(), Scope::default(), rig.clock);
+            Box::new(Impair::new(Count::new(captured), Impairment::default(), 4096, rig.clock))
+        };
+        Rig { left: wrap(rig.left), right: wrap(rig.right), ..rig }
+    }
+}
+
 contract!(in_process_link, link_rig);
+contract!(middleware, middleware_rig);
 contract!(tap, tap_rig, ignore = "needs root: run by ./check as root");
 contract!(af_packet, af_packet_rig, ignore = "needs root: run by ./check as root");
 contract!(af_xdp_generic, af_xdp_generic_rig, ignore = "needs root: run by ./check as root");

@@ -52,6 +52,19 @@ impl Judged {
     }
 }
 
+/// What the judge counted, in a sentence.
+pub fn judged_in_words(judged: &Judged) -> String {
+    let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
+    format!(
+        "{} ({} invalid): {} frames sent, {} came back right{}.",
+        number::plural(judged.trials, "trial"),
+        grouped(judged.invalid),
+        grouped(judged.sent),
+        grouped(judged.received),
+        faults.collect::<String>()
+    )
+}
+
 /// A fault in words.
 pub fn fault_name(fault: Fault) -> &'static str {
     match fault {
@@ -239,5 +252,5 @@ pub fn place(cell: &super::Cell) -> String {
         0 => String::new(),
         n => format!(", {} connections", grouped(n)),
     };
-    format!("{} of {}, {cores}{connections}", metric.to_lowercase(), cell.dut_name)
+    format!("{} of {}, {cores}{connections}", number::uncapitalised(metric), cell.dut_name)
 }

@@ -5,10 +5,13 @@ pub mod cell;
 mod conformance;
 mod csv;
 mod facts;
+mod figure;
+mod html;
 mod json;
-mod number;
+pub mod number;
 pub mod published;
 mod sentences;
+mod svg;
 mod table;
 mod text;
 
@@ -20,6 +23,7 @@ use method::TrialRecord;
 use published::Beside;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+pub use table::median as table_value;
 
 /// A format in which a report is printed.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +38,7 @@ pub struct Format {
 }
 
 /// The known formats.
-pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT];
+pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT];
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]

@@ -50,8 +50,7 @@ fn whole_digits(value: f64) -> usize {
 }
 
 fn rounded(value: f64, digits: usize) -> f64 {
-    let places = digits.saturating_sub(whole_digits(value));
-    let scale = 10f64.powi(places as i32);
+    let scale = 10f64.powf(digits.saturating_sub(whole_digits(value)) as f64);
     (value * scale).round() / scale
 }
 
@@ -91,6 +90,23 @@ pub fn plural(n: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
+/// With a small first letter, unless it begins an abbreviation.
+pub fn uncapitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// With a capital first letter.
+pub fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +141,13 @@ mod tests {
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
         assert_eq!(grouped_f64(1_234.5), "1,234.5");
         assert_eq!(grouped_f64(1_234.0), "1,234");
+    }
+
+    #[test]
+    fn abbreviations_keep_their_capitals() {
+        assert_eq!(uncapitalised("Throughput"), "throughput");
+        assert_eq!(uncapitalised("IPv4 forwarding"), "IPv4 forwarding");
+        assert_eq!(capitalised("at 1 M"), "At 1 M");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use super::{Report, facts};
 use crate::folder::Bound;
 
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
+use std::cmp::Reverse;
+use std::fmt::Write;
 
 /// All sentences, in order: per device what it does and who was the limit; a comparison; what the run was.
 pub fn of(report: &Report) -> Vec<String> {
@@ -37,7 +39,7 @@ pub fn of(report: &Report) -> Vec<String> {
     if !unbounded.is_empty() {
         let limit = device_limit(report, &unbounded);
         match duts.len() {
-            1 => sentences.last_mut().expect("just pushed").push_str(&format!(" {limit}")),
+            1 => sentences.last_mut().expect("just pushed").extend([" ", &limit]),
             _ => sentences.push(limit),
         }
     }
@@ -73,44 +75,51 @@ struct Headline<'a> {
     smallest: Option<&'a Cell>,
 }
 
-/// "2.9 M connections/s at 4 M connections; 7.4 Mfps a direction there, 61 % of the rate at 100 k."
+/// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k; 4.6 Mfps a direction, 61 % of …"
 fn found(headline: &[Headline]) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut said = None;
     for Headline { cell, smallest } in headline {
-        let Some(median) = cell.median() else { continue };
-        let unit = metric::by_key(&cell.metric).map(|m| m.unit);
-        let mut part = if cell.nothing_passed() {
-            let what = metric::by_key(&cell.metric).map_or(cell.metric.clone(), |m| m.title.to_lowercase());
-            let lowest =
-                cell.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
-            format!("no rate passed for the {what}, not even the lowest tried{lowest}")
-        } else {
-            let bound = if cell.at_least() { "at least " } else { "" };
-            format!("{bound}{}", per_second(unit, median))
-        };
-        if cell.metric == metric::IPV4_FORWARDING_THROUGHPUT.key || cell.connections == 0 {
+        let mut part = rate(cell);
+        if cell.connections == 0 {
             part.push_str(" of plain forwarding");
         } else if said != Some(cell.connections) {
-            part.push_str(&format!(" at {} connections", si(cell.connections as f64, 3)));
+            let _ = write!(part, " at {} connections", si(cell.connections as f64, 3));
             said = Some(cell.connections);
         }
+        if cell.cores > 1 {
+            let _ = write!(part, " on {} cores", cell.cores);
+        }
+        if let Some(s_cpu) = cell.s_cpu.filter(|_| cell.cores > 1) {
+            let _ = write!(part, " ({} times the rate of one)", number::significant(s_cpu * f64::from(cell.cores), 3));
+        }
         if let (Some(share), Some(smallest)) = (cell.s_c, smallest) {
-            part.push_str(&format!(
-                ", {} of the rate at {}",
-                percent(share * 100.0),
-                si(smallest.connections as f64, 3)
-            ));
+            let _ = write!(part, ", {} of the rate at {}", percent(share * 100.0), si(smallest.connections as f64, 3));
         }
         if let Some(share) = cell.forwarding_percent {
-            part.push_str(&format!(", {} of plain forwarding", percent(share)));
+            let _ = write!(part, ", {} of plain forwarding", percent(share));
         }
         parts.push(part);
     }
-    let mut text = parts.join("; ");
-    let first = text.chars().next()?;
-    text.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
-    Some(text + ".")
+    (!parts.is_empty()).then(|| format!("{}.", number::capitalised(&parts.join("; "))))
+}
+
+/// The rate of a cell, or that there is none.
+fn rate(cell: &Cell) -> String {
+    let known = metric::by_key(&cell.metric);
+    let unit = known.map(|m| m.unit);
+    match cell.median() {
+        Some(median) if !cell.nothing_passed() => {
+            let bound = if cell.at_least() { "at least " } else { "" };
+            format!("{bound}{}", per_second(unit, median))
+        }
+        _ => {
+            let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
+            let lowest =
+                cell.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
+            format!("no rate passed for the {what}, not even the lowest tried{lowest}")
+        }
+    }
 }
 
 fn per_second(unit: Option<Unit>, value: f64) -> String {
@@ -174,7 +183,8 @@ fn device_limit(report: &Report, cells: &[&Cell]) -> String {
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."
 fn comparison(report: &Report) -> Option<String> {
     let rank = |metric: &str| [MAX_CONN_EST_RATE.key, THROUGHPUT.key].iter().position(|m| *m == metric).unwrap_or(2);
-    let best = report.beside.iter().min_by_key(|b| rank(&b.metric))?;
+    // The headline has the most cores, so its neighbour is compared.
+    let best = report.beside.iter().min_by_key(|b| (rank(&b.metric), Reverse(b.published.cores)))?;
     let p = &best.published;
     let on = match p.cores {
         Some(1) => "one core of ".to_owned(),
@@ -213,11 +223,12 @@ fn what_it_was(report: &Report) -> String {
         ),
     };
     if report.measured < report.planned {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             " Not finished: {} of {} measurements; `natmeter resume` goes on.",
             grouped(report.measured as u64),
             grouped(report.planned as u64)
-        ));
+        );
     }
     text
 }

@@ -34,8 +34,8 @@ pub struct Table {
     pub parameters: Vec<Row>,
     /// One group a metric.
     pub groups: Vec<Group>,
-    /// What the marks in `remarks` rows mean.
-    pub notes: Vec<(char, String)>,
+    /// What `[1]`, `[2]`, … in `remarks` rows mean.
+    pub notes: Vec<String>,
 }
 
 /// The rows of one metric.
@@ -82,8 +82,8 @@ pub fn tables(report: &Report) -> Vec<Table> {
         points.len() == 1
     };
     if duts.len() > 1 && duts.iter().all(|&dut| one_point(dut)) {
-        let cells = report.cells.iter().collect();
-        return vec![table(report, Axis::Device, "Devices side by side".to_owned(), cells)];
+        let cells: Vec<&Cell> = report.cells.iter().collect();
+        return vec![table(report, Axis::Device, "Devices side by side".to_owned(), &cells)];
     }
     let mut tables = Vec::new();
     for dut in duts {
@@ -93,16 +93,16 @@ pub fn tables(report: &Report) -> Vec<Table> {
         let name = title(report, of_dut[0]);
         if connections.len() > 1 || cores.len() == 1 {
             for &n in &cores {
-                let cells = of_dut.iter().filter(|c| c.cores == n).copied().collect();
+                let cells: Vec<&Cell> = of_dut.iter().filter(|c| c.cores == n).copied().collect();
                 let title = format!("{name} · {}", number::plural(n.into(), "core"));
-                tables.push(table(report, Axis::Connections, title, cells));
+                tables.push(table(report, Axis::Connections, title, &cells));
             }
         }
         if cores.len() > 1 {
             for &n in &connections {
-                let cells = of_dut.iter().filter(|c| c.connections == n).copied().collect();
+                let cells: Vec<&Cell> = of_dut.iter().filter(|c| c.connections == n).copied().collect();
                 let title = if n > 0 { format!("{name} · {} connections", grouped(n)) } else { name.clone() };
-                tables.push(table(report, Axis::Cores, title, cells));
+                tables.push(table(report, Axis::Cores, title, &cells));
             }
         }
     }
@@ -131,17 +131,17 @@ fn column(axis: Axis, cell: &Cell) -> String {
     }
 }
 
-fn table(report: &Report, axis: Axis, title: String, cells: Vec<&Cell>) -> Table {
+fn table(report: &Report, axis: Axis, title: String, cells: &[&Cell]) -> Table {
     let mut columns: Vec<String> = Vec::new();
     // Cells are in the order of the matrix, so columns appear in the order of the axis.
-    for cell in &cells {
+    for cell in cells {
         let name = column(axis, cell);
         if !columns.contains(&name) {
             columns.push(name);
         }
     }
     let mut metrics: Vec<&str> = Vec::new();
-    for cell in &cells {
+    for cell in cells {
         if !metrics.contains(&cell.metric.as_str()) {
             metrics.push(&cell.metric);
         }
@@ -173,7 +173,9 @@ fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
     let mut bars = std::mem::take(&mut groups[from].bars);
     bars.append(&mut groups[to].bars);
     let longest = bars.iter().map(|b| b.length).fold(0.0, f64::max);
-    bars.iter_mut().for_each(|b| b.share = (b.length > 0.0).then(|| b.length / longest));
+    for b in &mut bars {
+        b.share = (b.length > 0.0).then(|| b.length / longest);
+    }
     groups[to].bars = bars;
 }
 
@@ -215,7 +217,7 @@ fn group(
     metric: &str,
     cells: &[Option<&Cell>],
     columns: &[String],
-    notes: &mut Vec<(char, String)>,
+    notes: &mut Vec<String>,
 ) -> Group {
     let known = metric::by_key(metric);
     let title = known.map_or_else(|| metric.to_owned(), |m| format!("{}, {}", m.title, m.unit.symbol()));
@@ -258,6 +260,11 @@ fn group(
     Group { title, rows, bars: bars(known, cells, columns) }
 }
 
+/// The median of a cell as printed in tables.
+pub fn median(cell: &Cell) -> String {
+    value(cell, cell.median())
+}
+
 /// A statistic as printed: with what bounds it.
 pub fn value(cell: &Cell, value: Option<f64>) -> String {
     match value {
@@ -273,21 +280,18 @@ fn repetitions(cell: &Cell) -> String {
     if done == cell.planned { done.to_string() } else { format!("{done} of {}", cell.planned) }
 }
 
-/// Letters for the remarks on a cell; each new remark becomes a note.
-fn marks(cell: &Cell, notes: &mut Vec<(char, String)>) -> String {
-    let mut letters = Vec::new();
+/// Numbers of the remarks on a cell; each new remark becomes a note.
+fn marks(cell: &Cell, notes: &mut Vec<String>) -> String {
+    let mut numbers = Vec::new();
     for remark in remarks(cell) {
-        let letter = match notes.iter().find(|(_, note)| *note == remark) {
-            Some((letter, _)) => *letter,
-            None => {
-                let letter = char::from(b'a' + (notes.len() as u8).min(25));
-                notes.push((letter, remark));
-                letter
-            }
-        };
-        letters.push(letter.to_string());
+        let known = notes.iter().position(|note| *note == remark);
+        let at = known.unwrap_or_else(|| {
+            notes.push(remark);
+            notes.len() - 1
+        });
+        numbers.push(format!("[{}]", at + 1));
     }
-    letters.join(" ")
+    numbers.join(" ")
 }
 
 /// What must be known about a cell's values.

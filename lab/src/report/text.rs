@@ -1,7 +1,7 @@
 //! The report as plain text of at most 100 columns, readable without colours. Its own file: one format, one file.
 
 use super::facts::{conditions, limits};
-use super::number::{grouped, plural};
+use super::number::plural;
 use super::table::{Bar, Row, Table, tables};
 use super::{Format, Report, facts, published};
 use std::fmt::Write;
@@ -27,7 +27,9 @@ fn render(report: &Report) -> String {
     judged(&mut out, report);
     if !report.doubts.is_empty() {
         heading(&mut out, "Doubts");
-        report.doubts.iter().for_each(|doubt| item(&mut out, "! ", doubt));
+        for doubt in &report.doubts {
+            item(&mut out, "! ", doubt);
+        }
     }
     out.push('\n');
     for sentence in &report.sentences {
@@ -69,19 +71,25 @@ fn print(out: &mut String, table: &Table) {
             out.push('\n');
         };
         line(out, &Row { label: table.axis.to_owned(), cells: table.columns.clone(), strong: true });
-        table.parameters.iter().for_each(|row| line(out, row));
+        for row in &table.parameters {
+            line(out, row);
+        }
         for group in &table.groups {
             let _ = writeln!(out, "{rule}\n{}", group.title);
-            group.rows.iter().for_each(|row| line(out, &Row { label: format!("  {}", row.label), ..row.clone() }));
+            for row in &group.rows {
+                line(out, &Row { label: format!("  {}", row.label), ..row.clone() });
+            }
         }
         let _ = writeln!(out, "{rule}");
     }
-    for (letter, note) in &table.notes {
-        item(out, &format!("{letter}  "), note);
+    for (i, note) in table.notes.iter().enumerate() {
+        item(out, &format!("[{}] ", i + 1), note);
     }
     for group in table.groups.iter().filter(|g| !g.bars.is_empty()) {
         let _ = writeln!(out, "\n{}", group.title);
-        group.bars.iter().for_each(|bar| bar_line(out, bar, &group.bars));
+        for bar in &group.bars {
+            bar_line(out, bar, &group.bars);
+        }
     }
 }
 
@@ -117,7 +125,9 @@ fn beside(out: &mut String, report: &Report) {
     for c in published::compared(&report.beside) {
         let _ = writeln!(out, "\n  {}", c.title);
         item(out, "    published  ", &format!("{} ({})", c.published, c.source));
-        c.notes.iter().for_each(|note| item(out, "    note       ", note));
+        for note in c.notes {
+            item(out, "    note       ", note);
+        }
         let widest = |i: usize| c.measured.iter().map(|m| width(&m[i])).max().unwrap_or(0);
         let (dut, value, ratio) = (widest(0), widest(1), widest(2));
         for [name, rate, times, conditions] in &c.measured {
@@ -126,7 +136,9 @@ fn beside(out: &mut String, report: &Report) {
         }
     }
     out.push('\n');
-    published::documents(&report.beside).iter().for_each(|d| item(out, "  ", d));
+    for d in &published::documents(&report.beside) {
+        item(out, "  ", d);
+    }
 }
 
 fn judged(out: &mut String, report: &Report) {
@@ -135,17 +147,7 @@ fn judged(out: &mut String, report: &Report) {
         return;
     }
     heading(out, "Judge");
-    let mut text = format!(
-        "{} ({} invalid): {} frames sent, {} came back right",
-        plural(j.trials, "trial"),
-        grouped(j.invalid),
-        grouped(j.sent),
-        grouped(j.received)
-    );
-    for &(fault, n) in &j.faults {
-        let _ = write!(text, ", {} {}", grouped(n), facts::fault_name(fault));
-    }
-    item(out, "  ", &(text + "."));
+    item(out, "  ", &facts::judged_in_words(j));
 }
 
 fn section(out: &mut String, title: &str, pairs: &[(&'static str, String)]) {

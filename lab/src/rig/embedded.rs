@@ -4,23 +4,25 @@ use super::{Process, Rig, RigError, connections, flow_space, mac, settings};
 use crate::folder::FactTable;
 use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
-use engine::{Device, Engine, Lane};
+use engine::lane::Companion;
+use engine::{Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig};
 use method::{Loop, Nanos};
-use plane::Hop;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
 use plane::view::{self, Bed};
+use plane::{Function, Hop};
 use port::link::{LinkPort, Steer, link};
 use port::{Pool, PoolConfig, Port};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
-use wire::{AddrRange, OuterRange, View};
+use std::time::Duration;
+use wire::{AddrRange, OuterRange, PortRange, View};
 
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
 
-/// Build the rig.
+/// The rig of the embedded gateway.
 ///
 /// # Errors
 /// No memory, or cores that cannot be used.
@@ -29,11 +31,29 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let depth = match scenario.link {
         Link::InProcess { depth } => depth,
         // A scenario with another link for the embedded gateway is refused when it is read.
-        _ => 512,
+        Link::Tap | Link::Veth { .. } => 512,
     };
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     let functions = functions(nat, scenario, workers)?;
     let cores = Cores::assign(workers);
+    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), cores, process)?;
+    rig.facts.extend(facts(nat));
+    Ok(rig)
+}
+
+/// A rig of one tester thread and one worker a function, joined by in-process links of this depth.
+///
+/// # Errors
+/// As [`build`].
+pub fn assemble<F: Function + 'static>(
+    view: Arc<View>,
+    functions: Vec<F>,
+    depth: usize,
+    mut settings: Settings,
+    cores: Cores,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let workers = functions.len();
     let clock = process.clock;
     let frames = 4 * depth * workers + SLACK;
     let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
@@ -42,21 +62,35 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, to_internet_side()));
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
+    let (embedded, companion) = if cores.only_one {
+        // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
+        settings.dut_loop = Loop::Closed;
+        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+        let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
+        (embedded, Some(companion))
+    } else {
+        (Embedded::start(clock, config, functions), None)
+    };
     let lane = Lane {
         core: cores.tester,
         pool,
         left: Some(Box::new(left.remove(0))),
         right: Some(Box::new(right.remove(0))),
-        companion: None,
+        companion,
     };
-    let running = Arc::new(Mutex::new(Some(Embedded::start(clock, config, functions))));
+    let running = Arc::new(Mutex::new(Some(embedded)));
     let device = Box::new(Gateway { running: Arc::clone(&running) });
-    let engine =
-        Engine::new(clock, vec![lane], view, device, settings(scenario, Loop::Open), Arc::clone(&process.interrupted))?;
+    let engine = Engine::new(clock, vec![lane], view, device, settings, Arc::clone(&process.interrupted))?;
+    let placed = [
+        ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
+        ("workers".to_owned(), workers.to_string()),
+        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.tester, cores.workers)),
+    ];
     Ok(Rig {
         trials: Box::new(engine),
         buffered: depth as u64 * 2,
-        facts: facts(nat, depth, workers),
+        facts: placed.into_iter().collect(),
+        doubts: Vec::new(),
         shares_core: cores.shared,
         teardown: Some(Box::new(move || stop(&running))),
     })
@@ -87,17 +121,35 @@ fn functions(nat: &NatTable, scenario: &Scenario, workers: usize) -> Result<Vec<
 
 /// The plane's configuration of a scenario's NAT44.
 pub fn config(nat: &NatTable, scenario: &Scenario) -> Config {
-    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
-    let inside = covering(scenario.traffic.inside);
-    let gateway = Ipv4Addr::from((u32::from(scenario.traffic.inside.first) & inside.mask()) | 1);
-    let mut config = Config::new(side(1, gateway), side(2, nat.pool.first), vec![inside], vec![nat.pool]);
-    config.ports = nat.pool_ports;
+    let mut config = plain(scenario.traffic.inside, nat.pool, nat.pool_ports);
     config.sessions = nat.table;
     config.timeouts.udp = nat.udp_timeout.into();
     match nat.mapping {
         Mapping::EndpointIndependent => config,
         Mapping::AddressAndPortDependent => config.per_connection(),
     }
+}
+
+/// A NAT44 of one worker as the self-test needs it, one mapping a connection.
+///
+/// # Errors
+/// No memory.
+pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
+    let inside = AddrRange::one(Ipv4Addr::new(198, 18, 0, 2));
+    let mut config = plain(inside, outer.addrs, outer.ports).per_connection();
+    config.sessions = sessions;
+    config.timeouts.udp = Duration::from_secs(10_000);
+    Nat44::new(config, 0, 1, 1).map_err(|e| RigError::Gateway(e.to_string()))
+}
+
+fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
+    let prefix = covering(inside);
+    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (methodology 2.2).
+    let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
+    let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
+    config.ports = ports;
+    config
 }
 
 /// The longest prefix that holds a range.
@@ -107,19 +159,26 @@ fn covering(range: AddrRange) -> Prefix {
 }
 
 /// Which cores the threads of a rig run on.
-struct Cores {
+pub struct Cores {
     tester: Option<usize>,
     workers: Vec<Option<usize>>,
     shared: bool,
+    only_one: bool,
 }
 
 impl Cores {
     /// The tester on the first core, each worker on one of its own; whoever is left over is not pinned.
-    fn assign(workers: usize) -> Cores {
+    pub fn assign(workers: usize) -> Cores {
         let all = port::host::cores();
         let shared = all.len() < workers + 1;
         let pin = |i: usize| if shared { None } else { all.get(i).copied() };
-        Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared }
+        Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
+    }
+
+    /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
+    pub fn one_thread(workers: usize) -> Cores {
+        let first = port::host::cores().first().copied();
+        Cores { tester: first, workers: vec![first; workers], shared: true, only_one: true }
     }
 }
 
@@ -137,7 +196,7 @@ fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {
     ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>)
 }
 
-fn facts(nat: &NatTable, depth: usize, workers: usize) -> FactTable {
+fn facts(nat: &NatTable) -> FactTable {
     let mapping = match nat.mapping {
         Mapping::EndpointIndependent => "endpoint-independent",
         Mapping::AddressAndPortDependent => "address-and-port-dependent",
@@ -148,8 +207,6 @@ fn facts(nat: &NatTable, depth: usize, workers: usize) -> FactTable {
         ("pool", format!("{} - {}, ports {}", nat.pool.first, nat.pool.last(), nat.pool_ports)),
         ("table", format!("{} sessions", nat.table)),
         ("udp timeout", format!("{} s", nat.udp_timeout.as_secs_f64())),
-        ("queue", format!("{depth} frames a ring (in-process link)")),
-        ("workers", workers.to_string()),
     ]
     .into_iter()
     .map(|(k, v)| (k.to_owned(), v))

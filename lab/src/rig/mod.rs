@@ -1,7 +1,11 @@
 //! A rig: device, links and engine joined for one point of the matrix. One file a kind of device; each
 //! gives back the same thing, so that a run does not care.
 
+mod commands;
 pub mod embedded;
+pub mod kernel;
+
+pub use commands::Commands;
 
 use crate::folder::FactTable;
 use crate::plan::Point;
@@ -41,6 +45,21 @@ pub struct Process {
     pub clock: Clock,
     /// Set on Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
+    /// What devices were told to do, for the run folder.
+    pub commands: Commands,
+}
+
+impl Process {
+    /// A process with a calibrated clock that nothing interrupts yet.
+    pub fn new() -> Process {
+        Process { clock: Clock::calibrated(), interrupted: Arc::default(), commands: Commands::default() }
+    }
+}
+
+impl Default for Process {
+    fn default() -> Process {
+        Process::new()
+    }
 }
 
 /// Device, links and engine, ready for trials.
@@ -50,6 +69,8 @@ pub struct Rig {
     pub buffered: u64,
     /// What is known about device and ports.
     pub facts: FactTable,
+    /// What may spoil results on this device: one sentence each.
+    pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
     /// Undoes everything that was set up; errors in words.
@@ -68,12 +89,19 @@ impl Rig {
                 let truth = Truth::new(Rate(*capacity), Rate(*set_up_rate));
                 Ok(Rig::of(SimulatedDut::new(truth, *seed)))
             }
-            Dut::Kernel { software, .. } => Err(RigError::Gateway(format!("{software} is not wired yet"))),
+            Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
         }
     }
 
     fn of(trials: impl Trials + 'static) -> Rig {
-        Rig { trials: Box::new(trials), buffered: 0, facts: FactTable::new(), shares_core: false, teardown: None }
+        Rig {
+            trials: Box::new(trials),
+            buffered: 0,
+            facts: FactTable::new(),
+            doubts: Vec::new(),
+            shares_core: false,
+            teardown: None,
+        }
     }
 
     /// Undo everything; what could not be undone, in words.

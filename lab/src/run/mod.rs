@@ -4,6 +4,7 @@
 mod measure;
 mod record;
 
+pub use measure::{ESTABLISHMENT, THROUGHPUT, calibrate};
 pub use record::Record;
 
 use crate::event::{Event, Listener};
@@ -160,7 +161,9 @@ impl<'a> Run<'a> {
             connections: point.connections,
             cores: point.cores,
         })?;
-        let mut rig = Rig::build(&self.scenario, point, &self.process)?;
+        let built = Rig::build(&self.scenario, point, &self.process);
+        self.note_commands()?;
+        let mut rig = built?;
         self.note_rig(point, &rig)?;
         let measurements: Vec<Measurement> =
             self.plan.measurements.iter().filter(|m| m.point == *point).cloned().collect();
@@ -168,6 +171,7 @@ impl<'a> Run<'a> {
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not undone: {failure}") })?;
         }
+        self.note_commands()?;
         result
     }
 
@@ -175,6 +179,12 @@ impl<'a> Run<'a> {
     fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
         self.calibration.shares_core |= rig.shares_core;
         self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
+        for doubt in &rig.doubts {
+            if !self.facts.doubts.contains(doubt) {
+                self.facts.doubts.push(doubt.clone());
+                self.tell(&Event::Doubt { text: doubt.clone() })?;
+            }
+        }
         self.write_again(CALIBRATION, &self.calibration.clone())?;
         self.write_again("facts.json", &self.facts.clone())?;
         self.tell(&Event::Calibrated(self.calibration.clone()))
@@ -205,6 +215,7 @@ impl<'a> Run<'a> {
         };
         let found = searcher.search(measurement, recorded, rig);
         self.records.append(&mut searcher.new_records);
+        self.note_commands()?;
         let outcome = found.map_err(|error| match error {
             TrialError::Interrupted => RunError::Interrupted(self.folder.path().to_path_buf()),
             TrialError::DutDead(text) => {
@@ -216,6 +227,18 @@ impl<'a> Run<'a> {
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);
+        Ok(())
+    }
+
+    /// Write down what the device was told to do since the last time.
+    fn note_commands(&mut self) -> Result<(), RunError> {
+        let waiting = self.process.commands.take();
+        for command in &waiting.commands {
+            self.folder.append_command(command)?;
+        }
+        for text in waiting.notes {
+            self.tell(&Event::Doubt { text })?;
+        }
         Ok(())
     }
 

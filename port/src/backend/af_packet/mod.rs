@@ -114,7 +114,7 @@ impl AfPacketPort {
         let mut held: libc::c_int = 0;
         // SAFETY: the request (SIOCOUTQ by its other name) writes one int, which lives through the call.
         let asked = unsafe { libc::ioctl(self.send.as_raw_fd(), libc::TIOCOUTQ, &raw mut held) };
-        asked == 0 && held >= self.send_buffer / 2
+        asked == 0 && held >= self.send_buffer - 2 * FRAME_COST
     }
 
     fn broken(&self, doing: &str, error: io::Error) -> PortError {
@@ -127,6 +127,9 @@ impl AfPacketPort {
         PortError::system(format!("{doing} {}", self.config.name), error, advice)
     }
 }
+
+/// What the kernel charges for a frame of usual size, at most.
+const FRAME_COST: i32 = 4096;
 
 const SENDING: &str = "opening a packet socket to send";
 const RECEIVING: &str = "opening a packet socket with a receive ring";

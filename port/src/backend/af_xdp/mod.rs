@@ -26,6 +26,7 @@ use bpf::Attached;
 use libc::xdp_desc;
 use socket::{KERNEL_HEADROOM, Socket};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ pub struct AfXdpConfig {
     pub copying: Copying,
     /// Entries of each ring, a power of two; and the free frames that wait in the kernel for the next to be received.
     pub ring: u32,
-    /// What is taken off the interface.
+    /// What is taken off the interface. With nothing selected no program is attached: such a port only sends.
     pub select: Select,
     /// The DUT's work was moved off the sender's core (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
@@ -84,12 +85,14 @@ impl AfXdpConfig {
     }
 }
 
-/// One queue of an interface through an XDP socket. Fields are dropped in this order: the socket first, then the frames
-/// that it had go home.
+/// One queue of an interface through an XDP socket.
 pub struct AfXdpPort {
-    socket: Socket,
-    _program: Arc<Attached>,
-    lent: Lent,
+    /// Closed first of all, in `drop`.
+    socket: ManuallyDrop<Socket>,
+    _program: Option<Arc<Attached>>,
+    /// Goes home when the kernel has surely let go, in `drop`.
+    lent: ManuallyDrop<Lent>,
+    ns: Netns,
     /// Frames that the fill ring lacks.
     missing: usize,
     /// Frames that were sent and have not come back.
@@ -118,17 +121,26 @@ impl AfXdpPort {
             let what = "an XDP port needs a ring of a power of two of entries, at least one queue and one pool";
             return Err(PortError::Unsupported(what.into()));
         }
-        ns.run_in(|| AfXdpPort::open_here(config, clock, pools))?
+        ns.run_in(|| AfXdpPort::open_here(ns, config, clock, pools))?
     }
 
-    fn open_here(config: &AfXdpConfig, clock: Clock, pools: &mut [Pool]) -> Result<Vec<AfXdpPort>, PortError> {
+    fn open_here(
+        ns: &Netns,
+        config: &AfXdpConfig,
+        clock: Clock,
+        pools: &mut [Pool],
+    ) -> Result<Vec<AfXdpPort>, PortError> {
         let interface = Interfaces::here()?.get(&config.name)?;
         if !interface.running {
             let what = format!("interface {} is down, or its other end is: switch both on first", config.name);
             return Err(PortError::Unsupported(what));
         }
         let native = config.mode == XdpMode::Native;
-        let program = Arc::new(Attached::new(interface.index, config.queues, &config.select, native)?);
+        let program = if config.select.any_of.is_empty() {
+            None
+        } else {
+            Some(Arc::new(Attached::new(interface.index, config.queues, &config.select, native)?))
+        };
         let one = pools.len() == 1;
         (0..config.queues)
             .map(|queue| {
@@ -136,18 +148,20 @@ impl AfXdpPort {
                 let pool = pools.get_mut(place).ok_or_else(|| {
                     PortError::Unsupported(format!("{} queues need one pool or as many", config.queues))
                 })?;
-                AfXdpPort::open_queue(config, clock, &interface, queue, pool, &program)
+                AfXdpPort::open_queue(ns, config, clock, &interface, queue, pool, program.as_ref())
             })
             .collect()
     }
 
+    #[allow(clippy::too_many_arguments, reason = "called once; a structure for it would only rename them")]
     fn open_queue(
+        ns: &Netns,
         config: &AfXdpConfig,
         clock: Clock,
         interface: &Interface,
         queue: u32,
         pool: &mut Pool,
-        program: &Arc<Attached>,
+        program: Option<&Arc<Attached>>,
     ) -> Result<AfXdpPort, PortError> {
         let lent = shareable(pool, config)?;
         let doing = || format!("opening an XDP socket on queue {queue} of {}", config.name);
@@ -155,12 +169,15 @@ impl AfXdpPort {
             let advice = advice(&e, config);
             PortError::system(doing(), e, advice)
         })?;
-        program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
+        if let Some(program) = program {
+            program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
+        }
         let watch = Watch::new(Interfaces::here()?, &config.name)?;
         let mut port = AfXdpPort {
-            socket,
-            _program: Arc::clone(program),
-            lent,
+            socket: ManuallyDrop::new(socket),
+            _program: program.cloned(),
+            lent: ManuallyDrop::new(lent),
+            ns: ns.clone(),
             missing: config.ring as usize,
             unfinished: 0,
             watch,
@@ -281,6 +298,33 @@ impl AfXdpPort {
         let name = &self.config.name;
         PortError::Unsupported(format!("a frame for {name} is not of the pools that it was opened with"))
     }
+}
+
+impl Drop for AfXdpPort {
+    fn drop(&mut self) {
+        let in_place = self.socket.zero_copy;
+        // SAFETY: dropped here only, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.socket) };
+        // A driver that works in place may write to frames until the kernel has taken the queue from it, which it does
+        // some time after the socket was closed. Should that take too long, the frames are lost, not shared.
+        if !in_place || queue_is_free(&self.ns, &self.watch.at_open().name, self.queue) {
+            // SAFETY: as above.
+            unsafe { ManuallyDrop::drop(&mut self.lent) };
+        }
+    }
+}
+
+/// Wait until a queue belongs to no socket any more; false after a second. Asked by opening a socket of our own on it,
+/// which the kernel refuses as long as an earlier one is not entirely gone.
+fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
+    let config = AfXdpConfig { copying: Copying::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
+    let probe = || -> Result<(), PortError> {
+        let pool = Pool::single(PoolConfig::umem(1, 64))?;
+        let index = Interfaces::here()?.get(name)?.index;
+        let opened = Socket::open(pool.region(), index, queue, &config);
+        opened.map(drop).map_err(|e| PortError::system("probing a queue", e, ""))
+    };
+    matches!(ns.run_in(probe), Ok(Ok(())))
 }
 
 /// The pool's mapping, if the kernel can use it and the pool can fill the ring.
@@ -413,5 +457,24 @@ impl Port for AfXdpPort {
             own_queue: self.config.ring as usize,
             inline: here && !self.config.steered,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs root: run by ./check as root"]
+    fn a_queue_is_free_when_its_port_is_closed_and_not_before() {
+        let ns = Netns::new().unwrap();
+        let line = "ip link add xa type veth peer name xb && ip link set xa up && ip link set xb up";
+        assert!(ns.command("sh", crate::netns::Sight::Network).args(["-c", line]).status().unwrap().success());
+        let mut pool = Pool::single(PoolConfig::umem(1, 256)).unwrap();
+        let config = AfXdpConfig { ring: 64, ..AfXdpConfig::named("xa", Select::everything()) };
+        let ports = AfXdpPort::open(&ns, &config, Clock::system(), std::slice::from_mut(&mut pool)).unwrap();
+        assert!(!queue_is_free(&ns, "xa", 0));
+        drop(ports);
+        assert!(queue_is_free(&ns, "xa", 0));
     }
 }

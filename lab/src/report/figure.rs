@@ -1,0 +1,279 @@
+//! Which figures a report has: rate against connections or cores, devices side by side, and for each cell its search
+//! and its loss curve. Its own file because it knows results and no shapes; those stand in `svg`.
+
+use super::cell::{Cell, Worth};
+use super::svg::{self, Axis, Labels, Plot, Point, SHAPES, Series, Shape};
+use super::{Report, facts, number, table};
+use crate::folder::Step;
+use method::metric::{self, Unit};
+use std::collections::BTreeSet;
+
+/// A figure with its caption.
+pub struct Figure {
+    /// What it shows and how to read it.
+    pub caption: String,
+    /// The drawing.
+    pub svg: String,
+    /// It needs the whole width of the page.
+    pub wide: bool,
+}
+
+/// Width of a figure across the page, and of one of two beside each other.
+const WIDE: f64 = 1000.0;
+const NARROW: f64 = 490.0;
+
+/// The figures that compare cells: one a metric and axis.
+pub fn overview(report: &Report) -> Vec<Figure> {
+    let mut metrics: Vec<&str> = Vec::new();
+    for cell in report.cells.iter().filter(|c| c.summary.is_some()) {
+        if !metrics.contains(&cell.metric.as_str()) {
+            metrics.push(&cell.metric);
+        }
+    }
+    let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
+    // Plain forwarding stands in the chart of throughput, as what it is measured against.
+    let merged = metrics.contains(&metric::THROUGHPUT.key);
+    let mut figures = Vec::new();
+    for metric in metrics.into_iter().filter(|&m| m != forwarding || !merged) {
+        let with = |c: &&Cell| c.metric == metric || (metric == metric::THROUGHPUT.key && c.metric == forwarding);
+        let cells: Vec<&Cell> = report.cells.iter().filter(with).filter(|c| c.summary.is_some()).collect();
+        let n = figures.len();
+        let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).filter(|&n| n > 0).collect();
+        let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
+        if connections.len() > 1 {
+            figures.push(lines(report, metric, &cells, true, n));
+        }
+        if cores.len() > 1 {
+            figures.push(lines(report, metric, &cells, false, n + 1));
+        }
+        if figures.len() == n {
+            figures.push(side_by_side(metric, &cells, n));
+        }
+    }
+    figures
+}
+
+fn title_and_unit(metric: &str) -> (String, &'static str) {
+    match metric::by_key(metric) {
+        Some(m) => (m.title.to_owned(), m.unit.symbol()),
+        None => (metric.to_owned(), ""),
+    }
+}
+
+/// The value in words for people who cannot see the figure.
+fn spoken(cell: &Cell) -> String {
+    let value = table::value(cell, cell.median());
+    format!("{}: {value}", facts::place(cell))
+}
+
+fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool, n: usize) -> Figure {
+    let (title, unit) = title_and_unit(metric);
+    let mut names: Vec<(usize, u64)> = Vec::new();
+    let group = |c: &Cell| (c.dut, if over_connections { u64::from(c.cores) } else { c.connections });
+    let on_axis = |c: &Cell| if over_connections { c.connections as f64 } else { f64::from(c.cores) };
+    let shown = |c: &&&Cell| !c.nothing_passed() && on_axis(c) > 0.0;
+    let cells: Vec<&Cell> = cells.iter().filter(shown).copied().collect();
+    for cell in &cells {
+        if !names.contains(&group(cell)) {
+            names.push(group(cell));
+        }
+    }
+    let name = |(dut, other): (usize, u64)| {
+        let dut = cells.iter().find(|c| c.dut == dut).map_or("", |c| c.dut_name.as_str());
+        let other = match (over_connections, other) {
+            (true, n) => number::plural(n, "core"),
+            (false, 0) => "stateless".to_owned(),
+            (false, n) => format!("{} connections", number::si(n as f64, 3)),
+        };
+        format!("{dut}, {other}")
+    };
+    let mut series: Vec<Series> = names
+        .iter()
+        .enumerate()
+        .map(|(i, &key)| Series {
+            name: name(key),
+            class: format!("s{}", i % 6),
+            shape: Some(SHAPES[i % SHAPES.len()]),
+            joined: true,
+            points: cells.iter().filter(|c| group(c) == key).filter_map(|c| point(c, on_axis(c))).collect(),
+        })
+        .collect();
+    let shared = report.calibration.as_ref().is_some_and(|c| c.shares_core);
+    if !over_connections && !shared {
+        series.extend(names.iter().enumerate().filter_map(|(i, &key)| ideal(&cells, group, key, i)));
+    }
+    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |w| w.1)).fold(0.0, f64::max);
+    let values: BTreeSet<u64> = cells.iter().map(|c| on_axis(c) as u64).collect();
+    let values: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
+    let (first, last) = (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0));
+    let (axis, x) = if over_connections {
+        ("number of connections", Axis::log("connections", first, last))
+    } else {
+        ("number of cores", Axis::at_values("cores of the device", &values))
+    };
+    let title = format!("{title} against the {axis}");
+    let plot = Plot {
+        id: format!("rate{n}"),
+        description: cells.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
+        title: title.clone(),
+        x,
+        y: Axis::linear(unit, highest * 1.05),
+        band: Vec::new(),
+        band_name: "",
+        series,
+        labels: match (names.len(), over_connections) {
+            (1, true) => Labels::Above,
+            (1, false) => Labels::Below,
+            _ => Labels::None,
+        },
+        size: (NARROW, 330.0),
+    };
+    let mut caption = format!("{title}. Marks: median; bars: minimum to maximum of the repetitions.");
+    if cells.iter().any(|c| c.at_least()) {
+        caption.push_str(" Hollow with an arrow: lower bound, the device can do at least this.");
+    }
+    Figure { caption, svg: plot.render(), wide: false }
+}
+
+fn point(cell: &Cell, x: f64) -> Option<Point> {
+    let s = cell.summary?;
+    Some(Point { x, y: s.median, whisker: Some((s.min, s.max)), at_least: cell.at_least() })
+}
+
+/// n × P(1), to be compared with.
+fn ideal(cells: &[&Cell], group: impl Fn(&Cell) -> (usize, u64), key: (usize, u64), i: usize) -> Option<Series> {
+    let own: Vec<&&Cell> = cells.iter().filter(|c| group(c) == key).collect();
+    let one = own.iter().find(|c| c.cores == 1)?.median()?;
+    let at = |c: &&&Cell| Point { x: c.cores.into(), y: one * f64::from(c.cores), whisker: None, at_least: false };
+    let name = if i == 0 { "n times one core" } else { "" };
+    let points = own.iter().map(at).collect();
+    Some(Series { name: name.to_owned(), class: format!("s{} ideal", i % 6), shape: None, joined: true, points })
+}
+
+fn side_by_side(metric: &str, cells: &[&Cell], n: usize) -> Figure {
+    let (title, unit) = title_and_unit(metric);
+    let known = metric::by_key(metric);
+    let highest = cells.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
+    let bar = |cell: &&Cell| {
+        let value = cell.median().filter(|_| !cell.nothing_passed());
+        svg::Bar {
+            label: cell.dut_name.clone(),
+            value,
+            whisker: value.and(cell.summary).map(|s| (s.min, s.max)),
+            text: value.map_or_else(|| "none passed".to_owned(), |v| table::short(known, cell, v)),
+            class: if cell.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
+        }
+    };
+    let bars: Vec<svg::Bar> = cells.iter().map(bar).collect();
+    let description = cells.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; ");
+    let drawing = svg::bars(&format!("rate{n}"), &title, &description, &Axis::linear(unit, highest), &bars, WIDE);
+    Figure {
+        caption: format!("{title}. Bars: median; whiskers: minimum to maximum of the repetitions."),
+        svg: drawing,
+        wide: true,
+    }
+}
+
+/// Search and loss curve of a cell, as far as there is something to show.
+pub fn details(cell: &Cell, n: usize) -> Vec<Figure> {
+    [trace(cell, n), loss(cell, n)].into_iter().flatten().collect()
+}
+
+fn trace(cell: &Cell, n: usize) -> Option<Figure> {
+    let shown = cell.typical()?;
+    if shown.trace.is_empty() {
+        return None;
+    }
+    let steps = || shown.trace.iter().enumerate().map(|(i, &(rate, step))| ((i + 1) as f64, rate.0 as f64, step));
+    let highest = steps().map(|(_, rate, _)| rate).fold(0.0, f64::max);
+    let of = |wanted: Option<Step>| -> Vec<Point> {
+        let chosen = steps().filter(|s| wanted.is_none_or(|w| s.2 == w));
+        chosen.map(|(x, y, _)| Point { x, y, whisker: None, at_least: false }).collect()
+    };
+    let series = |name: &str, class: &str, shape, points: Vec<Point>| Series {
+        name: if points.is_empty() { String::new() } else { name.to_owned() },
+        class: class.to_owned(),
+        shape,
+        joined: shape.is_none(),
+        points,
+    };
+    let unit = metric::by_key(&cell.metric).map_or("", |m| m.unit.symbol());
+    let title = format!("Search for the {}", facts::place(cell));
+    let result = table::value(cell, Some(shown.rate.0 as f64));
+    let plot = Plot {
+        id: format!("trace{n}"),
+        title: title.clone(),
+        description: format!("{} steps, result {result}", shown.trace.len()),
+        x: Axis::steps("step of the search", shown.trace.len()),
+        y: Axis::linear(unit, highest * 1.02),
+        band: interval(&shown.trace, highest),
+        band_name: "open interval",
+        series: vec![
+            series("", "path", None, of(None)),
+            series("passed", "pass", Some(Shape::Circle), of(Some(Step::Pass))),
+            series("failed", "fail", Some(Shape::Cross), of(Some(Step::Fail))),
+            series("tester's bound", "bound", Some(Shape::Triangle), of(Some(Step::TesterBound))),
+        ],
+        labels: Labels::None,
+        size: (NARROW, 280.0),
+    };
+    let one_sided = if shown.one_sided { "; one-sided" } else { "" };
+    let caption = format!(
+        "Search, repetition {} of {} (nearest to the median): result {result}{one_sided}.",
+        shown.repetition,
+        cell.repetitions.len()
+    );
+    Some(Figure { caption, svg: plot.render(), wide: false })
+}
+
+/// What was still open before each step: from the highest rate passed to the lowest that did not.
+fn interval(trace: &[(method::Rate, Step)], highest: f64) -> Vec<(f64, f64, f64)> {
+    let (mut low, mut high) = (0.0f64, highest * 1.02);
+    let mut band = Vec::new();
+    for (i, &(rate, step)) in trace.iter().enumerate() {
+        band.push((i as f64 + 0.5, low, high));
+        match step {
+            Step::Pass => low = low.max(rate.0 as f64),
+            Step::Fail | Step::TesterBound => high = high.min(rate.0 as f64),
+        }
+    }
+    band
+}
+
+fn loss(cell: &Cell, n: usize) -> Option<Figure> {
+    let percent = |p: &super::cell::LossPoint| p.lost as f64 / p.sent as f64 * 100.0;
+    let smallest = cell.loss.iter().map(percent).filter(|&l| l > 0.0).fold(100.0, f64::min);
+    let highest = cell.loss.iter().map(|p| p.offered).fold(0.0, f64::max);
+    if cell.loss.is_empty() {
+        return None;
+    }
+    let series = |name: &str, class: &str, shape: Shape, worth: Worth| {
+        let own = cell.loss.iter().filter(|p| p.verdict == worth);
+        let points: Vec<Point> =
+            own.map(|p| Point { x: p.offered, y: percent(p), whisker: None, at_least: false }).collect();
+        let name = if points.is_empty() { String::new() } else { name.to_owned() };
+        Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
+    };
+    let unit = match metric::by_key(&cell.metric).map(|m| m.unit) {
+        Some(Unit::ConnectionsPerSecond) => "offered rate, connections/s",
+        _ => "offered rate, frames/s per direction",
+    };
+    let plot = Plot {
+        id: format!("loss{n}"),
+        title: format!("Loss curve of the {}", facts::place(cell)),
+        description: format!("{} trials, smallest loss above zero {smallest:.6} per cent", cell.loss.len()),
+        x: Axis::linear(unit, highest),
+        y: Axis::loss("frames lost", smallest),
+        band: Vec::new(),
+        band_name: "",
+        series: vec![
+            series("passed", "pass", Shape::Circle, Worth::Pass),
+            series("failed", "fail", Shape::Cross, Worth::Fail),
+            series("invalid", "bound", Shape::Triangle, Worth::Invalid),
+        ],
+        labels: Labels::None,
+        size: (NARROW, 280.0),
+    };
+    let caption = format!("Loss of {} in all repetitions.", number::plural(cell.loss.len() as u64, "trial"));
+    Some(Figure { caption, svg: plot.render(), wide: false })
+}

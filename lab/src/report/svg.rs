@@ -1,0 +1,506 @@
+//! Figures as SVG text: axes with round ticks, marks, whiskers, a legend, and names for people who cannot see them.
+//! Its own file because it knows shapes and no results; which figures there are stands in `figure`.
+
+use super::number::si;
+use std::fmt::Write;
+
+/// How values become lengths on an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Equal steps.
+    Linear,
+    /// Equal factors.
+    Log,
+    /// Equal factors above a lane for zero.
+    LogWithZero,
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Quantity and unit.
+    pub label: String,
+    /// Its scale.
+    pub scale: Scale,
+    /// Ends of the axis; the lower one is that of the logarithm's part.
+    pub range: (f64, f64),
+    /// Where there is a tick, with its text; an empty text is a grid line only.
+    pub ticks: Vec<(f64, String)>,
+}
+
+/// Shape of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// ●
+    Circle,
+    /// ■
+    Square,
+    /// ▲
+    Triangle,
+    /// ◆
+    Diamond,
+    /// ✕
+    Cross,
+}
+
+/// Shapes of series, in order.
+pub const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
+
+/// Where the values of marks stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// Nowhere.
+    None,
+    /// Above the marks.
+    Above,
+    /// Below them, to the right.
+    Below,
+}
+
+/// A point with its whisker.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// Where.
+    pub y: f64,
+    /// Lowest and highest value.
+    pub whisker: Option<(f64, f64)>,
+    /// A lower bound: drawn hollow, with an arrow upwards.
+    pub at_least: bool,
+}
+
+/// What belongs together.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// In the legend; empty for none.
+    pub name: String,
+    /// Class of the style sheet, which gives the colour.
+    pub class: String,
+    /// Its mark; `None` for a line alone.
+    pub shape: Option<Shape>,
+    /// Whether the points are joined.
+    pub joined: bool,
+    /// The points.
+    pub points: Vec<Point>,
+}
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// Unique in a page.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// The same for people who cannot see it.
+    pub description: String,
+    /// Left to right.
+    pub x: Axis,
+    /// Bottom to top.
+    pub y: Axis,
+    /// A band behind everything: x, and the lowest and highest y from there to the next.
+    pub band: Vec<(f64, f64, f64)>,
+    /// Name of the band in the legend.
+    pub band_name: &'static str,
+    /// What is drawn.
+    pub series: Vec<Series>,
+    /// Where marks carry their values, if they do.
+    pub labels: Labels,
+    /// Width and height in pixels of the drawing.
+    pub size: (f64, f64),
+}
+
+/// Height of the lane for zero.
+const LANE: f64 = 36.0;
+/// Size of the letters; the style sheet says the same.
+const LETTER: f64 = 12.0;
+/// Room for one line of the legend.
+const LEGEND_LINE: f64 = 20.0;
+
+/// Estimated width of a text: narrow enough to keep labels together, wide enough to keep them apart.
+fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER * 0.56
+}
+
+/// A text inside SVG or HTML.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+impl Axis {
+    /// From zero to at least `max`, ticks at 1, 2 or 5 times a power of ten.
+    pub fn linear(label: &str, max: f64) -> Axis {
+        let max = if max > 0.0 { max } else { 1.0 };
+        let step = round_step(max / 5.0);
+        let last = (max / step).ceil();
+        let ticks = (0..=last as u32).map(|i| (f64::from(i) * step, si(f64::from(i) * step, 3))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, last * step), ticks }
+    }
+
+    /// Steps 1 to `last`.
+    pub fn steps(label: &str, last: usize) -> Axis {
+        let step = round_step(last as f64 / 8.0).max(1.0) as usize;
+        let mut ticks: Vec<(f64, String)> =
+            (0..=last).step_by(step).skip(1).map(|i| (i as f64, i.to_string())).collect();
+        if step > 1 {
+            ticks.insert(0, (1.0, "1".to_owned()));
+        }
+        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.5, last as f64 + 0.5), ticks }
+    }
+
+    /// Powers of ten; over few of them also 2 and 5.
+    pub fn log(label: &str, min: f64, max: f64) -> Axis {
+        let (min, max) = (min / 1.25, max * 1.25);
+        let factors: &[f64] = if max / min > 200.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let mut ticks = Vec::new();
+        for power in min.log10().floor() as i32..=max.log10().ceil() as i32 {
+            ticks.extend(factors.iter().map(|f| f * 10f64.powi(power)));
+        }
+        let ticks = ticks.into_iter().filter(|t| (min..=max).contains(t)).map(|t| (t, si(t, 3))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Log, range: (min, max), ticks }
+    }
+
+    /// Ticks where there are values, by their factors.
+    pub fn at_values(label: &str, values: &[f64]) -> Axis {
+        let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Log, range: (min / 1.3, max * 1.3), ticks }
+    }
+
+    /// A share in per cent with a lane for zero; `smallest` is the smallest value above zero.
+    pub fn loss(label: &str, smallest: f64) -> Axis {
+        let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
+        let powers = first..=2;
+        let every = (2 - first) / 6 + 1;
+        let name = |p: i32| if (2 - p) % every == 0 { percent(p) } else { String::new() };
+        let mut ticks = vec![(0.0, "0".to_owned())];
+        ticks.extend(powers.map(|p| (10f64.powi(p), name(p))));
+        Axis { label: label.to_owned(), scale: Scale::LogWithZero, range: (10f64.powi(first), 100.0), ticks }
+    }
+
+    /// Position of a value between 0 and `length`.
+    fn place(&self, value: f64, length: f64) -> f64 {
+        let (min, max) = self.range;
+        match self.scale {
+            Scale::Linear => (value - min) / (max - min) * length,
+            Scale::Log => (value / min).ln() / (max / min).ln() * length,
+            Scale::LogWithZero if value <= 0.0 => LANE / 3.0,
+            Scale::LogWithZero => LANE + (value.max(min) / min).ln() / (max / min).ln() * (length - LANE),
+        }
+    }
+}
+
+/// `0.01 %`, `10 %`, and below that a power of ten.
+fn percent(power: i32) -> String {
+    match power {
+        0.. => format!("{} %", 10i64.pow(power.unsigned_abs())),
+        -3..0 => format!("{:.*} %", power.unsigned_abs() as usize, 10f64.powi(power)),
+        _ => format!("1e{power} %"),
+    }
+}
+
+/// The next 1, 2 or 5 times a power of ten that is not below `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    // A hair's breadth below counts as equal: 10^0.301 is not quite 2.
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * 0.999_999).unwrap_or(10.0);
+    factor * power
+}
+
+/// The inner rectangle of a plot.
+#[derive(Clone, Copy)]
+struct Frame {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Plot {
+    /// As an `<svg>` element.
+    pub fn render(&self) -> String {
+        let (width, height) = self.size;
+        let legend = self.legend();
+        let lines = legend.last().map_or(0.0, |l| l.2 + 1.0);
+        let widest = self.y.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
+        let left = widest + 34.0;
+        let top = 10.0 + lines * LEGEND_LINE;
+        let frame = Frame { left, top, width: width - left - 22.0, height: height - top - 46.0 };
+        let mut out = String::new();
+        let _ = writeln!(
+            out,
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{0}-t {0}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+             <title id=\"{0}-t\">{1}</title>\n<desc id=\"{0}-d\">{2}</desc>",
+            self.id,
+            escaped(&self.title),
+            escaped(&self.description)
+        );
+        self.draw_legend(&mut out, &legend);
+        self.draw_axes(&mut out, frame);
+        self.draw_band(&mut out, frame);
+        for series in &self.series {
+            self.draw_series(&mut out, frame, series);
+        }
+        out.push_str("</svg>\n");
+        out
+    }
+
+    fn at(&self, frame: Frame, x: f64, y: f64) -> (f64, f64) {
+        (frame.left + self.x.place(x, frame.width), frame.top + frame.height - self.y.place(y, frame.height))
+    }
+
+    /// Entries with column position and line.
+    fn legend(&self) -> Vec<(usize, f64, f64)> {
+        let (mut x, mut line, mut entries) = (8.0, 0.0, Vec::new());
+        let names = self.series.iter().map(|s| s.name.as_str()).chain([self.band_name]);
+        for (i, name) in names.enumerate().filter(|(_, name)| !name.is_empty()) {
+            let width = text_width(name) + 40.0;
+            if x > 8.0 && x + width > self.size.0 {
+                (x, line) = (8.0, line + 1.0);
+            }
+            entries.push((i, x, line));
+            x += width;
+        }
+        entries
+    }
+
+    fn draw_legend(&self, out: &mut String, legend: &[(usize, f64, f64)]) {
+        for &(i, x, line) in legend {
+            let y = 12.0 + line * LEGEND_LINE;
+            let name = if let Some(series) = self.series.get(i) {
+                let _ = write!(out, "<g class=\"{}\">", series.class);
+                if series.joined {
+                    let _ = write!(out, "<path class=\"line\" d=\"M{x:.1} {y:.1}h22\"/>");
+                }
+                if let Some(shape) = series.shape {
+                    draw_mark(out, shape, x + 11.0, y, false);
+                }
+                out.push_str("</g>");
+                series.name.as_str()
+            } else {
+                let _ =
+                    write!(out, "<rect class=\"band\" x=\"{x:.1}\" y=\"{:.1}\" width=\"22\" height=\"10\"/>", y - 5.0);
+                self.band_name
+            };
+            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 28.0, y + 4.0, escaped(name));
+        }
+    }
+
+    fn draw_axes(&self, out: &mut String, f: Frame) {
+        let bottom = f.top + f.height;
+        for (value, text) in &self.y.ticks {
+            let y = self.at(f, self.x.range.0, *value).1;
+            let _ = writeln!(out, "<path class=\"grid\" d=\"M{:.1} {y:.1}h{:.1}\"/>", f.left, f.width);
+            let _ = writeln!(
+                out,
+                "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                f.left - 7.0,
+                y + 4.0,
+                escaped(text)
+            );
+        }
+        let mut free = f64::MIN;
+        for (value, text) in &self.x.ticks {
+            let x = self.at(f, *value, self.y.range.0).0;
+            let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {:.1}v{:.1}\"/>", f.top, f.height);
+            // A label that would touch the one before it is left out; its grid line stays.
+            let half = text_width(text) / 2.0;
+            if x - half >= free {
+                let _ = writeln!(
+                    out,
+                    "<text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                    bottom + 17.0,
+                    escaped(text)
+                );
+                free = x + half + 6.0;
+            }
+        }
+        let _ = writeln!(
+            out,
+            "<path class=\"axis\" d=\"M{:.1} {:.1}V{bottom:.1}H{:.1}\"/>",
+            f.left,
+            f.top,
+            f.left + f.width
+        );
+        let (cx, cy) = (f.left + f.width / 2.0, f.top + f.height / 2.0);
+        let _ = writeln!(
+            out,
+            "<text class=\"middle name\" x=\"{cx:.1}\" y=\"{:.1}\">{}</text>",
+            bottom + 37.0,
+            escaped(&self.x.label)
+        );
+        let _ = writeln!(
+            out,
+            "<text class=\"middle name\" transform=\"translate(14 {cy:.1}) rotate(-90)\">{}</text>",
+            escaped(&self.y.label)
+        );
+    }
+
+    fn draw_band(&self, out: &mut String, f: Frame) {
+        for (i, &(x, low, high)) in self.band.iter().enumerate() {
+            let end = self.band.get(i + 1).map_or(self.x.range.1, |next| next.0);
+            let ((x0, y0), (x1, y1)) = (self.at(f, x, high), self.at(f, end, low));
+            let _ = writeln!(
+                out,
+                "<rect class=\"band\" x=\"{x0:.1}\" y=\"{y0:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                x1 - x0,
+                (y1 - y0).max(1.0)
+            );
+        }
+    }
+
+    fn draw_series(&self, out: &mut String, f: Frame, series: &Series) {
+        let _ = writeln!(out, "<g class=\"{}\">", series.class);
+        let places: Vec<(f64, f64)> = series.points.iter().map(|p| self.at(f, p.x, p.y)).collect();
+        if series.joined && places.len() > 1 {
+            let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+            let _ = writeln!(out, "<path class=\"line\" d=\"M{}\"/>", path.join("L"));
+        }
+        for (point, &(x, y)) in series.points.iter().zip(&places) {
+            if let Some((low, high)) = point.whisker {
+                let (bottom, top) = (self.at(f, point.x, low).1, self.at(f, point.x, high).1);
+                let _ = writeln!(
+                    out,
+                    "<path class=\"whisker\" d=\"M{x:.1} {bottom:.1}V{top:.1}M{0:.1} {bottom:.1}h8M{0:.1} {top:.1}h8\"/>",
+                    x - 4.0
+                );
+            }
+            if point.at_least {
+                let _ = writeln!(out, "<path class=\"whisker\" d=\"M{x:.1} {y:.1}v-20m-4 5l4 -5l4 5\"/>");
+            }
+            if let Some(shape) = series.shape {
+                draw_mark(out, shape, x, y, point.at_least);
+                self.draw_label(out, f, point);
+                out.push('\n');
+            }
+        }
+        out.push_str("</g>\n");
+    }
+
+    fn draw_label(&self, out: &mut String, f: Frame, point: &Point) {
+        let (low, high) = point.whisker.unwrap_or((point.y, point.y));
+        let (x, y) = self.at(f, point.x, point.y);
+        let (class, x, y) = match self.labels {
+            Labels::None => return,
+            Labels::Above if point.at_least => ("middle", x, self.at(f, point.x, high).1.min(y - 16.0) - 9.0),
+            Labels::Above => ("middle", x, self.at(f, point.x, high).1 - 9.0),
+            Labels::Below => ("begin", x + 4.0, self.at(f, point.x, low).1 + 17.0),
+        };
+        let bound = if point.at_least { "≥ " } else { "" };
+        let _ = write!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{bound}{}</text>", si(point.y, 3));
+    }
+}
+
+fn draw_mark(out: &mut String, shape: Shape, x: f64, y: f64, hollow: bool) {
+    let class = if hollow { "mark hollow" } else { "mark" };
+    let _ = match shape {
+        Shape::Circle => write!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"),
+        Shape::Square => write!(out, "<path class=\"{class}\" d=\"M{:.1} {:.1}h7v7h-7z\"/>", x - 3.5, y - 3.5),
+        Shape::Triangle => write!(out, "<path class=\"{class}\" d=\"M{x:.1} {:.1}l4.5 8h-9z\"/>", y - 4.8),
+        Shape::Diamond => write!(out, "<path class=\"{class}\" d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\"/>", y - 5.0),
+        Shape::Cross => write!(out, "<path class=\"cross\" d=\"M{0:.1} {1:.1}l7 7m0 -7l-7 7\"/>", x - 3.5, y - 3.5),
+    };
+}
+
+/// A bar of a [`bars`] figure.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// Its name.
+    pub label: String,
+    /// Its length; `None` if there is no value.
+    pub value: Option<f64>,
+    /// Lowest and highest value.
+    pub whisker: Option<(f64, f64)>,
+    /// Printed behind it.
+    pub text: String,
+    /// Class of the style sheet, which gives the colour.
+    pub class: String,
+}
+
+/// Horizontal bars with whiskers on a common axis.
+pub fn bars(id: &str, title: &str, description: &str, axis: &Axis, bars: &[Bar], width: f64) -> String {
+    const ROW: f64 = 34.0;
+    let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 16.0;
+    let right = bars.iter().map(|b| text_width(&b.text)).fold(0.0, f64::max) + 24.0;
+    let (inner, bottom) = (width - left - right, 8.0 + ROW * bars.len() as f64);
+    let height = bottom + 46.0;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>",
+        escaped(title),
+        escaped(description)
+    );
+    for (value, text) in &axis.ticks {
+        let x = left + axis.place(*value, inner);
+        let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} 4V{bottom:.1}\"/>");
+        let _ =
+            writeln!(out, "<text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", bottom + 17.0, escaped(text));
+    }
+    for (i, bar) in bars.iter().enumerate() {
+        let y = 8.0 + ROW * (i as f64 + 0.5);
+        let _ = writeln!(
+            out,
+            "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            left - 8.0,
+            y + 4.0,
+            escaped(&bar.label)
+        );
+        let end = bar.value.map_or(0.0, |v| axis.place(v, inner));
+        let mut edge = left + end;
+        let _ = write!(out, "<g class=\"{}\">", bar.class);
+        let _ =
+            write!(out, "<rect class=\"bar\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{end:.1}\" height=\"20\"/>", y - 10.0);
+        if let Some((low, high)) = bar.whisker {
+            let (a, b) = (left + axis.place(low, inner), left + axis.place(high, inner));
+            edge = edge.max(b);
+            let _ = write!(
+                out,
+                "<path class=\"whisker on-bar\" d=\"M{a:.1} {y:.1}H{b:.1}M{a:.1} {0:.1}v8M{b:.1} {0:.1}v8\"/>",
+                y - 4.0
+            );
+        }
+        let _ = writeln!(out, "</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>", edge + 8.0, y + 4.0, escaped(&bar.text));
+    }
+    let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} 4V{bottom:.1}H{:.1}\"/>", left + inner);
+    let _ = writeln!(
+        out,
+        "<text class=\"middle name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n</svg>",
+        left + inner / 2.0,
+        bottom + 37.0,
+        escaped(&axis.label)
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(texts(&Axis::linear("", 7_600_000.0)), ["0", "2 M", "4 M", "6 M", "8 M"]);
+        assert_eq!(texts(&Axis::linear("", 0.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(texts(&Axis::log("", 100_000.0, 4_000_000.0)), ["100 k", "200 k", "500 k", "1 M", "2 M", "5 M"]);
+        assert_eq!(texts(&Axis::log("", 1e5, 1e9)), ["100 k", "1 M", "10 M", "100 M", "1 G"]);
+        assert_eq!(texts(&Axis::steps("", 9)), ["1", "2", "4", "6", "8"]);
+        assert_eq!(texts(&Axis::loss("", 0.02)), ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+    }
+
+    #[test]
+    fn zero_loss_has_its_lane_below_every_other_loss() {
+        let axis = Axis::loss("", 1e-6);
+        assert!(axis.place(0.0, 200.0) < axis.place(1e-6, 200.0));
+        assert!((axis.place(100.0, 200.0) - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn names_cannot_break_the_page() {
+        assert_eq!(escaped("<b>&\"x\"</b>"), "&lt;b&gt;&amp;&quot;x&quot;&lt;/b&gt;");
+    }
+}

@@ -1,0 +1,162 @@
+//! This kernel as device, in a namespace that the tool makes: the crate `dut` builds and undoes it, here its
+//! ports and the engine are joined.
+
+use super::{Process, Rig, RigError, connections, flow_space, settings};
+use crate::folder::FactTable;
+use crate::plan::Point;
+use crate::scenario::{Link, Nat44, Scenario, VethIo};
+use dut::bed::{LEFT, RIGHT, Side};
+use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, RunDir, software};
+use engine::{Device, Engine, Lane};
+use method::{Loop, Nanos};
+use plane::Hop;
+use plane::view::{self, Bed};
+use port::{Pool, Port};
+use std::sync::{Arc, Mutex};
+use wire::{AddrRange, Mac, OuterRange, View};
+
+/// Frames that the tester keeps in flight at most; more only wait in the kernel's queues.
+const FRAMES: usize = 4096;
+
+/// What `dut` is asked for at a point of a scenario.
+pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, point: &Point) -> DeviceConfig {
+    let defaults = software::Config::default();
+    let config = match nat {
+        Some(nat) => software::Config {
+            connections: point.connections,
+            udp_timeout: nat.udp_timeout.0 / 1_000_000_000,
+            pool: software::Pool {
+                first: nat.pool.first,
+                last: nat.pool.last(),
+                first_port: nat.pool_ports.first,
+                last_port: nat.pool_ports.last,
+            },
+            ..defaults
+        },
+        None => defaults,
+    };
+    let cores = port::host::cores();
+    // With cores as an axis the DUT gets cores of its own; else its work is done where a frame is sent.
+    let dut_cores = if scenario.sweep.cores == [1] {
+        Vec::new()
+    } else {
+        cores.iter().copied().skip(1).chain(cores.first().copied()).take(point.cores as usize).collect()
+    };
+    let tester_cores = if dut_cores.is_empty() { Vec::new() } else { cores.first().copied().into_iter().collect() };
+    let bed = BedConfig {
+        back_end: back_end(&scenario.link),
+        inside: range(scenario.traffic.inside),
+        remote: range(scenario.traffic.remote),
+        dut_cores,
+        tester_cores,
+        backlog: None,
+    };
+    DeviceConfig { software: software.to_owned(), config, bed }
+}
+
+/// Build the rig.
+///
+/// # Errors
+/// When the kernel or the machine lacks something; what was set up is undone.
+pub fn build(
+    scenario: &Scenario,
+    software: &str,
+    nat: Option<&Nat44>,
+    point: &Point,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let config = device_config(scenario, software, nat, point);
+    let device =
+        dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
+    let view = Arc::new(view(scenario, nat, point)?);
+    let mut pool = Pool::single(config.bed.pools(1, FRAMES, view.left.len()))?;
+    let (left, right) = device.open_ports(process.clock, &mut pool)?;
+    let inline = left.facts().inline;
+    let buffered = left.facts().dut_queue.max(right.facts().dut_queue) as u64;
+    let mut facts: FactTable = device.facts().iter().map(|f| (f.name.clone(), f.value.clone())).collect();
+    for (side, port) in [("left", left.facts()), ("right", right.facts())] {
+        facts.insert(format!("{side} port"), format!("{} {} {}", port.backend, port.name, port.mode).trim().to_owned());
+    }
+    let doubts = device.facts().iter().filter_map(|f| f.doubt.clone()).collect();
+    let shares_core = inline || config.bed.dut_cores.contains(&port::host::cores()[0]);
+    let lane = Lane {
+        core: port::host::cores().first().copied(),
+        pool,
+        left: Some(left),
+        right: Some(right),
+        companion: None,
+    };
+    let running = Arc::new(Mutex::new(Some(device)));
+    let settings = settings(scenario, if inline { Loop::Closed } else { Loop::Open });
+    let handle = Box::new(Kernel { running: Arc::clone(&running) });
+    let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
+    Ok(Rig {
+        trials: Box::new(engine),
+        // Inline nothing waits: each frame is done when the call returns.
+        buffered: if inline { 0 } else { buffered },
+        facts,
+        doubts,
+        shares_core,
+        teardown: Some(Box::new(move || {
+            let device = running.lock().expect("no panic while held").take();
+            device.map(|d| d.teardown().left).unwrap_or_default()
+        })),
+    })
+}
+
+fn view(scenario: &Scenario, nat: Option<&Nat44>, point: &Point) -> Result<View, RigError> {
+    let flows = flow_space(scenario)?;
+    let hop = |side: &Side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) };
+    let bed = Bed {
+        left: hop(&LEFT),
+        right: hop(&RIGHT),
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: connections(&flows, point),
+        flows,
+        seed: scenario.traffic.seed,
+    };
+    Ok(match nat {
+        Some(nat) => view::nat44(&bed, OuterRange { addrs: nat.pool, ports: nat.pool_ports }),
+        None => view::forwarding(&bed),
+    })
+}
+
+fn back_end(link: &Link) -> BackEnd {
+    match link {
+        // A scenario that joins a kernel DUT in-process is refused when it is read.
+        Link::Tap | Link::InProcess { .. } => BackEnd::Tap,
+        Link::Veth { io: VethIo::AfPacket } => BackEnd::AfPacket,
+        Link::Veth { io: VethIo::AfXdpGeneric } => BackEnd::AfXdpGeneric,
+        Link::Veth { io: VethIo::AfXdpNative } => BackEnd::AfXdpNative,
+    }
+}
+
+fn range(r: AddrRange) -> AddressRange {
+    AddressRange { first: r.first, last: r.last() }
+}
+
+/// The engine's handle on the device.
+struct Kernel {
+    running: Arc<Mutex<Option<dut::Device>>>,
+}
+
+impl Kernel {
+    fn with<T>(&self, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
+        let mut running = self.running.lock().expect("no panic while held");
+        f(running.as_mut().ok_or("the device has been taken down")?).map_err(|e| e.to_string())
+    }
+}
+
+impl Device for Kernel {
+    fn clear(&mut self) -> Result<(), String> {
+        self.with(|d| d.clear().map(|_| ()))
+    }
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        self.with(dut::Device::count)
+    }
+    fn stall(&mut self) -> Nanos {
+        // The kernel's work is done in threads that are not ours to look at.
+        Nanos(0)
+    }
+}

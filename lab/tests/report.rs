@@ -1,0 +1,357 @@
+//! Reports of example run folders: what a person reads, word for word, and that the same folder always gives the
+//! same bytes.
+
+#[path = "report/fixture.rs"]
+mod fixture;
+
+use fixture::{Run, Truth};
+use lab::folder::Bound;
+use lab::report::{KNOWN, Report, ReportError};
+use lab::scenario::{Dut, Sweep};
+use lab::store;
+use method::trial::Fault;
+use method::{Nanos, Rate};
+use std::collections::BTreeSet;
+use std::io::Write;
+
+fn report(run: &Run) -> Report {
+    let dir = tempfile::tempdir().unwrap();
+    Report::from_folder(&run.write(dir.path())).unwrap()
+}
+
+fn text(run: &Run) -> String {
+    report(run).render("text").unwrap()
+}
+
+/// All example runs, with the cases in which a careless report would lie.
+fn examples() -> Vec<(&'static str, Run)> {
+    vec![
+        ("quickstart", fixture::quickstart()),
+        ("kernel", fixture::kernel()),
+        ("cores", fixture::cores()),
+        ("tester_limited", tester_limited()),
+        ("nothing_passed", nothing_passed()),
+        ("closed_loop", closed_loop()),
+        ("unfinished", unfinished()),
+        ("conforming", conforming()),
+        ("matrix", matrix()),
+    ]
+}
+
+fn tester_limited() -> Run {
+    Run::new(fixture::quickstart_scenario()).measure(|m| {
+        let few = m.point.connections == 100_000;
+        let tester = if few { 6_000_000 } else { 14_000_000 };
+        Truth { capacity: if few { 7_600_000 } else { 4_600_000 }, tester, noise: 30 }
+    })
+}
+
+fn nothing_passed() -> Run {
+    let mut run = fixture::quickstart();
+    for outcome in run.outcomes.iter_mut().filter(|o| o.measurement.point.connections == 4_000_000) {
+        (outcome.rate, outcome.bound) = (Rate(0), Bound::NothingPassed);
+        outcome.trace = (0..9).map(|i| (Rate(1_000_000 >> i), lab::folder::Step::Fail)).collect();
+    }
+    run
+}
+
+fn closed_loop() -> Run {
+    let mut run = fixture::kernel();
+    run.outcomes.iter_mut().for_each(|o| o.closed_loop = true);
+    run.outcomes[4].one_sided = true;
+    run.outcomes[5].phase1_lost = 12;
+    run.spoil(Fault::WrongPort, 3);
+    run.spoil(Fault::Foreign, 5);
+    run
+}
+
+fn unfinished() -> Run {
+    let mut run = fixture::quickstart();
+    run.outcomes.truncate(7);
+    run.trials.truncate(70);
+    run
+}
+
+fn conforming() -> Run {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.full = true;
+    scenario.measure.repetitions = 10;
+    scenario.measure.duration = Nanos::from_secs(60);
+    scenario.measure.drain = Nanos::from_secs(2);
+    scenario.measure.settle = Nanos::from_secs(5);
+    Run::new(scenario).measure(|_| Truth { capacity: 4_600_000, tester: 14_000_000, noise: 40 })
+}
+
+/// Both axes, and more columns than fit a line.
+fn matrix() -> Run {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.name = "matrix".into();
+    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2] };
+    scenario.measure.metrics = vec!["throughput".into()];
+    scenario.measure.repetitions = 1;
+    Run::new(scenario).measure(|m| {
+        let capacity = 5_000_000 * u64::from(m.point.cores) * 9 / (9 + u64::from(m.point.connections.ilog2()));
+        Truth { capacity, tester: 40_000_000, noise: 0 }
+    })
+}
+
+#[test]
+fn texts_read_well() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("report/snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (name, run) in examples() {
+            insta::assert_snapshot!(name, text(&run));
+        }
+    });
+}
+
+#[test]
+fn values_are_listed_like_the_published_ones() {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.sweep.connections = vec![100_000, 1_000_000];
+    scenario.measure.repetitions = 2;
+    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 40 });
+    let csv = report(&run).render("csv").unwrap();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("report/snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("csv", csv));
+    let ours: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let published: Vec<&str> = include_str!("../published/all.csv").lines().next().unwrap().split(',').collect();
+    assert_eq!(ours[..published.len()], published[..]);
+}
+
+#[test]
+fn the_same_folder_gives_the_same_bytes_in_every_format() {
+    for (name, run) in examples() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (here, there) = (run.write(one.path()), run.write(&other.path().join("moved/elsewhere")));
+        for format in KNOWN {
+            let render = |path| Report::from_folder(path).unwrap().render(format.name).unwrap();
+            assert!(render(&here) == render(&here), "{name} twice as {}", format.name);
+            assert!(render(&here) == render(&there), "{name} moved as {}", format.name);
+        }
+    }
+}
+
+#[test]
+fn a_report_does_not_change_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = fixture::quickstart().write(dir.path());
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(folder.join(store::TRIALS))
+        .unwrap()
+        .write_all(b"{\"seq\":16")
+        .unwrap();
+    let contents = || -> Vec<(std::path::PathBuf, Vec<u8>)> {
+        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
+        files.sort();
+        files.into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect()
+    };
+    let before = contents();
+    for format in KNOWN {
+        Report::from_folder(&folder).unwrap().render(format.name).unwrap();
+    }
+    assert_eq!(contents(), before);
+}
+
+#[test]
+fn a_torn_line_is_left_out_and_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = fixture::quickstart().write(dir.path());
+    let whole = Report::from_folder(&folder).unwrap();
+    for name in [store::TRIALS, store::RESULTS, store::COMMANDS] {
+        let path = folder.join(name);
+        let before = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&before[..], b"{\"measurem"].concat()).unwrap();
+        let torn = Report::from_folder(&folder).unwrap();
+        assert_eq!((&torn.cells, torn.measured), (&whole.cells, whole.measured), "{name}");
+        let said = format!("{name} ends in a torn line of 10 bytes, which was left out: the run was killed.");
+        assert!(torn.doubts.contains(&said), "{:?}", torn.doubts);
+        std::fs::write(&path, before).unwrap();
+    }
+}
+
+#[test]
+fn no_line_of_text_is_wider_than_a_hundred_columns() {
+    for (name, run) in examples() {
+        for line in text(&run).lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+            assert_eq!(line, line.trim_end(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_printed_rate_says_per_direction_or_total() {
+    for (name, run) in examples() {
+        for sentence in report(&run).sentences() {
+            for (at, _) in sentence.match_indices("fps") {
+                assert!(sentence[at..].starts_with("fps a direction"), "{name}: {sentence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_median_and_its_total_are_those_of_the_repetitions() {
+    let report = report(&fixture::quickstart());
+    for cell in &report.cells {
+        let mut rates: Vec<u64> = cell.repetitions.iter().map(|r| r.rate.0).collect();
+        rates.sort_unstable();
+        assert_eq!(cell.summary.unwrap().median, rates[1] as f64);
+        assert_eq!(cell.directions, if cell.metric == "throughput" { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
+    let report = report(&tester_limited());
+    let limited: Vec<_> = report.cells.iter().filter(|c| c.bound == Bound::TesterLimit).collect();
+    assert_eq!(limited.len(), 2);
+    assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
+    // Every other cell would be compared with the limited one, so it has no known scale either.
+    assert!(report.cells.iter().all(|c| c.s_c.is_none()));
+    for format in ["text", "html"] {
+        let rendered = report.render(format).unwrap();
+        for cell in &limited {
+            let median = lab::report::table_value(cell);
+            assert!(median.starts_with("≥ "), "{median}");
+            assert!(rendered.contains(&median), "{format}");
+        }
+    }
+    assert!(report.sentences().iter().any(|s| s.contains("The tester was the limit in 6 of 18 searches")));
+}
+
+#[test]
+fn an_interrupted_run_says_how_far_it_got() {
+    let report = report(&unfinished());
+    assert!(
+        report.sentences().last().unwrap().contains("Not finished: 7 of 18 measurements"),
+        "{:?}",
+        report.sentences()
+    );
+}
+
+#[test]
+fn a_failed_self_test_comes_first() {
+    let mut run = fixture::quickstart();
+    run.self_test.passed = false;
+    run.self_test.checks[0].passed = false;
+    let report = report(&run);
+    assert_eq!(report.sentences()[0], "The tester's self-test failed: believe none of these figures.");
+    assert_eq!(report.doubts[0], "The self-test failed (forwarding capacity): believe none of these figures.");
+}
+
+#[test]
+fn near_the_testers_own_limit_the_device_is_not_blamed() {
+    let mut run = fixture::quickstart();
+    run.calibration.ceiling = Rate(8_000_000);
+    let report = report(&run);
+    assert!(report.sentences()[0].contains("within 10 % of the tester's own limit"), "{}", report.sentences()[0]);
+    assert!(!report.sentences()[0].contains("to spare"));
+    assert!(report.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester's own ceiling")));
+}
+
+#[test]
+fn without_calibration_nothing_is_said_about_the_tester() {
+    let mut run = fixture::quickstart();
+    run.calibration.ceiling = Rate(0);
+    let first = report(&run).sentences()[0].clone();
+    assert!(first.ends_with("the tester's own limit was not calibrated."), "{first}");
+}
+
+#[test]
+fn scaling_over_cores_is_no_result_on_a_shared_core() {
+    let mut run = fixture::cores();
+    assert!(text(&run).contains("\n  S_CPU  "));
+    run.calibration.shares_core = true;
+    assert!(text(&run).contains("\n  S_CPU (not a scaling result)  "));
+}
+
+#[test]
+fn a_simulated_device_is_beside_nothing_published() {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.duts = vec![Dut::Simulated { capacity: 1, set_up_rate: 1, seed: 1 }];
+    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 0 });
+    let report = report(&run);
+    assert!(report.beside.is_empty());
+    assert!(!report.sentences().iter().any(|s| s.contains("comparison")));
+}
+
+#[test]
+fn a_folder_without_results_is_reported_as_such() {
+    let run = Run::new(fixture::quickstart_scenario());
+    let report = report(&run);
+    assert_eq!(report.sentences()[0], "Nothing was measured.");
+    for format in KNOWN {
+        assert!(!report.render(format.name).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn what_is_no_run_or_no_format_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = Report::from_folder(dir.path()).unwrap_err();
+    assert!(matches!(error, ReportError::NotARun(_)), "{error}");
+    let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
+    assert_eq!(error.to_string(), "there is no format `pdf`: use one of text, csv, json, html");
+}
+
+#[test]
+fn json_holds_every_single_result() {
+    let run = fixture::quickstart();
+    let json: serde_json::Value = serde_json::from_str(&report(&run).render("json").unwrap()).unwrap();
+    let rates: usize =
+        json["cells"].as_array().unwrap().iter().map(|c| c["repetitions"].as_array().unwrap().len()).sum();
+    let trials: usize = json["cells"].as_array().unwrap().iter().map(|c| c["loss"].as_array().unwrap().len()).sum();
+    assert_eq!((rates, trials), (run.outcomes.len(), run.trials.len()));
+}
+
+#[test]
+fn a_page_needs_nothing_from_elsewhere_and_is_well_formed() {
+    for (name, run) in examples() {
+        let page = report(&run).render("html").unwrap();
+        for outside in ["<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "href="] {
+            assert!(!page.contains(outside), "{name}: {outside}");
+        }
+        assert!(page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").find("http").is_none(), "{name}");
+        assert!(!page.contains("NaN") && !page.contains("inf\""), "{name}");
+        balanced(name, &page);
+        let ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(ids.len(), ids.iter().collect::<BTreeSet<_>>().len(), "{name}: ids are unique");
+        let drawings = page.matches("<svg").count();
+        assert!(drawings > 2 && page.matches("role=\"img\"").count() == drawings, "{name}: every figure has its name");
+    }
+}
+
+#[test]
+fn what_a_device_printed_cannot_break_the_page() {
+    let mut run = fixture::kernel();
+    run.commands[1].output = "</code></pre></main><script>alert(1)</script> & \"".into();
+    let page = report(&run).render("html").unwrap();
+    assert!(!page.contains("<script"));
+    balanced("hostile", &page);
+}
+
+/// Every element that is opened is closed, in order.
+fn balanced(name: &str, page: &str) {
+    let body = page.split("</style>").nth(1).unwrap();
+    let mut open: Vec<&str> = vec!["html", "head"];
+    for tag in body.split('<').skip(1) {
+        let tag = &tag[..tag.find('>').unwrap_or_else(|| panic!("{name}: {tag}"))];
+        if tag.ends_with('/') {
+            continue;
+        }
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed), "{name}"),
+            None => open.push(tag.split(' ').next().unwrap()),
+        }
+    }
+    assert!(open.is_empty(), "{name}: {open:?}");
+}
