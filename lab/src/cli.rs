@@ -138,9 +138,23 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+impl Command {
+    /// Whether it reads a scenario, so that `--set` and `--full` mean something.
+    fn reads_scenario(&self) -> bool {
+        matches!(self, Command::Check(_) | Command::Plan(_))
+    }
+}
+
 /// Do what the command line says.
 pub fn dispatch(cli: Cli) -> Exit {
     let global = &cli.global;
+    let changes = if global.full { Some("--full") } else { global.set.first().map(|_| "--set") };
+    if let (Some(command), Some(option)) = (&cli.command, changes)
+        && !command.reads_scenario()
+    {
+        err(&format!("error: {option} changes a scenario, and this command reads none; leave it out\n"));
+        return Exit::Usage;
+    }
     match cli.command {
         Some(Command::Run(args)) => command::run::run(args.file.as_deref(), global),
         Some(Command::Resume(args)) => command::run::resume(&args.run, global),
