@@ -6,6 +6,9 @@
 pub mod function;
 pub mod hash;
 pub mod nat44;
+pub mod steer;
 pub mod table;
+pub mod view;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
+pub use steer::Steering;
