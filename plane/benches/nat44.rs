@@ -44,6 +44,7 @@ impl Spare<Frame> for NoSpare {
         None
     }
     fn emit(&mut self, _: Side, _: Frame) {}
+    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
 }
 
 struct Bench {

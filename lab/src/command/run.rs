@@ -102,9 +102,9 @@ fn conclude(
     };
     let written = Report::from_folder(&path).and_then(|report| {
         let html = report.render("html")?;
-        Ok((report.render("text")?, report.sentences().join("\n"), html))
+        Ok((report.render("text")?, html))
     });
-    let (text, sentences, html) = match written {
+    let (text, html) = match written {
         Ok(all) => all,
         Err(error) => {
             cli::err(&format!("error: {error}\n"));
@@ -117,13 +117,13 @@ fn conclude(
         return Exit::Failed;
     }
     if !global.json {
-        cli::out(&format!("\n{text}\n"));
-        if !text.contains(&sentences) {
-            cli::out(&format!("{sentences}\n"));
-        }
-        cli::out(&format!("\nReport: {}\n", page.display()));
+        cli::out(&format!("\n{text}\nReport: {}\n", page.display()));
     }
-    let planned = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten().map_or(0, |h| h.plan.measurements.len());
-    let limited = outcomes.len() < planned || outcomes.iter().any(|o| matches!(o.bound, Bound::TesterLimit | Bound::NothingPassed));
+    let planned = store::read_document::<Header>(&path.join(store::HEADER))
+        .ok()
+        .flatten()
+        .map_or(0, |h| h.plan.measurements.len());
+    let limited = outcomes.len() < planned
+        || outcomes.iter().any(|o| matches!(o.bound, Bound::TesterLimit | Bound::NothingPassed));
     if limited { Exit::TesterLimit } else { Exit::Done }
 }
