@@ -6,17 +6,11 @@
 pub mod function;
 pub mod hash;
 pub mod nat44;
-<<<<<<< HEAD
 pub mod router;
-=======
 pub mod steer;
->>>>>>> refs/heads/plane
 pub mod table;
 pub mod view;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
-<<<<<<< HEAD
 pub use router::{Hop, Router};
-=======
 pub use steer::Steering;
->>>>>>> refs/heads/plane

@@ -6,7 +6,7 @@ use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
 use engine::lane::Companion;
 use engine::{Device, Engine, Lane, Settings};
-use gateway::{Embedded, EmbeddedConfig};
+use gateway::{Embedded, EmbeddedConfig, steer};
 use method::{Loop, Nanos};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
@@ -58,8 +58,8 @@ pub fn assemble<F: Function + 'static>(
     let frames = 4 * depth * workers + SLACK;
     let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
     let pool = pools.remove(0);
-    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, to_customer_side()));
-    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, to_internet_side()));
+    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_CUSTOMER)));
+    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_INTERNET)));
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
     let (embedded, companion) = if cores.only_one {
@@ -180,16 +180,6 @@ impl Cores {
         let first = port::host::cores().first().copied();
         Cores { tester: first, workers: vec![first; workers], shared: true, only_one: true }
     }
-}
-
-/// What goes to the gateway on the customers' side is spread by inside address and port …
-fn to_customer_side() -> Steer {
-    Steer::Hash(vec![(26, 4), (34, 2)])
-}
-
-/// … and on the Internet's side by port block, because each worker owns its blocks of outside ports.
-fn to_internet_side() -> Steer {
-    Steer::Block { at: 36, shift: 6 }
 }
 
 fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {

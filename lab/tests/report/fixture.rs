@@ -348,6 +348,7 @@ fn self_test() -> SelfTest {
         truth: truth.into(),
         measured: measured.into(),
         passed: true,
+        inconclusive: false,
     };
     SelfTest {
         passed: true,

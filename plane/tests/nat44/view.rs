@@ -3,21 +3,22 @@
 
 use crate::gateway::*;
 use crate::packets::*;
+use plane::Hop;
 use plane::Side::{Customer, Internet};
 use plane::nat44::config::Prefix;
-use plane::view::{Link, Shape, forwarding, nat44};
+use plane::view::{Bed, forwarding, nat44};
 use std::collections::HashSet;
 use wire::{AddrRange, FlowSpace, Kind, Mac, OuterRange, PortRange, Tag, Values};
 
 const OUTSIDE: [u8; 4] = [198, 19, 0, 1];
 
-fn shape(size: usize) -> Shape {
+fn bed(size: usize) -> Bed {
     let ports = |first: u16, n: u16| PortRange { first, last: first + n - 1 };
     let (inside, remote) = (AddrRange::one([198, 18, 0, 2].into()), AddrRange::one([198, 19, 0, 2].into()));
-    Shape {
-        left: Link { tester: Mac(CUSTOMER_HOP), dut: Mac(CUSTOMER_MAC) },
-        right: Link { tester: Mac(INTERNET_HOP), dut: Mac(INTERNET_MAC) },
-        size,
+    Bed {
+        left: Hop { own: Mac(CUSTOMER_HOP), next: Mac(CUSTOMER_MAC) },
+        right: Hop { own: Mac(INTERNET_HOP), next: Mac(INTERNET_MAC) },
+        frame_size: size,
         ttl: 10,
         flows: FlowSpace::new(inside, ports(1024, 50), remote, ports(1, 10)).unwrap(),
         connections: 500,
@@ -39,18 +40,19 @@ fn frames_of_the_view_satisfy_the_view_in_both_directions() {
             let mut g = Gateway::new(if per_connection { c.per_connection() } else { c });
             let outer =
                 OuterRange { addrs: AddrRange::one(OUTSIDE.into()), ports: PortRange { first: 1024, last: 65535 } };
-            let view = nat44(&shape(size), outer).unwrap();
+            let view = nat44(&bed(size), outer);
             let mut outside = HashSet::new();
             for i in 0..500 {
-                let mut values = Values { flow: view.flows.flow(view.order.get(i)), ..Values::default() };
+                let flow = view.flows.flow(view.order.get(i));
+                let mut values = Values::of(flow);
                 let mut frame = vec![0; view.left.len()];
                 view.left.write(&mut frame, &values, &tag(i, false));
                 assert_eq!(Tag::read(&frame, view.magic_at[0]), Some(tag(i, false)));
                 let out = g.send(Customer, &frame);
                 assert_eq!((out.len(), out[0].0), (1, Internet));
                 let (addr, port) = view.expect_right.learn(&out[0].1, &values).unwrap();
-                (values.outer_addr, values.outer_port) = (addr, port);
-                outside.insert((addr, port, values.flow.remote_port));
+                values = values.learned(addr, port);
+                outside.insert((addr, port, flow.remote_port));
                 let mut frame = vec![0; view.right.len()];
                 view.right.write(&mut frame, &values, &tag(i, true));
                 let back = g.send(Internet, &frame);
@@ -68,9 +70,9 @@ fn frames_of_the_view_satisfy_the_view_in_both_directions() {
 
 #[test]
 fn the_forwarding_view_expects_what_a_router_does() {
-    let view = forwarding(&shape(64)).unwrap();
+    let view = forwarding(&bed(64));
     for i in 0..500 {
-        let values = Values { flow: view.flows.flow(view.order.get(i)), ..Values::default() };
+        let values = Values::of(view.flows.flow(view.order.get(i)));
         for (sent, expect, reverse) in [(&view.left, &view.expect_right, false), (&view.right, &view.expect_left, true)]
         {
             let mut frame = vec![0; sent.len()];
