@@ -177,10 +177,10 @@ impl Engine {
     }
 
     fn established(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let mut store = if spec.keep_table { StoreFacts::default() } else { self.prepare(spec)? };
+        let (mut store, host) = if spec.keep_table { Default::default() } else { self.prepare(spec)? };
         if !spec.keep_table && store.learned < spec.connections {
             // Nothing after an incomplete phase 1 can be measured; whoever asked decides whether to try again (3.9).
-            return Ok(TrialOutcome { store: Some(store), ..TrialOutcome::default() });
+            return Ok(TrialOutcome { store: Some(store), host, ..TrialOutcome::default() });
         }
         store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
         let phase = match spec.kind {
@@ -200,17 +200,18 @@ impl Engine {
     }
 
     /// Phase 1 from an empty table, before phase 2.
-    fn prepare(&mut self, spec: &TrialSpec) -> Result<StoreFacts, TrialError> {
+    fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         self.device.clear().map_err(TrialError::Tester)?;
         let p = self.phase1(rate, spec.connections)?;
-        Ok(StoreFacts {
+        let facts = StoreFacts {
             learned: p.learned,
             phase1_lost: p.forward.planned.saturating_sub(p.forward.received),
             phase1_attempts: 1,
             phase1_rate: Some(rate),
             ..StoreFacts::default()
-        })
+        };
+        Ok((facts, p.host))
     }
 
     fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {

@@ -82,7 +82,9 @@ pub fn run(
     if let Some(core) = lane.core {
         port::host::pin(core)?;
     }
-    port::host::hurry();
+    // On in-process links nothing is left to the kernel; on all others its own threads have work to do for us.
+    let in_process = lane.left.iter().chain(&lane.right).all(|p| p.facts().backend == "link");
+    let _ = (in_process && port::host::preempt_others()) || port::host::hurry();
     let delay_before = port::host::thread_run_delay_nanos();
     let Lane { left, right, pool, companion, .. } = lane;
     let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false };

@@ -332,6 +332,7 @@ fn add_sender(leg: &mut Leg, sent: &Leg) {
     t.burst = t.burst.max(s.burst);
     t.worst_burst = t.worst_burst.max(s.worst_burst);
     t.catch_ups += s.catch_ups;
+    t.crowded += s.crowded;
     t.finished_late = t.finished_late.max(s.finished_late);
     t.worst_late = t.worst_late.max(s.worst_late);
 }

@@ -77,7 +77,7 @@ impl Embedded {
                     if let Some(core) = core {
                         port::host::pin(core)?;
                     }
-                    port::host::hurry();
+                    let _ = port::host::preempt_others() || port::host::hurry();
                     while round.once()? {}
                     Ok(())
                 })

@@ -209,6 +209,7 @@ impl SimulatedDut {
                 leg.received -= leg.received.min(burst / 4);
                 leg.timing.worst_burst = leg.timing.worst_burst.max(burst as u32);
                 leg.timing.catch_ups += u64::from(burst > 1);
+                leg.timing.crowded += if burst > 1 { burst } else { 0 };
             }
         }
     }

@@ -226,6 +226,9 @@ pub struct Timing {
     pub worst_burst: u32,
     /// How many times more than the declared burst left in one go.
     pub catch_ups: Count,
+    /// Frames that left in such larger goes.
+    #[serde(default)]
+    pub crowded: Count,
     /// How late the last frame was.
     pub finished_late: Nanos,
     /// How late the latest burst was.

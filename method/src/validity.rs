@@ -349,6 +349,13 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if let (PhaseKind::Established | PhaseKind::Validate, Some(store)) = (spec.kind, &outcome.store) {
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
         if store.learned < needed {
+            // A stall of the host during phase 1 says nothing about the DUT's set-up rate: no reason to go slower.
+            let host = &outcome.host;
+            for (of_dut, stall) in [(false, host.tester_stall), (true, host.dut_stall)] {
+                if stall > host.queue_lasts && host.queue_lasts.0 > 0 {
+                    return invalid(Invalid::HostStall { of_dut, stall, queue_lasts: host.queue_lasts });
+                }
+            }
             return invalid(Invalid::Phase1Incomplete { learned: store.learned, needed });
         }
     }
@@ -462,7 +469,8 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
 
 /// What the host did that can explain the loss, if anything.
 ///
-/// Noise disturbs the frames that it touches: those that left in catch-up bursts, and those that were due
+/// Noise disturbs the frames that it touches: those that left in catch-up bursts too large for half of the
+/// queue in front of the DUT, where that is known, and those that were due
 /// while a thread was off its core. A loss that is larger than all of them is the DUT's in any case. In a
 /// closed loop the DUT's own work makes the sender catch up, so only stalls count there.
 fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
@@ -471,8 +479,11 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
     let mut noise = None;
     for part in parts {
         let timing = &part.leg.timing;
-        if timing.worst_burst > timing.burst.max(1) && outcome.dut_loop == Loop::Open {
-            touched = touched.saturating_add(timing.catch_ups.max(1).saturating_mul(timing.worst_burst.into()));
+        // What the queue in front of the DUT holds twice over is no reason for a loss.
+        let harmless = part.rate.frames_in(outcome.host.queue_lasts) / 2;
+        if Count::from(timing.worst_burst) > harmless.max(timing.burst.max(1).into()) && outcome.dut_loop == Loop::Open
+        {
+            touched = touched.saturating_add(timing.crowded.max(timing.worst_burst.into()));
             let (declared, worst) = (timing.burst.max(1), timing.worst_burst);
             noise = noise.or(Some(Invalid::HostBurst { stream: part.stream, declared, worst }));
         }
