@@ -44,6 +44,7 @@ impl Side {
     }
     /// Ethernet address of the tester's interface itself. Not the one the DUT sends to, so that the kernel sees
     /// frames for somebody else and drops them before its IP stack has any work with them; ports get all of them.
+    /// Measured with packet sockets: 250 to 430 ns of CPU a frame less, of 2,030.
     fn tester_own_mac(&self) -> [u8; 6] {
         mac(0x06, self.tester)
     }

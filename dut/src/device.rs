@@ -5,7 +5,7 @@ use crate::bed::{BedConfig, LEFT, Ports, RIGHT, Side};
 use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
-use crate::lock::{Lock, RunDir};
+use crate::lock::{Lock, RunDir, What};
 use crate::probe::{self, Seen};
 use crate::software::conntrack::{self, Cleared, Situation};
 use crate::software::{self, Software};
@@ -51,7 +51,8 @@ impl Device {
     /// When something asked for cannot be had or fails; nothing is left of it then.
     pub fn prepare(config: &DeviceConfig, dir: &RunDir, sink: &Sink, clock: Clock) -> Result<Device, DutError> {
         let (software, tools) = check(config)?;
-        let lock = Lock::take(dir, "namespace", "the test bed on this machine")?;
+        tool::require(&tools)?;
+        let lock = Lock::take(dir, What::Bed)?;
         let host = Namespace::new()?;
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
         let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
@@ -160,7 +161,8 @@ impl Drop for Device {
     }
 }
 
-/// What [`Device::prepare`] would do, in order, without doing it; `natmeter plan --steps`.
+/// What [`Device::prepare`] would do, in order, without doing it; `natmeter plan --steps`. Needs neither privilege nor
+/// the programs that the steps run.
 ///
 /// # Errors
 /// When something asked for cannot be had.
@@ -180,10 +182,8 @@ fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutErr
     let software = software::named(&config.software)?;
     config.config.check(software)?;
     config.bed.check()?;
-    let tools = [config.bed.tools(), software.tools].concat();
-    tool::require(&tools)?;
     table(software, config, &Situation::now())?;
-    Ok((software, tools))
+    Ok((software, [config.bed.tools(), software.tools].concat()))
 }
 
 fn table(software: &Software, config: &DeviceConfig, situation: &Situation) -> Result<Vec<Step>, DutError> {
@@ -207,5 +207,27 @@ fn bring_up(changes: &mut Changes, software: &Software, config: &DeviceConfig) -
             changes.undo_all();
             Err(error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(software: &str) -> DeviceConfig {
+        DeviceConfig { software: software.into(), config: software::Config::default(), bed: BedConfig::default() }
+    }
+
+    #[test]
+    fn a_plan_lists_the_bed_then_the_rule_then_the_timeouts() {
+        let orders = plan(&config("nftables")).unwrap();
+        let at = |text: &str| orders.iter().position(|o| o.action.to_string().contains(text)).expect(text);
+        let order = ["ip tuntap add dev left", "ip addr add 198.19.0.1/24", "nft -f", "udp_timeout_stream"].map(at);
+        assert!(order.is_sorted(), "{order:?}");
+    }
+
+    #[test]
+    fn a_device_that_cannot_be_had_is_refused_in_the_plan() {
+        assert!(matches!(plan(&config("no-such-software")), Err(DutError::Refused { .. })));
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::DutError;
 use crate::host::Host;
-use crate::lock::{Lock, RunDir};
+use crate::lock::{Lock, RunDir, What};
 use crate::step::{Action, Place};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -16,9 +16,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "machine.journal";
-
-/// What the lock protects, in words.
-const MACHINE: &str = "this machine's settings (connection tracking, backlog)";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
@@ -114,7 +111,7 @@ impl Journal {
     /// # Errors
     /// When another run has the lock, or old settings cannot be put back.
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
-        let lock = Lock::take(dir, "machine", MACHINE)?;
+        let lock = Lock::take(dir, What::Machine)?;
         let path = dir.path().join(FILE);
         let changes = load(&path)?;
         let mut journal = Journal { path, file: None, changes, _lock: lock };
@@ -216,11 +213,16 @@ impl Drop for Journal {
     }
 }
 
-/// Undo what a killed run left behind: `natmeter clean`. Nothing is touched that is not in the journal.
+/// Undo what a killed run left behind: `natmeter clean`. Nothing is touched that is not in the journal; the files of
+/// locks that nobody has go too.
 ///
 /// # Errors
 /// When a run is alive, or settings cannot be put back (then the journal is kept).
 pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+    if !dir.path().exists() {
+        return Ok(Vec::new());
+    }
+    let _bed = Lock::take(dir, What::Bed)?;
     Journal::begin(dir, host).map(|(_, restored)| restored)
 }
 

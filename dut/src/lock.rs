@@ -20,12 +20,17 @@ impl RunDir {
     pub fn of_this_user() -> RunDir {
         let uid = first_user_id();
         if uid == 0 {
-            return RunDir::at("/run/natmeter");
+            return RunDir::of_root();
         }
         match std::env::var_os("XDG_RUNTIME_DIR") {
             Some(dir) if Path::new(&dir).is_dir() => RunDir::at(Path::new(&dir).join("natmeter")),
             _ => RunDir::at(format!("/tmp/natmeter-{uid}")),
         }
+    }
+
+    /// That of root, whoever asks: only root changes the machine.
+    pub fn of_root() -> RunDir {
+        RunDir::at("/run/natmeter")
     }
 
     /// Another one.
@@ -75,6 +80,30 @@ fn first_user_id() -> u32 {
         .map_or(own, |[inside, outside, _]| outside + (own - inside))
 }
 
+/// What is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The settings of the whole machine.
+    Machine,
+    /// The test bed in namespaces of this machine: two at once would measure each other.
+    Bed,
+}
+
+impl What {
+    fn file(self) -> &'static str {
+        match self {
+            What::Machine => "machine.lock",
+            What::Bed => "bed.lock",
+        }
+    }
+    fn words(self) -> &'static str {
+        match self {
+            What::Machine => "this machine's settings (connection tracking, backlog)",
+            What::Bed => "the test bed on this machine",
+        }
+    }
+}
+
 /// A lock that is held. Its file goes when it is given back.
 #[derive(Debug)]
 pub struct Lock {
@@ -84,12 +113,12 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Take the lock `name`; `what` is what it protects, in words.
+    /// Take a lock.
     ///
     /// # Errors
     /// [`DutError::Busy`] when another process has it.
-    pub fn take(dir: &RunDir, name: &str, what: &str) -> Result<Lock, DutError> {
-        let path = dir.path.join(format!("{name}.lock"));
+    pub fn take(dir: &RunDir, what: What) -> Result<Lock, DutError> {
+        let path = dir.path.join(what.file());
         let failed = |doing, source| DutError::Journal { doing, path: path.clone(), source };
         loop {
             dir.make()?;
@@ -140,11 +169,11 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-fn busy(path: &Path, what: &str) -> DutError {
+fn busy(path: &Path, what: What) -> DutError {
     let text = fs::read_to_string(path).unwrap_or_default();
     let mut lines = text.lines();
     let mut next = |unknown: &str| lines.next().unwrap_or(unknown).to_owned();
-    DutError::Busy { what: what.to_owned(), pid: next("of unknown number"), command: next("starting just now") }
+    DutError::Busy { what: what.words().to_owned(), pid: next("of unknown number"), command: next("starting just now") }
 }
 
 #[cfg(test)]
@@ -155,12 +184,15 @@ mod tests {
     fn a_second_taker_is_told_who_has_it() {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path().join("natmeter"));
-        let first = Lock::take(&dir, "bed", "the test bed").unwrap();
-        let error = Lock::take(&dir, "bed", "the test bed").unwrap_err().to_string();
-        assert!(error.contains(&format!("the test bed is in use by process {} (", std::process::id())), "{error}");
-        let other = Lock::take(&dir, "other", "another").unwrap();
+        let first = Lock::take(&dir, What::Bed).unwrap();
+        let error = Lock::take(&dir, What::Bed).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("the test bed on this machine is in use by process {} (", std::process::id())),
+            "{error}"
+        );
+        let other = Lock::take(&dir, What::Machine).unwrap();
         drop(first);
-        Lock::take(&dir, "bed", "the test bed").unwrap();
+        Lock::take(&dir, What::Bed).unwrap();
         assert!(dir.path().exists(), "the other lock is still in it");
         drop(other);
         assert!(!dir.path().exists(), "nothing is left");
@@ -171,7 +203,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path());
         fs::write(dir.path().join("bed.lock"), "1\ninit\n").unwrap();
-        Lock::take(&dir, "bed", "the test bed").unwrap();
+        Lock::take(&dir, What::Bed).unwrap();
     }
 
     #[test]
@@ -179,9 +211,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Lock::take(&RunDir::at(dir.path()), "bed", "").is_err());
+        assert!(Lock::take(&RunDir::at(dir.path()), What::Bed).is_err());
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(tempfile::tempdir().unwrap().path(), &link).unwrap();
-        assert!(Lock::take(&RunDir::at(link), "bed", "").is_err());
+        assert!(Lock::take(&RunDir::at(link), What::Bed).is_err());
     }
 }

@@ -209,7 +209,7 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     let restored = journal::clean(&state.dir(), &mut Here::new()).unwrap();
     assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })) && restored.len() == 2, "{restored:?}");
     assert_eq!((setting(conntrack::MAX), setting(conntrack::BUCKETS)), (max, buckets));
-    // The lock of the test bed was the child's; its file tells nobody anything any more.
+    assert!(!state.dir().path().exists(), "the files of the child's locks are gone too");
     drop(prepare(&config("linux-forwarding", BackEnd::Tap), &state));
     state.check();
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{config, forwards_counts_and_is_emptied};
 use dut::bed::BackEnd;
 use dut::software::{self, conntrack};
-use dut::{Device, DutError, RunDir, plan, step::no_sink};
+use dut::{Device, DutError, RunDir, step::no_sink, tool};
 use port::Clock;
 use port::netns::{enter_user_namespace, in_user_namespace};
 use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, set_dumpable_behavior};
@@ -31,14 +31,11 @@ fn main() {
     for software in software::KNOWN {
         for back_end in [BackEnd::Tap, BackEnd::AfPacket] {
             let config = config(software.name, back_end);
-            match plan(&config) {
-                Ok(_) => forwards_counts_and_is_emptied(&config, &dir),
-                Err(error @ DutError::MissingTools(_)) => {
-                    println!("test unprivileged {} ... NOT RUN: {error}", software.name);
-                    continue;
-                }
-                Err(error) => panic!("{error}"),
+            if let Err(error) = tool::require(software.tools).and(tool::require(config.bed.tools())) {
+                println!("test unprivileged {} ... NOT RUN: {error}", software.name);
+                continue;
             }
+            forwards_counts_and_is_emptied(&config, &dir);
             println!("test unprivileged {} over {back_end:?} ... ok", software.name);
         }
     }

@@ -4,9 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod embedded;
+pub mod steer;
 pub mod truth;
 pub mod worker;
 
 pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError};
+pub use steer::steer;
 pub use truth::{Truth, TruthConfig};
 pub use worker::{Slot, Worker};

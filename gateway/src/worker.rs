@@ -31,10 +31,12 @@ impl Packet for Slot {
     }
 }
 
-/// Frames for a side beyond the batch's own.
+/// Frames for a side or another worker beyond the batch's own.
 struct Outgoing<'a> {
     pool: &'a mut Pool,
     to: &'a mut [Burst; 2],
+    mail: &'a mut Mail,
+    counters: &'a mut WorkerCounters,
 }
 
 impl Spare<Slot> for Outgoing<'_> {
@@ -43,6 +45,9 @@ impl Spare<Slot> for Outgoing<'_> {
     }
     fn emit(&mut self, to: Side, packet: Slot) {
         self.to[side(to)].push(packet.0);
+    }
+    fn hand_over(&mut self, to: u16, from: Side, packet: Slot) {
+        self.mail.send(to, from, packet.0, self.pool, self.counters);
     }
 }
 
@@ -63,6 +68,25 @@ pub struct Mail {
     inbox: Vec<Consumer<Handed>>,
     /// To each worker; none to itself.
     outbox: Vec<Option<Producer<Handed>>>,
+}
+
+impl Mail {
+    /// Put a frame into another worker's inbox; lost and counted when that is full.
+    fn send(&mut self, worker: u16, from: Side, frame: Frame, pool: &mut Pool, counters: &mut WorkerCounters) {
+        let Some(ring) = self.outbox.get_mut(worker as usize).and_then(Option::as_mut) else {
+            // A function never hands over to itself or to a worker that does not exist.
+            debug_assert!(false, "a frame was handed over to worker {worker}");
+            counters.inbox_full += 1;
+            return pool.free(frame);
+        };
+        match ring.push((from, frame)) {
+            Ok(()) => counters.handed_over += 1,
+            Err(rtrb::PushError::Full((_, frame))) => {
+                counters.inbox_full += 1;
+                pool.free(frame);
+            }
+        }
+    }
 }
 
 /// Inboxes between `workers` workers, each ring `depth` frames deep.
@@ -174,7 +198,8 @@ impl<F: Function> Worker<F> {
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BURST];
-        let mut spare = Outgoing { pool: &mut self.pool, to: &mut self.to };
+        let mut spare =
+            Outgoing { pool: &mut self.pool, to: &mut self.to, mail: &mut self.mail, counters: &mut self.counters };
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         for (packet, verdict) in self.batch.drain(..).zip(verdicts) {
@@ -189,16 +214,7 @@ impl<F: Function> Worker<F> {
                     self.pool.free(packet.0);
                 }
                 Verdict::HandOver(worker) => {
-                    let ring = self.mail.outbox.get_mut(worker as usize).and_then(Option::as_mut);
-                    match ring.map(|r| r.push((from, packet.0))) {
-                        Some(Ok(())) => self.counters.handed_over += 1,
-                        Some(Err(rtrb::PushError::Full((_, frame)))) => {
-                            self.counters.inbox_full += 1;
-                            self.pool.free(frame);
-                        }
-                        // A function never hands over to itself or to a worker that does not exist.
-                        None => self.counters.inbox_full += 1,
-                    }
+                    self.mail.send(worker, from, packet.0, &mut self.pool, &mut self.counters);
                 }
             }
         }

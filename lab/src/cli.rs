@@ -1,9 +1,11 @@
 //! The command line: what can be said, and who does it. Arguments are types here; each command turns them into
 //! a call of the library and its outcome into an exit code.
 
+use crate::command;
 use crate::exit::Exit;
 use crate::listing;
 use crate::plan::{self, Plan};
+use crate::report;
 use crate::scenario::{self, Complaints, Loaded, Options, ScenarioError, Summary};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -26,7 +28,7 @@ pub struct Cli {
     /// What all commands have in common.
     #[command(flatten)]
     pub global: Global,
-    /// What to do; without one, natmeter offers the quickstart.
+    /// What to do; without one, natmeter runs the quickstart.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -54,6 +56,18 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Measure what a scenario says, and write a run folder with a report
+    Run(RunArgs),
+    /// Continue a run where it stopped
+    Resume(ResumeArgs),
+    /// Print the report of a run
+    Report(ReportArgs),
+    /// Measure the tester's own limits
+    Calibrate(CheckArgs),
+    /// Measure devices of known truth: does the instrument find what was injected?
+    Selftest,
+    /// Put back what a killed run left behind
+    Clean,
     /// Check a scenario and say what it would do
     Check(CheckArgs),
     /// Print the measurements of a scenario, with predicted time and memory, and stop
@@ -62,6 +76,33 @@ pub enum Command {
     List(ListArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
+}
+
+/// `natmeter run FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3")]
+pub struct RunArgs {
+    /// Scenario file; left out, the built-in quickstart
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter resume RUN`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter resume runs/quickstart-20261121-101500")]
+pub struct ResumeArgs {
+    /// Folder of the run
+    pub run: PathBuf,
+}
+
+/// `natmeter report RUN`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter report runs/quickstart-20261121-101500 --format csv > quickstart.csv")]
+pub struct ReportArgs {
+    /// Folder of the run
+    pub run: PathBuf,
+    /// Format
+    #[arg(long, default_value = "text", value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
+    pub format: String,
 }
 
 /// `natmeter check FILE`
@@ -97,15 +138,35 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+impl Command {
+    /// Whether it reads a scenario, so that `--set` and `--full` mean something.
+    fn reads_scenario(&self) -> bool {
+        matches!(self, Command::Check(_) | Command::Plan(_))
+    }
+}
+
 /// Do what the command line says.
 pub fn dispatch(cli: Cli) -> Exit {
     let global = &cli.global;
+    let changes = if global.full { Some("--full") } else { global.set.first().map(|_| "--set") };
+    if let (Some(command), Some(option)) = (&cli.command, changes)
+        && !command.reads_scenario()
+    {
+        err(&format!("error: {option} changes a scenario, and this command reads none; leave it out\n"));
+        return Exit::Usage;
+    }
     match cli.command {
+        Some(Command::Run(args)) => command::run::run(args.file.as_deref(), global),
+        Some(Command::Resume(args)) => command::run::resume(&args.run, global),
+        Some(Command::Report(args)) => command::report::report(&args.run, &args.format),
+        Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
+        Some(Command::Selftest) => command::selftest::selftest(global),
+        Some(Command::Clean) => command::clean::clean(),
         Some(Command::Check(args)) => check(args.file.as_deref(), global),
         Some(Command::Plan(args)) => plan(args.file.as_deref(), global),
         Some(Command::List(args)) => list(args.what.as_deref(), global),
         Some(Command::Completions(args)) => completions(args.shell),
-        None => offer(global),
+        None => command::run::run(None, global),
     }
 }
 
@@ -195,11 +256,6 @@ fn completions(shell: Shell) -> Exit {
     clap_complete::generate(shell, &mut Cli::command(), "natmeter", &mut script);
     out(&String::from_utf8_lossy(&script));
     Exit::Done
-}
-
-/// Without a command: what the quickstart would do.
-fn offer(global: &Global) -> Exit {
-    plan(None, global)
 }
 
 /// A refused scenario for machines.

@@ -90,6 +90,9 @@ pub struct SelfTestCheck {
     pub measured: String,
     /// Whether they agree within the stated error.
     pub passed: bool,
+    /// They do not agree, but the host disturbed the check: no verdict.
+    #[serde(default)]
+    pub inconclusive: bool,
 }
 
 /// One command that was run on a device or on the machine.

@@ -4,13 +4,18 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod command;
+pub mod console;
 pub mod event;
 pub mod exit;
+pub mod facts;
 pub mod folder;
 pub mod listing;
 pub mod plan;
+pub mod priority;
 pub mod report;
 pub mod rig;
 pub mod run;
 pub mod scenario;
+pub mod selftest;
 pub mod store;

@@ -69,7 +69,13 @@ fn a_refused_scenario_as_json_has_places() {
 
 #[test]
 fn usage_errors_end_with_usage() {
-    for arguments in [&["frobnicate"][..], &["list", "nothing"], &["completions", "nosh"]] {
+    for arguments in [
+        &["frobnicate"][..],
+        &["list", "nothing"],
+        &["list", "--full"],
+        &["completions", "bash", "--set", "ttl=9"],
+        &["completions", "nosh"],
+    ] {
         assert_eq!(natmeter(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }

@@ -44,6 +44,7 @@ impl Spare<Frame> for NoSpare {
         None
     }
     fn emit(&mut self, _: Side, _: Frame) {}
+    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
 }
 
 struct Bench {
@@ -92,7 +93,13 @@ impl Bench {
             config = config.per_connection();
         }
         let frame = |to, from, src, src_port, dst, dst_port| {
-            Template::udp_v4(&wire::template::UdpFrame { to, from, size: 64, ttl: 10, src, src_port, dst, dst_port })
+            Template::udp_v4(&wire::template::UdpFrame {
+                to,
+                from,
+                size: 64,
+                ttl: 10,
+                fields: wire::Fields { src, src_port, dst, dst_port },
+            })
         };
         use Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
         Bench {
@@ -123,7 +130,7 @@ impl Bench {
             for (k, p) in picked[..group].iter_mut().enumerate() {
                 *p = pick(done + k as u64);
                 let outer_port = self.outer[*p as usize];
-                let values = Values { flow: self.flow(*p), outer_addr: 0xc613_0001, outer_port };
+                let values = Values::of(self.flow(*p)).learned(0xc613_0001, outer_port);
                 let tag = Tag { trial: 1, stream: Tag::stream(Kind::Data, !out), sender: 0, sequence: done, index: *p };
                 let template = if out { &self.out } else { &self.back };
                 template.write(&mut self.frames[k].bytes, &values, &tag);

@@ -44,7 +44,8 @@ pub enum Verdict {
     Forward(Side),
     /// Drop it; the function has counted the reason.
     Drop,
-    /// This worker cannot decide: give it to that worker's inbox, as it came in.
+    /// This worker cannot decide: give it to that worker's inbox, with the side that it came in on. The function may
+    /// have written into it, so it must be the same bytes.
     HandOver(u16),
     /// The function keeps nothing of it, but it is for the machine itself (ARP, ND, management): the caller's.
     Local,
@@ -56,6 +57,9 @@ pub trait Spare<P> {
     fn fresh(&mut self, len: usize) -> Option<P>;
     /// Send a packet out on a side, after the batch's own.
     fn emit(&mut self, to: Side, packet: P);
+    /// Put a packet into another worker's inbox as if it had come in on `from`: fragments that had to wait until it was
+    /// known whose they are. Never called with one worker.
+    fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
 /// Named drop reasons and other counters, in a fixed order: name and value.
@@ -64,7 +68,9 @@ pub type Drops = Vec<(&'static str, u64)>;
 /// A plane function: one worker's share of a technology.
 pub trait Function: Send {
     /// Work on a batch of at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any
-    /// monotonic clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`.
+    /// monotonic clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`. An empty batch is
+    /// allowed, and now and then needed when nothing comes in: packets that wait for a time (ICMP errors about
+    /// held packets) are emitted through `spare`, which [`Function::idle`] has not.
     fn process<P: Packet, S: Spare<P>>(
         &mut self,
         now: u64,

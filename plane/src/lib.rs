@@ -7,8 +7,10 @@ pub mod function;
 pub mod hash;
 pub mod nat44;
 pub mod router;
+pub mod steer;
 pub mod table;
 pub mod view;
 
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
 pub use router::{Hop, Router};
+pub use steer::Steering;

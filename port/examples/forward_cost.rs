@@ -120,11 +120,9 @@ fn cables(send: Way, receive: Way, clock: Clock, pool: &mut Pool) -> Result<Rig,
     let (tester, dut) = (quiet_namespace(), quiet_namespace());
     for (side, mac) in DUT_MAC.into_iter().enumerate() {
         let mac = mac.map(|b| format!("{b:02x}")).join(":");
-        dut.run_in(|| {
-            let (process, thread) = (std::process::id(), rustix::thread::gettid().as_raw_nonzero());
-            let there = format!("/proc/{process}/task/{thread}/ns/net");
-            sh(&tester, &format!("ip link add t{side} type veth peer name d{side} address {mac} netns {there}"));
-        })?;
+        let there = dut.path();
+        let there = there.display();
+        sh(&tester, &format!("ip link add t{side} type veth peer name d{side} address {mac} netns {there}"));
         sh(&tester, &format!("ip link set t{side} up"));
     }
     forward(&dut, "d0", "d1");

@@ -353,7 +353,6 @@ impl Pool {
     }
 
     /// Take a frame back, wherever it came from.
-    #[expect(clippy::needless_pass_by_value, reason = "the frame must be gone for whoever gives it back")]
     #[inline]
     pub fn free(&mut self, frame: Frame) {
         if self.region.distance(frame.slot) >= self.region.memory.len() {

@@ -171,12 +171,7 @@ fn xdp_ports_of_one_pool_pass_frames_on() {
 fn what_is_not_selected_goes_to_the_kernel() {
     let (near, mut pool) = (cable(1), pool());
     let far = Netns::new().unwrap();
-    far.run_in(|| {
-        let pid = std::process::id();
-        let thread = rustix::thread::gettid().as_raw_nonzero();
-        sh(&near, &format!("ip link set xb netns /proc/{pid}/task/{thread}/ns/net"));
-    })
-    .unwrap();
+    sh(&near, &format!("ip link set xb netns {}", far.path().display()));
     sh(&near, "ip addr add 198.18.0.1/24 dev xa; ip link set xa up");
     sh(&far, "ip addr add 198.18.0.2/24 dev xb; ip link set xb up");
     for mode in [XdpMode::Generic, XdpMode::Native] {

@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{DUT_MAC, forward, quiet_namespace, sh, udp_frame};
+use common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
+use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select};
 use port::backend::tap::{TapConfig, TapPort};
 use port::netns::{Sight, enter_user_namespace, in_user_namespace};
 use port::{Clock, Netns, Pool, PoolConfig, Port, burst};
@@ -29,6 +31,8 @@ fn main() {
     let ns = quiet_namespace();
     sysfs_shows_the_namespace(&ns);
     frames_are_forwarded_between_taps(&ns);
+    packet_sockets_work_on_a_cable();
+    xdp_sockets_say_that_they_need_root();
     for line in ["nft add table ip t", "iptables-legacy -t nat -S", "iptables-nft -t nat -S"] {
         let tool = line.split(' ').next().unwrap_or_default();
         if ns.command(tool, Sight::Network).arg("--version").output().is_ok() {
@@ -60,15 +64,34 @@ fn sysfs_shows_the_namespace(ns: &Netns) {
     sh(ns, "ip link add n0 type veth peer name n1 && cat /sys/class/net/n0/queues/rx-0/rps_cpus && ip link del n0");
 }
 
+fn packet_sockets_work_on_a_cable() {
+    let ns = cable(1);
+    let open = |name: &str| AfPacketPort::open(&ns, &AfPacketConfig::named(name), Clock::system());
+    let (left, right) = (open("xa").expect("without privilege"), open("xb").expect("without privilege"));
+    one_frame_passes(left, right, 0);
+}
+
+fn xdp_sockets_say_that_they_need_root() {
+    let ns = cable(1);
+    let mut pools = [Pool::single(PoolConfig::umem(1, 4096)).unwrap()];
+    let config = AfXdpConfig::named("xa", Select::everything());
+    let error = AfXdpPort::open(&ns, &config, Clock::system(), &mut pools).err().expect("an error").to_string();
+    assert!(error.contains("run as root, or use TAP or AF_PACKET"), "{error}");
+}
+
 fn frames_are_forwarded_between_taps(ns: &Netns) {
     let clock = Clock::system();
     let open = |side: usize| {
         let config = TapConfig { mac: Some(DUT_MAC[side]), ..TapConfig::named(["dl", "dr"][side]) };
         TapPort::open(ns, &config, clock).expect("a TAP without privilege")
     };
-    let (mut left, mut right) = (open(0), open(1));
+    let (left, right) = (open(0), open(1));
     forward(ns, "dl", "dr");
-    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1515)).unwrap();
+    one_frame_passes(left, right, 34);
+}
+
+fn one_frame_passes(mut left: impl Port, mut right: impl Port, intact_from: usize) {
+    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1518)).unwrap();
     let mut frames = burst();
     let mut frame = pool.alloc(60).unwrap();
     frame.bytes_mut().copy_from_slice(&udp_frame(1, 60));
@@ -78,6 +101,6 @@ fn frames_are_forwarded_between_taps(ns: &Netns) {
     while right.receive(&mut pool, &mut frames).unwrap() == 0 {
         assert!(Instant::now() < deadline, "the frame never came out");
     }
-    assert_eq!(frames[0].bytes()[34..], udp_frame(1, 60)[34..]);
+    assert_eq!(frames[0].bytes()[intact_from..], udp_frame(1, 60)[intact_from..]);
     pool.free_all(&mut frames);
 }

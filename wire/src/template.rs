@@ -59,12 +59,12 @@ impl Fields {
     }
     /// The eight bytes of both IPv4 addresses as they lie in memory.
     #[inline(always)]
-    pub(crate) fn addresses(&self, values: &Values) -> u64 {
+    pub(crate) fn addresses(self, values: &Values) -> u64 {
         ((values.get(self.src) as u64) << 32 | values.get(self.dst) as u64).to_be()
     }
     /// The four bytes of both ports as they lie in memory.
     #[inline(always)]
-    pub(crate) fn ports(&self, values: &Values) -> u32 {
+    pub(crate) fn ports(self, values: &Values) -> u32 {
         (values.get(self.src_port) << 16 | values.get(self.dst_port)).to_be()
     }
 }

@@ -166,7 +166,7 @@ pub struct Cleared {
     pub nanos: u64,
 }
 
-/// Longest to wait until an emptied table counts none.
+/// Longest to wait, once the command has returned, until an emptied table counts none.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Empty the table of the DUT, and see that it is empty.
@@ -177,12 +177,13 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
     let action = clear_command();
     let entries = count(changes)?;
     let start = Instant::now();
+    let mut returned = None;
     loop {
         changes.perform(Place::Dut, "empty the connection tracking table", &action)?;
+        let waited = returned.get_or_insert_with(Instant::now).elapsed();
         let left = if changes.is_rehearsal() { 0 } else { count(changes)? };
-        let waited = start.elapsed();
         if left == 0 {
-            return Ok(Cleared { how: action.to_string(), entries, nanos: waited.as_nanos() as u64 });
+            return Ok(Cleared { how: action.to_string(), entries, nanos: start.elapsed().as_nanos() as u64 });
         }
         if waited > PATIENCE {
             return Err(DutError::NotEmpty {

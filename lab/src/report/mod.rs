@@ -8,7 +8,7 @@ mod facts;
 mod figure;
 mod html;
 mod json;
-mod number;
+pub mod number;
 pub mod published;
 mod sentences;
 mod svg;

@@ -6,7 +6,7 @@ use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
 use engine::lane::Companion;
 use engine::{Device, Engine, Lane, Settings};
-use gateway::{Embedded, EmbeddedConfig};
+use gateway::{Embedded, EmbeddedConfig, steer};
 use method::{Loop, Nanos};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
@@ -16,7 +16,8 @@ use port::link::{LinkPort, Steer, link};
 use port::{Pool, PoolConfig, Port};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
-use wire::{AddrRange, OuterRange, View};
+use std::time::Duration;
+use wire::{AddrRange, OuterRange, PortRange, View};
 
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
@@ -34,7 +35,8 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     };
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     let functions = functions(nat, scenario, workers)?;
-    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), process)?;
+    let cores = Cores::assign(workers);
+    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), cores, process)?;
     rig.facts.extend(facts(nat));
     Ok(rig)
 }
@@ -48,16 +50,16 @@ pub fn assemble<F: Function + 'static>(
     functions: Vec<F>,
     depth: usize,
     mut settings: Settings,
+    cores: Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
     let workers = functions.len();
-    let cores = Cores::assign(workers);
     let clock = process.clock;
     let frames = 4 * depth * workers + SLACK;
     let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
     let pool = pools.remove(0);
-    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, to_customer_side()));
-    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, to_internet_side()));
+    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_CUSTOMER)));
+    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_INTERNET)));
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
     let (embedded, companion) = if cores.only_one {
@@ -86,7 +88,7 @@ pub fn assemble<F: Function + 'static>(
     ];
     Ok(Rig {
         trials: Box::new(engine),
-        buffered: depth as u64 * 2,
+        buffered: depth as u64,
         facts: placed.into_iter().collect(),
         doubts: Vec::new(),
         shares_core: cores.shared,
@@ -119,17 +121,35 @@ fn functions(nat: &NatTable, scenario: &Scenario, workers: usize) -> Result<Vec<
 
 /// The plane's configuration of a scenario's NAT44.
 pub fn config(nat: &NatTable, scenario: &Scenario) -> Config {
-    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
-    let inside = covering(scenario.traffic.inside);
-    let gateway = Ipv4Addr::from((u32::from(scenario.traffic.inside.first) & inside.mask()) | 1);
-    let mut config = Config::new(side(1, gateway), side(2, nat.pool.first), vec![inside], vec![nat.pool]);
-    config.ports = nat.pool_ports;
+    let mut config = plain(scenario.traffic.inside, nat.pool, nat.pool_ports);
     config.sessions = nat.table;
     config.timeouts.udp = nat.udp_timeout.into();
     match nat.mapping {
         Mapping::EndpointIndependent => config,
         Mapping::AddressAndPortDependent => config.per_connection(),
     }
+}
+
+/// A NAT44 of one worker as the self-test needs it, one mapping a connection.
+///
+/// # Errors
+/// No memory.
+pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
+    let inside = AddrRange::one(Ipv4Addr::new(198, 18, 0, 2));
+    let mut config = plain(inside, outer.addrs, outer.ports).per_connection();
+    config.sessions = sessions;
+    config.timeouts.udp = Duration::from_secs(10_000);
+    Nat44::new(config, 0, 1, 1).map_err(|e| RigError::Gateway(e.to_string()))
+}
+
+fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
+    let prefix = covering(inside);
+    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (methodology 2.2).
+    let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
+    let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
+    config.ports = ports;
+    config
 }
 
 /// The longest prefix that holds a range.
@@ -139,7 +159,7 @@ fn covering(range: AddrRange) -> Prefix {
 }
 
 /// Which cores the threads of a rig run on.
-struct Cores {
+pub struct Cores {
     tester: Option<usize>,
     workers: Vec<Option<usize>>,
     shared: bool,
@@ -148,22 +168,18 @@ struct Cores {
 
 impl Cores {
     /// The tester on the first core, each worker on one of its own; whoever is left over is not pinned.
-    fn assign(workers: usize) -> Cores {
+    pub fn assign(workers: usize) -> Cores {
         let all = port::host::cores();
         let shared = all.len() < workers + 1;
         let pin = |i: usize| if shared { None } else { all.get(i).copied() };
         Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
     }
-}
 
-/// What goes to the gateway on the customers' side is spread by inside address and port …
-fn to_customer_side() -> Steer {
-    Steer::Hash(vec![(26, 4), (34, 2)])
-}
-
-/// … and on the Internet's side by port block, because each worker owns its blocks of outside ports.
-fn to_internet_side() -> Steer {
-    Steer::Block { at: 36, shift: 6 }
+    /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
+    pub fn one_thread(workers: usize) -> Cores {
+        let first = port::host::cores().first().copied();
+        Cores { tester: first, workers: vec![first; workers], shared: true, only_one: true }
+    }
 }
 
 fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {

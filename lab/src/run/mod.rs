@@ -4,6 +4,7 @@
 mod measure;
 mod record;
 
+pub use measure::{ESTABLISHMENT, THROUGHPUT, calibrate};
 pub use record::Record;
 
 use crate::event::{Event, Listener};
@@ -215,6 +216,10 @@ impl<'a> Run<'a> {
         let found = searcher.search(measurement, recorded, rig);
         self.records.append(&mut searcher.new_records);
         self.note_commands()?;
+        if let Err(TrialError::Phase1(text)) = &found {
+            // No result is not a bad result: the other measurements go on, and `resume` tries this one again.
+            return self.tell(&Event::Doubt { text: format!("{key}: no result: {text}") });
+        }
         let outcome = found.map_err(|error| match error {
             TrialError::Interrupted => RunError::Interrupted(self.folder.path().to_path_buf()),
             TrialError::DutDead(text) => {

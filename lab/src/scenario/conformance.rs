@@ -1,10 +1,10 @@
 //! Whether a run conforms to the RFCs by its settings, and if not, why not: the list is printed with every
 //! result, so that no quick figure is ever taken for a conforming one.
 
-use super::Scenario;
 use super::quantity::{show_duration, show_share};
+use super::{Dut, Scenario};
 use method::metric::{self, Origin};
-use method::{Direction, Nanos};
+use method::{Direction, Nanos, Order};
 
 /// Departures from RFC 2544, RFC 9693 and their published practice, one sentence each; a run with any is
 /// labelled *quick, not RFC 2544*.
@@ -37,6 +37,10 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     }
     if scenario.traffic.direction != Direction::Both {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
+    }
+    if scenario.traffic.responder_order != Order::Random && scenario.duts.iter().any(Dut::is_stateful) {
+        departures
+            .push("the Responder uses its state table in order (RFC 9693, section 4.7 recommends random)".to_owned());
     }
     departures
 }

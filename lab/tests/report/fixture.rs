@@ -352,6 +352,7 @@ fn self_test() -> SelfTest {
         truth: truth.into(),
         measured: measured.into(),
         passed: true,
+        inconclusive: false,
     };
     SelfTest {
         passed: true,

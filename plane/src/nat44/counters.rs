@@ -41,6 +41,8 @@ events! {
     IcmpSuppressed = "icmp-suppressed",
     /// Packets that it cut into fragments (RFC 4787, REQ-13a).
     Fragmented = "fragmented",
+    /// Fragments whose copy waits for the first of their datagram; the packets themselves end.
+    FragmentHeld = "fragment-held",
     /// Drop: shorter than the headers it claims to have.
     Short = "short-frame",
     /// Drop: sent to another Ethernet address.

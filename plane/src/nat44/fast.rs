@@ -169,7 +169,7 @@ impl Nat44 {
         // A new TCP connection may have a held SYN to be forgotten: that is for the slow path.
         let simple = OUT
             && b[23] == header::PROTO_UDP
-            && self.workers.count == 1
+            && self.owner_inside(own).is_none()
             && self.config.untranslated.is_empty()
             && port(own) != 0
             && self.is_inside(addr(own))

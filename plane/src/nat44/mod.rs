@@ -5,11 +5,17 @@
 pub mod config;
 pub mod counters;
 mod fast;
+mod fragment;
+mod header;
+mod held;
+mod icmp;
 mod mapping;
 mod pool;
 mod portmap;
+mod reply;
 mod rewrite;
 mod session;
+mod slow;
 mod state;
 mod subscriber;
 mod tcp;
@@ -17,12 +23,16 @@ mod timers;
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
 use arena::ArenaError;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
+use fragment::Fragments;
+use held::HeldSyns;
 use mapping::Mappings;
 use pool::{Pool, PortClasses};
+use reply::Limiter;
 use session::Session;
 use subscriber::Subscribers;
 use timers::{Lifetimes, Sweep};
@@ -71,8 +81,15 @@ pub struct Nat44 {
     sessions: Table<Session>,
     mappings: Option<Mappings>,
     subscribers: Option<Subscribers>,
+    fragments: Fragments,
+    held: HeldSyns,
+    limiter: Limiter,
     count: Counters,
     sweep: Sweep,
+    /// Source address that marks packets already looked at by the right worker.
+    mark: [u8; 6],
+    /// Identification of the last packet made here.
+    identification: u16,
     now: u64,
     tick: u32,
     /// Ports drawn so far: makes each draw another one.
@@ -106,6 +123,11 @@ impl Nat44 {
             sessions,
             mappings,
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
+            fragments: Fragments::new(&config.fragments, hasher)?,
+            held: HeldSyns::new(),
+            limiter: Limiter::default(),
+            mark: mark(seed),
+            identification: hasher.one(worker as u64) as u16,
             count: Counters::default(),
             sweep: Sweep::default(),
             now: 0,
@@ -125,6 +147,11 @@ impl Nat44 {
         one * workers as u64
     }
 
+    /// How packets from the customers are to be spread over the workers: by inside address and port.
+    pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(26, 4), (34, 2)]);
+    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
+
     /// How often something happened.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
@@ -141,10 +168,6 @@ impl Nat44 {
         self.pool.contains(a)
             || a == u32::from(self.config.customer.address)
             || a == u32::from(self.config.internet.address)
-    }
-
-    fn slow<P: Packet, S: Spare<P>>(&mut self, _from: Side, _p: &mut P, _spare: &mut S) -> Verdict {
-        Verdict::Drop
     }
 }
 
@@ -169,6 +192,12 @@ impl Macs {
     }
 }
 
+/// The mark of one seed: a group address, which no sender may have (IEEE 802.3, 3.2.3), and 40 bits that cannot be guessed.
+fn mark(seed: u64) -> [u8; 6] {
+    let [a, b, c, d, e, ..] = Hasher::new(!seed).one(1).to_be_bytes();
+    [3, a, b, c, d, e]
+}
+
 /// Entries that the sweep looks at beside a batch, and when there is nothing else to do.
 const SWEEP_BATCH: u32 = 16;
 const SWEEP_IDLE: u32 = 256;
@@ -183,6 +212,8 @@ impl Function for Nat44 {
         spare: &mut S,
     ) {
         self.set_time(now);
+        self.answer_held(spare);
+        self.expire_fragments();
         match from {
             Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
             Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
@@ -203,6 +234,8 @@ impl Function for Nat44 {
         if let Some(s) = &mut self.subscribers {
             s.clear();
         }
+        self.fragments.clear();
+        self.held.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {

@@ -2,7 +2,6 @@
 //! behaviours choose from the same numbers, and because steering on the Internet's side follows from them.
 
 use super::config::Config;
-use crate::hash::range;
 use wire::AddrRange;
 
 /// log2 of the ports that one worker owns in a row: the steering of the Internet's side is `port >> 6` modulo workers.
@@ -67,6 +66,9 @@ pub struct Ports {
     /// First chunk that is ours, and how many.
     chunk: u32,
     chunks: u32,
+    /// Ports of our first chunk that lie before the range, and how many are left in all.
+    lead: u32,
+    count: u32,
 }
 
 impl Ports {
@@ -76,7 +78,12 @@ impl Ports {
         let (low, high) = (u32::from(first) >> CHUNK_SHIFT, u32::from(last) >> CHUNK_SHIFT);
         let chunk = low + (worker + workers - low % workers) % workers;
         let chunks = if first > last || chunk > high { 0 } else { (high - chunk) / workers + 1 };
-        Ports { first, last, worker, workers, chunk, chunks }
+        let mut p = Ports { first, last, worker, workers, chunk, chunks, lead: 0, count: 0 };
+        if chunks > 0 {
+            p.lead = p.chunk(0).1.trailing_zeros();
+            p.count = chunks * CHUNK - p.lead - p.chunk(chunks - 1).1.leading_zeros();
+        }
+        p
     }
 
     /// Whether there is none.
@@ -96,15 +103,20 @@ impl Ports {
         (u32::from(port) >> CHUNK_SHIFT) % self.workers
     }
 
-    /// A pseudo-random port of ours; `None` when the chunk reaches over the end of the range: try another hash.
+    /// Our port number `i` < count.
     #[inline]
-    pub fn pick(&self, hash: u64) -> Option<u16> {
-        if self.chunks == 0 {
-            return None;
-        }
-        let l = range(hash, self.chunks << CHUNK_SHIFT);
-        let port = (((self.chunk + (l >> CHUNK_SHIFT) * self.workers) << CHUNK_SHIFT) | (l & (CHUNK - 1))) as u16;
-        (self.first..=self.last).contains(&port).then_some(port)
+    pub fn nth(&self, i: u32) -> u16 {
+        let l = i + self.lead;
+        (((self.chunk + (l >> CHUNK_SHIFT) * self.workers) << CHUNK_SHIFT) | (l & (CHUNK - 1))) as u16
+    }
+
+    /// The `k`-th port of a pseudo-random walk that comes by every port of ours once in as many steps as the next power of
+    /// two has; `None` for steps beside the road.
+    #[inline]
+    pub fn walk(&self, hash: u64, k: u32) -> Option<u16> {
+        let mask = self.count.checked_next_power_of_two()?.wrapping_sub(1);
+        let i = (hash as u32).wrapping_add(k.wrapping_mul((hash >> 32) as u32 | 1)) & mask;
+        (i < self.count).then(|| self.nth(i))
     }
 
     /// Chunks of ours, counted from 0.
@@ -183,16 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn picks_stay_in_range_and_reach_every_port() {
-        let p = Ports::new(1000, 1500, 1, 3);
-        let mut seen = std::collections::BTreeSet::new();
-        for i in 0..20_000u64 {
-            if let Some(port) = p.pick(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) {
-                assert!(p.owns(port));
-                seen.insert(port);
+    fn a_walk_comes_by_every_port_once() {
+        for (first, last, workers) in [(1000u16, 1500u16, 3usize), (1024, 65535, 1), (4000, 4003, 1), (1024, 65535, 5)]
+        {
+            let p = Ports::new(first, last, 1 % workers, workers);
+            for hash in [0, 0x1234_5678_9abc_def0, u64::MAX] {
+                let seen: std::collections::BTreeSet<_> =
+                    (0..p.count.next_power_of_two()).filter_map(|k| p.walk(hash, k)).collect();
+                assert!(seen.iter().all(|&q| p.owns(q)));
+                assert_eq!(seen.len() as u32, p.count);
+                assert_eq!(seen.len(), (first..=last).filter(|&q| p.owns(q)).count());
             }
         }
-        assert_eq!(seen.len(), (1000..=1500u16).filter(|&q| p.owns(q)).count());
+        assert_eq!(Ports::new(10, 5, 0, 1).walk(7, 7), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Making and ending sessions: the one place where session table, mappings, ports, permissions and quotas
 //! change together, so that they can never disagree.
 
-use super::config::{Filtering, Mapping, Pooling};
+use super::config::{Filtering, Pooling};
 use super::counters::Event;
 use super::portmap::Wish;
 use super::session::{ADDR_PORT, Session, addr, endpoint, port, protocol};
@@ -9,7 +9,7 @@ use super::{Nat44, timers};
 use crate::table::NONE;
 
 /// Ports tried for a new session under address-and-port-dependent mapping before it is refused.
-const PROBES: u64 = 128;
+const PROBES: u32 = 256;
 /// Entries looked at for one that has timed out, when the table is full.
 const RECLAIM: u32 = 64;
 
@@ -141,15 +141,15 @@ impl Nat44 {
 
     /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping.
     #[inline]
-    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u64) -> Option<u64> {
+    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32) -> Option<u64> {
         let want = port(inside);
         let ports = self.ports.class(want);
         let number = self.outside_address(inside);
         let chosen = if k == 0 && self.config.preserve_port && ports.owns(want) {
             want
         } else {
-            // Keyed, so that outsiders cannot guess (RFC 6888, REQ-15); another chain for each four-tuple.
-            let p = ports.pick(self.hasher.pair(inside ^ (k << 56), remote ^ (1 << 63)))?;
+            // Keyed, so that outsiders cannot guess (RFC 6888, REQ-15); another walk for each four-tuple.
+            let p = ports.walk(self.hasher.pair(inside, remote | 1 << 63), k)?;
             let turned = if self.config.preserve_parity { p ^ ((p ^ want) & 1) } else { p };
             if ports.owns(turned) { turned } else { p }
         };
@@ -273,10 +273,5 @@ impl Nat44 {
     pub(super) fn set_time(&mut self, now: u64) {
         self.now = now;
         self.tick = timers::tick(now);
-    }
-
-    /// Which mapping behaviour.
-    pub(super) fn is_per_connection(&self) -> bool {
-        self.config.mapping == Mapping::AddressAndPortDependent
     }
 }

@@ -1,0 +1,129 @@
+//! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
+
+use super::{fail, process};
+use crate::cli::{self, Global};
+use crate::console::{Console, JsonLines};
+use crate::event::{Event, Listener};
+use crate::exit::Exit;
+use crate::folder::{Bound, Header, Outcome};
+use crate::plan::Plan;
+use crate::report::Report;
+use crate::run::{Run, RunError};
+use crate::scenario::{Dut, Scenario};
+use crate::store::date::rfc3339;
+use crate::store::{self, RunFolder};
+use crate::{facts, priority, selftest};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// `natmeter run [FILE]`.
+pub fn run(file: Option<&Path>, global: &Global) -> Exit {
+    let loaded = match cli::load(file, global) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    if let Err(exit) = privilege(&loaded.scenario) {
+        return exit;
+    }
+    let now = SystemTime::now();
+    let header = Header {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: rfc3339(now),
+        plan: Plan::new(&loaded.scenario),
+        scenario: loaded.scenario,
+    };
+    let begun = RunFolder::create(&global.runs, &header.scenario.name, now).map_err(RunError::from);
+    let mut listener = listener(global);
+    let ended = begun.and_then(|folder| {
+        let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
+        let path = folder.path().to_path_buf();
+        let run = Run::begin(&header, &loaded.text, folder, process.clone(), &mut *listener)?;
+        let tested = selftest::quick(&process);
+        Ok((path, carry_out(run, Some(tested))?))
+    });
+    conclude(ended, global, listener)
+}
+
+/// `natmeter resume RUN`.
+pub fn resume(path: &Path, global: &Global) -> Exit {
+    let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
+    let mut listener = listener(global);
+    let ended = opened.and_then(|(folder, repairs)| {
+        let header: Header = store::read_document(&path.join(store::HEADER))?
+            .ok_or_else(|| store::StoreError::NotARun { path: path.to_path_buf(), missing: store::HEADER })?;
+        if let Err(exit) = privilege(&header.scenario) {
+            return Ok(Err(exit));
+        }
+        for repair in repairs {
+            listener.on(&Event::Repaired { text: format!("{repair:?}") });
+        }
+        let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
+        let run = Run::resume(&header, folder, process, &mut *listener)?;
+        Ok(Ok((path.to_path_buf(), carry_out(run, None)?)))
+    });
+    match ended {
+        Ok(Ok(done)) => conclude(Ok(done), global, listener),
+        Ok(Err(exit)) => exit,
+        Err(error) => conclude(Err(error), global, listener),
+    }
+}
+
+fn carry_out(run: Run, tested: Option<crate::folder::SelfTest>) -> Result<Vec<Outcome>, RunError> {
+    let _raised = priority::raise();
+    run.complete(facts::of_this_machine(), tested)
+}
+
+/// Kernel devices without root: become root of a namespace of our own, before the first thread is started.
+fn privilege(scenario: &Scenario) -> Result<(), Exit> {
+    let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
+    if !needs_namespace || rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    port::netns::enter_user_namespace().map_err(|e| {
+        cli::err(&format!("error: {e}\n"));
+        Exit::Failed
+    })
+}
+
+fn listener(global: &Global) -> Box<dyn Listener> {
+    if global.json { Box::new(JsonLines) } else { Box::new(Console::new(global.quiet)) }
+}
+
+/// Print what there is to print, write the report into the folder, choose the exit code.
+fn conclude(
+    ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
+    global: &Global,
+    listener: Box<dyn Listener>,
+) -> Exit {
+    drop(listener);
+    let (path, outcomes) = match ended {
+        Ok(done) => done,
+        Err(error) => return fail(&error),
+    };
+    let written = Report::from_folder(&path).and_then(|report| {
+        let html = report.render("html")?;
+        Ok((report.render("text")?, html))
+    });
+    let (text, html) = match written {
+        Ok(all) => all,
+        Err(error) => {
+            cli::err(&format!("error: {error}\n"));
+            return Exit::Failed;
+        }
+    };
+    let page = path.join("report.html");
+    if let Err(error) = store::write_whole(&page, &html) {
+        cli::err(&format!("error: {error}\n"));
+        return Exit::Failed;
+    }
+    if !global.json {
+        cli::out(&format!("\n{text}\nReport: {}\n", page.display()));
+    }
+    let planned = store::read_document::<Header>(&path.join(store::HEADER))
+        .ok()
+        .flatten()
+        .map_or(0, |h| h.plan.measurements.len());
+    let limited = outcomes.len() < planned
+        || outcomes.iter().any(|o| matches!(o.bound, Bound::TesterLimit | Bound::NothingPassed));
+    if limited { Exit::TesterLimit } else { Exit::Done }
+}

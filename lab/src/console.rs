@@ -1,0 +1,162 @@
+//! What a person sees while a run goes on: lines for what is done, and on a terminal one line that is written
+//! over again and again for what is going on.
+
+use crate::event::{Event, Listener};
+use crate::folder::{Bound, Outcome};
+use crate::report::number::si;
+use anstyle::{AnsiColor, Style};
+use std::io::{IsTerminal, Write};
+
+/// Listener that prints for people, on stderr: results go to stdout when the run has ended.
+pub struct Console {
+    live: bool,
+    quiet: bool,
+    /// The line that is being written over.
+    current: String,
+    loss: String,
+}
+
+const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+const DIM: Style = Style::new().dimmed();
+
+impl Console {
+    /// A console; a quiet one says only what may spoil the result.
+    pub fn new(quiet: bool) -> Console {
+        Console { live: std::io::stderr().is_terminal(), quiet, current: String::new(), loss: String::new() }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.wipe();
+        crate::cli::err(&format!("{text}\n"));
+    }
+
+    /// Replace the live line.
+    fn show(&mut self, text: String) {
+        if self.live && !self.quiet {
+            self.wipe();
+            crate::cli::err(&text);
+            self.current = text;
+        }
+    }
+
+    fn wipe(&mut self) {
+        if !self.current.is_empty() {
+            // Back to the first column and erase to the end of the line.
+            let _ = std::io::stderr().write_all(b"\r\x1b[2K");
+            self.current.clear();
+        }
+    }
+
+    fn done(&mut self, o: &Outcome) {
+        let bound = match o.bound {
+            Bound::Exact => String::new(),
+            Bound::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
+            Bound::UpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
+            Bound::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
+        };
+        let at_least = if matches!(o.bound, Bound::TesterLimit | Bound::UpperLimit) { "≥ " } else { "" };
+        let unit =
+            if o.measurement.metric == crate::run::ESTABLISHMENT { "connections/s" } else { "frames/s per direction" };
+        let m = &o.measurement;
+        self.line(&format!(
+            "  {GOOD}{}{GOOD:#} {:<22} {at_least}{:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
+            m.repetition,
+            m.metric,
+            short(o.rate.0),
+            o.trials,
+            o.invalid
+        ));
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl Listener for Console {
+    fn on(&mut self, event: &Event) {
+        if self.quiet && !matches!(event, Event::Doubt { .. } | Event::Repaired { .. }) {
+            return;
+        }
+        match event {
+            Event::RunStarted { folder, measurements, done, predicted_s } => {
+                let left = measurements - done;
+                self.line(&format!(
+                    "{folder}: {left} of {measurements} measurements to do, about {}",
+                    seconds(*predicted_s)
+                ));
+            }
+            Event::SelfTested(s) => {
+                let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
+                if bad.is_empty() {
+                    self.line(&format!("self-test: {GOOD}all {} known truths recovered{GOOD:#}", s.checks.len()));
+                } else if s.passed {
+                    self.line(&format!("self-test: {BAD}inconclusive, the host is busy{BAD:#}: {}", bad.join(", ")));
+                } else {
+                    self.line(&format!("self-test: {BAD}FAILED{BAD:#}: {}", bad.join(", ")));
+                }
+            }
+            Event::Calibrated(c) => self.line(&format!(
+                "tester: {} frames/s per direction at most; {:.1} ns to send, {:.1} ns to judge a frame; {}",
+                short(c.ceiling.0),
+                c.send_ps as f64 / 1e3,
+                c.receive_ps as f64 / 1e3,
+                c.clock
+            )),
+            Event::DutPreparing { dut, connections: 0, cores } => self.line(&format!("{dut}, {cores} core(s)")),
+            Event::DutPreparing { dut, connections, cores } => {
+                self.line(&format!("{dut}, {} connections, {cores} core(s)", short(*connections)));
+            }
+            Event::Doubt { text } => self.line(&format!("{BAD}note{BAD:#}: {text}")),
+            Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
+            Event::MeasurementStarted { number, of, measurement } => {
+                self.loss.clear();
+                self.show(format!("  {DIM}[{number}/{of}]{DIM:#} {} …", measurement.metric));
+            }
+            Event::Trying { rate, lo, hi, steps_left, eta_s } => {
+                let text = format!(
+                    "  {}/s  {DIM}between {} and {}, {steps_left} steps; last: {}; {} to go{DIM:#}",
+                    short(rate.0),
+                    short(lo.0),
+                    short(hi.0),
+                    if self.loss.is_empty() { "-" } else { &self.loss },
+                    seconds(*eta_s)
+                );
+                self.show(text);
+            }
+            Event::Trial { verdict, sent, received, .. } => {
+                let lost = sent.saturating_sub(*received);
+                self.loss = format!("{verdict}, {lost} of {} lost", short(*sent));
+            }
+            Event::MeasurementDone(outcome) => self.done(outcome),
+            Event::Finished { folder, seconds: s } => self.line(&format!("{folder}: done in {}", seconds(*s))),
+        }
+    }
+}
+
+/// Listener that prints each event as one JSON line on stdout.
+pub struct JsonLines;
+
+impl Listener for JsonLines {
+    fn on(&mut self, event: &Event) {
+        if let Ok(text) = serde_json::to_string(event) {
+            crate::cli::out(&format!("{text}\n"));
+        }
+    }
+}
+
+fn seconds(s: u64) -> String {
+    match s {
+        0..120 => format!("{s} s"),
+        120..7200 => format!("{} min", s.div_ceil(60)),
+        _ => format!("{:.1} h", s as f64 / 3600.0),
+    }
+}
+
+/// A number in three digits with its unit prefix.
+fn short(n: u64) -> String {
+    si(n as f64, 3)
+}

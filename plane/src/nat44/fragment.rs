@@ -1,0 +1,411 @@
+//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so what became of the first is
+//! remembered for the others, and others that come before it wait, in a bounded store. Also the cutting of packets
+//! that are too large for the next link. Nothing but addresses, TTL and header checksum of a later fragment is
+//! ever touched: its payload is data, whatever stands where ports would be.
+
+use super::Nat44;
+use super::config::FragmentLimits;
+use super::counters::Event;
+use super::header::Head;
+use super::rewrite::{End, L3, address};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::hash::Hasher;
+use crate::steer::by_hash;
+use crate::table::{Index, Slab};
+use arena::ArenaError;
+use std::collections::VecDeque;
+use wire::checksum::Sum;
+use wire::header::{TCP, be16, put16};
+
+/// What became of a datagram's first fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It has not come yet.
+    Unknown,
+    /// Translated to these addresses, and this verdict.
+    Translated { src: u32, dst: u32, verdict: Verdict },
+    /// Another worker's, given to it.
+    Elsewhere(u16),
+    /// Dropped.
+    Dropped,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Datagram {
+    addresses: u64,
+    /// Identification, protocol, side.
+    rest: u64,
+    fate: Fate,
+    due: u64,
+    /// Payload octets seen, and in all (0 while the last fragment has not come).
+    seen: u32,
+    total: u32,
+}
+
+const NO_DATAGRAM: Datagram = Datagram { addresses: 0, rest: 0, fate: Fate::Unknown, due: 0, seen: 0, total: 0 };
+
+/// A fragment that waits for the first of its datagram.
+struct Waiting {
+    datagram: u32,
+    bytes: Vec<u8>,
+}
+
+/// The store.
+pub struct Fragments {
+    slab: Slab<Datagram>,
+    index: Index,
+    hasher: Hasher,
+    /// Datagrams in the order in which they end, with the time that shows whether the entry is still theirs.
+    order: VecDeque<(u32, u64)>,
+    waiting: Vec<Waiting>,
+    /// Buffers of fragments that no longer wait.
+    spare: Vec<Vec<u8>>,
+    most_waiting: usize,
+    lifetime: u64,
+}
+
+impl Fragments {
+    /// An empty store.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(limits: &FragmentLimits, hasher: Hasher) -> Result<Fragments, ArenaError> {
+        let n = u64::from(limits.datagrams);
+        Ok(Fragments {
+            slab: Slab::new("the fragment store", n, NO_DATAGRAM)?,
+            index: Index::new("the fragment store", n)?,
+            hasher,
+            order: VecDeque::with_capacity(usize::from(limits.datagrams) * 2),
+            waiting: Vec::with_capacity(limits.held.into()),
+            spare: Vec::with_capacity(limits.held.into()),
+            most_waiting: limits.held.into(),
+            lifetime: limits.lifetime.as_nanos() as u64,
+        })
+    }
+
+    fn key(from: Side, head: &Head) -> (u64, u64) {
+        let addresses = head.src as u64 | (head.dst as u64) << 32;
+        let side = u64::from(from == Side::Internet);
+        (addresses, head.id as u64 | (head.protocol as u64) << 16 | side << 24)
+    }
+
+    /// The entry of a datagram, made if need be.
+    fn entry(&mut self, now: u64, from: Side, head: &Head) -> Option<u32> {
+        let (a, r) = Fragments::key(from, head);
+        let hash = self.hasher.pair(a, r);
+        let found = self.index.find(hash, |e| self.slab[e].addresses == a && self.slab[e].rest == r);
+        if found.is_some() {
+            return found;
+        }
+        // Every entry has one place in the queue, and every place of an ended entry is one that could be cleaned up.
+        if self.order.len() >= self.order.capacity() {
+            self.order.retain(|&(e, due)| self.slab[e].due == due);
+        }
+        let due = now + self.lifetime;
+        let e = self.slab.take(Datagram { addresses: a, rest: r, due, ..NO_DATAGRAM })?;
+        self.index.insert(hash, e);
+        self.order.push_back((e, due));
+        Some(e)
+    }
+
+    /// Count a fragment; true when the datagram is complete.
+    fn count(&mut self, e: u32, head: &Head) -> bool {
+        let payload = (head.end - head.l4) as u32;
+        let d = &mut self.slab[e];
+        d.seen = d.seen.saturating_add(payload);
+        if !head.more {
+            d.total = head.offset as u32 + payload;
+        }
+        d.total > 0 && d.seen >= d.total
+    }
+
+    fn remove(&mut self, e: u32) {
+        let d = self.slab[e];
+        self.index.remove(self.hasher.pair(d.addresses, d.rest), e);
+        self.slab.give_back(e);
+    }
+
+    /// Keep a copy of a fragment until its first comes; false without room.
+    fn wait(&mut self, datagram: u32, bytes: &[u8]) -> bool {
+        if self.waiting.len() >= self.most_waiting {
+            return false;
+        }
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(bytes);
+        self.waiting.push(Waiting { datagram, bytes: kept });
+        true
+    }
+
+    /// Take out the fragment of this datagram that has waited longest.
+    fn next_waiting(&mut self, datagram: u32) -> Option<Vec<u8>> {
+        let i = self.waiting.iter().position(|w| w.datagram == datagram)?;
+        Some(self.waiting.remove(i).bytes)
+    }
+
+    /// End the datagrams whose time is over; gives how many waiting fragments went with them.
+    fn expire(&mut self, now: u64) -> u64 {
+        let mut lost = 0;
+        while let Some((e, due)) = self.order.pop_front_if(|o| o.1 <= now) {
+            if self.slab[e].due != due {
+                continue;
+            }
+            while let Some(bytes) = self.next_waiting(e) {
+                self.spare.push(bytes);
+                lost += 1;
+            }
+            self.remove(e);
+        }
+        lost
+    }
+
+    /// Forget everything.
+    pub fn clear(&mut self) {
+        self.slab.clear();
+        self.index.clear();
+        self.order.clear();
+        while let Some(w) = self.waiting.pop() {
+            self.spare.push(w.bytes);
+        }
+    }
+}
+
+impl Nat44 {
+    /// End fragments whose time is over.
+    #[inline]
+    pub(super) fn expire_fragments(&mut self) {
+        if !self.fragments.order.is_empty() {
+            let lost = self.fragments.expire(self.now);
+            self.count.add_many(Event::FragmentLate, lost);
+        }
+    }
+
+    /// A fragment. With several workers one of them, by a hash of what all fragments have in common, sees all and learns
+    /// from the first whose they are; `settled` says that this has happened.
+    pub(super) fn fragment<P: Packet, S: Spare<P>>(
+        &mut self,
+        from: Side,
+        p: &mut P,
+        head: &Head,
+        settled: bool,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        // Offset 1 would let the second fragment rewrite the TCP flags of the first (RFC 1858, section 4).
+        if (head.protocol == TCP && head.offset == 8) || (head.more && !(head.end - head.l4).is_multiple_of(8)) {
+            return Err(Event::TinyFragment);
+        }
+        if !settled && let Some(worker) = self.fragment_worker(head) {
+            return Ok(self.hand_over(worker));
+        }
+        let e = self.fragments.entry(self.now, from, head).ok_or(Event::FragmentStore)?;
+        let complete = self.fragments.count(e, head);
+        let result =
+            if head.offset == 0 { self.first(from, p, head, e, settled, spare) } else { self.later(p, head, e, spare) };
+        if complete {
+            // Whoever waited has been let go with the first; without the first they wait on.
+            if self.fragments.slab[e].fate != Fate::Unknown {
+                self.fragments.remove(e);
+            }
+        }
+        result
+    }
+
+    fn first<P: Packet, S: Spare<P>>(
+        &mut self,
+        from: Side,
+        p: &mut P,
+        head: &Head,
+        e: u32,
+        settled: bool,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        let result = self.translate(from, p, head);
+        let b = p.bytes();
+        let fate = match result {
+            // To the worker that owns the flow: from there on it is settled. A hairpin's second half is marked already,
+            // and has its new source.
+            Ok(Verdict::HandOver(w)) if header_is_same(b, head) && !settled => {
+                self.set_mark(p.bytes_mut());
+                Fate::Elsewhere(w)
+            }
+            Ok(verdict) => {
+                let (src, dst) = (wire::header::be32(b, L3 + 12), wire::header::be32(b, L3 + 16));
+                Fate::Translated { src, dst, verdict }
+            }
+            Err(_) => Fate::Dropped,
+        };
+        self.fragments.slab[e].fate = fate;
+        self.let_go(from, e, spare);
+        match result {
+            Ok(v) => self.cut(p, v, spare),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn later<P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut P,
+        head: &Head,
+        e: u32,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        match self.fragments.slab[e].fate {
+            Fate::Dropped => Err(Event::FragmentOrphan),
+            Fate::Unknown => {
+                if !self.fragments.wait(e, p.bytes()) {
+                    return Err(Event::FragmentStore);
+                }
+                // The packet itself ends here; its copy is sent when the first has come.
+                self.count.add(Event::FragmentHeld);
+                Ok(Verdict::Drop)
+            }
+            Fate::Elsewhere(w) => {
+                self.set_mark(p.bytes_mut());
+                Ok(self.hand_over(w))
+            }
+            Fate::Translated { src, dst, verdict } => {
+                if let Verdict::Forward(to) = verdict {
+                    self.fits(head, to)?;
+                }
+                let v = self.follow(p, src, dst, verdict);
+                self.cut(p, v, spare)
+            }
+        }
+    }
+
+    /// Do to a later fragment what was done to the first.
+    fn follow<P: Packet>(&mut self, p: &mut P, src: u32, dst: u32, verdict: Verdict) -> Verdict {
+        address(p.bytes_mut(), L3, End::Source, src);
+        address(p.bytes_mut(), L3, End::Destination, dst);
+        match verdict {
+            Verdict::Forward(Side::Internet) => self.depart(p, Side::Internet, Event::In2Out),
+            Verdict::Forward(Side::Customer) => self.depart(p, Side::Customer, Event::Out2In),
+            Verdict::HandOver(w) => {
+                self.set_mark(p.bytes_mut());
+                self.hand_over(w)
+            }
+            other => other,
+        }
+    }
+
+    /// Let go what has waited for the first fragment of this datagram.
+    fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, e: u32, spare: &mut S) {
+        while let Some(bytes) = self.fragments.next_waiting(e) {
+            self.let_one_go(from, e, &bytes, spare);
+            self.fragments.spare.push(bytes);
+        }
+    }
+
+    fn let_one_go<P: Packet, S: Spare<P>>(&mut self, from: Side, e: u32, bytes: &[u8], spare: &mut S) {
+        let fate = self.fragments.slab[e].fate;
+        if matches!(fate, Fate::Dropped | Fate::Unknown) {
+            self.count.add(Event::FragmentOrphan);
+            return;
+        }
+        let Some(mut p) = spare.fresh(bytes.len()).filter(|p| p.bytes().len() == bytes.len()) else {
+            self.count.add(Event::NoMemory);
+            return;
+        };
+        p.bytes_mut().copy_from_slice(bytes);
+        let verdict = match fate {
+            Fate::Translated { src, dst, verdict } => self.follow(&mut p, src, dst, verdict),
+            Fate::Elsewhere(w) => {
+                self.set_mark(p.bytes_mut());
+                self.hand_over(w)
+            }
+            Fate::Dropped | Fate::Unknown => return,
+        };
+        match self.cut(&mut p, verdict, spare) {
+            Ok(Verdict::Forward(to)) => spare.emit(to, p),
+            Ok(Verdict::HandOver(w)) => spare.hand_over(w, from, p),
+            Ok(_) => {}
+            Err(why) => self.count.add(why),
+        }
+    }
+
+    /// The worker that keeps the fragments of this datagram, unless it is this one.
+    fn fragment_worker(&self, head: &Head) -> Option<u16> {
+        if self.workers.is_alone() {
+            return None;
+        }
+        let bytes = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(head.id.to_be_bytes());
+        let w = by_hash(bytes, self.workers.count as usize) as u32;
+        (w != self.workers.own).then_some(w as u16)
+    }
+
+    /// Cut a packet that leaves but is too large for the link: the packet itself becomes the first piece, the others are
+    /// emitted behind it in order (RFC 791, section 3.2).
+    pub(super) fn cut<P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut P,
+        v: Verdict,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        let Verdict::Forward(to) = v else { return Ok(v) };
+        let mtu = self.mtu(to);
+        let b = p.bytes();
+        let (total, ihl) = (usize::from(be16(b, L3 + 2)), usize::from(b[L3] & 15) * 4);
+        if total <= mtu {
+            return Ok(v);
+        }
+        let piece = (mtu - ihl) & !7;
+        let fragment = be16(b, L3 + 6);
+        if fragment & 0x4000 != 0 || piece == 0 {
+            return Err(Event::TooBig);
+        }
+        let payload = total - ihl;
+        let mut at = piece;
+        while at < payload {
+            let n = piece.min(payload - at);
+            let len = L3 + ihl + n;
+            let mut q = spare.fresh(len.max(60)).ok_or(Event::NoMemory)?;
+            let (b, o) = (p.bytes(), q.bytes_mut());
+            if o.len() < len {
+                return Err(Event::NoMemory);
+            }
+            o.fill(0);
+            o[..L3 + ihl].copy_from_slice(&b[..L3 + ihl]);
+            keep_copied_options(&mut o[L3 + 20..L3 + ihl]);
+            o[L3 + ihl..len].copy_from_slice(&b[L3 + ihl + at..L3 + ihl + at + n]);
+            let more = if at + n < payload { 0x2000 } else { fragment & 0x2000 };
+            finish_piece(o, ihl, n, (fragment & 0x1fff) + (at / 8) as u16 | more);
+            spare.emit(to, q);
+            at += n;
+        }
+        let o = p.bytes_mut();
+        finish_piece(o, ihl, piece, fragment & 0x1fff | 0x2000);
+        p.set_len(L3 + ihl + piece);
+        self.count.add(Event::Fragmented);
+        Ok(v)
+    }
+}
+
+/// Whether a frame still has the addresses that were read.
+fn header_is_same(b: &[u8], head: &Head) -> bool {
+    wire::header::be32(b, L3 + 12) == head.src && wire::header::be32(b, L3 + 16) == head.dst
+}
+
+/// Length, fragment field and header checksum of one piece.
+fn finish_piece(b: &mut [u8], ihl: usize, payload: usize, fragment: u16) {
+    put16(b, L3 + 2, (ihl + payload) as u16);
+    put16(b, L3 + 6, fragment);
+    b[L3 + 10..L3 + 12].fill(0);
+    let sum = Sum::default().bytes(&b[L3..L3 + ihl]).checksum();
+    b[L3 + 10..L3 + 12].copy_from_slice(&sum);
+}
+
+/// Turn options without the "copied" bit into no-operations: they belong into the first piece only (RFC 791, 3.1).
+fn keep_copied_options(o: &mut [u8]) {
+    let mut at = 0;
+    while at < o.len() {
+        let len = match o[at] {
+            0 => return,
+            1 => 1,
+            _ => usize::from(*o.get(at + 1).unwrap_or(&1)).clamp(1, o.len() - at),
+        };
+        if o[at] & 0x80 == 0 {
+            o[at..at + len].fill(1);
+        }
+        at += len;
+    }
+}

@@ -1,0 +1,140 @@
+//! ICMP through the NAT (RFC 5508): queries by identifier, and others' errors with the packet that they quote
+//! translated too, in both directions. Errors never change state: no refresh, no end (REQ-6; RFC 4787, REQ-12).
+
+use super::Nat44;
+use super::counters::Event;
+use super::header::Head;
+use super::rewrite::{End, address, endpoint as change};
+use super::session::{HAIRPIN, addr, endpoint, port};
+use crate::function::{Packet, Side, Verdict};
+use wire::checksum::Sum;
+use wire::header::{ICMP, PROTO_UDP, TCP};
+
+/// What an ICMP message is to a NAT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Echo, timestamp, information, address mask request.
+    Query,
+    /// The answer to one.
+    Reply,
+    /// Unreachable, source quench, time exceeded, parameter problem.
+    Error,
+    /// Everything else: redirect, router discovery, … (RFC 5508, REQ-11).
+    Other,
+}
+
+/// Kind of an ICMP type.
+pub fn kind(icmp_type: u8) -> Kind {
+    match icmp_type {
+        8 | 13 | 15 | 17 => Kind::Query,
+        0 | 14 | 16 | 18 => Kind::Reply,
+        3 | 4 | 11 | 12 => Kind::Error,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether an error may be sent about a message of this type.
+pub fn is_query(icmp_type: u8) -> bool {
+    matches!(kind(icmp_type), Kind::Query | Kind::Reply)
+}
+
+/// The packet that an error is about.
+struct Quote {
+    head: Head,
+    /// Where the quoted packet ends, before padding and extensions.
+    end: usize,
+    source: u64,
+    destination: u64,
+}
+
+/// Read and check an ICMP error and what it quotes (RFC 5508, REQ-3).
+fn quote(b: &[u8], outer: &Head) -> Result<Quote, Event> {
+    let message = &b[..outer.end];
+    if outer.is_fragment() || !Sum::default().bytes(&message[outer.l4..]).is_valid() {
+        return Err(Event::IcmpChecksum);
+    }
+    let head = Head::read(message, outer.l4 + 8).map_err(|e| match e {
+        Event::BadHeaderChecksum => Event::IcmpChecksum,
+        other => other,
+    })?;
+    // Extensions may follow the quote, which is then padded (RFC 4884): its length stands in the header, in words.
+    let stated = usize::from(message[outer.l4 + 5]) * 4;
+    let room = if stated > 0 { (outer.l4 + 8 + stated).min(outer.end) } else { outer.end };
+    let end = room.min(head.end);
+    if end < head.l4 + 8 {
+        return Err(Event::Short);
+    }
+    if head.offset > 0 {
+        return Err(Event::IcmpNoSession);
+    }
+    let (source, destination) = match head.protocol {
+        PROTO_UDP | TCP => (head.source(message), head.destination(message)),
+        ICMP if is_query(message[head.l4]) => {
+            // The identifier belongs to the end that asked.
+            let id = head.identifier(message);
+            let asked = kind(message[head.l4]) == Kind::Query;
+            let (s, d) = if asked { (id, 0) } else { (0, id) };
+            (endpoint(head.src, s, ICMP), endpoint(head.dst, d, ICMP))
+        }
+        _ => return Err(Event::IcmpNoSession),
+    };
+    Ok(Quote { head, end, source, destination })
+}
+
+impl Nat44 {
+    /// An ICMP error from inside: about a packet that was translated on its way in.
+    pub(super) fn error_out<P: Packet>(&mut self, p: &mut P, outer: &Head) -> Result<Verdict, Event> {
+        let q = quote(p.bytes(), outer)?;
+        let (inside, remote) = (q.destination, q.source & super::session::ADDR_PORT);
+        if let Some(worker) = self.owner_inside(inside) {
+            return Ok(self.hand_over(worker));
+        }
+        let hash = self.hash(inside, remote);
+        let e = self.find_inner(hash, inside, remote).ok_or(Event::IcmpNoSession)?;
+        if addr(remote) != outer.dst {
+            return Err(Event::IcmpNoSession);
+        }
+        let s = self.sessions.slab[e];
+        let b = p.bytes_mut();
+        change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, s.outside);
+        // The sender may be a router between the customer and us; all that may be seen of it is the public address
+        // (RFC 5508, REQ-5).
+        address(b, outer.l3, End::Source, addr(s.outside));
+        seal(&mut b[outer.l4..outer.end]);
+        if s.flags() & HAIRPIN == 0 {
+            return Ok(self.depart(p, Side::Internet, Event::In2Out));
+        }
+        let outer = Head::of_frame(p.bytes())?;
+        self.error_in(p, &outer, true)
+    }
+
+    /// An ICMP error from outside: about a packet that was translated on its way out.
+    pub(super) fn error_in<P: Packet>(&mut self, p: &mut P, outer: &Head, hairpin: bool) -> Result<Verdict, Event> {
+        let q = quote(p.bytes(), outer)?;
+        let (outside, remote) = (q.source, q.destination & super::session::ADDR_PORT);
+        if let Some(worker) = self.owner_outside(port(outside)) {
+            if hairpin {
+                self.set_mark(p.bytes_mut());
+            }
+            return Ok(self.hand_over(worker));
+        }
+        let hash = self.hash(outside, remote);
+        let e = self.find_outer(hash, outside, remote).ok_or(Event::IcmpNoSession)?;
+        if addr(outside) != outer.dst {
+            return Err(Event::IcmpNoSession);
+        }
+        let s = self.sessions.slab[e];
+        let b = p.bytes_mut();
+        change(&mut b[..q.end], q.head.l3, q.head.l4, End::Source, s.inside);
+        address(b, outer.l3, End::Destination, addr(s.inside));
+        seal(&mut b[outer.l4..outer.end]);
+        Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
+    }
+}
+
+/// Write the checksum of an ICMP message anew. Its old one has been verified, so this hides no damage.
+fn seal(message: &mut [u8]) {
+    message[2..4].fill(0);
+    let sum = Sum::default().bytes(message).checksum();
+    message[2..4].copy_from_slice(&sum);
+}

@@ -1,0 +1,327 @@
+//! The slow path: every packet that the fast path did not take, alone and with all checks in the order in
+//! which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
+
+use super::counters::Event;
+use super::fast::is_ordinary;
+use super::header::Head;
+use super::icmp::{Kind, kind};
+use super::reply::{self, Error};
+use super::rewrite::{End, L3, endpoint as change, leave};
+use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
+use super::{Nat44, tcp};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::steer::by_hash;
+use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
+
+impl Nat44 {
+    /// Decide about one packet.
+    pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
+        let result = self.link(from, p).and_then(|head| match head {
+            None => Ok(self.local()),
+            Some(head) => self.network(from, p, &head, spare),
+        });
+        match result {
+            Ok(v) => v,
+            Err(why) => {
+                if let Some(error) = self.due(from, p.bytes(), why) {
+                    self.reply(from, &p.bytes()[L3..], error, spare);
+                }
+                self.count.add(why);
+                Verdict::Drop
+            }
+        }
+    }
+
+    /// The ICMP error that a drop owes to the sender.
+    fn due(&self, from: Side, b: &[u8], why: Event) -> Option<Error> {
+        let egress = if from == Side::Customer { self.config.internet.mtu } else { self.config.customer.mtu };
+        match why {
+            Event::TtlExpired => Some(reply::TIME_EXCEEDED),
+            // Hairpinned packets go back to the customers' side.
+            Event::TooBig => {
+                let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
+                Some(reply::fragmentation_needed(if back { self.config.customer.mtu } else { egress }))
+            }
+            // Only to customers: a stranger learns nothing about what is free here.
+            Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
+                if from == Side::Customer && self.is_inside(header::be32(b, L3 + 12)) =>
+            {
+                Some(reply::HOST_UNREACHABLE)
+            }
+            _ => None,
+        }
+    }
+
+    /// Ethernet: ours or not, IPv4 or not.
+    fn link<P: Packet>(&self, from: Side, p: &P) -> Result<Option<Head>, Event> {
+        let b = p.bytes();
+        if b.len() < header::ETH {
+            return Err(Event::Short);
+        }
+        let own = if from == Side::Customer { self.macs.customer } else { self.macs.internet };
+        let group = b[0] & 1 == 1;
+        if !group && word(b, 0) & super::fast::MAC_MASK != own {
+            return Err(Event::OtherMac);
+        }
+        if be16(b, 12) != header::TYPE_IPV4 {
+            return Ok(None);
+        }
+        if group {
+            return Err(Event::LinkMulticast);
+        }
+        Head::of_frame(b).map(Some)
+    }
+
+    /// IPv4: who may send what to whom.
+    fn network<P: Packet, S: Spare<P>>(
+        &mut self,
+        from: Side,
+        p: &mut P,
+        head: &Head,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        if !is_ordinary(head.src) {
+            return Err(Event::MartianSource);
+        }
+        if head.dst >> 28 == 0xe {
+            return Err(Event::Multicast);
+        }
+        if !is_ordinary(head.dst) {
+            return Err(Event::MartianDestination);
+        }
+        let settled = self.is_marked(p.bytes());
+        let to_pool = self.pool.contains(head.dst);
+        if !to_pool && self.is_own(head.dst) {
+            return Ok(self.local());
+        }
+        // The second half of a hairpin, from the worker that did the first.
+        let second_half = from == Side::Customer && settled && to_pool && self.pool.contains(head.src);
+        match from {
+            Side::Customer if second_half => {}
+            Side::Customer if !self.is_inside(head.src) => return Err(Event::NotInside),
+            Side::Customer => {}
+            // What claims to come from ourselves or our customers does not (RFC 2827).
+            Side::Internet if self.is_own(head.src) => return Err(Event::MartianSource),
+            Side::Internet if to_pool || self.is_exempt(p.bytes(), head, from) => {}
+            Side::Internet => return Err(Event::NotPool),
+        }
+        if head.ttl <= 1 {
+            return Err(Event::TtlExpired);
+        }
+        if !second_half && self.is_exempt(p.bytes(), head, from) {
+            self.fits(head, from.other())?;
+            let v = self.depart(p, from.other(), Event::Untranslated);
+            return self.cut(p, v, spare);
+        }
+        if head.is_fragment() {
+            return self.fragment(from, p, head, settled, spare);
+        }
+        let v = self.translate(from, p, head)?;
+        self.cut(p, v, spare)
+    }
+
+    /// Translate a packet that has a transport header.
+    pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head) -> Result<Verdict, Event> {
+        match from {
+            Side::Customer if self.is_inside(head.src) => self.outbound(p, head),
+            // Only the second half of a hairpin comes from the customers' side with another source.
+            Side::Customer => self.inbound(p, head, true),
+            Side::Internet => self.inbound(p, head, false),
+        }
+    }
+
+    fn outbound<P: Packet>(&mut self, p: &mut P, head: &Head) -> Result<Verdict, Event> {
+        let b = p.bytes();
+        let (inside, remote) = match head.protocol {
+            PROTO_UDP | TCP => {
+                head.transport(b)?;
+                (head.source(b), head.destination(b) & ADDR_PORT)
+            }
+            ICMP => {
+                head.transport(b)?;
+                match kind(b[head.l4]) {
+                    Kind::Query => (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0)),
+                    Kind::Error => return self.error_out(p, head),
+                    Kind::Reply | Kind::Other => return Err(Event::IcmpOther),
+                }
+            }
+            _ => return Err(Event::Protocol),
+        };
+        if let Some(worker) = self.owner_inside(inside) {
+            return Ok(self.hand_over(worker));
+        }
+        let flags = if head.protocol == TCP { b[head.l4 + 13] } else { 0 };
+        let hairpin = self.pool.contains(head.dst);
+        if hairpin && !self.config.hairpinning {
+            return Err(Event::Hairpin);
+        }
+        if hairpin && head.protocol == ICMP {
+            // A NAPT has nobody to give the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
+            return Err(Event::IcmpOther);
+        }
+        self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
+        let e = match self.find_inner(self.hash(inside, remote), inside, remote) {
+            Some(e) => e,
+            None if head.protocol == TCP && !tcp::opens(flags) => return Err(Event::TcpNotSyn),
+            None => self.open_out(inside, remote, if hairpin { HAIRPIN } else { 0 })?,
+        };
+        let s = &mut self.sessions.slab[e];
+        s.seen = self.tick;
+        if head.protocol == TCP {
+            s.set_flags(tcp::step(s.flags(), flags, true));
+            self.held.forget(s.outside, remote);
+        }
+        let s = *s;
+        change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Source, s.outside);
+        if s.flags() & HAIRPIN == 0 {
+            return Ok(self.depart(p, Side::Internet, Event::In2Out));
+        }
+        if let Some(worker) = self.owner_outside(port(remote)) {
+            self.set_mark(p.bytes_mut());
+            return Ok(self.hand_over(worker));
+        }
+        let head = Head { src: addr(s.outside), ..*head };
+        self.inbound(p, &head, true)
+    }
+
+    fn inbound<P: Packet>(&mut self, p: &mut P, head: &Head, hairpin: bool) -> Result<Verdict, Event> {
+        let b = p.bytes();
+        let (outside, remote) = match head.protocol {
+            PROTO_UDP | TCP => {
+                head.transport(b)?;
+                (head.destination(b), head.source(b) & ADDR_PORT)
+            }
+            ICMP => {
+                head.transport(b)?;
+                match kind(b[head.l4]) {
+                    Kind::Reply => (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0)),
+                    Kind::Error => return self.error_in(p, head, hairpin),
+                    Kind::Query => return Err(Event::NoSession),
+                    Kind::Other => return Err(Event::IcmpOther),
+                }
+            }
+            _ => return Err(Event::Protocol),
+        };
+        if let Some(worker) = self.owner_outside(port(outside)) {
+            return Ok(self.hand_over(worker));
+        }
+        let flags = if head.protocol == TCP { b[head.l4 + 13] } else { 0 };
+        self.fits(head, Side::Customer)?;
+        let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
+            Some(e) => e,
+            None => self.invited(p.bytes(), outside, remote, flags, head, hairpin)?,
+        };
+        let s = &mut self.sessions.slab[e];
+        if head.protocol == TCP {
+            s.set_flags(tcp::step(s.flags(), flags, false));
+        }
+        if head.protocol == TCP || self.config.inbound_refresh {
+            s.seen = self.tick;
+        }
+        let inside = s.inside;
+        change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Destination, inside);
+        Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
+    }
+
+    /// A session for a packet from outside that has none: mapping and filter decide.
+    fn invited(
+        &mut self,
+        b: &[u8],
+        outside: u64,
+        remote: u64,
+        flags: u8,
+        head: &Head,
+        hairpin: bool,
+    ) -> Result<u32, Event> {
+        if head.protocol == ICMP {
+            // Whoever was not asked cannot answer, whatever the filter says.
+            return Err(Event::NoSession);
+        }
+        if head.protocol == TCP && !tcp::opens(flags) {
+            return Err(Event::NoSession);
+        }
+        match self.open_in(outside, remote, if hairpin { HAIRPIN } else { 0 }) {
+            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && !hairpin => {
+                self.held.hold(self.now, outside, remote, &b[L3..head.end]);
+                Err(Event::SynHeld)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether destinations (or senders) like this are not translated (RFC 6888, REQ-6).
+    fn is_exempt(&self, b: &[u8], head: &Head, from: Side) -> bool {
+        let (remote, inside, at) =
+            if from == Side::Customer { (head.dst, head.src, 2) } else { (head.src, head.dst, 0) };
+        self.config.untranslated.iter().any(|x| {
+            x.remote.contains(remote)
+                && self.is_inside(inside)
+                && x.ports.is_none_or(|range| {
+                    let ports = matches!(head.protocol, PROTO_UDP | TCP) && !head.is_fragment();
+                    ports && head.transport(b).is_ok() && range.contains(be16(b, head.l4 + at))
+                })
+        })
+    }
+
+    /// Refuse what is too large for the next link and must not be fragmented (RFC 4787, REQ-13).
+    pub(super) fn fits(&self, head: &Head, to: Side) -> Result<(), Event> {
+        if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
+    }
+
+    /// Largest packet on a side.
+    pub(super) fn mtu(&self, side: Side) -> usize {
+        if side == Side::Customer { self.mtu.customer } else { self.mtu.internet }
+    }
+
+    /// The last step of every packet that is forwarded.
+    pub(super) fn depart<P: Packet>(&mut self, p: &mut P, to: Side, event: Event) -> Verdict {
+        let macs = if to == Side::Customer { &self.macs.to_customer } else { &self.macs.to_internet };
+        leave(p.bytes_mut(), macs);
+        self.count.add(event);
+        Verdict::Forward(to)
+    }
+
+    fn local(&mut self) -> Verdict {
+        self.count.add(Event::Local);
+        Verdict::Local
+    }
+
+    /// The verdict for a packet that another worker has to look at.
+    pub(super) fn hand_over(&mut self, worker: u16) -> Verdict {
+        self.count.add(Event::HandedOver);
+        Verdict::HandOver(worker)
+    }
+
+    /// The worker that an inside end point belongs to, unless it is this one. ICMP queries are spread by type and code, as
+    /// these stand where other protocols have the port.
+    pub(super) fn owner_inside(&self, inside: u64) -> Option<u16> {
+        if self.workers.is_alone() {
+            return None;
+        }
+        let port = if super::session::protocol(inside) == ICMP { ECHO } else { port(inside) };
+        let bytes = addr(inside).to_be_bytes().into_iter().chain(port.to_be_bytes());
+        let owner = by_hash(bytes, self.workers.count as usize) as u32;
+        (owner != self.workers.own).then_some(owner as u16)
+    }
+
+    /// The worker that an outside port or identifier belongs to, unless it is this one.
+    pub(super) fn owner_outside(&self, port: u16) -> Option<u16> {
+        let owner = self.ports.all.owner(port);
+        (owner != self.workers.own).then_some(owner as u16)
+    }
+
+    /// Mark a packet as already looked at by the worker that decides: hairpins and fragments would otherwise go round for
+    /// ever. The mark stands in the source address of the Ethernet header, which is written anew on the way out, and
+    /// follows from the seed, so that nobody outside can forge it.
+    pub(super) fn set_mark(&self, b: &mut [u8]) {
+        b[6..12].copy_from_slice(&self.mark);
+    }
+
+    /// Whether a packet carries the mark.
+    fn is_marked(&self, b: &[u8]) -> bool {
+        !self.workers.is_alone() && b[6..12] == self.mark
+    }
+}
+
+/// Type and code of an echo request.
+const ECHO: u16 = 0x0800;

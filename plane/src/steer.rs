@@ -1,0 +1,63 @@
+//! How packets are to be spread over the workers of a plane function, as data for whoever configures links and
+//! NICs, and the worker that this leads to. Here and not in a technology, because the workers of every
+//! stateful function must agree with the steering in front of them.
+
+/// Which bytes of a frame decide the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// A hash over these bytes (offset, length), scaled onto the workers: see [`by_hash`].
+    Hash(&'static [(usize, usize)]),
+    /// Blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo workers.
+    Block {
+        /// Offset of the field.
+        at: usize,
+        /// log2 of the block size.
+        shift: u32,
+    },
+}
+
+/// The worker of `workers` for these bytes, taken together: 64-bit FNV-1a from a fixed start, multiplied once more, the
+/// upper 32 bits scaled onto the workers.
+#[inline]
+pub fn by_hash(bytes: impl IntoIterator<Item = u8>, workers: usize) -> usize {
+    let h =
+        bytes.into_iter().fold(0x9e37_79b9_7f4a_7c15_u64, |h, b| (h ^ b as u64).wrapping_mul(0x0000_0100_0000_01b3));
+    ((h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as usize * workers) >> 32
+}
+
+impl Steering {
+    /// The worker of `workers` for a frame; the first for a frame too short.
+    pub fn worker(&self, frame: &[u8], workers: usize) -> usize {
+        match *self {
+            Steering::Hash(fields) => {
+                by_hash(fields.iter().flat_map(|&(at, n)| frame.get(at..at + n).unwrap_or(&[])).copied(), workers)
+            }
+            Steering::Block { at, shift } => {
+                frame.get(at..at + 2).map_or(0, |f| usize::from(u16::from_be_bytes([f[0], f[1]]) >> shift) % workers)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_share_out_evenly() {
+        let mut seen = [0u32; 3];
+        for i in 0..30_000u32 {
+            seen[Steering::Hash(&[(0, 4)]).worker(&i.to_be_bytes(), 3)] += 1;
+        }
+        assert!(seen.iter().all(|s| (9_000..11_000).contains(s)), "{seen:?}");
+    }
+
+    #[test]
+    fn blocks_follow_the_field() {
+        let s = Steering::Block { at: 0, shift: 6 };
+        assert_eq!(
+            (s.worker(&[0, 63], 3), s.worker(&[0, 64], 3), s.worker(&[0, 192], 3), s.worker(&[9], 3)),
+            (0, 1, 0, 0)
+        );
+    }
+}

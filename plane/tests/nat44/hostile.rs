@@ -1,0 +1,259 @@
+//! Packets that nobody should send, and properties that hold for all packets: nothing panics, nothing grows beyond
+//! its bound, every drop has one name, and what goes out comes back as it was.
+
+use crate::gateway::*;
+use crate::packets::*;
+use crate::rfc5508::with_options;
+use plane::Side::{Customer, Internet};
+use plane::{Function, Side, Verdict};
+use proptest::prelude::*;
+
+#[test]
+fn each_fault_has_its_name() {
+    let mut g = Gateway::new(config());
+    let good = udp((A, 5000), (REMOTE, 80));
+    let broken = |at: usize, value: u8, right_sum: bool| {
+        let mut f = good.clone();
+        f[at] = value;
+        if right_sum {
+            reseal(&mut f);
+        }
+        f
+    };
+    let from_to = |from: [u8; 4], to: [u8; 4]| {
+        let mut f = good.clone();
+        f[26..30].copy_from_slice(&from);
+        f[30..34].copy_from_slice(&to);
+        reseal(&mut f);
+        f
+    };
+    g.dropped(Customer, &good[..13], "short-frame");
+    g.dropped(Customer, &good[..20], "short-frame");
+    g.dropped(Customer, &broken(5, 9, false), "other-mac");
+    g.dropped(Customer, &broken(0, 3, false), "link-multicast");
+    g.dropped(Customer, &broken(14, 0x65, false), "bad-ip-header");
+    g.dropped(Customer, &broken(14, 0x44, false), "bad-ip-header");
+    g.dropped(Customer, &broken(24, good[24] ^ 1, false), "bad-header-checksum");
+    g.dropped(Customer, &broken(16, 9, true), "bad-length");
+    g.dropped(Customer, &broken(17, 19, false), "bad-length");
+    g.dropped(Customer, &broken(38, 1, false), "bad-length");
+    g.dropped(Customer, &broken(39, 7, false), "bad-length");
+    g.dropped(Customer, &broken(23, 47, true), "protocol");
+    g.dropped(Customer, &from_to([172, 16, 0, 1], REMOTE), "not-inside");
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
+        g.dropped(Customer, &from_to(martian, REMOTE), "martian-source");
+    }
+    g.dropped(Customer, &from_to(A, [224, 0, 0, 5]), "multicast");
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [240, 0, 0, 1], [255; 4]] {
+        g.dropped(Customer, &from_to(A, martian), "martian-destination");
+    }
+    g.dropped(Internet, &udp((REMOTE, 80), ([192, 0, 2, 99], 5000)), "not-pool");
+    // From the Internet, but with an address of ours.
+    let mut spoofed = udp((REMOTE, 80), (POOL, 5000));
+    spoofed[26..30].copy_from_slice(&POOL);
+    reseal(&mut spoofed);
+    g.dropped(Internet, &spoofed, "martian-source");
+    g.dropped(Customer, &tcp((A, 1), (REMOTE, 2), "A"), "tcp-not-syn");
+    g.dropped(Internet, &tcp((REMOTE, 2), (POOL, 1), "A"), "no-session");
+    g.dropped(Customer, &pong(A, REMOTE, 1), "icmp-other");
+    for route in [[131, 3, 4, 0], [137, 3, 4, 0], [7, 1, 0, 0], [7, 9, 0, 0]] {
+        g.dropped(Customer, &with_options(&good, &route), "bad-ip-option");
+    }
+    assert_eq!(g.entries(), (0, 0), "none of it left a trace");
+}
+
+#[test]
+fn what_is_not_ipv4_or_is_for_the_gateway_is_local() {
+    let mut g = Gateway::new(config());
+    let mut arp = vec![0xff; 60];
+    arp[12..14].copy_from_slice(&[8, 6]);
+    let mut v6 = udp((A, 1), (REMOTE, 2));
+    v6[12..14].copy_from_slice(&[0x86, 0xdd]);
+    let ssh = tcp((A, 5000), ([10, 255, 255, 1], 22), "S");
+    for f in [arp, v6, ssh] {
+        assert!(g.send(Customer, &f).is_empty());
+    }
+    assert_eq!(g.count("local"), 3);
+}
+
+#[test]
+fn options_and_padding_pass() {
+    let mut g = Gateway::new(config());
+    let good = udp((A, 5000), (REMOTE, 80));
+    let out = g.out(&with_options(&good, &[7, 7, 4, 0, 0, 0, 0, 0]));
+    assert_eq!(&out[34..42], &[7, 7, 4, 0, 0, 0, 0, 0]);
+    let outside = judge(&out).from;
+    let mut padded = udp_ttl((REMOTE, 80), outside, 64, b"");
+    padded.resize(60, 0xaa);
+    let back = g.back(&padded);
+    assert_eq!((back.len(), &back[42..]), (60, &[0xaa; 18][..]), "Ethernet padding is left alone");
+}
+
+#[test]
+fn tiny_fragments_are_dropped() {
+    let mut g = Gateway::new(config());
+    let parts = fragments(&tcp((A, 5000), (REMOTE, 80), "S"), &[8]);
+    g.dropped(Customer, &parts[0], "tiny-fragment");
+    g.dropped(Customer, &parts[1], "tiny-fragment");
+    let mut odd = fragments(&udp((A, 5000), (REMOTE, 80)), &[16])[0].clone();
+    odd[17] -= 1;
+    reseal(&mut odd);
+    g.dropped(Customer, &odd, "tiny-fragment");
+    assert_eq!(g.entries(), (0, 0));
+}
+
+#[test]
+fn fragments_of_a_dropped_datagram_are_dropped() {
+    let mut g = Gateway::new(config());
+    let parts = fragments(&udp_ttl((REMOTE, 80), (POOL, 5000), 64, &[0; 64]), &[32]);
+    assert!(g.send(Internet, &parts[1]).is_empty());
+    g.dropped(Internet, &parts[0], "no-session");
+    assert_eq!(g.count("fragment-orphan"), 1, "the one that waited");
+}
+
+#[test]
+fn without_memory_for_new_packets_nothing_breaks() {
+    let mut c = config();
+    c.internet.mtu = 600;
+    c.sessions = 1;
+    let mut g = Gateway::new(c);
+    g.memory = 0;
+    g.map((A, 5000), (REMOTE, 80));
+    g.dropped(Customer, &udp((A, 5001), (REMOTE, 80)), "table-full");
+    g.dropped(Customer, &udp_ttl((A, 5000), (REMOTE, 80), 64, &[0; 1000]), "no-memory");
+    let parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &[0; 64]), &[32]);
+    assert!(g.send(Customer, &parts[1]).is_empty());
+    assert_eq!(g.send(Customer, &parts[0]).len(), 1);
+}
+
+#[test]
+fn clearing_forgets_everything() {
+    for c in [config(), config().per_connection()] {
+        let mut g = Gateway::new(c);
+        let outside = g.map((A, 5000), (REMOTE, 80));
+        assert!(g.send(Customer, &fragments(&udp((A, 5000), (REMOTE, 80)), &[16])[1]).is_empty());
+        g.workers[0].clear();
+        assert_eq!(g.entries(), (0, 0));
+        g.dropped(Internet, &udp((REMOTE, 80), outside), "no-session");
+        assert_eq!(g.map((A, 5000), (REMOTE, 80)), outside, "the port is free again at once");
+    }
+}
+
+#[test]
+fn one_batch_may_hold_a_flow_many_times() {
+    for c in [config(), config().per_connection()] {
+        let mut g = Gateway::new(c);
+        let frames: Vec<_> = (0..32).map(|i| udp((A, 5000 + i % 4), (REMOTE, 80 + i % 2))).collect();
+        let out = g.send_all(Customer, &frames);
+        assert_eq!((out.len(), g.entries().0), (32, 4));
+        for (i, (_, f)) in out.iter().enumerate() {
+            assert_eq!(judge(f).from, judge(&out[i % 4].1).from);
+        }
+    }
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop_oneof![Just(Customer), Just(Internet)]
+}
+
+/// Frames that are nearly right: a good one with a few octets changed, its header checksum made right again.
+fn nearly() -> impl Strategy<Value = Vec<u8>> {
+    let base = prop_oneof![
+        (1u16..20, 1u16..20).prop_map(|(a, b)| udp((A, a), (REMOTE, b))),
+        (1u16..20, 1024u16..1044).prop_map(|(a, b)| udp((REMOTE, a), (POOL, b))),
+        (1u16..20, 1u16..20).prop_map(|(a, b)| tcp((A, a), (REMOTE, b), "S")),
+        (1u16..20, 1024u16..1044).prop_map(|(a, b)| tcp((REMOTE, a), (POOL, b), "SA")),
+        (0u16..9).prop_map(|id| ping(A, REMOTE, id)),
+        (0u16..9).prop_map(|id| pong(REMOTE, POOL, id)),
+        (1u16..20).prop_map(|p| error(OTHER, POOL, 3, 1, &udp((POOL, p), (REMOTE, p)), 40)),
+        (1u16..20).prop_map(|p| error(A, REMOTE, 11, 0, &udp((REMOTE, p), (A, p)), 40)),
+        (1u16..20, 0usize..3)
+            .prop_map(|(p, i)| fragments(&udp_ttl((A, p), (REMOTE, p), 9, &[3; 80]), &[24, 48]).swap_remove(i)),
+    ];
+    let change = proptest::collection::vec((12usize..90, any::<u8>()), 0..4);
+    (base, change, 0usize..40, any::<bool>()).prop_map(|(mut f, change, cut, seal)| {
+        for (at, v) in change {
+            if let Some(b) = f.get_mut(at) {
+                *b = v;
+            }
+        }
+        f.truncate(f.len().saturating_sub(cut.saturating_sub(20)));
+        if seal && f.len() >= 34 && f[14] == 0x45 {
+            reseal(&mut f);
+        }
+        f
+    })
+}
+
+/// Every verdict is one that the counters know.
+fn check_batch(g: &mut Gateway, from: Side, frames: &[Vec<u8>]) {
+    let total = |g: &Gateway| {
+        let skip = ["session-new", "session-expired", "mapping-new", "icmp-sent", "icmp-suppressed", "fragmented"];
+        let all: u64 = g.workers[0].counters().iter().filter(|c| !skip.contains(&c.0)).map(|c| c.1).sum();
+        all
+    };
+    let before = total(g);
+    let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
+    let mut verdicts = vec![Verdict::Drop; batch.len()];
+    let mut made = Made { out: Vec::new(), handed: Vec::new(), limit: 1000 };
+    g.now += SECOND / 10;
+    g.workers[0].process(g.now, from, &mut batch, &mut verdicts, &mut made);
+    assert!(total(g) >= before + frames.len() as u64, "every packet is counted");
+    assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))), "with one worker nobody hands over");
+    assert!(made.handed.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_octets_never_panic(
+        batches in proptest::collection::vec(
+            (side(), proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..120), 0..8)), 0..20),
+    ) {
+        let mut g = Gateway::new(config());
+        for (from, frames) in batches {
+            check_batch(&mut g, from, &frames);
+        }
+        prop_assert_eq!(g.entries().0, 0);
+    }
+
+    #[test]
+    fn nearly_right_packets_never_panic_and_memory_is_bounded(
+        per_connection: bool,
+        batches in proptest::collection::vec((side(), proptest::collection::vec(nearly(), 0..33)), 0..30),
+    ) {
+        let mut c = if per_connection { config().per_connection() } else { config() };
+        c.sessions = 50;
+        c.fragments.datagrams = 8;
+        c.fragments.held = 4;
+        c.internet.mtu = 68;
+        let mut g = Gateway::new(c);
+        for (from, frames) in batches {
+            check_batch(&mut g, from, &frames);
+            prop_assert!(g.entries().0 <= 50 && g.entries().1 <= g.entries().0);
+        }
+    }
+
+    /// What goes out and is answered comes back to whoever sent it, octet for octet but TTL and checksums.
+    #[test]
+    fn translation_is_undone_on_the_way_back(
+        per_connection: bool,
+        flows in proptest::collection::vec((0u8..4, 1u16.., 0u8..4, 1u16.., any::<bool>(), 0usize..200), 1..60),
+    ) {
+        let mut g = Gateway::new(if per_connection { config().per_connection() } else { config() });
+        for (host, port, remote, remote_port, is_tcp, len) in flows {
+            let (inside, to) = (([10, 0, 0, host], port), ([203, 0, 113, remote], remote_port));
+            let payload = vec![host; len];
+            let sent = if is_tcp { tcp(inside, to, "S") } else { udp_ttl(inside, to, 64, &payload) };
+            let seen = judge(&g.out(&sent));
+            prop_assert_eq!((seen.to, seen.ttl, seen.from.0), (to, 63, POOL));
+            let answer = if is_tcp { tcp(to, seen.from, "SA") } else { udp_ttl(to, seen.from, 64, &payload) };
+            let back = g.back(&answer);
+            prop_assert_eq!((judge(&back).to, judge(&back).from, judge(&back).ttl), (inside, to, 63));
+            // Behind the checksum, which has been judged.
+            let data = if is_tcp { 52 } else { 42 };
+            prop_assert_eq!(&back[data..], &answer[data..]);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Packets for the tests, built by `etherparse`, and the judge of those that come out.
+
+use etherparse::{Icmpv4Slice, Icmpv4Type, Ipv4HeaderSlice, PacketBuilder, SlicedPacket, TransportSlice};
+
+/// An IPv4 address and a port.
+pub type At = ([u8; 4], u16);
+
+pub const CUSTOMER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+pub const CUSTOMER_HOP: [u8; 6] = [2, 0, 0, 0, 0, 2];
+pub const INTERNET_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
+pub const INTERNET_HOP: [u8; 6] = [2, 0, 0, 0, 1, 2];
+
+pub const A: [u8; 4] = [10, 0, 0, 10];
+pub const B: [u8; 4] = [10, 0, 0, 11];
+pub const POOL: [u8; 4] = [192, 0, 2, 1];
+pub const REMOTE: [u8; 4] = [203, 0, 113, 7];
+pub const OTHER: [u8; 4] = [203, 0, 113, 8];
+
+/// Ethernet addresses for a packet that arrives from a side: customers' when the source is 10/8.
+fn link(from: [u8; 4]) -> etherparse::PacketBuilderStep<etherparse::Ethernet2Header> {
+    if from[0] == 10 {
+        PacketBuilder::ethernet2(CUSTOMER_HOP, CUSTOMER_MAC)
+    } else {
+        PacketBuilder::ethernet2(INTERNET_HOP, INTERNET_MAC)
+    }
+}
+
+pub fn udp_ttl(from: At, to: At, ttl: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    link(from.0).ipv4(from.0, to.0, ttl).udp(from.1, to.1).write(&mut out, payload).unwrap();
+    clear_df(out)
+}
+
+pub fn udp(from: At, to: At) -> Vec<u8> {
+    udp_ttl(from, to, 64, b"hello, other side")
+}
+
+pub fn tcp(from: At, to: At, flags: &str) -> Vec<u8> {
+    let mut t = link(from.0).ipv4(from.0, to.0, 64).tcp(from.1, to.1, 1000, 65000);
+    for f in flags.chars() {
+        t = match f {
+            'S' => t.syn(),
+            'A' => t.ack(77),
+            'F' => t.fin(),
+            'R' => t.rst(),
+            _ => panic!("no flag {f}"),
+        };
+    }
+    let mut out = Vec::new();
+    t.write(&mut out, b"data").unwrap();
+    clear_df(out)
+}
+
+pub fn icmp(from: [u8; 4], to: [u8; 4], message: Icmpv4Type, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    link(from).ipv4(from, to, 64).icmpv4(message).write(&mut out, payload).unwrap();
+    clear_df(out)
+}
+
+pub fn ping(from: [u8; 4], to: [u8; 4], id: u16) -> Vec<u8> {
+    icmp(from, to, Icmpv4Type::EchoRequest(etherparse::IcmpEchoHeader { id, seq: 1 }), b"ping")
+}
+
+pub fn pong(from: [u8; 4], to: [u8; 4], id: u16) -> Vec<u8> {
+    icmp(from, to, Icmpv4Type::EchoReply(etherparse::IcmpEchoHeader { id, seq: 1 }), b"ping")
+}
+
+/// An ICMP error about `about`, a frame, of which `quoted` octets are quoted.
+pub fn error(from: [u8; 4], to: [u8; 4], kind: u8, code: u8, about: &[u8], quoted: usize) -> Vec<u8> {
+    let end = (14 + quoted).min(about.len());
+    let message = Icmpv4Type::Unknown { type_u8: kind, code_u8: code, bytes5to8: [0; 4] };
+    icmp(from, to, message, &about[14..end])
+}
+
+/// Cut the payload of an IPv4 frame at these offsets (multiples of eight).
+pub fn fragments(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
+    let payload = &frame[34..];
+    let ends: Vec<usize> = cuts.iter().copied().chain([payload.len()]).collect();
+    let mut at = 0;
+    ends.iter()
+        .map(|&end| {
+            let mut f = frame[..34].to_vec();
+            f.extend_from_slice(&payload[at..end]);
+            let more = if end < payload.len() { 0x2000 } else { 0 };
+            f[16..18].copy_from_slice(&((20 + end - at) as u16).to_be_bytes());
+            f[18..20].copy_from_slice(&0x1234u16.to_be_bytes());
+            f[20..22].copy_from_slice(&((at / 8) as u16 | more).to_be_bytes());
+            at = end;
+            reseal(&mut f);
+            f
+        })
+        .collect()
+}
+
+/// Make the header checksum of a frame right again.
+pub fn reseal(frame: &mut [u8]) {
+    let sum = Ipv4HeaderSlice::from_slice(&frame[14..]).unwrap().to_header().calc_header_checksum();
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// `etherparse` sets DF; here it is off unless asked for.
+fn clear_df(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[20] &= !0x40;
+    reseal(&mut frame);
+    frame
+}
+
+pub fn set_df(frame: &mut [u8]) {
+    frame[20] |= 0x40;
+    reseal(frame);
+}
+
+/// What a packet is, for comparisons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub from: At,
+    pub to: At,
+    pub protocol: u8,
+    pub ttl: u8,
+}
+
+/// Read a frame and check every checksum in it, those of quoted packets too.
+pub fn judge(frame: &[u8]) -> Seen {
+    let packet = SlicedPacket::from_ethernet(frame).expect("a frame that parses");
+    let Some(etherparse::NetSlice::Ipv4(ip)) = &packet.net else { panic!("not IPv4") };
+    let h = ip.header().to_header();
+    assert_eq!(h.header_checksum, h.calc_header_checksum(), "IPv4 header checksum");
+    let ports = match &packet.transport {
+        Some(TransportSlice::Udp(u)) => {
+            let u_header = u.to_header();
+            if u_header.checksum != 0 {
+                assert_eq!(u_header.checksum, u_header.calc_checksum_ipv4(&h, u.payload()).unwrap(), "UDP checksum");
+            }
+            (u.source_port(), u.destination_port())
+        }
+        Some(TransportSlice::Tcp(t)) => {
+            let t_header = t.to_header();
+            assert_eq!(t_header.checksum, t_header.calc_checksum_ipv4(&h, t.payload()).unwrap(), "TCP checksum");
+            (t.source_port(), t.destination_port())
+        }
+        Some(TransportSlice::Icmpv4(i)) => judge_icmp(i),
+        _ => (0, 0),
+    };
+    Seen { from: (h.source, ports.0), to: (h.destination, ports.1), protocol: h.protocol.0, ttl: h.time_to_live }
+}
+
+fn judge_icmp(i: &Icmpv4Slice) -> At2 {
+    let sum = etherparse::checksum::Sum16BitWords::new().add_slice(i.slice());
+    assert_eq!(sum.ones_complement(), 0, "ICMP checksum");
+    match i.icmp_type() {
+        Icmpv4Type::EchoRequest(e) => (e.id, 0),
+        Icmpv4Type::EchoReply(e) => (0, e.id),
+        _ => {
+            if matches!(i.type_u8(), 3 | 11 | 12) {
+                quoted(i.payload());
+            }
+            (0, 0)
+        }
+    }
+}
+
+type At2 = (u16, u16);
+
+/// Read the packet that an ICMP error quotes and check what of its checksums can be checked.
+pub fn quoted(quote: &[u8]) -> Seen {
+    let h = Ipv4HeaderSlice::from_slice(quote).unwrap().to_header();
+    assert_eq!(h.header_checksum, h.calc_header_checksum(), "quoted IPv4 header checksum");
+    let l4 = &quote[h.header_len()..];
+    let whole = l4.len() + h.header_len() >= usize::from(h.total_len);
+    let ports = match h.protocol.0 {
+        17 => {
+            let u = etherparse::UdpSlice::from_slice_lax(l4).unwrap().to_header();
+            if whole && u.checksum != 0 {
+                let payload = &l4[8..usize::from(u.length)];
+                assert_eq!(u.checksum, u.calc_checksum_ipv4(&h, payload).unwrap(), "quoted UDP checksum");
+            }
+            (u.source_port, u.destination_port)
+        }
+        6 => {
+            if whole {
+                let t = etherparse::TcpSlice::from_slice(&l4[..usize::from(h.total_len) - h.header_len()]).unwrap();
+                let th = t.to_header();
+                assert_eq!(th.checksum, th.calc_checksum_ipv4(&h, t.payload()).unwrap(), "quoted TCP checksum");
+            }
+            (u16::from_be_bytes([l4[0], l4[1]]), u16::from_be_bytes([l4[2], l4[3]]))
+        }
+        1 => {
+            let id = u16::from_be_bytes([l4[4], l4[5]]);
+            if whole {
+                judge_icmp(&Icmpv4Slice::from_slice(&l4[..usize::from(h.total_len) - h.header_len()]).unwrap());
+            }
+            if l4[0] == 8 { (id, 0) } else { (0, id) }
+        }
+        p => panic!("quoted protocol {p}"),
+    };
+    Seen { from: (h.source, ports.0), to: (h.destination, ports.1), protocol: h.protocol.0, ttl: h.time_to_live }
+}
+
+/// The packet quoted in an ICMP error frame without IP options.
+pub fn quote_of(frame: &[u8]) -> Seen {
+    let total = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+    quoted(&frame[42..14 + total])
+}
+
+/// Type and code of an ICMP frame.
+pub fn icmp_type(frame: &[u8]) -> (u8, u8) {
+    (frame[34], frame[35])
+}

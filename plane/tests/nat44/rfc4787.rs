@@ -1,0 +1,391 @@
+//! RFC 4787: unicast UDP. REQ-7 (addresses that change by DHCP) and REQ-10 (ALGs) do not apply: addresses are
+//! configured, and there are no ALGs.
+
+use crate::gateway::*;
+use crate::packets::*;
+use plane::Side::{Customer, Internet};
+use plane::nat44::config::{Config, Filtering, Mapping, Pooling};
+use std::time::Duration;
+use wire::{AddrRange, PortRange};
+
+fn with(change: impl FnOnce(&mut Config)) -> Gateway {
+    let mut c = config();
+    change(&mut c);
+    Gateway::new(c)
+}
+
+#[test]
+fn rfc4787_req1_mapping_is_endpoint_independent() {
+    let mut g = with(|_| {});
+    let first = g.map((A, 5000), (REMOTE, 80));
+    assert_eq!(first.0, POOL);
+    assert_eq!(g.map((A, 5000), (REMOTE, 81)), first);
+    assert_eq!(g.map((A, 5000), (OTHER, 80)), first);
+    assert_ne!(g.map((A, 5001), (REMOTE, 80)), first);
+    assert_eq!(g.entries(), (4, 2));
+}
+
+#[test]
+fn rfc4787_req2_pooling_is_paired() {
+    let mut g = with(|c| c.pool = vec![AddrRange { first: POOL.into(), count: 8 }]);
+    let mut addresses = std::collections::HashSet::new();
+    for host in 0..16 {
+        let inside = [10, 0, 0, host];
+        let first = g.map((inside, 4000), (REMOTE, 80)).0;
+        addresses.insert(first);
+        for port in 4001..4050 {
+            assert_eq!(g.map((inside, port), (OTHER, 53)).0, first);
+        }
+        assert_eq!(judge(&g.out(&tcp((inside, 9), (REMOTE, 80), "S"))).from.0, first, "for all protocols");
+        assert_eq!(judge(&g.out(&ping(inside, REMOTE, 9))).from.0, first);
+    }
+    assert_eq!(addresses.len(), 8, "and all addresses are used");
+    let mut g = with(|c| {
+        c.pool = vec![AddrRange { first: POOL.into(), count: 8 }];
+        c.pooling = Pooling::Arbitrary;
+    });
+    let some: std::collections::HashSet<_> = (4000..4050).map(|p| g.map((A, p), (REMOTE, 80)).0).collect();
+    assert!(some.len() > 4, "arbitrary pooling uses all addresses for one host");
+}
+
+#[test]
+fn rfc4787_req3_no_port_is_shared_by_two_hosts() {
+    let mut g = with(|c| c.ports = PortRange { first: 2000, last: 2063 });
+    let mut seen = std::collections::HashSet::new();
+    for host in 0..64 {
+        // All want the same port, towards different remotes: overloading would be possible, and is not done.
+        assert!(seen.insert(g.map(([10, 0, 1, host], 2000 + u16::from(host % 2)), ([203, 0, 113, host], 80)).1));
+    }
+    g.refused(Customer, &udp((B, 2000), (REMOTE, 80)), "no-port");
+}
+
+#[test]
+fn rfc4787_req3a_well_known_ports_stay_well_known() {
+    let mut g = with(|c| c.ports = PortRange { first: 512, last: 65535 });
+    for host in 0..100 {
+        assert!(g.map(([10, 0, 1, host], 1000), (REMOTE, 80)).1 < 1024);
+        assert!(g.map(([10, 0, 1, host], 5000), (REMOTE, 80)).1 >= 1024);
+    }
+}
+
+#[test]
+fn rfc4787_req4_parity_is_preserved() {
+    for per_connection in [false, true] {
+        let c = if per_connection { config().per_connection() } else { config() };
+        let mut g = Gateway::new(c);
+        for host in 0..200 {
+            for port in [6000, 6001] {
+                assert_eq!(g.map(([10, 0, 1, host], port), (REMOTE, 80)).1 % 2, port % 2);
+            }
+        }
+    }
+    let mut g = with(|c| {
+        c.preserve_parity = false;
+        c.preserve_port = false;
+    });
+    let odd = (0..200).filter(|&h| g.map(([10, 0, 1, h], 6000), (REMOTE, 80)).1 % 2 == 1).count();
+    assert!((50..150).contains(&odd), "off means off: {odd} of 200");
+}
+
+#[test]
+fn rfc4787_req5_a_mapping_lives_as_long_as_configured() {
+    for seconds in [120, 300] {
+        let mut g = with(|c| c.timeouts.udp = Duration::from_secs(seconds));
+        let outside = g.map((A, 5000), (REMOTE, 80));
+        g.wait(seconds);
+        g.back(&udp((REMOTE, 80), outside));
+        g.wait(1);
+        g.dropped(Internet, &udp((REMOTE, 80), outside), "no-session");
+        assert_eq!(g.entries(), (0, 0));
+    }
+    let mut c = config();
+    c.timeouts.udp = Duration::from_secs(119);
+    assert!(c.validate(1).is_err(), "less than two minutes is not allowed");
+    assert!(config().timeouts.udp >= Duration::from_secs(300), "five minutes by default");
+}
+
+#[test]
+fn rfc4787_req5a_well_known_destinations_may_live_shorter() {
+    let mut g = with(|c| c.timeouts.udp_by_port = vec![(53, Duration::from_secs(10))]);
+    let dns = g.map((A, 5000), (REMOTE, 53));
+    let web = g.map((A, 5001), (REMOTE, 80));
+    g.wait(11);
+    g.dropped(Internet, &udp((REMOTE, 53), dns), "no-session");
+    g.back(&udp((REMOTE, 80), web));
+    let mut c = config();
+    c.timeouts.udp_by_port = vec![(1024, Duration::from_secs(10))];
+    assert!(c.validate(1).is_err(), "only ports below 1024");
+}
+
+#[test]
+fn rfc4787_req5_sweep_ends_what_nobody_asks_for() {
+    let mut g = with(|_| {});
+    for port in 2000..4000 {
+        g.map((A, port), (REMOTE, 80));
+    }
+    assert_eq!(g.entries(), (2000, 2000));
+    g.wait(301);
+    g.idle();
+    assert_eq!(g.entries(), (0, 0));
+    assert_eq!(g.count("session-expired"), 2000);
+}
+
+#[test]
+fn rfc4787_req6_outbound_packets_refresh() {
+    let mut g = with(|_| {});
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    for _ in 0..10 {
+        g.wait(250);
+        assert_eq!(g.map((A, 5000), (REMOTE, 80)), outside);
+    }
+}
+
+#[test]
+fn rfc4787_req6a_inbound_packets_refresh_only_when_asked_to() {
+    for refresh in [false, true] {
+        let mut g = with(|c| c.inbound_refresh = refresh);
+        let outside = g.map((A, 5000), (REMOTE, 80));
+        g.wait(200);
+        g.back(&udp((REMOTE, 80), outside));
+        g.wait(200);
+        if refresh {
+            g.back(&udp((REMOTE, 80), outside));
+        } else {
+            g.dropped(Internet, &udp((REMOTE, 80), outside), "no-session");
+        }
+    }
+}
+
+#[test]
+fn rfc4787_req8_filtering_is_as_configured() {
+    use Filtering::*;
+    // From a remote port, a remote address that was never sent to.
+    for (filtering, same_address, other_address) in
+        [(EndpointIndependent, true, true), (AddressDependent, true, false), (AddressAndPortDependent, false, false)]
+    {
+        let mut g = with(|c| c.filtering = filtering);
+        let outside = g.map((A, 5000), (REMOTE, 80));
+        assert_eq!(judge(&g.back(&udp((REMOTE, 80), outside))).to, (A, 5000));
+        for (from, allowed) in [((REMOTE, 81), same_address), ((OTHER, 80), other_address)] {
+            if allowed {
+                assert_eq!(judge(&g.back(&udp(from, outside))).to, (A, 5000));
+            } else {
+                g.dropped(Internet, &udp(from, outside), "filtered");
+            }
+        }
+        g.dropped(Internet, &udp((REMOTE, 80), (POOL, outside.1 ^ 1)), "no-session");
+    }
+}
+
+#[test]
+fn rfc4787_req8_a_permission_ends_with_its_last_session() {
+    let mut g = with(|c| c.filtering = Filtering::AddressDependent);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    g.wait(200);
+    assert_eq!(g.map((A, 5000), (OTHER, 80)), outside);
+    g.wait(150);
+    // The session to REMOTE has ended, the one to OTHER keeps the mapping.
+    g.idle();
+    g.dropped(Internet, &udp((REMOTE, 99), outside), "filtered");
+    g.back(&udp((OTHER, 99), outside));
+}
+
+#[test]
+fn rfc4787_req9_hairpinning_with_external_source() {
+    let mut g = with(|_| {});
+    let a = g.map((A, 5000), (REMOTE, 80));
+    let b = g.map((B, 6000), (REMOTE, 80));
+    let out = g.send(Customer, &udp_ttl((A, 5000), b, 9, b"to my neighbour"));
+    assert_eq!(out.len(), 1);
+    assert_eq!(out[0].0, Customer);
+    // REQ-9a: B sees A's external end point.
+    assert_eq!(judge(&out[0].1), Seen { from: a, to: (B, 6000), protocol: 17, ttl: 8 });
+    let out = g.send(Customer, &udp((B, 6000), a));
+    assert_eq!((judge(&out[0].1).from, judge(&out[0].1).to), (b, (A, 5000)));
+    // Again, when both sessions exist.
+    let out = g.send(Customer, &udp((A, 5000), b));
+    assert_eq!((judge(&out[0].1).from, judge(&out[0].1).to), (a, (B, 6000)));
+    assert_eq!(g.count("hairpinned"), 3);
+}
+
+#[test]
+fn rfc4787_req9_hairpinning_obeys_the_filter_and_the_switch() {
+    let mut g = with(|c| c.filtering = Filtering::AddressAndPortDependent);
+    g.map((A, 5000), (REMOTE, 80));
+    let b = g.map((B, 6000), (REMOTE, 80));
+    g.dropped(Customer, &udp((A, 5000), b), "filtered");
+    let mut g = with(|c| c.hairpinning = false);
+    let b = g.map((B, 6000), (REMOTE, 80));
+    g.dropped(Customer, &udp((A, 5000), b), "hairpin-off");
+}
+
+#[test]
+fn rfc4787_req11_behaviour_does_not_change_under_load() {
+    let mut g = with(|c| c.preserve_port = true);
+    // The first host gets its own port; others that want the same port are mapped endpoint-independently all the same.
+    for host in 0..200 {
+        let inside = [10, 0, 2, host];
+        let first = g.map((inside, 7000), (REMOTE, 80));
+        for k in 0..5 {
+            assert_eq!(g.map((inside, 7000), ([203, 0, 113, k], 1000)), first);
+        }
+        g.back(&udp((OTHER, 9), first));
+    }
+}
+
+#[test]
+fn rfc4787_req12_icmp_does_not_end_a_mapping() {
+    let mut g = with(|_| {});
+    let sent = g.out(&udp((A, 5000), (REMOTE, 80)));
+    let outside = judge(&sent).from;
+    for (kind, code) in [(3, 0), (3, 1), (3, 3), (3, 13), (11, 0), (12, 0), (4, 0)] {
+        g.back(&error(REMOTE, POOL, kind, code, &sent, 28));
+        // REQ-12a: from whatever address.
+        g.back(&error([198, 51, 100, 1], POOL, kind, code, &sent, 28));
+    }
+    assert_eq!(g.map((A, 5000), (REMOTE, 80)), outside);
+    g.back(&udp((REMOTE, 80), outside));
+    assert_eq!(g.entries(), (1, 1));
+}
+
+#[test]
+fn rfc4787_req13_too_big_with_df_is_answered() {
+    let mut g = with(|c| c.internet.mtu = 1000);
+    let mut big = udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 1200]);
+    set_df(&mut big);
+    let answer = g.refused(Customer, &big, "too-big");
+    assert_eq!(icmp_type(&answer), (3, 4));
+    assert_eq!(&answer[38..42], &[0, 0, 1000u16.to_be_bytes()[0], 1000u16.to_be_bytes()[1]], "next-hop MTU");
+    assert_eq!(judge(&answer).to.0, A);
+    assert_eq!(quote_of(&answer).from, (A, 5000), "the packet is quoted as the host sent it");
+    assert_eq!(g.entries(), (0, 0), "and leaves no state");
+}
+
+#[test]
+fn rfc4787_req13a_too_big_without_df_is_fragmented_in_order() {
+    let mut g = with(|c| c.internet.mtu = 996);
+    let payload: Vec<u8> = (0..2500u32).map(|i| (i * 7) as u8).collect();
+    let big = udp_ttl((A, 5000), (REMOTE, 80), 64, &payload);
+    let out = g.send(Customer, &big);
+    assert_eq!(out.len(), 3);
+    let mut whole = Vec::new();
+    for (i, (side, f)) in out.iter().enumerate() {
+        assert_eq!(*side, Internet);
+        let total = usize::from(u16::from_be_bytes([f[16], f[17]]));
+        assert!(total <= 996);
+        let field = u16::from_be_bytes([f[20], f[21]]);
+        assert_eq!(usize::from(field & 0x1fff) * 8, whole.len(), "in order");
+        assert_eq!(field & 0x2000 != 0, i < 2);
+        whole.extend_from_slice(&f[34..14 + total]);
+    }
+    let mut joined = out[0].1[..34].to_vec();
+    joined.extend_from_slice(&whole);
+    joined[16..18].copy_from_slice(&((20 + whole.len()) as u16).to_be_bytes());
+    joined[20..22].fill(0);
+    reseal(&mut joined);
+    assert_eq!(judge(&joined).from.0, POOL, "together they are the datagram, checksum and all");
+    assert_eq!(&joined[42..], &payload[..]);
+}
+
+/// The pieces that came out, put together again and judged.
+fn reassembled(out: &[(plane::Side, Vec<u8>)]) -> Seen {
+    let mut parts: Vec<&[u8]> = out.iter().map(|o| &o.1[..]).collect();
+    parts.sort_by_key(|f| u16::from_be_bytes([f[20] & 0x1f, f[21]]));
+    let mut joined = parts[0][..34].to_vec();
+    for p in &parts {
+        assert_eq!(usize::from(u16::from_be_bytes([p[20] & 0x1f, p[21]])) * 8, joined.len() - 34);
+        joined.extend_from_slice(&p[34..14 + usize::from(u16::from_be_bytes([p[16], p[17]]))]);
+    }
+    let total = (joined.len() - 14) as u16;
+    joined[16..18].copy_from_slice(&total.to_be_bytes());
+    joined[20..22].fill(0);
+    reseal(&mut joined);
+    judge(&joined)
+}
+
+#[test]
+fn rfc4787_req14_fragments_in_any_order() {
+    let payload: Vec<u8> = (0..100).collect();
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2], [2, 0, 1], [0, 2, 1]] {
+        for workers in [1, 4] {
+            let mut g = Gateway::with_workers(config(), workers);
+            let outside = g.map((A, 5000), (REMOTE, 80));
+            let parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &payload), &[32, 64]);
+            let out: Vec<_> = order.iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
+            assert_eq!(out.len(), 3, "{order:?} {workers}");
+            assert_eq!(reassembled(&out), Seen { from: outside, to: (REMOTE, 80), protocol: 17, ttl: 63 });
+            let parts = fragments(&udp_ttl((REMOTE, 80), outside, 64, &payload), &[32, 64]);
+            let out: Vec<_> = order.iter().flat_map(|&i| g.send(Internet, &parts[i])).collect();
+            assert_eq!(out.len(), 3, "{order:?} {workers}");
+            assert_eq!(reassembled(&out).to, (A, 5000));
+        }
+    }
+}
+
+#[test]
+fn rfc4787_req14_hairpinned_fragments() {
+    for workers in [1, 4] {
+        let mut g = Gateway::with_workers(config(), workers);
+        for port in 5000..5010 {
+            let a = g.map((A, port), (REMOTE, 80));
+            let b = g.map((B, 6000), (REMOTE, 80));
+            let parts = fragments(&udp_ttl((A, port), b, 64, &[5; 64]), &[24, 48]);
+            let out: Vec<_> = [1, 0, 2].iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
+            assert_eq!(out.len(), 3, "workers {workers}");
+            assert_eq!(reassembled(&out), Seen { from: a, to: (B, 6000), protocol: 17, ttl: 63 });
+        }
+    }
+}
+
+#[test]
+fn rfc4787_req14a_the_store_is_bounded() {
+    let mut c = config();
+    c.fragments.datagrams = 8;
+    c.fragments.held = 4;
+    let mut g = Gateway::new(c);
+    let part = |id: u16| {
+        let mut f = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &[1; 64]), &[32])[1].clone();
+        f[18..20].copy_from_slice(&id.to_be_bytes());
+        reseal(&mut f);
+        f
+    };
+    for id in 0..4 {
+        assert!(g.send(Customer, &part(id)).is_empty());
+    }
+    for id in 4..100 {
+        g.dropped(Customer, &part(id), "fragment-store-full");
+    }
+    g.wait(60);
+    assert!(g.send(Customer, &part(500)).is_empty());
+    assert_eq!((g.count("fragment-late"), g.count("fragment-held")), (4, 5), "old ones made room");
+}
+
+#[test]
+fn per_connection_mapping_is_one_connection_for_each_four_tuple() {
+    let mut c = config().per_connection();
+    c.ports = PortRange { first: 3000, last: 3063 };
+    c.preserve_parity = false;
+    assert_eq!(c.mapping, Mapping::AddressAndPortDependent);
+    let mut g = Gateway::new(c);
+    // Far more sessions than ports: each remote end point has all ports anew.
+    for remote_port in 1..=20 {
+        let mut seen = std::collections::HashSet::new();
+        for host in 0..40 {
+            assert!(seen.insert(g.map(([10, 0, 3, host], 3000), (REMOTE, remote_port))));
+        }
+    }
+    assert_eq!(g.entries(), (800, 0));
+}
+
+#[test]
+fn per_connection_mapping_refuses_when_no_port_is_left() {
+    let mut c = config().per_connection();
+    c.ports = PortRange { first: 3000, last: 3007 };
+    c.preserve_parity = false;
+    let mut g = Gateway::new(c);
+    for host in 0..8 {
+        g.map(([10, 0, 3, host], 9), (REMOTE, 80));
+    }
+    assert_eq!(icmp_type(&g.refused(Customer, &udp((A, 9), (REMOTE, 80)), "no-port")), (3, 1));
+    g.map((A, 9), (REMOTE, 81));
+}
