@@ -225,7 +225,9 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
             assert!(rendered.contains(&median), "{format}");
         }
     }
-    assert!(report.sentences().iter().any(|s| s.contains("The tester was the limit in 6 of 18 searches")));
+    let said = "The tester was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
+                on 1 core): the device can do at least this. Elsewhere the device was the limit.";
+    assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
 }
 
 #[test]
@@ -256,6 +258,19 @@ fn near_the_testers_own_limit_the_device_is_not_blamed() {
     assert!(report.sentences()[0].contains("within 10 % of the tester's own limit"), "{}", report.sentences()[0]);
     assert!(!report.sentences()[0].contains("to spare"));
     assert!(report.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester's own ceiling")));
+}
+
+#[test]
+fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
+    let mut run = fixture::quickstart();
+    run.outcomes.iter_mut().for_each(|o| o.bound = Bound::UpperLimit);
+    let first = report(&run).sentences()[0].clone();
+    let tester =
+        "90 % of the tester's own ceiling, the highest rate at which it is believed, passed: the device can do";
+    assert!(first.contains(tester) && first.contains("At least 2.9 M connections/s"), "{first}");
+    run.header.scenario.measure.max_rate = Some(7_600_000);
+    let first = report(&run).sentences()[0].clone();
+    assert!(first.contains("The scenario's highest rate passed: the device can do at least this."), "{first}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::folder::Bound;
 use crate::scenario::{Dut, Link, Mapping, VethIo};
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
+use method::validity::Spoiler;
 use method::{Count, Direction, TrialRecord, Verdict};
 use serde::Serialize;
 
@@ -17,6 +18,12 @@ pub struct Judged {
     pub trials: u64,
     /// Of these: worth nothing.
     pub invalid: u64,
+    /// Of these: spoiled by the host, by the tester, by an incomplete phase 1.
+    pub by_host: u64,
+    /// As above.
+    pub by_tester: u64,
+    /// As above.
+    pub by_phase1: u64,
     /// Frames sent.
     pub sent: Count,
     /// Distinct right frames received.
@@ -41,9 +48,18 @@ impl Judged {
                 sum.faults.merge(&leg.faults);
             }
         }
+        let spoiled = |by: Spoiler| {
+            let mine = |t: &&TrialRecord| matches!(&t.verdict, Verdict::Invalid(reason) if reason.spoiler() == by);
+            trials.iter().filter(mine).count() as u64
+        };
+        let (by_host, by_tester) = (spoiled(Spoiler::Host), spoiled(Spoiler::Tester));
+        let by_phase1 = spoiled(Spoiler::Phase1);
         Judged {
             trials: trials.len() as u64,
-            invalid: trials.iter().filter(|t| matches!(t.verdict, Verdict::Invalid(_))).count() as u64,
+            invalid: by_host + by_tester + by_phase1,
+            by_host,
+            by_tester,
+            by_phase1,
             sent: sum.sent,
             received: sum.received,
             reordered: sum.reordered,
@@ -166,6 +182,22 @@ fn nanoseconds(picoseconds: u64) -> String {
 /// Share of the tester's own ceiling above which a figure is not believed as the device's (methodology, self-test).
 pub const BELIEVED_SHARE: f64 = 0.9;
 
+/// The tester's own ceiling for the frames of a cell, per direction. One thread sends and judges: what it can do for
+/// both directions at once it can do twice for one.
+pub fn ceiling(report: &Report, cell: &super::Cell) -> Option<f64> {
+    let ceiling = report.calibration.as_ref()?.ceiling.0;
+    (ceiling > 0).then(|| ceiling as f64 * 2.0 / f64::from(cell.directions.max(1)))
+}
+
+/// What ended a search whose highest rate passed.
+pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
+    let believed = ceiling(report, cell).map_or(f64::MAX, |c| c * BELIEVED_SHARE);
+    match report.header.scenario.measure.max_rate {
+        Some(max) if max as f64 <= believed => "the scenario's highest rate",
+        _ => "90 % of the tester's own ceiling, the highest rate at which it is believed,",
+    }
+}
+
 /// Doubts: those recorded with the facts, and those that follow from the results.
 pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -189,12 +221,15 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
             searches(repetitions().count(), "was", "were", one_sided)
         ));
     }
-    let invalid = report.judged.invalid;
-    if invalid * 10 > report.judged.trials {
+    let j = &report.judged;
+    if j.invalid * 10 > j.trials {
+        let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "incomplete phase 1")];
+        let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, who)| format!("{} by the {who}", grouped(*n)));
         doubts.push(format!(
-            "{} of {} trials were invalid: the host disturbs the measurement.",
-            grouped(invalid),
-            grouped(report.judged.trials)
+            "{} of {} trials were spoiled and measured nothing: {}.",
+            grouped(j.invalid),
+            grouped(j.trials),
+            by.collect::<Vec<_>>().join(", ")
         ));
     }
     let phase1_lost: Count = report.cells.iter().map(|c| c.phase1_lost).sum();
@@ -219,9 +254,10 @@ fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
 }
 
 fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
-    let Some(ceiling) = report.calibration.as_ref().map(|c| c.ceiling.0).filter(|&c| c > 0) else { return };
-    let near =
-        |c: &&super::Cell| c.bound == Bound::Exact && c.median().is_some_and(|m| m > BELIEVED_SHARE * ceiling as f64);
+    let near = |c: &&super::Cell| {
+        let believed = ceiling(report, c).map(|ceiling| ceiling * BELIEVED_SHARE);
+        c.bound == Bound::Exact && c.median().zip(believed).is_some_and(|(median, believed)| median > believed)
+    };
     let cells: Vec<String> = report.cells.iter().filter(near).map(place).collect();
     if !cells.is_empty() {
         doubts.push(format!(

@@ -26,10 +26,11 @@ pub fn of(report: &Report) -> Vec<String> {
         let cells: Vec<&Cell> = report.cells.iter().filter(|c| c.dut == dut && !c.repetitions.is_empty()).collect();
         let Some(first) = cells.first() else { continue };
         let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
-        let Some(found) = found(&headline(&cells)) else { continue };
-        let limits = limits(&cells);
+        let headline = headline(&cells);
+        let Some(found) = found(&headline) else { continue };
+        let limits = limits(report, &cells, &headline);
         if limits.is_empty() {
-            unbounded.extend(cells);
+            unbounded.extend(cells.iter().filter(|c| !c.nothing_passed()));
         }
         sentences.push([format!("{name}{found}"), limits.join(" ")].join(" ").trim_end().to_owned());
     }
@@ -37,7 +38,8 @@ pub fn of(report: &Report) -> Vec<String> {
         sentences.push("Nothing was measured.".to_owned());
     }
     if !unbounded.is_empty() {
-        let limit = device_limit(report, &unbounded);
+        let elsewhere = report.cells.iter().any(Cell::nothing_passed);
+        let limit = device_limit(report, &unbounded, elsewhere);
         match duts.len() {
             1 => sentences.last_mut().expect("just pushed").extend([" ", &limit]),
             _ => sentences.push(limit),
@@ -130,54 +132,73 @@ fn per_second(unit: Option<Unit>, value: f64) -> String {
     }
 }
 
-/// What other than the device was the limit; empty if nothing was.
-fn limits(cells: &[&Cell]) -> Vec<String> {
-    let repetitions: usize = cells.iter().map(|c| c.repetitions.len()).sum();
-    let count = |bound: Bound| cells.iter().map(|c| c.count(bound)).sum::<usize>();
-    let share = |n: usize| if n == repetitions { String::new() } else { format!(" in {n} of {repetitions} searches") };
-    let closed: usize = cells.iter().map(|c| c.closed_loop).sum();
-    let nothing = count(Bound::NothingPassed);
+/// What other than the device was the limit, and where; empty if nothing was.
+fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String> {
+    let with = |bound: Bound| -> Vec<&Cell> { cells.iter().filter(|c| c.count(bound) > 0).copied().collect() };
+    let (tester, upper, nothing) = (with(Bound::TesterLimit), with(Bound::UpperLimit), with(Bound::NothingPassed));
+    let closed: Vec<&Cell> = cells.iter().filter(|c| c.closed_loop > 0).copied().collect();
     let mut sentences = Vec::new();
-    let mut say = |n: usize, text: &dyn Fn(String) -> String| {
-        if n > 0 {
-            sentences.push(text(share(n)));
-        }
-    };
-    say(count(Bound::TesterLimit), &|share| {
-        format!("The tester was the limit{share}: the device can do at least this.")
-    });
-    say(count(Bound::UpperLimit), &|share| {
-        format!("The highest rate that the search may try passed{share}: the device can do at least this.")
-    });
-    // When nothing passed anywhere, the figures have said so already.
-    say(if nothing < repetitions { nothing } else { 0 }, &|share| format!("No rate passed{share}."));
-    say(closed, &|share| format!("Device and tester worked in one closed loop{share}: the figure is that of both."));
-    if nothing == repetitions {
-        sentences.push("That says nothing about the tester.".to_owned());
+    if !tester.is_empty() {
+        sentences.push(format!("The tester was the limit{}: the device can do at least this.", places(&tester, cells)));
+    }
+    if let Some(first) = upper.first() {
+        let (end, places) = (number::capitalised(facts::upper_end(report, first)), places(&upper, cells));
+        sentences.push(format!("{end} passed{places}: the device can do at least this."));
+    }
+    // Where nothing passed at the headline's own point, the figures have said so already.
+    let said = |c: &&&Cell| c.nothing_passed() && headline.iter().any(|h| std::ptr::eq(h.cell, **c));
+    let nothing: Vec<&Cell> = nothing.iter().filter(|c| !said(c)).copied().collect();
+    if !nothing.is_empty() {
+        let places = places(&nothing, cells);
+        sentences.push(format!("Not in every repetition did a rate pass{places}."));
+    }
+    if !closed.is_empty() {
+        let places = places(&closed, cells);
+        sentences.push(format!("Device and tester worked in one closed loop{places}: the rate is that of both."));
+    }
+    let bounded = |c: &&&Cell| c.bound != Bound::Exact || c.closed_loop > 0;
+    let free = cells.iter().filter(|c| !bounded(c)).count();
+    if !sentences.is_empty() && free > 0 {
+        sentences.push("Elsewhere the device was the limit.".to_owned());
     }
     sentences
 }
 
+/// Where some of the cells are: nothing if that is everywhere.
+fn places(some: &[&Cell], all: &[&Cell]) -> String {
+    if some.len() == all.len() {
+        return String::new();
+    }
+    let place = |c: &&Cell| {
+        let metric = metric::by_key(&c.metric).map_or(c.metric.clone(), |m| number::uncapitalised(m.title));
+        match c.connections {
+            0 => format!("{metric} on {}", plural(c.cores.into(), "core")),
+            n => format!("{metric} at {} on {}", si(n as f64, 3), plural(c.cores.into(), "core")),
+        }
+    };
+    match some {
+        few @ ([_] | [_, _]) => format!(" ({})", few.iter().map(place).collect::<Vec<_>>().join("; ")),
+        many => format!(" at {} of {} points", many.len(), all.len()),
+    }
+}
+
 /// The device was the limit, as far as the calibration can say so.
-fn device_limit(report: &Report, cells: &[&Cell]) -> String {
-    let ceiling = report.calibration.as_ref().map_or(0, |c| c.ceiling.0);
-    let highest = cells.iter().filter_map(|c| c.median()).fold(0.0, f64::max);
-    if ceiling == 0 || highest <= 0.0 {
+fn device_limit(report: &Report, cells: &[&Cell], elsewhere: bool) -> String {
+    let spare = |c: &&Cell| Some(facts::ceiling(report, c)? / c.median().filter(|&m| m > 0.0)?);
+    let Some(spare) = cells.iter().filter_map(spare).min_by(f64::total_cmp) else {
         return "The device lost frames above that; the tester's own limit was not calibrated.".to_owned();
+    };
+    if spare * facts::BELIEVED_SHARE < 1.0 {
+        return "The highest rate is within 10 % of the tester's own limit: it may not be the device's.".to_owned();
     }
-    if highest > facts::BELIEVED_SHARE * ceiling as f64 {
-        let ceiling = number::si_unit(ceiling as f64, 2, "fps a direction");
-        return format!(
-            "The highest rate is within 10 % of the tester's own limit ({ceiling}): it may not be the device's."
-        );
-    }
-    let times = number::significant(ceiling as f64 / highest, 2);
+    let times = number::significant(spare, 2);
     if report.calibration.as_ref().is_some_and(|c| c.shares_core) {
         return format!(
             "Device and tester share a core, so a rate is that of both; alone, the tester reaches {times} times the highest."
         );
     }
-    format!("The device was the limit; the tester had {times} times to spare.")
+    let the = if elsewhere { "Where rates passed, the" } else { "The" };
+    format!("{the} device was the limit; the tester had {times} times to spare.")
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."

@@ -4,11 +4,14 @@
 
 use super::Report;
 use super::cell::Cell;
-use super::facts::technology;
+use super::facts::{self, technology};
 use super::number::{self, grouped, grouped_f64, ratio};
 use crate::folder::Bound;
 use method::metric::{self, Metric, Unit};
 use std::collections::BTreeSet;
+
+/// Further figures of a cell that say how much of the scenario's ranges a point uses.
+const RANGES: [&str; 4] = ["source_addresses", "source_ports", "destination_addresses", "destination_ports"];
 
 /// What runs from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,44 +76,98 @@ pub struct Row {
     pub strong: bool,
 }
 
-/// All tables of a report.
+/// All tables of a report: devices side by side, then each device over connections and over cores.
 pub fn tables(report: &Report) -> Vec<Table> {
-    let duts = distinct(report, |c| c.dut);
-    let one_point = |dut: usize| {
-        let points: BTreeSet<_> =
-            report.cells.iter().filter(|c| c.dut == dut).map(|c| (c.connections, c.cores)).collect();
-        points.len() == 1
-    };
-    if duts.len() > 1 && duts.iter().all(|&dut| one_point(dut)) {
-        let cells: Vec<&Cell> = report.cells.iter().collect();
-        return vec![table(report, Axis::Device, "Devices side by side".to_owned(), &cells)];
-    }
+    let distinct = |of: fn(&Cell) -> u64| -> BTreeSet<u64> { report.cells.iter().map(of).collect() };
+    let duts = distinct(|c| c.dut as u64);
+    let connections: BTreeSet<u64> = distinct(|c| c.connections);
     let mut tables = Vec::new();
-    for dut in duts {
-        let of_dut: Vec<&Cell> = report.cells.iter().filter(|c| c.dut == dut).collect();
-        let cores: BTreeSet<u32> = of_dut.iter().map(|c| c.cores).collect();
-        let connections: BTreeSet<u64> = of_dut.iter().map(|c| c.connections).collect();
-        let name = title(report, of_dut[0]);
-        if connections.len() > 1 || cores.len() == 1 {
-            for &n in &cores {
-                let cells: Vec<&Cell> = of_dut.iter().filter(|c| c.cores == n).copied().collect();
-                let title = format!("{name} · {}", number::plural(n.into(), "core"));
-                tables.push(table(report, Axis::Connections, title, &cells));
+    if duts.len() > 1 {
+        for cores in distinct(|c| c.cores.into()) {
+            // A device without connections stands beside those with any number of them.
+            for &n in connections.iter().filter(|&&n| n > 0 || connections.len() == 1) {
+                let here = |c: &&Cell| u64::from(c.cores) == cores && (c.connections == n || c.connections == 0);
+                let cells: Vec<&Cell> = report.cells.iter().filter(here).collect();
+                let mut title = format!("Devices side by side · {}", number::plural(cores, "core"));
+                if connections.len() > 1 && n > 0 {
+                    title = format!("{title} · {} connections", grouped(n));
+                }
+                tables.push(table(report, Axis::Device, title, &cells));
             }
         }
-        if cores.len() > 1 {
-            for &n in &connections {
-                let cells: Vec<&Cell> = of_dut.iter().filter(|c| c.connections == n).copied().collect();
-                let title = if n > 0 { format!("{name} · {} connections", grouped(n)) } else { name.clone() };
-                tables.push(table(report, Axis::Cores, title, &cells));
-            }
-        }
+    }
+    for &dut in &duts {
+        let cells: Vec<&Cell> = report.cells.iter().filter(|c| c.dut as u64 == dut).collect();
+        of_device(report, &cells, duts.len() == 1, &mut tables);
     }
     tables
 }
 
-fn distinct(report: &Report, of: impl Fn(&Cell) -> usize) -> BTreeSet<usize> {
-    report.cells.iter().map(of).collect()
+/// The tables of one device. `alone`: it has a table even if it has only one column.
+fn of_device(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Table>) {
+    let Some(first) = cells.first() else { return };
+    let name = title(report, first);
+    let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
+    let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).collect();
+    if connections.len() > 1 || (alone && cores.len() == 1) {
+        for &n in &cores {
+            let own: Vec<&Cell> = cells.iter().filter(|c| c.cores == n).copied().collect();
+            let title = format!("{name} · {}", number::plural(n.into(), "core"));
+            tables.push(table(report, Axis::Connections, title, &own));
+        }
+    }
+    match (cores.len(), connections.len()) {
+        (0 | 1, _) => {}
+        (_, 1) => {
+            let title = match first.connections {
+                0 => name,
+                n => format!("{name} · {} connections", grouped(n)),
+            };
+            tables.push(table(report, Axis::Cores, title, cells));
+        }
+        _ => tables.push(scale_up(report, &name, cells, &cores, &connections)),
+    }
+}
+
+/// Where both axes vary, the table over cores is short: medians with S_CPU.
+fn scale_up(report: &Report, name: &str, cells: &[&Cell], cores: &BTreeSet<u32>, connections: &BTreeSet<u64>) -> Table {
+    let mut metrics: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !metrics.contains(&cell.metric.as_str()) {
+            metrics.push(&cell.metric);
+        }
+    }
+    let line = |metric: &str, n: u64| {
+        let at = |&cores: &u32| {
+            let cell = cells.iter().find(|c| c.metric == metric && c.connections == n && c.cores == cores)?;
+            Some(cell.s_cpu.map_or_else(|| median(cell), |s| format!("{} ({})", median(cell), ratio(s))))
+        };
+        row(&format!("{} connections", grouped(n)), cores.iter().map(at))
+    };
+    let group = |metric: &&str| Group {
+        title: format!("{}: median ({})", titled(metric), s_cpu_label(report)),
+        rows: connections.iter().map(|&n| line(metric, n)).collect(),
+        bars: Vec::new(),
+    };
+    Table {
+        title: format!("{name} · scale-up over cores"),
+        axis: "cores of the device",
+        columns: cores.iter().map(u32::to_string).collect(),
+        parameters: Vec::new(),
+        groups: metrics.iter().map(group).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// S_CPU says nothing where tester and device share a core.
+fn s_cpu_label(report: &Report) -> &'static str {
+    let shared = report.calibration.as_ref().is_some_and(|c| c.shares_core);
+    if shared { "S_CPU (not a scaling result)" } else { "S_CPU" }
+}
+
+/// Title and unit of a metric.
+fn titled(metric: &str) -> String {
+    metric::by_key(metric).map_or_else(|| metric.to_owned(), |m| format!("{}, {}", m.title, m.unit.symbol()))
 }
 
 /// A device in words.
@@ -220,7 +277,7 @@ fn group(
     notes: &mut Vec<String>,
 ) -> Group {
     let known = metric::by_key(metric);
-    let title = known.map_or_else(|| metric.to_owned(), |m| format!("{}, {}", m.title, m.unit.symbol()));
+    let title = titled(metric);
     let statistic =
         |label: &str, of: fn(&Cell) -> Option<f64>| row(label, cells.iter().map(|c| c.map(|c| value(c, of(c)))));
     let mut rows = vec![
@@ -244,20 +301,31 @@ fn group(
         rows.push(row("S_C", cells.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
     }
     if axis == Axis::Cores && cells.iter().flatten().any(|c| c.s_cpu.is_some()) {
-        let shared = report.calibration.as_ref().is_some_and(|c| c.shares_core);
-        let label = if shared { "S_CPU (not a scaling result)" } else { "S_CPU" };
-        rows.push(row(label, cells.iter().map(|c| c.and_then(|c| c.s_cpu).map(ratio))));
+        rows.push(row(s_cpu_label(report), cells.iter().map(|c| c.and_then(|c| c.s_cpu).map(ratio))));
     }
     if cells.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
         let share = |c: &Cell| c.forwarding_percent.map(number::percent);
         rows.push(row("of plain forwarding", cells.iter().map(|c| c.and_then(share))));
     }
     rows.push(row("trials (invalid)", cells.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
-    let remarks: Vec<String> = cells.iter().map(|c| c.map_or_else(String::new, |c| marks(c, notes))).collect();
+    rows.extend(further(cells));
+    let remarks: Vec<String> = cells.iter().map(|c| c.map_or_else(String::new, |c| marks(report, c, notes))).collect();
     if remarks.iter().any(|r| !r.is_empty()) {
         rows.push(row("remarks", remarks.into_iter().map(Some)));
     }
     Group { title, rows, bars: bars(known, cells, columns) }
+}
+
+/// Figures that only some runs have, by their own names.
+fn further(cells: &[Option<&Cell>]) -> Vec<Row> {
+    let names: BTreeSet<&str> = cells.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
+    let names = names.into_iter().filter(|name| !RANGES.contains(name));
+    let value = |c: &Cell, name: &str| c.extra.get(name).map(|&v| further_value(v));
+    names.map(|name| row(name, cells.iter().map(|c| c.and_then(|c| value(c, name))))).collect()
+}
+
+fn further_value(value: f64) -> String {
+    if value.abs() >= 1_000.0 { grouped(value.round() as u64) } else { number::significant(value, 3) }
 }
 
 /// The median of a cell as printed in tables.
@@ -281,9 +349,9 @@ fn repetitions(cell: &Cell) -> String {
 }
 
 /// Numbers of the remarks on a cell; each new remark becomes a note.
-fn marks(cell: &Cell, notes: &mut Vec<String>) -> String {
+fn marks(report: &Report, cell: &Cell, notes: &mut Vec<String>) -> String {
     let mut numbers = Vec::new();
-    for remark in remarks(cell) {
+    for remark in remarks(report, cell) {
         let known = notes.iter().position(|note| *note == remark);
         let at = known.unwrap_or_else(|| {
             notes.push(remark);
@@ -295,7 +363,7 @@ fn marks(cell: &Cell, notes: &mut Vec<String>) -> String {
 }
 
 /// What must be known about a cell's values.
-pub fn remarks(cell: &Cell) -> Vec<String> {
+pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
     let all = cell.repetitions.len();
     let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
     let mut remarks = Vec::new();
@@ -306,7 +374,7 @@ pub fn remarks(cell: &Cell) -> Vec<String> {
     };
     note(cell.count(Bound::TesterLimit), &|some| format!("tester limit{some}: the device can do at least this"));
     note(cell.count(Bound::UpperLimit), &|some| {
-        format!("the highest rate that the search may try passed{some}: the device can do at least this")
+        format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
     });
     note(cell.count(Bound::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
     note(cell.closed_loop, &|some| {

@@ -95,7 +95,11 @@ impl Run {
             invalid,
             phase1_lost: 0,
             trace,
-            extra: BTreeMap::from([("burst".to_owned(), 8.0)]),
+            extra: if directions == 2 {
+                BTreeMap::from([("phase 1 rate".to_owned(), 2_345_678.0)])
+            } else {
+                BTreeMap::new()
+            },
         });
     }
 
