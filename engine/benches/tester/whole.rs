@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
 
-/// Frames of a run: short, so that most runs are not interrupted.
-const FRAMES: u64 = 200_000;
+/// Frames of a run: about a millisecond, so that most runs are not interrupted.
+const FRAMES: u64 = 32_000;
 
 /// Print the figures for several numbers of connections.
 pub fn print(clock: Clock, large: bool) {
@@ -100,7 +100,7 @@ fn run(stage: &mut Stage, phase: &Phase) -> PhaseOutcome {
 
 fn row(name: &str, stage: &mut Stage, phase: &Phase) {
     run(stage, phase);
-    let runs: Vec<_> = (0..RUNS).map(|_| (run(stage, phase), phase.frames)).collect();
+    let runs: Vec<_> = (0..4 * RUNS).map(|_| (run(stage, phase), phase.frames)).collect();
     line(name, &runs);
 }
 
