@@ -3,8 +3,8 @@
 
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
-use port::{BURST, Burst, Clock, Pool, Port, PortError, Ticks};
-use wire::{Expect, Mismatch, Tag, Values, View};
+use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use wire::{Batch, Expect, Mismatch, StreamId, Tag, View};
 
 /// What a receiver is to expect in one phase.
 pub struct JudgePlan<'a> {
@@ -18,16 +18,17 @@ pub struct JudgePlan<'a> {
     pub store: Option<(&'a StateTable, u16)>,
     /// The trial whose frames are right.
     pub trial: u16,
-    /// Stream byte of right frames.
-    pub stream: u8,
-    /// Frames that each sender of this direction is to send.
-    pub planned: &'a [u64],
+    /// What the tags of right frames have in common.
+    pub id: StreamId,
+    /// Connections (N): right frames have a smaller index.
+    pub connections: u64,
 }
 
 /// Which sequence numbers of one sender have arrived: one bit each.
 #[derive(Default)]
 pub struct Seen {
     bits: Vec<u64>,
+    frames: u64,
     highest: u64,
 }
 
@@ -36,6 +37,7 @@ impl Seen {
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
+        self.frames = frames;
         self.highest = 0;
     }
 
@@ -119,79 +121,162 @@ impl<'a> Judge<'a> {
         Ok(got)
     }
 
-    /// Judge `n` frames of the burst from `at` on. Two passes, so that the state table's lines arrive meanwhile.
+    /// Judge `n` frames of the burst from `at` on. Several passes, each over the whole batch: the state table's lines
+    /// arrive while flows are computed, and everything that is arithmetic becomes vector code.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) {
-        let mut tags = [None; BURST];
-        let mut indices = [0u32; BURST];
+        let Judge { plan, seen, burst, findings, .. } = self;
+        let frames = &burst[at..at + n];
+        let mut tags = Tags::default();
+        let all = tags.read(frames, plan);
+        let mut kept: [&[u8]; BURST] = [&[]; BURST];
+        let count = if all {
+            kept.iter_mut().zip(frames).for_each(|(k, f)| *k = f.bytes());
+            n
+        } else {
+            tags.keep(frames, &mut kept, plan, findings)
+        };
+        if let Some((store, _)) = plan.store {
+            tags.indices[..count].iter().for_each(|&i| store.prefetch(i));
+        }
         let mut flows = [0u32; BURST];
-        let connections = self.plan.view.connections();
-        for j in 0..n {
-            let tag = Tag::read(self.burst[at + j].bytes(), self.plan.expect.tag_at());
-            match self.admit(tag, connections) {
-                Ok(tag) => {
-                    tags[j] = Some(tag);
-                    indices[j] = tag.index;
-                    if let Some((store, _)) = self.plan.store {
-                        store.prefetch(tag.index);
+        plan.view.order.fill(&tags.indices[..count], &mut flows[..count]);
+        let mut values = Batch::of(&plan.view.flows, &flows);
+        if plan.learn {
+            plan.learn_all(&kept[..count], &tags, &values, seen, findings);
+        } else {
+            plan.check_all(&kept[..count], &tags, &mut values, seen, findings);
+        }
+    }
+}
+
+/// What the tags of a batch say, number by number.
+#[derive(Default)]
+struct Tags {
+    sequences: [u64; BURST],
+    indices: [u32; BURST],
+    senders: [u8; BURST],
+}
+
+impl Tags {
+    /// Read the tags of all frames. False if one of them is not of the stream that is expected: then what was read
+    /// is not to be used.
+    #[inline(always)]
+    fn read(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> bool {
+        let mut all = true;
+        let slots = self.sequences.iter_mut().zip(&mut self.indices).zip(&mut self.senders);
+        for (frame, ((sequence, index), sender)) in frames.iter().zip(slots) {
+            let Some(tag) = plan.id.read(frame.bytes(), plan.expect.tag_at()) else { return false };
+            (*sender, *sequence, *index) = tag;
+            all &= (tag.2 as u64) < plan.connections;
+        }
+        all
+    }
+
+    /// The long way where some frames are not of the stream: count these by what they are, keep the others.
+    #[cold]
+    fn keep<'f>(
+        &mut self,
+        frames: &'f [Frame],
+        kept: &mut [&'f [u8]; BURST],
+        plan: &JudgePlan<'_>,
+        findings: &mut Findings,
+    ) -> usize {
+        let mut count = 0;
+        for frame in frames.iter().map(Frame::bytes) {
+            match plan.id.read(frame, plan.expect.tag_at()) {
+                Some((sender, sequence, index)) if (index as u64) < plan.connections => {
+                    (self.senders[count], self.sequences[count], self.indices[count]) = (sender, sequence, index);
+                    kept[count] = frame;
+                    count += 1;
+                }
+                _ => findings.faults.add(plan.refusal(frame)),
+            }
+        }
+        count
+    }
+}
+
+impl JudgePlan<'_> {
+    /// Why a frame is not even held against an expectation.
+    fn refusal(&self, frame: &[u8]) -> Fault {
+        match Tag::read(frame, self.expect.tag_at()) {
+            None => Fault::Foreign,
+            Some(tag) if tag.trial != self.trial => Fault::Late,
+            Some(_) => Fault::Unexpected,
+        }
+    }
+
+    /// Judge frames of known flows.
+    #[inline(always)]
+    fn check_all(&self, frames: &[&[u8]], tags: &Tags, values: &mut Batch, seen: &mut [Seen], findings: &mut Findings) {
+        if let Some((store, trial)) = self.store {
+            for (j, &index) in tags.indices[..frames.len()].iter().enumerate() {
+                let (addr, port) = store.get(index, trial).unwrap_or_default();
+                values.learned(j, addr, port);
+            }
+        }
+        let words = values.words(self.expect.fields());
+        let expected = words.addresses.iter().zip(&words.ports);
+        let tags = tags.sequences.iter().zip(&tags.senders);
+        for ((frame, (&addresses, &ports)), (&sequence, &sender)) in frames.iter().zip(expected).zip(tags) {
+            let Some(seen) = planned(seen, sender, sequence) else {
+                findings.faults.add(Fault::Unexpected);
+                continue;
+            };
+            match self.expect.check_words(frame, addresses, ports) {
+                Ok(hop) => {
+                    findings.count(hop, seen, sequence);
+                }
+                Err(mismatch) => findings.faults.add(fault_of(mismatch)),
+            }
+        }
+    }
+
+    /// Judge frames of phase 1 and learn from the right ones.
+    #[inline(never)]
+    fn learn_all(&self, frames: &[&[u8]], tags: &Tags, values: &Batch, seen: &mut [Seen], findings: &mut Findings) {
+        let words = values.words(self.expect.fields());
+        let expected = words.addresses.iter().zip(&words.ports);
+        let tags = tags.sequences.iter().zip(&tags.senders).zip(&tags.indices);
+        for ((frame, (&addresses, &ports)), ((&sequence, &sender), &index)) in frames.iter().zip(expected).zip(tags) {
+            let Some(seen) = planned(seen, sender, sequence) else {
+                findings.faults.add(Fault::Unexpected);
+                continue;
+            };
+            match self.expect.learn_words(frame, addresses, ports) {
+                Ok((addr, port, hop)) => {
+                    if let (true, Some((store, trial))) = (findings.count(hop, seen, sequence), self.store) {
+                        findings.learned += u64::from(!store.learn(index, trial, addr, port));
                     }
                 }
-                Err(fault) => self.findings.faults.add(fault),
-            }
-        }
-        self.plan.view.order.fill(&indices[..n], &mut flows[..n]);
-        for j in 0..n {
-            if let Some(tag) = tags[j] {
-                self.judge_one(at + j, &tag, flows[j]);
+                Err(mismatch) => findings.faults.add(fault_of(mismatch)),
             }
         }
     }
+}
 
-    /// Whether a frame can be one of this trial at all.
-    #[inline(always)]
-    fn admit(&self, tag: Option<Tag>, connections: u64) -> Result<Tag, Fault> {
-        let tag = tag.ok_or(Fault::Foreign)?;
-        if tag.trial != self.plan.trial {
-            return Err(Fault::Late);
-        }
-        let planned = self.plan.planned.get(tag.sender as usize).copied().unwrap_or(0);
-        if tag.stream != self.plan.stream || tag.sequence >= planned || tag.index as u64 >= connections {
-            return Err(Fault::Unexpected);
-        }
-        Ok(tag)
-    }
+/// Where the arrival of a frame is noted, if there was to be such a frame.
+#[inline(always)]
+fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
+    seen.get_mut(sender as usize).filter(|s| sequence < s.frames)
+}
 
+impl Findings {
+    /// Count a frame that is what it must be, unless its hop limit differs from the others or it had arrived before.
     #[inline(always)]
-    fn judge_one(&mut self, at: usize, tag: &Tag, flow: u32) {
-        let frame = self.burst[at].bytes();
-        let plan = &self.plan;
-        let mut values = Values::of(plan.view.flows.flow(flow));
-        let outcome = if plan.learn {
-            plan.expect.learn(frame, &values).map(Some)
-        } else {
-            if let Some((store, trial)) = plan.store {
-                let (addr, port) = store.get(tag.index, trial).unwrap_or_default();
-                values = values.learned(addr, port);
-            }
-            plan.expect.check(frame, &values).map(|()| None)
-        };
-        let f = &mut self.findings;
-        let learned = match outcome {
-            Ok(learned) => learned,
-            Err(mismatch) => return f.faults.add(fault_of(mismatch)),
-        };
-        let hop = frame[Expect::TTL_AT];
-        if *f.hop_limit.get_or_insert(hop) != hop {
-            return f.faults.add(Fault::WrongHopLimit);
+    fn count(&mut self, hop: u8, seen: &mut Seen, sequence: u64) -> bool {
+        if *self.hop_limit.get_or_insert(hop) != hop {
+            self.faults.add(Fault::WrongHopLimit);
+            return false;
         }
-        let Some(out_of_order) = self.seen[tag.sender as usize].arrive(tag.sequence) else {
-            return f.faults.add(Fault::Duplicate);
+        let Some(out_of_order) = seen.arrive(sequence) else {
+            self.faults.add(Fault::Duplicate);
+            return false;
         };
-        if let (Some((addr, port)), Some((store, trial))) = (learned, plan.store) {
-            f.learned += u64::from(!store.learn(tag.index, trial, addr, port));
-        }
-        f.received += 1;
-        f.reordered += u64::from(out_of_order);
+        self.received += 1;
+        self.reordered += u64::from(out_of_order);
+        true
     }
 }
 

@@ -10,7 +10,7 @@ use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate, TrialError};
 use port::{Clock, PortError, PortFacts, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use wire::{Kind, Tag, View};
+use wire::{Kind, StreamId, Tag, View};
 
 /// What one phase is.
 #[derive(Clone, Copy, Debug)]
@@ -391,19 +391,15 @@ impl<'a> TaskMaker<'a> {
 
     /// The judge of what arrives at a side.
     fn judge(&self, at_left: bool, seen: &'a mut [Seen]) -> Judge<'a> {
-        let (expect, planned) = if at_left {
-            (&self.view.expect_left, &self.planned[1])
-        } else {
-            (&self.view.expect_right, &self.planned[0])
-        };
+        let expect = if at_left { &self.view.expect_left } else { &self.view.expect_right };
         let plan = JudgePlan {
             view: self.view,
             expect,
             learn: self.phase.learn && !at_left,
             store: self.store.filter(|_| expect.needs_outer()).map(|s| (s, self.learned_in)),
             trial: self.number,
-            stream: Tag::stream(self.phase.kind, at_left),
-            planned,
+            id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),
+            connections: self.view.connections(),
         };
         Judge::new(plan, self.clock, seen)
     }

@@ -5,7 +5,10 @@ use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
 use port::{BURST, Burst, Clock, Pool, Port, PortError, Ticks};
-use wire::{Tag, Template, Values, View};
+use wire::{Batch, Tag, Template, View};
+
+// A burst is a batch.
+const _: () = assert!(BURST == wire::BATCH);
 
 /// What a sender is to do in one phase.
 pub struct SenderPlan<'a> {
@@ -105,29 +108,32 @@ impl<'a> Sender<'a> {
     /// Build the next `n` frames in the pool's slots.
     #[inline]
     fn build(&mut self, n: usize, pool: &mut Pool) {
-        let SenderPlan { view, template, outer, tag, indices, .. } = &mut self.plan;
+        let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
+        // An empty pool: every frame is on its way. The sender is late then, and says so.
+        let built = pool.alloc_burst(n, template.len(), &mut self.burst);
         let mut flows = [0u32; BURST];
-        view.order.fill(&self.ahead[..n], &mut flows[..n]);
-        tag.sequence = self.next;
-        for (&index, &flow) in self.ahead[..n].iter().zip(&flows) {
-            // An empty pool: every frame is on its way. The sender is late then, and says so.
-            let Some(mut frame) = pool.alloc(template.len()) else { break };
-            let mut values = Values::of(view.flows.flow(flow));
-            if let Some((store, trial)) = outer {
+        view.order.fill(&self.ahead[..built], &mut flows[..built]);
+        let mut values = Batch::of(&view.flows, &flows);
+        if let Some((store, trial)) = *outer {
+            for (j, &index) in self.ahead[..built].iter().enumerate() {
                 // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
-                let (addr, port) = store.get(index, *trial).unwrap_or_default();
-                values = values.learned(addr, port);
+                let (addr, port) = store.get(index, trial).unwrap_or_default();
+                values.learned(j, addr, port);
             }
-            tag.index = index;
-            template.write(frame.bytes_mut(), &values, tag);
-            tag.sequence += 1;
-            self.burst.push(frame);
         }
-        let built = self.burst.len();
+        let words = values.words(template.fields());
+        let mut tag = Tag { sequence: self.next, ..*tag };
+        let variable = self.ahead.iter().zip(&words.addresses).zip(&words.ports);
+        for (frame, ((&index, &addresses), &ports)) in self.burst.iter_mut().zip(variable) {
+            tag.index = index;
+            template.write_words(frame.bytes_mut(), addresses, ports, &tag);
+            tag.sequence += 1;
+        }
         self.ahead.copy_within(built.., 0);
-        indices.fill(&mut self.ahead[BURST - built..]);
+        let fresh = &mut self.ahead[BURST - built..];
+        indices.fill(fresh);
         if let Some((store, _)) = outer {
-            for &index in &self.ahead[BURST - built..] {
+            for &index in &*fresh {
                 store.prefetch(index);
             }
         }

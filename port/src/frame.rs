@@ -352,6 +352,29 @@ impl Pool {
         })
     }
 
+    /// As [`Self::alloc`] for `n` frames at once, appended to `into`; fewer when slots run out. Says how many.
+    #[inline]
+    pub fn alloc_burst(&mut self, n: usize, len: usize, into: &mut crate::Burst) -> usize {
+        if self.free.len() < n {
+            self.collect();
+        }
+        let n = n.min(self.free.len());
+        let PoolConfig { headroom, slot: size, .. } = self.config;
+        debug_assert!(headroom + len <= size);
+        let (len, home) = (len.min(size - headroom) as u16, self.worker);
+        let left = self.free.len() - n;
+        into.extend(self.free[left..].iter().map(|slot| Frame {
+            slot: slot.0,
+            start: headroom as u16,
+            len,
+            size: size as u16,
+            home,
+            stamp: 0,
+        }));
+        self.free.truncate(left);
+        n
+    }
+
     /// Take a frame back, wherever it came from.
     #[inline]
     pub fn free(&mut self, frame: Frame) {
@@ -373,6 +396,14 @@ impl Pool {
     /// Take back every frame of a burst.
     #[inline]
     pub fn free_all(&mut self, burst: &mut crate::Burst) {
+        let (region, len) = (&*self.region, self.region.memory.len());
+        if burst.iter().all(|f| f.home == self.worker && region.distance(f.slot) < len) {
+            // The usual case: all of them our own.
+            self.free.extend(burst.iter().map(|f| Slot(f.slot)));
+            // SAFETY: zero is below the capacity; the frames themselves became slots just now and must not be dropped.
+            unsafe { burst.set_len(0) };
+            return;
+        }
         for frame in burst.drain(..) {
             self.free(frame);
         }
@@ -439,6 +470,23 @@ mod tests {
         }
         assert_eq!(b.available(), 4, "b keeps its own");
         assert_eq!(a.available(), 4, "a has all of its own back");
+    }
+
+    #[test]
+    fn bursts_come_and_go_like_single_frames() {
+        let mut pools = Pool::for_workers(PoolConfig { workers: 2, frames: 4, slot: 192, headroom: 64 }).unwrap();
+        let (mut b, mut a) = (pools.pop().unwrap(), pools.pop().unwrap());
+        let mut burst = crate::burst();
+        assert_eq!((a.alloc_burst(3, 60, &mut burst), b.alloc_burst(9, 60, &mut burst)), (3, 4));
+        assert!(burst.iter().all(|f| f.len() == 60 && f.headroom() == 64 && f.tailroom() == 68));
+        let slots: std::collections::BTreeSet<_> = burst.iter().map(|f| f.slot).collect();
+        assert_eq!(slots.len(), 7, "every frame has a slot of its own");
+        a.free_all(&mut burst);
+        assert!(burst.is_empty());
+        assert_eq!((a.available(), b.available()), (4, 4));
+        a.alloc_burst(4, 60, &mut burst);
+        a.free_all(&mut burst);
+        assert_eq!(a.available(), 4);
     }
 
     #[test]

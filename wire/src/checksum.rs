@@ -47,10 +47,9 @@ impl Sum {
     /// The 16-bit ones' complement sum, as it lies in memory.
     #[inline(always)]
     pub fn fold(self) -> u16 {
-        let s = (self.0 & 0xffff_ffff) + (self.0 >> 32);
-        let s = (s & 0xffff) + (s >> 16 & 0xffff) + (s >> 32);
-        let s = (s & 0xffff) + (s >> 16);
-        ((s & 0xffff) + (s >> 16)) as u16
+        // Added to itself with the halves swapped, the upper half is the sum of both halves with its carry.
+        let s = (self.0.wrapping_add(self.0.rotate_left(32)) >> 32) as u32;
+        (s.wrapping_add(s.rotate_left(16)) >> 16) as u16
     }
     /// The checksum field that makes everything summed so far right, as it lies in memory.
     #[inline(always)]
@@ -60,7 +59,17 @@ impl Sum {
     /// Whether data that includes its checksum field is right.
     #[inline(always)]
     pub fn is_valid(self) -> bool {
-        self.fold() == 0xffff
+        // It folds to all ones if it is a multiple of 2^16 - 1 (which a multiplication by the inverse modulo 2^64
+        // finds out: of all numbers only the multiples become small) and not zero.
+        const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
+        (self.0.wrapping_mul(INVERSE) <= u64::MAX / 0xffff) & (self.0 != 0)
+    }
+    /// Add eight bytes as they lie in memory, with the carry added at the other end: half the work of [`Self::word`],
+    /// but the sum is full at once, so only these and [`Self::fold`], [`Self::checksum`], [`Self::is_valid`] may follow.
+    #[inline(always)]
+    pub(crate) fn word_around(self, w: u64) -> Sum {
+        let (s, carry) = self.0.overflowing_add(w);
+        Sum(s + carry as u64)
     }
 }
 
@@ -110,7 +119,23 @@ mod tests {
         assert_eq!(Sum::default().bytes(&data).checksum(), (!0xddf2u16).to_be_bytes());
     }
 
+    #[test]
+    fn all_ones_are_valid_and_nothing_is_not() {
+        assert_eq!(0xfffe_fffe_fffe_ffffu64.wrapping_mul(0xffff), 1, "the inverse");
+        assert!(Sum(0xffff).is_valid() && Sum(u64::MAX).is_valid() && !Sum(0).is_valid() && !Sum(0x1_0000).is_valid());
+        assert_eq!((Sum(0).fold(), Sum(u64::MAX).fold(), Sum(0xffff_0000).fold()), (0, 0xffff, 0xffff));
+    }
+
     proptest! {
+        #[test]
+        fn carries_around_change_no_sum(words: [u64; 8]) {
+            let plain = words.iter().fold(Sum::default(), |s, w| s.word(*w));
+            let around = words.iter().fold(Sum::default(), |s, w| s.word_around(*w));
+            prop_assert_eq!((plain.fold(), plain.is_valid()), (around.fold(), around.is_valid()));
+            let right = around.word_around(!u64::from(around.fold()) & 0xffff);
+            prop_assert!(right.is_valid());
+        }
+
         #[test]
         fn agrees_with_the_plain_sum(data in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(Sum::default().bytes(&data).checksum(), plain(&data));

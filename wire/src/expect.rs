@@ -2,7 +2,7 @@
 //! the flow, fields that are learned, payload and checksums. Every received frame is held against this,
 //! so the right frame takes one straight path and only a wrong one is looked at closely.
 
-use crate::checksum::Sum;
+use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::{AddrRange, PortRange};
 use crate::header::{self, be16, be32, half, word};
 use crate::template::{Fields, HEAD, Template, Values};
@@ -42,12 +42,19 @@ pub struct Expect {
     /// Bytes 12..20 and 20..24 that must stand there, and the masks that select them.
     constant: (u64, u32),
     mask: (u64, u32),
-    udp_len: u16,
+    /// UDP length in its place of bytes 34..42.
+    udp_len: u64,
+    /// Sum of the UDP pseudo header without addresses, and of everything behind the tag.
+    udp_sum: u64,
     fields: Fields,
+    /// Where addresses and ports are learned: all ones.
+    outer_bits: (u64, u32),
     outer: Option<OuterRange>,
     tail: Vec<u8>,
-    tail_sum: Sum,
 }
+
+/// Of bytes 34..42 ports and UDP length, but not the checksum.
+const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 impl Expect {
     /// Offset of the hop limit (TTL).
@@ -65,10 +72,14 @@ impl Expect {
             len: sent.len(),
             constant: (word(b, 12) & mask.0, half(b, 20) & mask.1),
             mask,
-            udp_len: sent.udp_len(),
+            udp_len: place(0, sent.udp_len()),
+            udp_sum: pseudo_v4(0, header::PROTO_UDP, sent.udp_len()).bytes(&tail).fold().into(),
             fields,
+            outer_bits: {
+                let ones = Values::default().learned(u32::MAX, u16::MAX);
+                (fields.addresses(&ones), fields.ports(&ones))
+            },
             outer,
-            tail_sum: Sum::default().bytes(&tail),
             tail,
         }
     }
@@ -86,19 +97,34 @@ impl Expect {
         self.fields.needs_outer()
     }
 
+    /// The fields that differ from flow to flow.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
     /// Hold a frame against the values of its flow.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
-    #[inline(always)]
+    #[inline]
     pub fn check(&self, frame: &[u8], values: &Values) -> Result<(), Mismatch> {
+        self.check_words(frame, self.fields.addresses(values), self.fields.ports(values)).map(|_| ())
+    }
+
+    /// As [`Self::check`], with the words of a [`Batch`](crate::Batch); returns the hop limit of a right frame.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    #[inline(always)]
+    pub fn check_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<u8, Mismatch> {
         let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
-        let fields =
-            (word(head, 26) ^ self.fields.addresses(values)) | (half(head, 34) ^ self.fields.ports(values)) as u64;
-        if fields | self.constant_diff(head) == 0 && self.checksums_valid(head) && self.tail_right(frame) {
-            Ok(())
+        let diff = (word(head, 26) ^ addresses)
+            | (word(head, 34) ^ place(ports, 0) ^ self.udp_len) & PORTS_AND_LEN
+            | self.constant_diff(head);
+        if diff == 0 && self.checksums_valid(head) && self.tail_right(frame) {
+            Ok(head[Expect::TTL_AT])
         } else {
-            Err(self.explain(frame, head, values, false))
+            Err(self.explain(frame, head, addresses, ports, false))
         }
     }
 
@@ -108,14 +134,26 @@ impl Expect {
     /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used what it may not.
     #[inline]
     pub fn learn(&self, frame: &[u8], values: &Values) -> Result<(u32, u16), Mismatch> {
+        let values = values.learned(0, 0);
+        self.learn_words(frame, self.fields.addresses(&values), self.fields.ports(&values))
+            .map(|(addr, port, _)| (addr, port))
+    }
+
+    /// As [`Self::learn`], with the words of a [`Batch`](crate::Batch) about which nothing was learned; returns the hop
+    /// limit, too.
+    ///
+    /// # Errors
+    /// As [`Self::learn`].
+    #[inline(always)]
+    pub fn learn_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<(u32, u16, u8), Mismatch> {
         let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
         // As a NAT's translation: what is learned stands where the expected frame has its outer fields.
         let (addr, port) = self.outer_seen(head);
-        let values = values.learned(addr, port);
-        if self.in_pool(addr, port) && self.check(frame, &values).is_ok() {
-            Ok((addr, port))
-        } else {
-            Err(self.explain(frame, head, &values, true))
+        let addresses = addresses | word(head, 26) & self.outer_bits.0;
+        let ports = ports | half(head, 34) & self.outer_bits.1;
+        match self.check_words(frame, addresses, ports) {
+            Ok(hop) if self.in_pool(addr, port) => Ok((addr, port, hop)),
+            _ => Err(self.explain(frame, head, addresses, ports, true)),
         }
     }
 
@@ -124,7 +162,7 @@ impl Expect {
         if frame.len() == self.len { frame.first_chunk() } else { None }
     }
 
-    /// Outside address and port as they stand in a frame; zero where the frame has none.
+    /// Outside address and port as they stand in a frame; whatever stands there where the frame has none.
     #[inline(always)]
     fn outer_seen(&self, head: &[u8; HEAD]) -> (u32, u16) {
         let f = &self.fields;
@@ -137,23 +175,21 @@ impl Expect {
     fn constant_diff(&self, head: &[u8; HEAD]) -> u64 {
         let a = (word(head, 12) & self.mask.0) ^ self.constant.0;
         let b = (half(head, 20) & self.mask.1) ^ self.constant.1;
-        a | b as u64 | (be16(head, 38) ^ self.udp_len) as u64
+        a | b as u64
     }
 
     #[inline(always)]
     fn checksums_valid(&self, head: &[u8; HEAD]) -> bool {
-        let addresses = Sum::default().word(word(head, 26));
-        let ip = addresses.word(word(head, 14)).half(half(head, 22));
+        let addresses = Sum(word(head, 26));
+        let ip = addresses.word_around(word(head, 14)).word_around(half(head, 22).into());
+        let compensation = u16::from_ne_bytes([head[58], head[59]]);
         let udp = addresses
-            .be16(header::PROTO_UDP as u16)
-            .be16(self.udp_len)
-            .word(word(head, 34))
-            .word(word(head, 42))
-            .word(word(head, 50))
-            .half(u16::from_ne_bytes([head[58], head[59]]) as u32)
-            .plus(self.tail_sum);
+            .word_around(word(head, 34))
+            .word_around(word(head, 42))
+            .word_around(word(head, 50))
+            .word_around(self.udp_sum + u64::from(compensation));
         // A zero field means "no checksum" in UDP over IPv4; every frame is sent with one, so zero is wrong.
-        ip.is_valid() & udp.is_valid() & (head[40] | head[41] != 0)
+        ip.is_valid() & udp.is_valid() & (u16::from_ne_bytes([head[40], head[41]]) != 0)
     }
 
     #[inline(always)]
@@ -171,15 +207,15 @@ impl Expect {
 
     /// Find out what is wrong with a frame of right length.
     #[cold]
-    fn explain(&self, frame: &[u8], head: &[u8; HEAD], values: &Values, learning: bool) -> Mismatch {
+    fn explain(&self, frame: &[u8], head: &[u8; HEAD], addresses: u64, ports: u32, learning: bool) -> Mismatch {
         let (addr, port) = self.outer_seen(head);
-        if word(head, 26) != self.fields.addresses(values) {
+        if word(head, 26) != addresses {
             Mismatch::Address
-        } else if half(head, 34) != self.fields.ports(values) {
+        } else if half(head, 34) != ports {
             Mismatch::Port
         } else if learning && !self.in_pool(addr, port) {
             Mismatch::Pool
-        } else if self.constant_diff(head) != 0 {
+        } else if self.constant_diff(head) != 0 || (word(head, 34) ^ self.udp_len) & PORTS_AND_LEN != place(ports, 0) {
             Mismatch::Header
         } else if !self.tail_right(frame) {
             Mismatch::Payload
@@ -187,6 +223,13 @@ impl Expect {
             Mismatch::Checksum
         }
     }
+}
+
+/// Ports (as they lie in memory) and UDP length in their places of bytes 34..42.
+#[inline(always)]
+fn place(ports: u32, udp_len: u16) -> u64 {
+    let (p, l) = (ports.to_ne_bytes(), udp_len.to_be_bytes());
+    u64::from_ne_bytes([p[0], p[1], p[2], p[3], l[0], l[1], 0, 0])
 }
 
 #[cfg(test)]
@@ -256,6 +299,7 @@ mod tests {
         assert_eq!(with(37, 1), Err(Mismatch::Port));
         assert_eq!(with(23, 1), Err(Mismatch::Header));
         assert_eq!(with(20, 0x20), Err(Mismatch::Header), "more fragments");
+        assert_eq!(with(39, 1), Err(Mismatch::Header), "UDP length");
         assert_eq!(with(41, 1), Err(Mismatch::Checksum));
         assert_eq!(with(25, 1), Err(Mismatch::Checksum));
         assert_eq!(with(100, 1), Err(Mismatch::Payload));

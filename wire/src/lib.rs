@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod checksum;
 pub mod expect;
 pub mod flow;
@@ -14,10 +15,11 @@ pub mod tag;
 pub mod template;
 pub mod view;
 
+pub use batch::{BATCH, Batch};
 pub use expect::{Expect, Mismatch, OuterRange};
 pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange};
 pub use header::Mac;
 pub use perm::Permutation;
-pub use tag::{Kind, Tag};
+pub use tag::{Kind, StreamId, Tag};
 pub use template::{Fields, Source, Template, Values};
 pub use view::View;

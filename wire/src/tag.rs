@@ -67,6 +67,30 @@ impl Tag {
     }
 }
 
+/// What the tags of one stream of one trial have in common, to recognise them by one comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamId(u64);
+
+/// Bits of the first word that hold sequence.
+const SEQUENCE_BITS: u32 = 16;
+
+impl StreamId {
+    /// Of this trial and stream byte.
+    pub const fn new(trial: u16, stream: u8) -> StreamId {
+        let magic = (MAGIC[0] as u64) << 40 | (MAGIC[1] as u64) << 32 | (MAGIC[2] as u64) << 24;
+        StreamId(magic | (stream as u64) << 16 | trial as u64)
+    }
+
+    /// Sender, sequence number and connection index of a frame with the tag at `at`, if it is of this stream.
+    #[inline(always)]
+    pub fn read(self, frame: &[u8], at: usize) -> Option<(u8, u64, u32)> {
+        let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
+        let (first, second) = (u64::from_be(word(t, 0)), u64::from_be(word(t, 8)));
+        let sequence = (first << 24) & (MAX_SEQUENCE ^ 0xff_ffff) | second >> 40;
+        (first >> SEQUENCE_BITS == self.0).then_some((second as u8, sequence, (second >> 8) as u32))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +105,11 @@ mod tests {
                 b[2 + 8 * k..10 + 8 * k].copy_from_slice(&w.to_ne_bytes());
             }
             prop_assert_eq!(Tag::read(&b, 2), Some(tag));
+            prop_assert_eq!(StreamId::new(trial, stream).read(&b, 2), Some((sender, sequence, index)));
+            prop_assert_eq!(StreamId::new(trial ^ 1, stream).read(&b, 2), None);
+            prop_assert_eq!(StreamId::new(trial, stream ^ 1).read(&b, 2), None);
+            b[2] ^= 1;
+            prop_assert_eq!(StreamId::new(trial, stream).read(&b, 2), None);
         }
     }
 

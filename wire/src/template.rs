@@ -80,6 +80,10 @@ impl Values {
     pub fn of(flow: Flow) -> Values {
         Values([flow.inside_addr, flow.inside_port as u32, flow.remote_addr, flow.remote_port as u32, 0, 0])
     }
+    #[inline(always)]
+    pub(crate) fn from_array(values: [u32; 6]) -> Values {
+        Values(values)
+    }
     /// With what phase 1 has shown of it.
     #[inline(always)]
     pub fn learned(mut self, addr: u32, port: u16) -> Values {
@@ -177,19 +181,33 @@ impl Template {
         self.fields.needs_outer()
     }
 
-    /// Write the frame of one flow into `out`, which has the template's length. Everything that differs is put
-    /// together in registers first, because reading back what was just stored byte by byte stalls.
+    /// The fields that differ from flow to flow.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// Write the frame of one flow into `out`, which has the template's length.
+    ///
+    /// # Panics
+    /// When `out` has another length.
+    #[inline]
+    pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
+        self.write_words(out, self.fields.addresses(values), self.fields.ports(values), tag);
+    }
+
+    /// As [`Self::write`], from the words of a [`Batch`](crate::Batch). Everything that differs is put together in
+    /// registers first, because reading back what was just stored byte by byte stalls.
     ///
     /// # Panics
     /// When `out` has another length.
     #[inline(always)]
-    pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
+    pub fn write_words(&self, out: &mut [u8], addresses: u64, ports: u32, tag: &Tag) {
         assert!(out.len() == self.bytes.len(), "a frame has its template's length");
         let Some((head, tail)) = out.split_first_chunk_mut::<HEAD>() else { return };
-        let (addresses, ports, words) = (self.fields.addresses(values), self.fields.ports(values), tag.words());
+        let words = tag.words();
         let variable = Sum::default().word(addresses);
         let ip_checksum = Sum(self.ip_sum.0 + variable.0).checksum();
-        let compensation = variable.half(ports).word(words[0]).word(words[1]).checksum();
+        let compensation = variable.half(ports).word_around(words[0]).word_around(words[1]).checksum();
         *head = self.head;
         head[24..26].copy_from_slice(&ip_checksum);
         head[26..34].copy_from_slice(&addresses.to_ne_bytes());

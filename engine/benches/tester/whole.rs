@@ -1,0 +1,117 @@
+//! The tester as a whole on a cable: phase 1 and phase 2 of a stateful set-up in which nothing translates
+//! (the cable's outside address and port are the inside ones), and a stateless one.
+
+use crate::lists::{Figure, RUNS};
+use engine::Lane;
+use engine::phase::{Phase, PhaseOutcome, Stage};
+use engine::store::StateTable;
+use method::{Direction, Nanos, Order, Rate};
+use plane::view::{Bed, forwarding, nat44};
+use port::link::{Steer, link};
+use port::{Clock, Pool, PoolConfig, Port};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
+
+/// Frames of a run: about a millisecond, so that most runs are not interrupted.
+const FRAMES: u64 = 32_000;
+
+/// Print the figures for several numbers of connections.
+pub fn print(clock: Clock, large: bool) {
+    println!("\none thread sends, receives and judges; 64-byte frames, random order, ns a frame");
+    println!("connections          Mfps        in all          send     hand over       receive         judge");
+    let shapes: [(u16, u16); 5] = [(100, 100), (10_000, 100), (40_000, 100), (40_000, 1_600), (40_000, 6_400)];
+    for &(ports, remotes) in &shapes[..if large { 5 } else { 4 }] {
+        let bed = bed(ports, remotes);
+        let n = bed.connections;
+        let mut stage = match make_stage(clock, forwarding(&bed)) {
+            Ok(s) => s,
+            Err(e) => return println!("{n:>11}: {e}"),
+        };
+        row(&format!("{n:>11} static"), &mut stage, &data(n, Direction::Forward));
+        let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+        let mut stage = match make_stage(clock, nat44(&bed, outer)) {
+            Ok(s) => s,
+            Err(e) => return println!("{n:>11}: {e}"),
+        };
+        let learned = run(&mut stage, &learn(n));
+        line(&format!("{n:>11} phase 1"), &[(learned, n)]);
+        row(&format!("{n:>11} judged by table"), &mut stage, &data(n, Direction::Forward));
+        row(&format!("{n:>11} sent by table"), &mut stage, &data(n, Direction::Reverse));
+    }
+}
+
+fn bed(ports: u16, remotes: u16) -> Bed {
+    let flows = FlowSpace::new(
+        AddrRange::one([198, 18, 0, 2].into()),
+        PortRange { first: 1024, last: 1023 + ports },
+        AddrRange::one([198, 19, 0, 2].into()),
+        PortRange { first: 1, last: remotes },
+    )
+    .expect("these ranges fit");
+    let hop = plane::Hop::default();
+    Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
+}
+
+fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
+    let pool = Pool::single(PoolConfig::compact(1, 512, view.left.len())).map_err(|e| e.to_string())?;
+    let (mut left, mut right) = link("cable", clock, 256, (1, Steer::First), (1, Steer::First));
+    let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
+    let core = port::host::cores().first().copied();
+    let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
+    let store = view.stateful.then(|| StateTable::new(view.connections())).transpose().map_err(|e| e.to_string())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut stage = Stage::new(clock, vec![lane], Arc::new(view), store, Nanos(0), 1, stop);
+    stage.never_give_up();
+    Ok(stage)
+}
+
+fn data(connections: u64, direction: Direction) -> Phase {
+    Phase {
+        kind: Kind::Data,
+        // Always behind schedule: the loop runs as fast as it can.
+        rate: Rate(1_000_000_000),
+        frames: FRAMES,
+        connections,
+        direction,
+        forward_order: Order::Random,
+        reverse_order: Order::Random,
+        learn: false,
+        drain: Nanos::from_millis(1),
+    }
+}
+
+fn learn(n: u64) -> Phase {
+    Phase {
+        kind: Kind::Establish,
+        frames: n,
+        forward_order: Order::RoundRobin,
+        learn: true,
+        ..data(n, Direction::Forward)
+    }
+}
+
+fn run(stage: &mut Stage, phase: &Phase) -> PhaseOutcome {
+    let out = stage.run(phase).expect("a cable loses nothing");
+    let got = out.forward.received + out.reverse.received;
+    assert_eq!(got, phase.frames, "every frame comes back right: {:?} {:?}", out.forward.faults, out.reverse.faults);
+    out
+}
+
+fn row(name: &str, stage: &mut Stage, phase: &Phase) {
+    run(stage, phase);
+    let runs: Vec<_> = (0..4 * RUNS).map(|_| (run(stage, phase), phase.frames)).collect();
+    line(name, &runs);
+}
+
+fn line(name: &str, runs: &[(PhaseOutcome, u64)]) {
+    let of = |part: &dyn Fn(&PhaseOutcome) -> u64| {
+        Figure::of(runs.iter().map(|(o, n)| part(o) as f64 / *n as f64).collect())
+    };
+    let all = of(&|o| o.forward.send_time.0.max(o.reverse.send_time.0));
+    let parts =
+        [of(&|o| o.cost.send.0), of(&|o| o.cost.transmit.0), of(&|o| o.cost.receive.0), of(&|o| o.cost.judge.0)];
+    print!("{name:<27} {:>5.1} {all:>13}", 1e3 / all.median);
+    parts.iter().for_each(|p| print!(" {p:>13}"));
+    println!();
+}
