@@ -395,14 +395,13 @@ mod tests {
         }
         fn insert(&mut self, k: u64, v: u64) {
             let (i, o) = self.hashes(k);
-            match self.find(k) {
-                Some(e) => self.table.slab[e].1 = v,
-                None => {
-                    let full = self.map.len() as u32 == self.table.slab.capacity();
-                    assert_eq!(self.table.insert(i, o, (k, v)).is_none(), full);
-                    if full {
-                        return;
-                    }
+            if let Some(e) = self.find(k) {
+                self.table.slab[e].1 = v;
+            } else {
+                let full = self.map.len() as u32 == self.table.slab.capacity();
+                assert_eq!(self.table.insert(i, o, (k, v)).is_none(), full);
+                if full {
+                    return;
                 }
             }
             self.map.insert(k, v);

@@ -157,6 +157,7 @@ impl Default for FragmentLimits {
 }
 
 /// A NAT44.
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in a scenario")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Customers' side.

@@ -146,7 +146,8 @@ impl Fragments {
     /// End the datagrams whose time is over; gives how many waiting fragments went with them.
     fn expire(&mut self, now: u64) -> u64 {
         let mut lost = 0;
-        while let Some((e, due)) = self.order.pop_front_if(|o| o.1 <= now) {
+        while let Some(&(e, due)) = self.order.front().filter(|o| o.1 <= now) {
+            self.order.pop_front();
             if self.slab[e].due != due {
                 continue;
             }
@@ -373,7 +374,7 @@ impl Nat44 {
             at += n;
         }
         let o = p.bytes_mut();
-        finish_piece(o, ihl, piece, fragment & 0x1fff | 0x2000);
+        finish_piece(o, ihl, piece, (fragment & 0x1fff) | 0x2000);
         p.set_len(L3 + ihl + piece);
         self.count.add(Event::Fragmented);
         Ok(v)

@@ -58,7 +58,8 @@ impl Nat44 {
     /// Answer the SYNs whose time has come.
     #[inline]
     pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
-        while let Some(h) = self.held.0.pop_front_if(|h| h.due <= self.now) {
+        while self.held.0.front().is_some_and(|h| h.due <= self.now) {
+            let Some(h) = self.held.0.pop_front() else { return };
             self.reply(Side::Internet, &h.packet[..h.len], PORT_UNREACHABLE, spare);
         }
     }

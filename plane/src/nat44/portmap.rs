@@ -85,13 +85,11 @@ impl PortMap {
                 return Some(self.mark(slot, wish.inside));
             }
         }
-        match within {
-            Some((from, n)) => self.search(slot, &all, from, n, wish),
-            None => {
-                let class = *self.ports.class(wish.inside);
-                self.search(slot, &class, 0, class.chunks(), wish)
-            }
+        if let Some((from, n)) = within {
+            return self.search(slot, &all, from, n, wish);
         }
+        let class = *self.ports.class(wish.inside);
+        self.search(slot, &class, 0, class.chunks(), wish)
     }
 
     /// Look through `n` chunks of `ports` from a random one on, and take a random free port of the first that has one.
@@ -165,15 +163,15 @@ impl PortMap {
         let chunks = self.chunks as usize;
         let at = slot * LAYERS * chunks;
         let layers = &mut self.words[at..at + LAYERS * chunks];
-        if s.generation != self.generation {
-            layers.fill(0);
-        } else {
+        if s.generation == self.generation {
             if epoch.wrapping_sub(s.epoch) == 1 {
                 layers.copy_within(chunks..2 * chunks, 2 * chunks);
             } else {
                 layers[2 * chunks..].fill(0);
             }
             layers[chunks..2 * chunks].fill(0);
+        } else {
+            layers.fill(0);
         }
         self.slots[slot] = Slot { generation: self.generation, epoch };
         slot

@@ -35,23 +35,35 @@ fn fix(b: &mut [u8], at: usize, old: Sum, new: Sum) {
 
 /// The way through the gateway as one step: Ethernet addresses, TTL, one end, both checksums; for UDP and TCP without IP
 /// options, the caller having checked that `h` is one and long enough.
+///
+/// What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3), unfolded, so that each
+/// checksum is folded once.
 #[inline(always)]
 pub fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to: u64, udp: bool) {
     let (a, p) = if end == End::Source { (26, 34) } else { (30, 36) };
+    let not16 = |w: u64| w ^ 0xffff;
     let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
     let (new_addr, new_port) = (addr(to).to_be(), port(to).to_be());
     h[..12].copy_from_slice(macs);
     h[22] -= 1;
-    let new_ttl = get16(h, 22);
-    fix(h, 24, Sum(old_addr + old_ttl), Sum(new_addr as u64 + new_ttl));
+    let moved = new_addr as u64 + (old_addr ^ 0xffff_ffff);
+    let ip = Sum(not16(get16(h, 24)) + moved + get16(h, 22) + not16(old_ttl)).checksum();
+    h[24..26].copy_from_slice(&ip);
     h[a..a + 4].copy_from_slice(&new_addr.to_ne_bytes());
     h[p..p + 2].copy_from_slice(&new_port.to_ne_bytes());
-    let (old, new) = (Sum(old_addr + old_port), Sum(new_addr as u64 + new_port as u64));
+    let at = if udp { 40 } else { 50 };
+    let field = get16(h, at);
+    let mut sum = Sum(not16(field) + moved + new_port as u64 + not16(old_port)).checksum();
     if udp {
-        fix_udp(h, 40, old, new);
-    } else {
-        fix(h, 50, old, new);
+        // No checksum stays none; a sum of zero is sent as all ones (RFC 768).
+        if field == 0 {
+            return;
+        }
+        if sum == [0, 0] {
+            sum = [0xff, 0xff];
+        }
     }
+    h[at..at + 2].copy_from_slice(&sum);
 }
 
 /// Update a UDP checksum: zero means that there is none and stays; a sum of zero is sent as all ones (RFC 768).

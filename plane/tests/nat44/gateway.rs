@@ -107,10 +107,10 @@ pub struct Gateway {
 
 impl Gateway {
     pub fn new(config: Config) -> Gateway {
-        Gateway::with_workers(config, 1)
+        Gateway::with_workers(&config, 1)
     }
 
-    pub fn with_workers(config: Config, n: usize) -> Gateway {
+    pub fn with_workers(config: &Config, n: usize) -> Gateway {
         let workers = (0..n).map(|w| Nat44::new(config.clone(), w, n, 42).unwrap()).collect();
         Gateway { workers, now: 1000 * SECOND, crossings: 0, memory: usize::MAX }
     }
@@ -132,7 +132,7 @@ impl Gateway {
     }
 
     pub fn count(&self, name: &str) -> u64 {
-        let all = self.workers.iter().flat_map(|w| w.counters());
+        let all = self.workers.iter().flat_map(Function::counters);
         let found: Vec<u64> = all.filter(|c| c.0 == name).map(|c| c.1).collect();
         assert!(!found.is_empty(), "no counter {name}");
         found.iter().sum()
@@ -232,6 +232,6 @@ impl Gateway {
     }
 
     fn nonzero(&self) -> Vec<(&'static str, u64)> {
-        self.workers.iter().flat_map(|w| w.counters()).filter(|c| c.1 > 0).collect()
+        self.workers.iter().flat_map(Function::counters).filter(|c| c.1 > 0).collect()
     }
 }

@@ -308,7 +308,7 @@ fn rfc4787_req14_fragments_in_any_order() {
     let payload: Vec<u8> = (0..100).collect();
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2], [2, 0, 1], [0, 2, 1]] {
         for workers in [1, 4] {
-            let mut g = Gateway::with_workers(config(), workers);
+            let mut g = Gateway::with_workers(&config(), workers);
             let outside = g.map((A, 5000), (REMOTE, 80));
             let parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &payload), &[32, 64]);
             let out: Vec<_> = order.iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
@@ -325,7 +325,7 @@ fn rfc4787_req14_fragments_in_any_order() {
 #[test]
 fn rfc4787_req14_hairpinned_fragments() {
     for workers in [1, 4] {
-        let mut g = Gateway::with_workers(config(), workers);
+        let mut g = Gateway::with_workers(&config(), workers);
         for port in 5000..5010 {
             let a = g.map((A, port), (REMOTE, 80));
             let b = g.map((B, 6000), (REMOTE, 80));

@@ -160,7 +160,7 @@ fn rfc5382_req7_no_port_is_shared_by_two_hosts() {
 #[test]
 fn rfc5382_req8_hairpinning_with_external_source() {
     for workers in [1, 3] {
-        let mut g = Gateway::with_workers(config(), workers);
+        let mut g = Gateway::with_workers(&config(), workers);
         let b = open(&mut g, (B, 6000), (REMOTE, 80));
         let out = g.send(Customer, &tcp((A, 5000), b, "S"));
         assert_eq!(out.len(), 1);

@@ -13,7 +13,7 @@ fn unknown(kind: u8) -> Icmpv4Type {
 #[test]
 fn rfc5508_req1_queries_and_answers_pass() {
     for workers in [1, 3] {
-        let mut g = Gateway::with_workers(config(), workers);
+        let mut g = Gateway::with_workers(&config(), workers);
         for id in [0, 1, 99, 0x8000, 65535] {
             let seen = judge(&g.out(&ping(A, REMOTE, id)));
             assert_eq!((seen.from.0, seen.to.0), (POOL, REMOTE));
@@ -120,7 +120,7 @@ fn rfc5508_req3d_extensions_are_no_part_of_the_quote() {
 #[test]
 fn rfc5508_req4_errors_from_outside() {
     for workers in [1, 3] {
-        let mut g = Gateway::with_workers(config(), workers);
+        let mut g = Gateway::with_workers(&config(), workers);
         for (sent, inside) in [
             (g.out(&udp((A, 5000), (REMOTE, 80))), 5000),
             (g.out(&tcp((A, 5001), (REMOTE, 80), "S")), 5001),
@@ -143,7 +143,7 @@ fn rfc5508_req4_errors_from_outside() {
 #[test]
 fn rfc5508_req5_errors_from_inside() {
     for workers in [1, 3] {
-        let mut g = Gateway::with_workers(config(), workers);
+        let mut g = Gateway::with_workers(&config(), workers);
         let outside = g.map((A, 5000), (REMOTE, 80));
         let received = g.back(&udp((REMOTE, 80), outside));
         // The host itself, and a router on the way to it.
@@ -173,7 +173,7 @@ fn rfc5508_req6_errors_neither_refresh_nor_end() {
 #[test]
 fn rfc5508_req7_hairpinned_errors() {
     for workers in [1, 3] {
-        let mut g = Gateway::with_workers(config(), workers);
+        let mut g = Gateway::with_workers(&config(), workers);
         let a = g.map((A, 5000), (REMOTE, 80));
         let b = g.map((B, 6000), (REMOTE, 80));
         let at_b = g.send(Customer, &udp((A, 5000), b)).remove(0).1;

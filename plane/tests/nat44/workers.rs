@@ -10,7 +10,7 @@ use plane::nat44::Nat44;
 fn flows_stay_with_the_worker_that_links_steer_them_to() {
     for c in [config(), config().per_connection()] {
         for n in [2, 3, 8] {
-            let mut g = Gateway::with_workers(c.clone(), n);
+            let mut g = Gateway::with_workers(&c, n);
             for port in 3000..3300 {
                 let outside = g.map((A, port), (REMOTE, 80));
                 let frame = udp((REMOTE, 80), outside);
@@ -27,7 +27,7 @@ fn flows_stay_with_the_worker_that_links_steer_them_to() {
 
 #[test]
 fn whatever_comes_to_the_wrong_worker_is_handed_over() {
-    let mut g = Gateway::with_workers(config(), 4);
+    let mut g = Gateway::with_workers(&config(), 4);
     for id in 0..50 {
         let seen = judge(&g.out(&ping(A, REMOTE, id)));
         assert_eq!(judge(&g.back(&pong(REMOTE, POOL, seen.from.1))).to, (A, id));
@@ -38,7 +38,7 @@ fn whatever_comes_to_the_wrong_worker_is_handed_over() {
 
 #[test]
 fn hairpins_cross_and_arrive() {
-    let mut g = Gateway::with_workers(config(), 4);
+    let mut g = Gateway::with_workers(&config(), 4);
     for port in 3000..3100 {
         let b = g.map((B, port), (REMOTE, 80));
         let a = g.map((A, port), (REMOTE, 80));
@@ -51,7 +51,7 @@ fn hairpins_cross_and_arrive() {
 
 #[test]
 fn a_mark_cannot_be_forged() {
-    let mut g = Gateway::with_workers(config(), 2);
+    let mut g = Gateway::with_workers(&config(), 2);
     let b = g.map((B, 6000), (REMOTE, 80));
     // A customer that pretends to be an outside address, with a group address as source.
     for first in [0x03, 0x01, 0xff] {
@@ -65,7 +65,7 @@ fn a_mark_cannot_be_forged() {
 
 #[test]
 fn later_fragments_without_a_first_end_quietly() {
-    let mut g = Gateway::with_workers(config(), 4);
+    let mut g = Gateway::with_workers(&config(), 4);
     let outside = g.map((A, 5000), (REMOTE, 80));
     for id in 0..40u16 {
         let mut f = fragments(&udp_ttl((REMOTE, 80), outside, 64, &[1; 64]), &[32])[1].clone();
