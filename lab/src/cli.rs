@@ -141,7 +141,15 @@ pub struct CompletionsArgs {
 impl Command {
     /// Whether it reads a scenario, so that `--set` and `--full` mean something.
     fn reads_scenario(&self) -> bool {
-        matches!(self, Command::Check(_) | Command::Plan(_))
+        match self {
+            Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
+            Command::Resume(_)
+            | Command::Report(_)
+            | Command::Selftest
+            | Command::Clean
+            | Command::List(_)
+            | Command::Completions(_) => false,
+        }
     }
 }
 

@@ -81,6 +81,15 @@ fn usage_errors_end_with_usage() {
 }
 
 #[test]
+fn every_command_that_reads_a_scenario_takes_overrides() {
+    for command in ["run", "calibrate", "check", "plan"] {
+        let output = natmeter(&[command, "--full", "--set", "ttl=900"]);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(stderr(&output).contains("wrong value of `traffic.ttl`"), "{command}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = natmeter(&["completions", shell]);
