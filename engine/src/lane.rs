@@ -27,8 +27,13 @@ pub struct Lane {
 
 /// What all lanes of a phase share.
 pub struct Shared {
-    /// Start of the phase in ticks.
-    pub start: Ticks,
+    /// Lanes that are not yet on their cores.
+    pub starting: AtomicUsize,
+    /// Start of the phase in ticks, 0 until the last lane is on its core. A thread may wait long for a busy core; were
+    /// the start fixed before, the phase would begin with a burst.
+    pub start: AtomicU64,
+    /// From the moment that all lanes are ready to the start.
+    pub start_delay: Ticks,
     /// Senders that have not finished.
     pub sending: AtomicUsize,
     /// When the last sender finished.
@@ -37,6 +42,24 @@ pub struct Shared {
     pub stop: Arc<AtomicBool>,
     /// A port of some lane is broken.
     pub broken: AtomicBool,
+}
+
+impl Shared {
+    /// Wait until all lanes are ready; the last one sets the start.
+    fn all_ready(&self, clock: Clock) -> Ticks {
+        if self.starting.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let start = clock.now() + self.start_delay;
+            self.sent_at.store(start, Ordering::Relaxed);
+            self.start.store(start, Ordering::Release);
+        }
+        loop {
+            let start = self.start.load(Ordering::Acquire);
+            if start != 0 || self.stop.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed) {
+                return start;
+            }
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// One lane's part of a phase.
@@ -79,12 +102,19 @@ pub fn run(
     tasks: Tasks<'_>,
     lane: &mut Lane,
 ) -> Result<Report, PortError> {
-    if let Some(core) = lane.core {
-        port::host::pin(core)?;
+    if let Some(Err(error)) = lane.core.map(port::host::pin) {
+        // Nobody shall wait for a lane that does not come.
+        shared.broken.store(true, Ordering::Relaxed);
+        return Err(error);
     }
     // On in-process links nothing is left to the kernel; on all others its own threads have work to do for us.
     let in_process = lane.left.iter().chain(&lane.right).all(|p| p.facts().backend == "link");
     let _ = (in_process && port::host::preempt_others()) || port::host::hurry();
+    let start = shared.all_ready(clock);
+    let mut tasks = tasks;
+    for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
+        sender.start_at(start);
+    }
     let delay_before = port::host::thread_run_delay_nanos();
     let Lane { left, right, pool, companion, .. } = lane;
     let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false };
@@ -122,7 +152,7 @@ impl Round<'_, '_> {
         let mut last = self.clock.now();
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
-        let start = self.shared.start;
+        let start = self.shared.start.load(Ordering::Relaxed);
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.broken.load(Ordering::Relaxed) {
             let now = self.clock.now();
             // Between two looks at the clock a lane does at most a burst a task; whatever is much longer was a stall,

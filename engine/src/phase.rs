@@ -217,11 +217,12 @@ impl Stage {
 
     fn on_all_lanes(&mut self, phase: &Phase, planned: &[Vec<Count>; 2]) -> Result<Vec<Report>, PortError> {
         let clock = self.clock;
-        let start = clock.now() + clock.ticks(self.start_delay.max(LEAST_START_DELAY).0);
         let shared = Shared {
-            start,
+            starting: AtomicUsize::new(self.lanes.len()),
+            start: AtomicU64::new(0),
+            start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
             sending: AtomicUsize::new(planned.iter().flatten().count()),
-            sent_at: AtomicU64::new(start),
+            sent_at: AtomicU64::new(u64::MAX),
             stop: Arc::clone(&self.interrupted),
             broken: AtomicBool::new(false),
         };
@@ -234,7 +235,6 @@ impl Stage {
             number: self.phase,
             learned_in: self.learned_in,
             seed: self.seed,
-            start,
             give_up: clock.ticks(self.give_up.0),
             planned,
         };
@@ -353,7 +353,6 @@ struct TaskMaker<'a> {
     number: u16,
     learned_in: u16,
     seed: u64,
-    start: Ticks,
     give_up: Ticks,
     planned: &'a [Vec<Count>; 2],
 }
@@ -376,7 +375,7 @@ impl<'a> TaskMaker<'a> {
             view: self.view,
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
-            departures: Departures::new(self.start, self.clock.frequency(), rate, frames),
+            departures: Departures::new(0, self.clock.frequency(), rate, frames),
             indices: Indices::new(order, self.phase.connections, seed, which, of),
             tag: Tag {
                 trial: self.number,

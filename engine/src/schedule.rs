@@ -33,6 +33,11 @@ impl Departures {
         }
     }
 
+    /// Move the whole schedule to begin at `start`.
+    pub fn start_at(&mut self, start: Ticks) {
+        self.start = start;
+    }
+
     /// Declared burst.
     pub fn burst(&self) -> u32 {
         self.burst

@@ -83,7 +83,9 @@ impl<'a> Sender<'a> {
         self.worst_late = self.worst_late.max(late);
         if behind > self.timing.burst as u64 {
             self.timing.catch_ups += 1;
-            self.timing.crowded += behind.min(BURST as u64);
+            if behind > BURST as u64 {
+                self.timing.crowded += BURST as u64;
+            }
             self.timing.worst_burst = self.timing.worst_burst.max(behind.min(u32::MAX as u64) as u32);
             if late > self.give_up_late {
                 return Ok(false);
@@ -137,6 +139,11 @@ impl<'a> Sender<'a> {
                 store.prefetch(index);
             }
         }
+    }
+
+    /// Fix the start, once everybody is ready.
+    pub fn start_at(&mut self, start: Ticks) {
+        self.plan.departures.start_at(start);
     }
 
     /// Frames handed over so far.

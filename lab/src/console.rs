@@ -56,8 +56,11 @@ impl Console {
             Bound::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
         };
         let at_least = if matches!(o.bound, Bound::TesterLimit | Bound::UpperLimit) { "≥ " } else { "" };
-        let unit =
-            if o.measurement.metric == crate::run::ESTABLISHMENT { "connections/s" } else { "frames/s per direction" };
+        let unit = if crate::run::is_establishment(&o.measurement.metric) {
+            "connections/s"
+        } else {
+            "frames/s per direction"
+        };
         let m = &o.measurement;
         self.line(&format!(
             "  {GOOD}{}{GOOD:#} {:<22} {at_least}{:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",

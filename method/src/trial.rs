@@ -226,7 +226,7 @@ pub struct Timing {
     pub worst_burst: u32,
     /// How many times more than the declared burst left in one go.
     pub catch_ups: Count,
-    /// Frames that left in such larger goes.
+    /// Frames that left while more than a full burst of 32 was overdue.
     #[serde(default)]
     pub crowded: Count,
     /// How late the last frame was.

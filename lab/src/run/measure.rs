@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Result keys of the two metrics.
+/// Maximum connection establishment rate, without validation (RFC 9693, section 4.5).
 pub const ESTABLISHMENT: &str = "max_conn_est_rate";
-/// As above.
-pub const THROUGHPUT: &str = "throughput";
+/// The same with validation (section 4.6).
+pub const VALIDATED: &str = "max_conn_est_rate_validated";
 
 /// Share of the calibrated ceiling up to which a rate is believed (methodology 3.0 and 3.21), in tenths.
 const BELIEVED_TENTHS: u64 = 9;
@@ -91,8 +91,8 @@ impl Searcher<'_> {
 
     fn settings(&self, m: &Measurement) -> SearchSettings {
         let (measure, traffic) = (&self.scenario.measure, &self.scenario.traffic);
-        let direction = if m.metric == ESTABLISHMENT { Direction::Forward } else { traffic.direction };
-        let alpha = measure.alpha_ppm.filter(|_| m.metric == ESTABLISHMENT).map(|a| Ratio::from_ppm(u64::from(a)));
+        let direction = if is_establishment(&m.metric) { Direction::Forward } else { traffic.direction };
+        let alpha = measure.alpha_ppm.filter(|_| m.metric == VALIDATED).map(|a| Ratio::from_ppm(u64::from(a)));
         SearchSettings {
             hi: upper_end(self.scenario, self.calibration, direction),
             precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
@@ -108,6 +108,11 @@ impl Searcher<'_> {
             ..SearchSettings::default()
         }
     }
+}
+
+/// Whether a metric counts connections set up a second.
+pub fn is_establishment(metric: &str) -> bool {
+    [ESTABLISHMENT, VALIDATED].contains(&metric)
 }
 
 /// A listener behind a cell, so that two parts of one search can use it in turn.
@@ -129,7 +134,7 @@ fn procedure(
 ) -> Result<SearchResult, TrialError> {
     let connections = m.point.connections;
     match m.metric.as_str() {
-        ESTABLISHMENT => {
+        ESTABLISHMENT | VALIDATED => {
             let phase1 = establishment::Phase1 { connections, buffered, validate_at_most: None };
             establishment::measure(trials, settings, phase1, watch)
         }
@@ -147,7 +152,7 @@ fn procedure(
 
 /// The rate of preparing phases: a safe share of the smallest establishment rate found at this point.
 fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -> Option<Rate> {
-    let found = outcomes.iter().filter(|o| o.measurement.point == *point && o.measurement.metric == ESTABLISHMENT);
+    let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_establishment(&o.measurement.metric));
     found.map(|o| o.rate).min().filter(|r| r.0 > 0).map(|r| settings.phase1_share.of(r).max(Rate(1)))
 }
 

@@ -4,7 +4,7 @@
 mod measure;
 mod record;
 
-pub use measure::{ESTABLISHMENT, THROUGHPUT, calibrate};
+pub use measure::{calibrate, is_establishment};
 pub use record::Record;
 
 use crate::event::{Event, Listener};
