@@ -78,17 +78,16 @@ const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGH: u64 = ONES << 15;
 
 /// A set of slots: bit 16 × lane + word for each.
-#[derive(Clone, Copy)]
 struct Slots(u64);
 
 impl Slots {
     #[inline(always)]
-    fn is_empty(self) -> bool {
+    fn is_empty(&self) -> bool {
         self.0 == 0
     }
     /// The first; some slot or other when there is none.
     #[inline(always)]
-    fn first(self) -> usize {
+    fn first(&self) -> usize {
         let bit = self.0.trailing_zeros();
         ((bit & 3) * 4 + (bit >> 4)).min(SLOTS as u32 - 1) as usize
     }
