@@ -28,20 +28,38 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { tags: [0; 2], more_tags: 0, entries: [NONE; SLOTS], overflow: 0, generation: 0 };
 
-/// The 16-bit tag of a hash, never 0 (0 marks a free slot). Buckets are chosen by other bits.
+/// The 16-bit tag of a hash. Buckets are chosen by other bits. Never 0, which marks a free slot, nor 1, which
+/// [`Bucket::matching`] may take for a free one.
 #[inline(always)]
 fn tag(hash: u64) -> u16 {
-    (hash as u16).max(1)
+    (hash as u16).max(2)
 }
 
 impl Bucket {
-    /// One bit for each slot that holds this tag.
+    /// The slots that hold this tag, and seldom one whose tag differs in the last bit (the borrow of a slot below that
+    /// does hold it): for look-ups, which compare keys anyway. No free slot as long as `tag` is above 1.
     #[inline(always)]
-    fn matching(&self, tag: u16) -> u32 {
-        let t = tag as u64 * 0x0001_0001_0001_0001;
-        // The two missing lanes of the last word are set to something that is not the tag.
-        let last = self.more_tags as u64 | ((!tag as u64) * 0x0001_0001) << 32;
-        lanes(self.tags[0] ^ t) | lanes(self.tags[1] ^ t) << 4 | lanes(last ^ t) << 8
+    fn matching(&self, tag: u16) -> Slots {
+        let [a, b, c] = self.differences(tag);
+        let zero = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
+        Slots(zero(a) >> 15 | zero(b) >> 14 | zero(c) >> 13)
+    }
+
+    /// The free slots, and no others.
+    #[inline(always)]
+    fn free(&self) -> Slots {
+        let [a, b, c] = self.differences(0);
+        let zero = |x: u64| !(((x & !HIGH) + !HIGH) | x) & HIGH;
+        Slots(zero(a) >> 15 | zero(b) >> 14 | zero(c) >> 13)
+    }
+
+    /// Sixteen-bit lanes that are zero where a tag agrees. The last word has two lanes of tags only; in the others
+    /// stands what no tag makes zero.
+    #[inline(always)]
+    fn differences(&self, tag: u16) -> [u64; 3] {
+        let t = tag as u64 * ONES;
+        let last = self.more_tags as u64 | (!t & 0xffff_ffff_0000_0000);
+        [self.tags[0] ^ t, self.tags[1] ^ t, last ^ t]
     }
 
     #[inline(always)]
@@ -55,13 +73,34 @@ impl Bucket {
     }
 }
 
-/// Bit i set when 16-bit lane i is zero.
-#[inline(always)]
-fn lanes(x: u64) -> u32 {
-    const LOW: u64 = 0x7fff_7fff_7fff_7fff;
-    let zero = !(((x & LOW) + LOW) | x | LOW) >> 15;
-    // Gathers bits 0, 16, 32, 48 into 48 ..= 51: no two partial products meet.
-    (zero.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48) as u32 & 0xf
+/// A one, and the highest bit, in each 16-bit lane.
+const ONES: u64 = 0x0001_0001_0001_0001;
+const HIGH: u64 = ONES << 15;
+
+/// A set of slots: bit 16 × lane + word for each.
+struct Slots(u64);
+
+impl Slots {
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+    /// The first; some slot or other when there is none.
+    #[inline(always)]
+    fn first(&self) -> usize {
+        let bit = self.0.trailing_zeros();
+        ((bit & 3) * 4 + (bit >> 4)).min(SLOTS as u32 - 1) as usize
+    }
+}
+
+impl Iterator for Slots {
+    type Item = usize;
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let slot = (self.0 != 0).then(|| self.first());
+        self.0 &= self.0.wrapping_sub(1);
+        slot
+    }
 }
 
 /// Hash → entry number. Which entry is meant when tags agree, the caller says by comparing keys.
@@ -101,7 +140,7 @@ impl Index {
     pub fn candidate(&self, hash: u64) -> Option<u32> {
         let b = &self.buckets[range(hash, self.count) as usize];
         let m = b.matching(tag(hash));
-        (m != 0 && b.generation == self.generation).then(|| b.entries[m.trailing_zeros() as usize % SLOTS])
+        (!m.is_empty() && b.generation == self.generation).then(|| b.entries[m.first()])
     }
 
     /// The entry under this hash for which `is` holds.
@@ -114,13 +153,10 @@ impl Index {
             if b.generation != self.generation {
                 return None;
             }
-            let mut m = b.matching(tag);
-            while m != 0 {
-                let e = b.entries[m.trailing_zeros() as usize % SLOTS];
-                if is(e) {
-                    return Some(e);
+            for slot in b.matching(tag) {
+                if is(b.entries[slot]) {
+                    return Some(b.entries[slot]);
                 }
-                m &= m - 1;
             }
             if b.overflow == 0 {
                 return None;
@@ -139,9 +175,7 @@ impl Index {
             if b.generation != generation {
                 *b = Bucket { generation, ..EMPTY };
             }
-            let free = b.matching(0);
-            if free != 0 {
-                let slot = free.trailing_zeros() as usize % SLOTS;
+            if let Some(slot) = b.free().next() {
                 b.set_tag(slot, tag(hash));
                 b.entries[slot] = entry;
                 return;
@@ -162,15 +196,13 @@ impl Index {
             if b.generation != generation {
                 return false;
             }
-            let mut m = b.matching(tag(hash));
-            while m != 0 {
-                let slot = m.trailing_zeros() as usize % SLOTS;
-                if b.entries[slot] == entry {
-                    b.set_tag(slot, 0);
-                    self.step_back(home, at);
-                    return true;
-                }
-                m &= m - 1;
+            let mut with_tag = b.matching(tag(hash));
+            if let Some(slot) = with_tag.find(|&slot| b.entries[slot] == entry) {
+                b.set_tag(slot, 0);
+                // A freed slot must not be found by its number, either.
+                b.entries[slot] = NONE;
+                self.step_back(home, at);
+                return true;
             }
             if b.overflow == 0 {
                 return false;
@@ -473,7 +505,7 @@ mod tests {
             for k in 0..100_000 {
                 m.remove(k ^ round << 40);
             }
-            assert!(m.table.inner.buckets.iter().all(|b| b.overflow == 0 && b.matching(0) == 0x3ff));
+            assert!(m.table.inner.buckets.iter().all(|b| b.overflow == 0 && b.free().count() == SLOTS));
         }
     }
 
@@ -486,6 +518,29 @@ mod tests {
             m.agree(round.wrapping_sub(1) % 1000);
             m.insert(round % 1000, round);
             m.agree(round % 1000);
+        }
+    }
+
+    /// Tags that differ in the last bit, side by side in every order, with free slots between them.
+    #[test]
+    fn look_ups_never_see_a_free_slot() {
+        for low in [0u64, 1, 2, 3, 4, 5, 0x7fff, 0x8000, 0xfffe, 0xffff] {
+            let mut x = Index::new("test", 1).unwrap();
+            for e in 0..10u32 {
+                x.insert(low ^ u64::from(e & 1), e);
+            }
+            for gone in [0, 3, 4, 9] {
+                assert!(x.remove(low ^ u64::from(gone & 1), gone));
+                for hash in [low, low ^ 1] {
+                    assert_eq!(
+                        x.find(hash, |e| {
+                            assert!(e != NONE);
+                            false
+                        }),
+                        None
+                    );
+                }
+            }
         }
     }
 

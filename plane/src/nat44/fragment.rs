@@ -369,7 +369,7 @@ impl Nat44 {
             keep_copied_options(&mut o[L3 + 20..L3 + ihl]);
             o[L3 + ihl..len].copy_from_slice(&b[L3 + ihl + at..L3 + ihl + at + n]);
             let more = if at + n < payload { 0x2000 } else { fragment & 0x2000 };
-            finish_piece(o, ihl, n, (fragment & 0x1fff) + (at / 8) as u16 | more);
+            finish_piece(o, ihl, n, ((fragment & 0x1fff) + (at / 8) as u16) | more);
             spare.emit(to, q);
             at += n;
         }

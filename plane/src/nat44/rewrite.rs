@@ -45,9 +45,11 @@ pub fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to: u64, 
     let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
     let (new_addr, new_port) = (addr(to).to_be(), port(to).to_be());
     h[..12].copy_from_slice(macs);
-    h[22] -= 1;
+    // Put together in registers: reading back what was written a moment ago by another width would stall.
+    let new_ttl = u16::from_ne_bytes([h[22].wrapping_sub(1), h[23]]);
     let moved = new_addr as u64 + (old_addr ^ 0xffff_ffff);
-    let ip = Sum(not16(get16(h, 24)) + moved + get16(h, 22) + not16(old_ttl)).checksum();
+    let ip = Sum(not16(get16(h, 24)) + moved + new_ttl as u64 + not16(old_ttl)).checksum();
+    h[22..24].copy_from_slice(&new_ttl.to_ne_bytes());
     h[24..26].copy_from_slice(&ip);
     h[a..a + 4].copy_from_slice(&new_addr.to_ne_bytes());
     h[p..p + 2].copy_from_slice(&new_port.to_ne_bytes());

@@ -106,6 +106,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
+    #[allow(clippy::needless_pass_by_value, reason = "most tests make a configuration for one gateway")]
     pub fn new(config: Config) -> Gateway {
         Gateway::with_workers(&config, 1)
     }

@@ -5,6 +5,7 @@ mod faults;
 mod gateway;
 mod hostile;
 mod packets;
+mod page;
 mod rfc4787;
 mod rfc5382;
 mod rfc5508;
