@@ -133,7 +133,7 @@ impl Tester<'_> {
         config: TruthConfig,
     ) -> SelfTestCheck {
         let outcome = self
-            .forwarding(config, Cores::one_thread(1))
+            .forwarding(config, &Cores::one_thread(1))
             .map_err(|e| e.to_string())
             .and_then(|mut rig| self.trial(&mut rig));
         let (measured, passed) = outcome.map_or_else(|e| (e, false), |o| look(&o));
@@ -159,7 +159,7 @@ impl Tester<'_> {
     fn capacity(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         near("forwarding capacity", truth, "frames/s", || {
-            let mut rig = self.forwarding(config, Cores::assign(1)).map_err(|e| e.to_string())?;
+            let mut rig = self.forwarding(config, &Cores::assign(1)).map_err(|e| e.to_string())?;
             throughput::stateless(&mut rig, &self.settings(truth), &mut |_| {}).map_err(|e| e.to_string())
         })
     }
@@ -187,7 +187,7 @@ impl Tester<'_> {
         }
     }
 
-    fn forwarding(&self, truth: TruthConfig, cores: Cores) -> Result<Rig, RigError> {
+    fn forwarding(&self, truth: TruthConfig, cores: &Cores) -> Result<Rig, RigError> {
         let bed = bed(40_000 * 100)?;
         let function = Truth::new(Router::new(hop(1), hop(2)), truth);
         embedded::assemble(Arc::new(view::forwarding(&bed)), vec![function], 512, times(), cores, self.process)
@@ -203,7 +203,7 @@ impl Tester<'_> {
             vec![Truth::new(nat, truth)],
             512,
             times(),
-            Cores::assign(1),
+            &Cores::assign(1),
             self.process,
         )
     }

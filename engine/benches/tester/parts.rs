@@ -71,7 +71,7 @@ pub fn store(clock: Clock, large: bool) {
             Ok(table) => {
                 let write = write(clock, &table);
                 let read = read(clock, &table);
-                println!("{n:>11} entries {:>34} {:>18}", write, read);
+                println!("{n:>11} entries {write:>34} {read:>18}");
             }
             Err(e) => println!("{n:>11} entries: {e}"),
         }

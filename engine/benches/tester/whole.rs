@@ -112,6 +112,8 @@ fn line(name: &str, runs: &[(PhaseOutcome, u64)]) {
     let parts =
         [of(&|o| o.cost.send.0), of(&|o| o.cost.transmit.0), of(&|o| o.cost.receive.0), of(&|o| o.cost.judge.0)];
     print!("{name:<27} {:>5.1} {all:>13}", 1e3 / all.median);
-    parts.iter().for_each(|p| print!(" {p:>13}"));
+    for p in parts {
+        print!(" {p:>13}");
+    }
     println!();
 }

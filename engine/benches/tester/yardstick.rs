@@ -33,7 +33,7 @@ fn copies(clock: Clock, slots: usize) -> crate::lists::Figure {
     let mut to = vec![[0u8; 192]; slots];
     per_item(clock, N, || {
         for i in 0..N {
-            let at = i * 7 & (slots - 1);
+            let at = (i * 7) & (slots - 1);
             to[at][64..128].copy_from_slice(&from[at][64..128]);
         }
         black_box((&mut from, &mut to));

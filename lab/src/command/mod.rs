@@ -36,8 +36,8 @@ fn fail(error: &RunError) -> Exit {
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(dut::DutError::Dead(_))) => Exit::DutUnreachable,
-        RunError::Rig(RigError::Dut(dut::DutError::MissingTools(_) | dut::DutError::Refused { .. })) => Exit::Usage,
-        RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
+        RunError::Rig(RigError::Dut(dut::DutError::MissingTools(_) | dut::DutError::Refused { .. }))
+        | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,
         _ => Exit::Failed,
     }

@@ -3,7 +3,7 @@
 use super::process;
 use crate::cli::{Global, err, out};
 use crate::exit::Exit;
-use crate::folder::SelfTest;
+use crate::folder::{SelfTest, SelfTestCheck};
 use crate::{priority, selftest};
 
 /// `natmeter selftest`.
@@ -27,16 +27,20 @@ pub fn selftest(global: &Global) -> Exit {
 
 fn text(verdict: &SelfTest) -> String {
     let width = verdict.checks.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
-    let mut text = String::new();
-    for c in &verdict.checks {
+    let line = |c: &SelfTestCheck| {
         let mark = match (c.passed, c.inconclusive) {
             (true, _) => "ok  ",
             (false, true) => "?   ",
             (false, false) => "FAIL",
         };
-        text += &format!("{mark} {:<width$}  truth {}; measured {}\n", c.name, c.truth, c.measured);
-    }
-    let summary =
-        if verdict.passed { "every injected truth was recovered" } else { "the tester cannot be trusted here" };
-    text + &summary + "\n"
+        format!("{mark} {:<width$}  truth {}; measured {}\n", c.name, c.truth, c.measured)
+    };
+    let lines: String = verdict.checks.iter().map(line).collect();
+    let open = verdict.checks.iter().filter(|c| c.inconclusive).count();
+    let summary = match (verdict.passed, open) {
+        (true, 0) => "every injected truth was recovered".to_owned(),
+        (true, n) => format!("{n} inconclusive, because the host is too busy; all others were recovered"),
+        (false, _) => "the tester cannot be trusted here".to_owned(),
+    };
+    format!("{lines}{summary}\n")
 }

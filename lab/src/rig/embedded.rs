@@ -36,7 +36,7 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     let functions = functions(nat, scenario, workers)?;
     let cores = Cores::assign(workers);
-    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), cores, process)?;
+    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), &cores, process)?;
     rig.facts.extend(facts(nat));
     Ok(rig)
 }
@@ -50,7 +50,7 @@ pub fn assemble<F: Function + 'static>(
     functions: Vec<F>,
     depth: usize,
     mut settings: Settings,
-    cores: Cores,
+    cores: &Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
     let workers = functions.len();

@@ -86,7 +86,7 @@ impl Searcher<'_> {
         let mut trials = Replay::new(recorded, record)?;
         let phase1_rate = phase1_rate(self.outcomes, &m.point, &settings);
         let result = procedure(m, &settings, buffered, phase1_rate, &mut trials, &mut watch)?;
-        Ok(outcome(m, &settings, result))
+        Ok(outcome(m, &settings, &result))
     }
 
     fn settings(&self, m: &Measurement) -> SearchSettings {
@@ -162,7 +162,7 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, direction: Directio
     Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(ceiling).max(1))
 }
 
-fn outcome(m: &Measurement, settings: &SearchSettings, result: SearchResult) -> Outcome {
+fn outcome(m: &Measurement, settings: &SearchSettings, result: &SearchResult) -> Outcome {
     let step = |v: StepVerdict| match v {
         StepVerdict::Pass => Step::Pass,
         StepVerdict::Fail => Step::Fail,
