@@ -26,7 +26,8 @@ impl Departures {
         Departures {
             start,
             frames,
-            per_tick: ((rate.0 as u128) << 64) / frequency as u128,
+            // Rounded up, so that a frame due exactly now counts; too little to make any other frame early.
+            per_tick: ((rate.0 as u128) << 64).div_ceil(frequency as u128),
             rate: rate.0.max(1),
             frequency,
             burst,
