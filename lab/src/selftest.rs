@@ -49,35 +49,15 @@ pub fn thorough(process: &Process) -> SelfTest {
     )
 }
 
+/// Only the checks that count frames: exact on any host, however busy.
+pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
+    let depth = Depth { frames, misroute_every: frames / 2, rate: Rate(1_000_000), trial: Nanos(0) };
+    Tester { process, depth }.counting()
+}
+
 fn run(process: &Process, depth: Depth) -> SelfTest {
     let t = Tester { process, depth };
-    let loses = |only, every| TruthConfig { lose_every: every, only: Some(only), ..TruthConfig::default() };
-    let doubles = TruthConfig { duplicate_every: 1000, ..TruthConfig::default() };
-    let misroutes =
-        |only| TruthConfig { misroute_every: depth.misroute_every, only: Some(only), ..TruthConfig::default() };
-    let n = depth.frames;
-    let mut checks = vec![
-        t.counts("nothing injected", TruthConfig::default(), [n, n], Fault::Duplicate, [0, 0]),
-        t.counts("loss, forward", loses(Side::Customer, 1000), [n - n / 1000, n], Fault::Duplicate, [0, 0]),
-        t.counts("loss, reverse", loses(Side::Internet, 777), [n, n - n / 777], Fault::Duplicate, [0, 0]),
-    ];
-    // Both sides together are doubled every 1000th frame: only the sum is exact.
-    checks.push(t.duplicates("duplicates", doubles, 2 * n / 1000));
-    let wrong = n / depth.misroute_every;
-    checks.push(t.counts(
-        "wrong port, forward",
-        misroutes(Side::Customer),
-        [n - wrong, n],
-        Fault::WrongPort,
-        [wrong, 0],
-    ));
-    checks.push(t.counts(
-        "wrong port, reverse",
-        misroutes(Side::Internet),
-        [n, n - wrong],
-        Fault::WrongPort,
-        [0, wrong],
-    ));
+    let mut checks = t.counting();
     checks.push(t.capacity(Rate(600_000)));
     checks.push(t.set_up_rate(Rate(300_000)));
     SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks }
@@ -91,6 +71,23 @@ struct Tester<'a> {
 const ERROR: Ratio = Ratio::from_ppm(20_000);
 
 impl Tester<'_> {
+    fn counting(&self) -> Vec<SelfTestCheck> {
+        let (n, every) = (self.depth.frames, self.depth.misroute_every);
+        let loses = |only, every| TruthConfig { lose_every: every, only: Some(only), ..TruthConfig::default() };
+        let misroutes = |only| TruthConfig { misroute_every: every, only: Some(only), ..TruthConfig::default() };
+        let doubles = TruthConfig { duplicate_every: 1000, ..TruthConfig::default() };
+        let wrong = n / every;
+        vec![
+            self.counts("nothing injected", TruthConfig::default(), [n, n], Fault::Duplicate, [0, 0]),
+            self.counts("loss, forward", loses(Side::Customer, 1000), [n - n / 1000, n], Fault::Duplicate, [0, 0]),
+            self.counts("loss, reverse", loses(Side::Internet, 777), [n, n - n / 777], Fault::Duplicate, [0, 0]),
+            // Both sides together are doubled every 1000th frame: only the sum is exact.
+            self.duplicates("duplicates", doubles, 2 * n / 1000),
+            self.counts("wrong port, forward", misroutes(Side::Customer), [n - wrong, n], Fault::WrongPort, [wrong, 0]),
+            self.counts("wrong port, reverse", misroutes(Side::Internet), [n, n - wrong], Fault::WrongPort, [0, wrong]),
+        ]
+    }
+
     /// One trial in both directions must give exactly these numbers of right frames and of frames with this fault.
     fn counts(&self, name: &str, truth: TruthConfig, right: [u64; 2], fault: Fault, wrong: [u64; 2]) -> SelfTestCheck {
         let say = |right: [u64; 2], wrong: [u64; 2]| {

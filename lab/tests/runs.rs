@@ -1,0 +1,100 @@
+//! Whole runs: on the simulated device, where every byte is known, and counting on the real engine and
+//! gateway. A run that was killed and resumed must be the run that was not.
+
+use lab::folder::{Bound, Facts, Header, Outcome};
+use lab::plan::Plan;
+use lab::rig::Process;
+use lab::run::Run;
+use lab::scenario::{Options, parse};
+use lab::store::RunFolder;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const SIMULATED: &str = r#"
+name = "simulated"
+about = "A device of known truth."
+[dut.simulated]
+capacity = "3 Mfps"
+set-up-rate = "700k"
+seed = 5
+[sweep]
+connections = ["100k", "1M"]
+[measure]
+metrics = ["max_conn_est_rate", "throughput"]
+repetitions = 2
+duration = "100 ms"
+error = "1 %"
+"#;
+
+fn header() -> Header {
+    let scenario = parse("simulated.toml", SIMULATED, &Options::default())
+        .unwrap_or_else(|c| panic!("{}", c.render(false)))
+        .scenario;
+    Header { version: "test".into(), started: "2026-01-01T00:00:00Z".into(), plan: Plan::new(&scenario), scenario }
+}
+
+fn run_whole(parent: &Path) -> (PathBuf, Vec<Outcome>) {
+    let header = header();
+    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH).unwrap();
+    let path = folder.path().to_path_buf();
+    let mut nobody = ();
+    let run = Run::begin(&header, SIMULATED, folder, Process::new(), &mut nobody).unwrap();
+    let outcomes = run.complete(Facts::default(), None).unwrap();
+    (path, outcomes)
+}
+
+#[test]
+fn the_injected_truth_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, outcomes) = run_whole(dir.path());
+    assert_eq!(outcomes.len(), 2 * 2 * 2);
+    for o in outcomes {
+        let truth = if o.measurement.metric == "throughput" { 3_000_000 } else { 700_000 };
+        assert_eq!(o.bound, Bound::Exact);
+        assert!(o.rate.0 <= truth && o.rate.0 + o.error.0 >= truth, "{} is not {truth}", o.rate);
+        assert!(o.error.0 <= truth / 90, "{} is no error of 1 %", o.error);
+    }
+}
+
+/// Cut the run off after any number of trials, resume, and compare bytes. Results are cut off with their trials.
+#[test]
+fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, _) = run_whole(dir.path());
+    let trials = fs::read_to_string(whole.join("trials.jsonl")).unwrap();
+    let results = fs::read_to_string(whole.join("results.jsonl")).unwrap();
+    let lines: Vec<&str> = trials.lines().collect();
+    for cut in (0..=lines.len()).step_by(7) {
+        let path = dir.path().join(format!("cut-{cut}"));
+        fs::create_dir(&path).unwrap();
+        for name in ["scenario.toml", "run.json", "facts.json", "calibration.json"] {
+            fs::copy(whole.join(name), path.join(name)).unwrap();
+        }
+        // A torn line at the end, as kill -9 leaves it.
+        let torn = lines.get(cut).map_or("", |l| &l[..l.len() / 2]);
+        let kept: String = lines[..cut].iter().flat_map(|l| [l, "\n"]).collect();
+        fs::write(path.join("trials.jsonl"), format!("{kept}{torn}")).unwrap();
+        let finished = results.lines().filter(|r| all_trials_kept(r, &lines, cut));
+        fs::write(path.join("results.jsonl"), finished.flat_map(|l| [l, "\n"]).collect::<String>()).unwrap();
+        let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
+        Run::resume(&header(), folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap();
+        assert_eq!(fs::read_to_string(path.join("trials.jsonl")).unwrap(), trials, "cut after {cut} trials");
+        assert_eq!(fs::read_to_string(path.join("results.jsonl")).unwrap(), results, "cut after {cut} trials");
+    }
+}
+
+/// Whether the last trial of a result's measurement lies before the cut, and one of a later measurement was begun.
+fn all_trials_kept(result: &str, trials: &[&str], cut: usize) -> bool {
+    let outcome: Outcome = serde_json::from_str(result).unwrap();
+    let key = format!("\"measurement\":\"{}\"", outcome.measurement.key());
+    trials.iter().rposition(|t| t.contains(&key)).is_some_and(|last| last < cut)
+}
+
+/// Engine, gateway and judge together, on one thread: every injected fault is counted exactly.
+#[test]
+fn what_was_injected_is_counted() {
+    for check in lab::selftest::counting(&Process::new(), 100_000) {
+        assert!(check.passed, "{}: truth {}, measured {}", check.name, check.truth, check.measured);
+    }
+}
