@@ -92,6 +92,10 @@ pub fn assemble<F: Function + 'static>(
         facts: placed.into_iter().collect(),
         doubts: Vec::new(),
         shares_core: cores.shared,
+        price: Some(Box::new({
+            let running = Arc::clone(&running);
+            move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
+        })),
         teardown: Some(Box::new(move || stop(&running))),
     })
 }

@@ -97,6 +97,7 @@ pub fn build(
         facts,
         doubts,
         shares_core,
+        price: None,
         teardown: Some(Box::new(move || {
             let device = running.lock().expect("no panic while held").take();
             device.map(|d| d.teardown().left).unwrap_or_default()

@@ -73,6 +73,8 @@ pub struct Rig {
     pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
+    /// Nanoseconds that embedded workers spent on frames, and frames, since the last time; `None` for other devices.
+    price: Option<Box<dyn Fn() -> Option<(u64, u64)>>>,
     /// Undoes everything that was set up; errors in words.
     teardown: Option<Box<dyn FnOnce() -> Vec<String>>>,
 }
@@ -100,8 +102,15 @@ impl Rig {
             facts: FactTable::new(),
             doubts: Vec::new(),
             shares_core: false,
+            price: None,
             teardown: None,
         }
+    }
+
+    /// Nanoseconds that the embedded gateway's workers spent on frames (link, plane, link), and how many frames, since
+    /// the last call; `None` for devices whose time is not ours to look at.
+    pub fn price(&self) -> Option<(u64, u64)> {
+        self.price.as_ref().and_then(|f| f())
     }
 
     /// Undo everything; what could not be undone, in words.
