@@ -34,6 +34,7 @@ fn examples() -> Vec<(&'static str, Run)> {
         ("closed_loop", closed_loop()),
         ("unfinished", unfinished()),
         ("conforming", conforming()),
+        ("kernel_sweep", kernel_sweep()),
         ("matrix", matrix()),
     ]
 }
@@ -80,6 +81,16 @@ fn conforming() -> Run {
     scenario.measure.drain = Nanos::from_secs(2);
     scenario.measure.settle = Nanos::from_secs(5);
     Run::new(scenario).measure(|_| Truth { capacity: 4_600_000, tester: 14_000_000, noise: 40 })
+}
+
+/// Devices side by side at two numbers of connections, one of them stateless.
+fn kernel_sweep() -> Run {
+    let mut scenario = fixture::kernel().header.scenario;
+    scenario.sweep.connections = vec![50_000, 200_000];
+    Run::new(scenario).measure(|m| {
+        let capacity = if m.point.dut == 0 { 640_000 } else { 340_000 - m.point.connections / 4 };
+        Truth { capacity, tester: 3_000_000, noise: 60 }
+    })
 }
 
 /// Both axes, and more columns than fit a line.
@@ -225,7 +236,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
             assert!(rendered.contains(&median), "{format}");
         }
     }
-    let said = "The tester was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
+    let said = "The tester or its host was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
                 on 1 core): the device can do at least this. Elsewhere the device was the limit.";
     assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
 }
@@ -292,7 +303,7 @@ fn scaling_over_cores_is_no_result_on_a_shared_core() {
 #[test]
 fn a_simulated_device_is_beside_nothing_published() {
     let mut scenario = fixture::quickstart_scenario();
-    scenario.duts = vec![Dut::Simulated { capacity: 1, set_up_rate: 1, seed: 1 }];
+    scenario.duts = vec![Dut::Simulated { capacity: 4_000_000, set_up_rate: 4_000_000, seed: 1 }];
     let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 0 });
     let report = report(&run);
     assert!(report.beside.is_empty());

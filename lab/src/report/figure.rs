@@ -72,6 +72,7 @@ fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool,
     let group = |c: &Cell| (c.dut, if over_connections { u64::from(c.cores) } else { c.connections });
     let on_axis = |c: &Cell| if over_connections { c.connections as f64 } else { f64::from(c.cores) };
     let shown = |c: &&&Cell| !c.nothing_passed() && on_axis(c) > 0.0;
+    let stateless: Vec<&Cell> = cells.iter().filter(|c| c.connections == 0).copied().collect();
     let cells: Vec<&Cell> = cells.iter().filter(shown).copied().collect();
     for cell in &cells {
         if !names.contains(&group(cell)) {
@@ -102,7 +103,6 @@ fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool,
     if !over_connections && !shared {
         series.extend(names.iter().enumerate().filter_map(|(i, &key)| ideal(&cells, group, key, i)));
     }
-    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |w| w.1)).fold(0.0, f64::max);
     let values: BTreeSet<u64> = cells.iter().map(|c| on_axis(c) as u64).collect();
     let values: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
     let (first, last) = (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0));
@@ -111,6 +111,11 @@ fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool,
     } else {
         ("number of cores", Axis::at_values("cores of the device", &values))
     };
+    if over_connections {
+        // A device without connections is no curve but what the others are measured against.
+        series.extend(stateless.iter().filter_map(|c| level(c, x.range)));
+    }
+    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |w| w.1)).fold(0.0, f64::max);
     let title = format!("{title} against the {axis}");
     let plot = Plot {
         id: format!("rate{n}"),
@@ -137,7 +142,15 @@ fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool,
 
 fn point(cell: &Cell, x: f64) -> Option<Point> {
     let s = cell.summary?;
-    Some(Point { x, y: s.median, whisker: Some((s.min, s.max)), at_least: cell.at_least() })
+    Some(Point { x, y: s.median, whisker: (s.n > 1).then_some((s.min, s.max)), at_least: cell.at_least() })
+}
+
+/// The median of a cell across the whole figure.
+fn level(cell: &Cell, range: (f64, f64)) -> Option<Series> {
+    let y = cell.median()?;
+    let points = [range.0, range.1].map(|x| Point { x, y, whisker: None, at_least: false }).to_vec();
+    let name = format!("{}, {}", cell.dut_name, number::plural(cell.cores.into(), "core"));
+    Some(Series { name, class: "s5 ideal".to_owned(), shape: None, joined: true, points })
 }
 
 /// n × P(1), to be compared with.
@@ -159,7 +172,7 @@ fn side_by_side(metric: &str, cells: &[&Cell], n: usize) -> Figure {
         svg::Bar {
             label: cell.dut_name.clone(),
             value,
-            whisker: value.and(cell.summary).map(|s| (s.min, s.max)),
+            whisker: value.and(cell.summary).filter(|s| s.n > 1).map(|s| (s.min, s.max)),
             text: value.map_or_else(|| "none passed".to_owned(), |v| table::short(known, cell, v)),
             class: if cell.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
         }
@@ -274,6 +287,12 @@ fn loss(cell: &Cell, n: usize) -> Option<Figure> {
         labels: Labels::None,
         size: (NARROW, 280.0),
     };
-    let caption = format!("Loss of {} in all repetitions.", number::plural(cell.loss.len() as u64, "trial"));
+    let mut caption = format!("Loss of {} in all repetitions.", number::plural(cell.loss.len() as u64, "trial"));
+    if cell.loss.iter().any(|p| p.verdict == Worth::Invalid) {
+        caption.push_str(" Invalid trials were spoiled by tester or host: they measured nothing.");
+    }
+    if cell.closed_loop > 0 {
+        caption.push_str(" Failed without loss: late, in a closed loop.");
+    }
     Some(Figure { caption, svg: plot.render(), wide: false })
 }

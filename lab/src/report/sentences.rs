@@ -22,6 +22,7 @@ pub fn of(report: &Report) -> Vec<String> {
         duts
     };
     let mut unbounded = Vec::new();
+    let mut bounds: Vec<(usize, String)> = Vec::new();
     for &dut in &duts {
         let cells: Vec<&Cell> = report.cells.iter().filter(|c| c.dut == dut && !c.repetitions.is_empty()).collect();
         let Some(first) = cells.first() else { continue };
@@ -32,7 +33,17 @@ pub fn of(report: &Report) -> Vec<String> {
         if limits.is_empty() {
             unbounded.extend(cells.iter().filter(|c| !c.nothing_passed()));
         }
-        sentences.push([format!("{name}{found}"), limits.join(" ")].join(" ").trim_end().to_owned());
+        bounds.push((sentences.len(), limits.join(" ")));
+        sentences.push(format!("{name}{found}"));
+    }
+    // What bounds all devices alike is said once, after them.
+    let first = bounds.first().map(|(_, text)| text.clone()).unwrap_or_default();
+    if bounds.len() > 1 && !first.is_empty() && bounds.iter().all(|(_, text)| *text == first) {
+        sentences.push(first);
+    } else {
+        for (at, text) in bounds.iter().filter(|(_, text)| !text.is_empty()) {
+            sentences[*at].extend([" ", text]);
+        }
     }
     if sentences.is_empty() {
         sentences.push("Nothing was measured.".to_owned());
@@ -139,7 +150,10 @@ fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String
     let closed: Vec<&Cell> = cells.iter().filter(|c| c.closed_loop > 0).copied().collect();
     let mut sentences = Vec::new();
     if !tester.is_empty() {
-        sentences.push(format!("The tester was the limit{}: the device can do at least this.", places(&tester, cells)));
+        sentences.push(format!(
+            "The tester or its host was the limit{}: the device can do at least this.",
+            places(&tester, cells)
+        ));
     }
     if let Some(first) = upper.first() {
         let (end, places) = (number::capitalised(facts::upper_end(report, first)), places(&upper, cells));

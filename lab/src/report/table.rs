@@ -372,7 +372,9 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
             remarks.push(text(some(n)));
         }
     };
-    note(cell.count(Bound::TesterLimit), &|some| format!("tester limit{some}: the device can do at least this"));
+    note(cell.count(Bound::TesterLimit), &|some| {
+        format!("tester limit{some}: the tester or its host could try no more, the device can do at least this")
+    });
     note(cell.count(Bound::UpperLimit), &|some| {
         format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
     });

@@ -2,7 +2,7 @@
 //! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
 
 use lab::folder::{Bound, Calibration, CommandLine, Facts, Header, Outcome, SelfTest, SelfTestCheck, Step};
-use lab::plan::{Measurement, Plan, Point};
+use lab::plan::{Measurement, Plan};
 use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic, VethIo};
 use lab::store::{self, RunFolder};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
@@ -36,8 +36,12 @@ pub struct Truth {
 
 impl Run {
     pub fn new(scenario: Scenario) -> Run {
-        let header =
-            Header { version: "0.1.0".into(), started: "2026-01-12T10:15:30Z".into(), plan: plan(&scenario), scenario };
+        let header = Header {
+            version: "0.1.0".into(),
+            started: "2026-01-12T10:15:30Z".into(),
+            plan: Plan::new(&scenario),
+            scenario,
+        };
         Run {
             header,
             facts: facts(),
@@ -293,29 +297,6 @@ fn nat() -> Nat44 {
         table: 1 << 23,
         udp_timeout: Nanos::from_secs(300),
     }
-}
-
-fn plan(scenario: &Scenario) -> Plan {
-    let mut measurements = vec![];
-    for (dut, device) in scenario.duts.iter().enumerate() {
-        for &cores in &scenario.sweep.cores {
-            for &connections in &scenario.sweep.connections {
-                for metric in &scenario.measure.metrics {
-                    if !device.is_stateful() && metric != "throughput" {
-                        continue;
-                    }
-                    for repetition in 1..=scenario.measure.repetitions {
-                        let connections = if device.is_stateful() { connections } else { 0 };
-                        let point = Point { dut, dut_name: device.name().into(), connections, cores };
-                        let metric = if device.is_stateful() { metric } else { "ipv4_forwarding_throughput" };
-                        let predicted = Nanos::from_secs(4);
-                        measurements.push(Measurement { point, metric: metric.to_owned(), repetition, predicted });
-                    }
-                }
-            }
-        }
-    }
-    Plan { measurements, tester_memory: 96 << 20, dut_memory: 512 << 20 }
 }
 
 fn facts() -> Facts {
