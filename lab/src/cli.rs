@@ -119,6 +119,9 @@ pub struct CheckArgs {
 pub struct PlanArgs {
     /// Scenario file; left out, the built-in quickstart
     pub file: Option<PathBuf>,
+    /// Print the exact commands that kernel devices would be given, too
+    #[arg(long)]
+    pub steps: bool,
 }
 
 /// `natmeter list [WHAT]`
@@ -171,7 +174,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Selftest) => command::selftest::selftest(global),
         Some(Command::Clean) => command::clean::clean(),
         Some(Command::Check(args)) => check(args.file.as_deref(), global),
-        Some(Command::Plan(args)) => plan(args.file.as_deref(), global),
+        Some(Command::Plan(args)) => plan(&args, global),
         Some(Command::List(args)) => list(args.what.as_deref(), global),
         Some(Command::Completions(args)) => completions(args.shell),
         None => command::run::run(None, global),
@@ -234,8 +237,8 @@ fn check(file: Option<&Path>, global: &Global) -> Exit {
     Exit::Done
 }
 
-fn plan(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match load(file, global) {
+fn plan(args: &PlanArgs, global: &Global) -> Exit {
+    let loaded = match load(args.file.as_deref(), global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -244,6 +247,15 @@ fn plan(file: Option<&Path>, global: &Global) -> Exit {
         out(&format!("{}\n", json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted() })));
     } else {
         out(&plan::text(&loaded.scenario, &plan));
+    }
+    if args.steps {
+        match plan::steps(&loaded.scenario, &plan) {
+            Ok(text) => out(&text),
+            Err(error) => {
+                err(&format!("error: {error}\n"));
+                return Exit::Usage;
+            }
+        }
     }
     Exit::Done
 }

@@ -3,8 +3,10 @@
 //! needs is predicted in `forecast`.
 
 mod forecast;
+mod steps;
 mod text;
 
+pub use steps::steps;
 pub use text::{text, total};
 
 use crate::scenario::{Dut, Scenario};

@@ -1,0 +1,40 @@
+//! The commands of a plan: what kernel devices would be given at each point, rendered by `dut` and not carried
+//! out. Its own file because it is the only part of the plan that knows how a device is brought up.
+
+use super::{Plan, Point};
+use crate::rig::kernel::device_config;
+use crate::scenario::{Dut, Scenario};
+use dut::{DutError, Place};
+
+/// The commands of each kernel device, in order; a sentence for devices that get none.
+///
+/// # Errors
+/// When a device cannot be what the scenario asks for.
+pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
+    let mut points: Vec<&Point> = Vec::new();
+    for m in &plan.measurements {
+        if !points.contains(&&m.point) {
+            points.push(&m.point);
+        }
+    }
+    points.into_iter().map(|point| of_point(scenario, point)).collect()
+}
+
+fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
+    let head = format!("\n# {}, {} connections, {} core(s)\n", point.dut_name, point.connections, point.cores);
+    let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else {
+        return Ok(format!("{head}# runs inside natmeter: no commands\n"));
+    };
+    let config = device_config(scenario, software, nat44.as_ref(), point);
+    let orders = dut::plan(&config)?;
+    let lines = orders.iter().map(|o| format!("{:<60}  # {}: {}\n", o.action.to_string(), place(o.place), o.why));
+    Ok(head + &lines.collect::<String>())
+}
+
+fn place(place: Place) -> &'static str {
+    match place {
+        Place::Dut => "in the DUT's namespace",
+        Place::Tester => "in the tester's namespace",
+        Place::Machine => "on the whole machine",
+    }
+}
