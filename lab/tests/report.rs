@@ -215,7 +215,7 @@ fn the_median_and_its_total_are_those_of_the_repetitions() {
     for cell in &report.cells {
         let mut rates: Vec<u64> = cell.repetitions.iter().map(|r| r.rate.0).collect();
         rates.sort_unstable();
-        assert_eq!(cell.summary.unwrap().median, rates[1] as f64);
+        assert_eq!(cell.summary.unwrap().median.to_bits(), (rates[1] as f64).to_bits());
         assert_eq!(cell.directions, if cell.metric == "throughput" { 2 } else { 1 });
     }
 }
@@ -239,6 +239,19 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     let said = "The tester or its host was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
                 on 1 core): the device can do at least this. Elsewhere the device was the limit.";
     assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
+}
+
+#[test]
+fn what_bounds_one_device_is_not_said_of_the_others() {
+    let mut run = fixture::kernel();
+    run.calibration.shares_core = false;
+    run.outcomes.iter_mut().filter(|o| o.measurement.point.dut == 3).for_each(|o| o.bound = Bound::TesterLimit);
+    let report = report(&run);
+    let sentences = report.sentences();
+    assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
+    assert!(sentences[3].ends_with("The tester or its host was the limit: the device can do at least this."));
+    assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
+    assert!(sentences[4].starts_with("Elsewhere the device was the limit; the tester had "), "{}", sentences[4]);
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub fn of(report: &Report) -> Vec<String> {
             unbounded.extend(cells.iter().filter(|c| !c.nothing_passed()));
         }
         bounds.push((sentences.len(), limits.join(" ")));
-        sentences.push(format!("{name}{found}"));
+        // Behind the name of a device the sentence goes on, without one it begins.
+        sentences.push(if name.is_empty() { number::capitalised(&found) } else { format!("{name}{found}") });
     }
     // What bounds all devices alike is said once, after them.
     let first = bounds.first().map(|(_, text)| text.clone()).unwrap_or_default();
@@ -49,7 +50,9 @@ pub fn of(report: &Report) -> Vec<String> {
         sentences.push("Nothing was measured.".to_owned());
     }
     if !unbounded.is_empty() {
-        let elsewhere = report.cells.iter().any(Cell::nothing_passed);
+        // Some devices or points may have been bounded by something else, which has been said.
+        let elsewhere =
+            report.cells.iter().any(Cell::nothing_passed) || bounds.iter().any(|(_, text)| !text.is_empty());
         let limit = device_limit(report, &unbounded, elsewhere);
         match duts.len() {
             1 => sentences.last_mut().expect("just pushed").extend([" ", &limit]),
@@ -114,7 +117,7 @@ fn found(headline: &[Headline]) -> Option<String> {
         }
         parts.push(part);
     }
-    (!parts.is_empty()).then(|| format!("{}.", number::capitalised(&parts.join("; "))))
+    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
 /// The rate of a cell, or that there is none.
@@ -211,7 +214,7 @@ fn device_limit(report: &Report, cells: &[&Cell], elsewhere: bool) -> String {
             "Device and tester share a core, so a rate is that of both; alone, the tester reaches {times} times the highest."
         );
     }
-    let the = if elsewhere { "Where rates passed, the" } else { "The" };
+    let the = if elsewhere { "Elsewhere the" } else { "The" };
     format!("{the} device was the limit; the tester had {times} times to spare.")
 }
 
