@@ -103,6 +103,17 @@ impl Iterator for Slots {
     }
 }
 
+/// What one bucket says about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guess {
+    /// The first entry whose tag agrees: nearly always the one.
+    Entry(u32),
+    /// It is not there.
+    Absent,
+    /// It may stand further on.
+    Further,
+}
+
 /// Hash → entry number. Which entry is meant when tags agree, the caller says by comparing keys.
 pub struct Index {
     buckets: Array<Bucket>,
@@ -135,12 +146,39 @@ impl Index {
         self.buckets.prefetch(range(hash, self.count) as usize);
     }
 
-    /// The first entry in the home bucket whose tag agrees, to be prefetched; says nothing about other buckets.
+    /// What a look at the home bucket promises, for prefetching; the next bucket, if that has to be looked at, is brought
+    /// closer.
     #[inline(always)]
-    pub fn candidate(&self, hash: u64) -> Option<u32> {
-        let b = &self.buckets[range(hash, self.count) as usize];
+    pub fn guess(&self, hash: u64) -> Guess {
+        let home = range(hash, self.count);
+        match self.guess_at(home, hash) {
+            Guess::Further => {
+                self.buckets.prefetch(self.after(home) as usize);
+                Guess::Further
+            }
+            other => other,
+        }
+    }
+
+    /// The same for the bucket behind the home bucket, after [`Guess::Further`].
+    #[inline(always)]
+    pub fn guess_further(&self, hash: u64) -> Guess {
+        self.guess_at(self.after(range(hash, self.count)), hash)
+    }
+
+    #[inline(always)]
+    fn guess_at(&self, at: u32, hash: u64) -> Guess {
+        let b = &self.buckets[at as usize];
         let m = b.matching(tag(hash));
-        (!m.is_empty() && b.generation == self.generation).then(|| b.entries[m.first()])
+        if b.generation != self.generation {
+            Guess::Absent
+        } else if !m.is_empty() {
+            Guess::Entry(b.entries[m.first()])
+        } else if b.overflow == 0 {
+            Guess::Absent
+        } else {
+            Guess::Further
+        }
     }
 
     /// The entry under this hash for which `is` holds.

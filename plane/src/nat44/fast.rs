@@ -7,7 +7,7 @@ use super::rewrite::{End, hop};
 use super::session::{HAIRPIN, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
-use crate::table::NONE;
+use crate::table::{Guess, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
 
@@ -47,14 +47,27 @@ impl Nat44 {
                 if OUT { self.sessions.inner.prefetch(hash) } else { self.sessions.outer.prefetch(hash) }
             }
         }
-        let mut unknown = 0;
+        let index = if OUT { &self.sessions.inner } else { &self.sessions.outer };
+        let (mut unknown, mut further) = (0, 0u32);
         for i in (0..n).filter(|&i| w.plain[i]) {
-            let index = if OUT { &self.sessions.inner } else { &self.sessions.outer };
-            if let Some(e) = index.candidate(w.hash[i]) {
-                w.entry[i] = e;
-                self.sessions.slab.prefetch(e);
-            } else {
-                unknown += 1;
+            match index.guess(w.hash[i]) {
+                Guess::Entry(e) => {
+                    w.entry[i] = e;
+                    self.sessions.slab.prefetch(e);
+                }
+                Guess::Absent => unknown += 1,
+                Guess::Further => further |= 1 << i,
+            }
+        }
+        while further != 0 {
+            let i = further.trailing_zeros() as usize;
+            further &= further - 1;
+            match index.guess_further(w.hash[i]) {
+                Guess::Entry(e) => {
+                    w.entry[i] = e;
+                    self.sessions.slab.prefetch(e);
+                }
+                Guess::Absent | Guess::Further => unknown += 1,
             }
         }
         if OUT && unknown > 0 {

@@ -6,7 +6,7 @@ use super::config::{Config, Filtering};
 use super::pool::PortClasses;
 use super::portmap::{PortMap, Wish};
 use crate::hash::Hasher;
-use crate::table::{Index, Slab, Table, bytes_for};
+use crate::table::{Guess, Index, Slab, Table, bytes_for};
 use arena::ArenaError;
 
 /// An inside end point and the outside end point that it has, for all its sessions.
@@ -98,16 +98,19 @@ impl Mappings {
     /// Bring closer what [`Self::by_inside`] will look at: entry, or the next free one.
     #[inline(always)]
     pub fn prefetch_entry(&self, inside: u64) {
-        match self.table.inner.candidate(self.hasher.one(inside)) {
-            Some(m) => self.table.slab.prefetch(m),
-            None => self.table.slab.prefetch_next(0),
+        match self.table.inner.guess(self.hasher.one(inside)) {
+            Guess::Entry(m) => self.table.slab.prefetch(m),
+            Guess::Absent | Guess::Further => self.table.slab.prefetch_next(0),
         }
     }
 
     /// The outside end point that an inside one has, if the first guess is right; only for prefetching.
     #[inline(always)]
     pub fn guess(&self, inside: u64) -> Option<u64> {
-        self.table.inner.candidate(self.hasher.one(inside)).map(|m| self.table.slab[m].outside)
+        match self.table.inner.guess(self.hasher.one(inside)) {
+            Guess::Entry(m) => Some(self.table.slab[m].outside),
+            Guess::Absent | Guess::Further => None,
+        }
     }
 
     /// Mapping of an inside end point.
