@@ -52,11 +52,17 @@ pub fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
         "max_conn_est_rate" => (phase1(scenario, n, guess.set_up), guess.set_up),
         "max_conn_est_rate_validated" => {
             let back = guess.set_up.scaled(u64::from(m.alpha_ppm.unwrap_or(1_000_000)), 1_000_000);
-            (phase1(scenario, n, guess.set_up) + back.time_for(n).0 + m.drain.0, guess.set_up)
+            (
+                phase1(scenario, n, guess.set_up).saturating_add(back.time_for(n).0).saturating_add(m.drain.0),
+                guess.set_up,
+            )
         }
         "ipv4_forwarding_throughput" => (phase2, guess.forward),
         // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (methodology 2.6: D = N/R + 2T).
-        _ => (phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0 + m.phase1_drain.0 + phase2, guess.forward),
+        _ => {
+            let before = phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0;
+            (before.saturating_add(m.phase1_drain.0).saturating_add(phase2), guess.forward)
+        }
     };
     Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
 }
