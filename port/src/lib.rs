@@ -58,7 +58,7 @@ pub struct Counters {
     /// Frames that our own side dropped (socket buffer, ring or pool full), those for which a link's ring to us had no
     /// room included: the tester's loss, not the DUT's.
     pub own_drops: u64,
-    /// The link has gone down at least once.
+    /// The link was down at some time since the counters were last looked at.
     pub link_lost: bool,
 }
 
