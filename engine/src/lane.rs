@@ -180,7 +180,8 @@ impl Round<'_, '_> {
                 got += judge.poll(port, self.pool)?;
             }
             self.ran |= got > 0;
-            if self.shared.sending.load(Ordering::Relaxed) == 0
+            // Acquire: who sees that nobody sends any more must also see when the last one ended.
+            if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
                 break;

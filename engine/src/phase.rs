@@ -155,7 +155,7 @@ impl Stage {
         let mut outcome = self.collect(&reports, &planned);
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);
-        outcome.host.link_lost = after.1 && !before.1;
+        outcome.host.link_lost = after.1;
         outcome.host.queue_lasts = self.queue_lasts(phase.rate);
         Ok(outcome)
     }
@@ -199,7 +199,7 @@ impl Stage {
         }
     }
 
-    /// Frames that our own side has dropped so far, and whether a link was ever lost.
+    /// Frames that our own side has dropped so far, and whether a link was lost since this was last asked.
     fn own_side(&mut self) -> (Count, bool) {
         let counters = self
             .lanes

@@ -56,7 +56,8 @@ pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
     threads: Vec<JoinHandle<Result<(), PortError>>>,
-    /// Nobody answers while nobody polls: requests are left for the next poll.
+    /// Nobody answers while nobody polls: requests are left for the next poll, and entries are those of the last round
+    /// without frames.
     polled: bool,
 }
 
@@ -69,7 +70,7 @@ impl Embedded {
     /// measurement.
     pub fn start<F: Function + 'static>(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> Embedded {
         let cores = config.cores.clone();
-        let (controls, rounds) = Rounds::make(clock, config, functions);
+        let (controls, rounds) = Rounds::make(clock, config, functions, false);
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new()
                 .name(format!("gateway-{i}"))
@@ -92,7 +93,7 @@ impl Embedded {
         config: EmbeddedConfig,
         functions: Vec<F>,
     ) -> (Embedded, Vec<Box<dyn FnMut() + Send>>) {
-        let (controls, rounds) = Rounds::make(clock, config, functions);
+        let (controls, rounds) = Rounds::make(clock, config, functions, true);
         let polls = rounds.into_iter().map(|mut round| {
             Box::new(move || {
                 // A broken in-process link cannot happen; a worker that has stopped has nothing to do.
@@ -207,6 +208,7 @@ struct Rounds<F> {
     clock: Clock,
     worker: Worker<F>,
     control: Arc<Control>,
+    polled: bool,
     cleared: u64,
     published: u64,
     last: Ticks,
@@ -216,7 +218,12 @@ struct Rounds<F> {
 }
 
 impl<F: Function> Rounds<F> {
-    fn make(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> (Vec<Arc<Control>>, Vec<Rounds<F>>) {
+    fn make(
+        clock: Clock,
+        config: EmbeddedConfig,
+        functions: Vec<F>,
+        polled: bool,
+    ) -> (Vec<Arc<Control>>, Vec<Rounds<F>>) {
         let mails = mail(functions.len(), INBOX);
         let parts = functions.into_iter().zip(config.ports).zip(config.pools).zip(mails);
         let make = |(((function, (customer, internet)), pool), mail)| {
@@ -227,6 +234,7 @@ impl<F: Function> Rounds<F> {
                 clock,
                 worker,
                 control: Arc::clone(&control),
+                polled,
                 cleared: 0,
                 published: 0,
                 last,
@@ -261,6 +269,9 @@ impl<F: Function> Rounds<F> {
         }
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
+        } else if self.polled && seen == 0 {
+            // Whoever asks between two phases gets no answer then: it must be there already.
+            self.show_entries();
         }
         let control = &*self.control;
         if control.stall.load(Ordering::Relaxed) == 0 {
@@ -271,17 +282,69 @@ impl<F: Function> Rounds<F> {
         Ok(!control.stop.load(Ordering::Relaxed))
     }
 
+    fn show_entries(&self) {
+        let (sessions, mappings) = self.worker.function.entries().unwrap_or((0, 0));
+        self.control.sessions.store(sessions, Ordering::Relaxed);
+        self.control.mappings.store(mappings, Ordering::Relaxed);
+    }
+
     #[cold]
     fn publish(&mut self) {
+        self.show_entries();
         let control = &*self.control;
         self.published = control.publish.load(Ordering::Acquire);
-        let (sessions, mappings) = self.worker.function.entries().unwrap_or((0, 0));
-        control.sessions.store(sessions, Ordering::Relaxed);
-        control.mappings.store(mappings, Ordering::Relaxed);
         control.busy.fetch_add(std::mem::take(&mut self.busy), Ordering::Relaxed);
         control.frames.fetch_add(std::mem::take(&mut self.frames), Ordering::Relaxed);
         *control.counters.lock().expect("no panic while held") =
             (self.worker.counters, self.worker.function.counters());
         control.published.store(self.published, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plane::{Drops, Packet, Side, Spare, Verdict};
+    use port::PoolConfig;
+    use port::link::{Steer, link};
+
+    /// Counts the frames that it has seen as its entries.
+    struct Counting(u64);
+
+    impl Function for Counting {
+        fn process<P: Packet, S: Spare<P>>(&mut self, _: u64, _: Side, batch: &mut [P], _: &mut [Verdict], _: &mut S) {
+            self.0 += batch.len() as u64;
+        }
+        fn idle(&mut self, _: u64) {}
+        fn clear(&mut self) {
+            self.0 = 0;
+        }
+        fn entries(&self) -> Option<(u64, u64)> {
+            Some((self.0, 0))
+        }
+        fn counters(&self) -> Drops {
+            Drops::default()
+        }
+    }
+
+    /// The tester asks between two phases, when nobody polls: what the phase before left must be known.
+    #[test]
+    fn a_polled_device_knows_its_entries_when_nobody_polls() {
+        let clock = Clock::system();
+        let mut pools = Pool::for_workers(PoolConfig::compact(2, 16, 60)).unwrap();
+        let mut own = pools.remove(0);
+        let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
+        let ((mut left, mut customer), (_right, mut internet)) = (end("left"), end("right"));
+        let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
+        let config = EmbeddedConfig { ports: vec![ports], pools, cores: vec![None] };
+        let (embedded, mut polls) = Embedded::polled(clock, config, vec![Counting(0)]);
+        let mut burst = port::burst();
+        for expected in [5, 10] {
+            own.alloc_burst(5, 60, &mut burst);
+            left[0].transmit(&mut own, &mut burst).unwrap();
+            // A round with the frames, and one of the drain.
+            (0..2).for_each(|_| polls[0]());
+            assert_eq!(embedded.entries().unwrap().0, expected);
+        }
     }
 }

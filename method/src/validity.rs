@@ -4,7 +4,9 @@
 //!
 //! The rules in order, for all legs that send at the same time:
 //!
-//! 1. Link lost, drops in the tester's own sockets or rings, more received than sent: *invalid*.
+//! 1. Link lost, drops in the tester's own sockets or rings, more received than sent: *invalid*. A loss that
+//!    remains although every frame that the tester dropped is taken for received is the DUT's in any case. A
+//!    stall of the tester longer than the queues last makes its drops the host's.
 //! 2. Last frame later than max(0.001 % of the planned send time, 100 µs): *invalid*, unless the DUT works
 //!    inside the sender's thread ([`Loop::Closed`]) and the tester's own share would have met the schedule:
 //!    then a *fail*, marked closed loop. A stall that explains the lateness makes it the host's.
@@ -343,8 +345,8 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if outcome.host.link_lost {
         return invalid(Invalid::LinkLost);
     }
-    if outcome.host.tester_drops > 0 {
-        return invalid(Invalid::TesterDrops { frames: outcome.host.tester_drops });
+    if let Some(reason) = tester_dropped(spec, outcome, criteria) {
+        return invalid(reason);
     }
     if let (PhaseKind::Established | PhaseKind::Validate, Some(store)) = (spec.kind, &outcome.store) {
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
@@ -397,6 +399,25 @@ fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criter
         parts.push(part(Stream::Reverse, &outcome.reverse));
     }
     parts
+}
+
+/// What the tester's own drops say about the trial: nothing, if there were none, or if a stream misses its
+/// acceptance even with all of them added to what it received.
+fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
+    let HostNoise { tester_drops: frames, tester_stall: stall, queue_lasts, .. } = outcome.host;
+    let beyond = |leg: &Leg, needed: Count| leg.received.saturating_add(frames) < needed;
+    let validated = outcome.validation.as_ref();
+    if frames == 0
+        || main_parts(spec, outcome, criteria).iter().any(|part| beyond(part.leg, part.needed()))
+        || validated.is_some_and(|leg| beyond(leg, criteria.phase1_acceptance.ceil_of(leg.sent)))
+    {
+        return None;
+    }
+    Some(if stall > queue_lasts && queue_lasts.0 > 0 {
+        Invalid::HostStall { of_dut: false, stall, queue_lasts }
+    } else {
+        Invalid::TesterDrops { frames }
+    })
 }
 
 /// Judge streams that were sent at the same time: validity of all of them first, then their losses.

@@ -195,6 +195,29 @@ fn drops_of_the_tester_are_invalid() {
 }
 
 #[test]
+fn a_loss_that_the_testers_drops_can_explain_is_not_the_devices() {
+    let lose = |lost: u64| {
+        verdict(|o| {
+            o.forward.received -= lost;
+            o.host.tester_drops = 7;
+        })
+    };
+    assert_eq!(invalid(lose(7)), Invalid::TesterDrops { frames: 7 });
+    loss(lose(8));
+}
+
+#[test]
+fn drops_in_a_stall_longer_than_the_queues_are_the_hosts() {
+    let reason = invalid(verdict(|o| {
+        o.forward.received -= 7;
+        o.host.tester_drops = 7;
+        o.host.queue_lasts = Nanos::from_millis(1);
+        o.host.tester_stall = Nanos::from_millis(2);
+    }));
+    assert_eq!(reason.spoiler(), Spoiler::Host);
+}
+
+#[test]
 fn more_received_than_sent_is_a_fault_of_the_tester() {
     assert!(matches!(invalid(verdict(|o| o.forward.received += 1)), Invalid::MoreReceivedThanSent { .. }));
 }

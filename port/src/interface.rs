@@ -149,13 +149,16 @@ impl Interfaces {
 pub(crate) struct Watch {
     interfaces: Interfaces,
     at_open: Interface,
+    /// Losses of carrier up to the last look.
+    losses: u32,
 }
 
 impl Watch {
     /// From now on.
     pub(crate) fn new(mut interfaces: Interfaces, name: &str) -> Result<Watch, PortError> {
         let at_open = interfaces.get(name)?;
-        Ok(Watch { interfaces, at_open })
+        let losses = at_open.carrier_losses;
+        Ok(Watch { interfaces, at_open, losses })
     }
 
     /// As it was when watching began.
@@ -163,10 +166,11 @@ impl Watch {
         &self.at_open
     }
 
-    /// Look again: what was counted since, and whether the link has been down meanwhile.
+    /// Look again: what was counted since watching began, and whether the link has been down since the last look.
     pub(crate) fn look(&mut self) -> (Stats, bool) {
         let Ok(now) = self.interfaces.get(&self.at_open.name) else { return (Stats::default(), true) };
-        let lost = !now.running || now.carrier_losses != self.at_open.carrier_losses;
+        let lost = !now.running || now.carrier_losses != self.losses;
+        self.losses = now.carrier_losses;
         (now.stats.since(&self.at_open.stats), lost)
     }
 }

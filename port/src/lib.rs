@@ -55,9 +55,10 @@ pub struct Counters {
     pub accepted: u64,
     /// Frames refused by the other side's ingress queue.
     pub refused: u64,
-    /// Frames that our own side dropped (socket buffer, ring or pool full): the tester's loss, not the DUT's.
+    /// Frames that our own side dropped (socket buffer, ring or pool full), those for which a link's ring to us had no
+    /// room included: the tester's loss, not the DUT's.
     pub own_drops: u64,
-    /// The link has gone down at least once.
+    /// The link was down at some time since the counters were last looked at.
     pub link_lost: bool,
 }
 

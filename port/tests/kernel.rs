@@ -264,6 +264,10 @@ fn a_lost_link_is_told() {
     assert!(!packet.counters().link_lost && !xsk.counters().link_lost && !tap.counters().link_lost);
     sh(&ns, "ip link set xa down; ip link set xa up; ip link set dl down");
     assert!(packet.counters().link_lost && xsk.counters().link_lost && tap.counters().link_lost);
+    // Once, while it is up again; but each loss anew, and as long as it is down.
+    assert!(!packet.counters().link_lost && tap.counters().link_lost);
+    sh(&ns, "ip link set xa down; ip link set xa up");
+    assert!(packet.counters().link_lost);
     let mut frames = burst();
     frames.push(frame(&mut pool, 0, 60));
     assert_eq!(tap.transmit(&mut pool, &mut frames).unwrap(), Sent::default());

@@ -1,10 +1,13 @@
 //! The in-process link: a cable between threads of this process. Frames move as descriptors over
 //! single-producer rings, one ring for each pair of queues. A full ring is the other side's full
-//! ingress queue: the frame is refused and lost, as on a NIC, so the link is open-loop.
+//! ingress queue: the frame is refused and lost, as on a NIC, so the link is open-loop. Both ends know of it: the one
+//! that sent it as refused, the one that did not fetch in time as a drop of its own.
 
 use crate::{BURST, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a link spreads frames over the queues of its far side: the NIC's RSS key, as data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,10 @@ pub struct LinkPort {
     from: Vec<Consumer<Frame>>,
     next: usize,
     counters: Counters,
+    /// Frames for which there was no room in a ring to us.
+    turned_away: Arc<AtomicU64>,
+    /// The same of each port at the far end.
+    theirs: Vec<Arc<AtomicU64>>,
 }
 
 /// Make a link with `left` queues at one end and `right` at the other, each ring `depth` frames deep.
@@ -81,6 +88,8 @@ pub fn link(
                 from: Vec::new(),
                 next: 0,
                 counters: Counters::default(),
+                turned_away: Arc::default(),
+                theirs: Vec::new(),
             })
             .collect()
     };
@@ -93,6 +102,8 @@ pub fn link(
             let (tx, rx) = RingBuffer::new(depth);
             y.to.push(tx);
             x.from.push(rx);
+            x.theirs.push(Arc::clone(&y.turned_away));
+            y.theirs.push(Arc::clone(&x.turned_away));
         }
     }
     (a, b)
@@ -154,6 +165,7 @@ impl LinkPort {
                 Ok(()) => sent.accepted += 1,
                 Err(rtrb::PushError::Full(frame)) => {
                     sent.refused += 1;
+                    self.theirs[q].fetch_add(1, Ordering::Relaxed);
                     pool.free(frame);
                 }
             }
@@ -185,7 +197,11 @@ impl Port for LinkPort {
     #[inline]
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         let sent = if self.to.len() == 1 {
-            LinkPort::push_all(&mut self.to[0], pool, burst)
+            let sent = LinkPort::push_all(&mut self.to[0], pool, burst);
+            if sent.refused > 0 {
+                self.theirs[0].fetch_add(sent.refused as u64, Ordering::Relaxed);
+            }
+            sent
         } else {
             self.push_steered(pool, burst)
         };
@@ -195,7 +211,7 @@ impl Port for LinkPort {
     }
 
     fn counters(&mut self) -> Counters {
-        self.counters
+        Counters { own_drops: self.turned_away.load(Ordering::Relaxed), ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {
@@ -227,6 +243,23 @@ mod tests {
         assert_eq!(b[0].receive(&mut pb, &mut burst).unwrap(), 4);
         pb.free_all(&mut burst);
         assert_eq!((pa.available(), pb.available()), (8, 8));
+    }
+
+    /// What one end did not fetch in time is its own loss, not that of whoever sent it.
+    #[test]
+    fn what_found_no_room_is_a_drop_of_the_end_that_did_not_fetch() {
+        let mut pool = Pool::single(PoolConfig::compact(1, 16, 60)).unwrap();
+        let block = Steer::Block { at: 0, shift: 0 };
+        let (mut a, mut b) = link("t", Clock::system(), 4, (1, Steer::First), (2, block));
+        let mut burst = crate::burst();
+        pool.alloc_burst(6, 60, &mut burst);
+        burst.iter_mut().for_each(|f| f.bytes_mut()[..2].copy_from_slice(&[0, 1]));
+        assert_eq!(a[0].transmit(&mut pool, &mut burst).unwrap(), Sent { accepted: 4, refused: 2 });
+        let drops = |p: &mut LinkPort| p.counters().own_drops;
+        assert_eq!((drops(&mut a[0]), drops(&mut b[0]), drops(&mut b[1])), (0, 0, 2));
+        pool.alloc_burst(7, 60, &mut burst);
+        assert_eq!(b[0].transmit(&mut pool, &mut burst).unwrap(), Sent { accepted: 4, refused: 3 });
+        assert_eq!((drops(&mut a[0]), a[0].counters().refused, b[0].counters().refused), (3, 2, 3));
     }
 
     /// Three frames at a time through a ring of four, so that bursts lie across its end.

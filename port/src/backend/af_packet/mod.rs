@@ -297,8 +297,8 @@ impl Port for AfPacketPort {
             self.counters.own_drops += seen.tp_drops as u64;
         }
         let (_, lost) = self.watch.look();
-        self.counters.link_lost |= lost;
-        self.counters
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
+        Counters { link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {

@@ -433,8 +433,8 @@ impl Port for AfXdpPort {
 
     fn counters(&mut self) -> Counters {
         let (_, lost) = self.watch.look();
-        self.counters.link_lost |= lost;
-        Counters { own_drops: self.counters.own_drops + self.socket.dropped(), ..self.counters }
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
+        Counters { own_drops: self.counters.own_drops + self.socket.dropped(), link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {
