@@ -4,7 +4,10 @@
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, Expect, Mismatch, StreamId, Tag, View};
+use wire::{Batch, Expect, Mismatch, StreamId, Tag, View, Words};
+
+// A burst is a batch.
+const _: () = assert!(BURST == wire::BATCH);
 
 /// What a receiver is to expect in one phase.
 pub struct JudgePlan<'a> {
@@ -54,6 +57,23 @@ impl Seen {
         Some(out_of_order)
     }
 
+    /// Note the arrival of `count` ≤ [`BURST`] frames in a row from `first` on, all planned. False, and nothing noted,
+    /// if one of them had arrived before or is out of order.
+    #[inline(always)]
+    fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
+        let last = first + count as u64 - 1;
+        let run = (((1u64 << count) - 1) as u128) << (first % 64);
+        let (word, next) = ((first / 64) as usize, (last / 64) as usize);
+        let (low, high) = (run as u64, (run >> 64) as u64);
+        if first < self.highest || (self.bits[word] & low) | (self.bits[next] & high) != 0 {
+            return false;
+        }
+        self.bits[word] |= low;
+        self.bits[next] |= high;
+        self.highest = last;
+        true
+    }
+
     /// Merge what another receiver saw of the same sender; returns how many frames both had counted.
     pub fn merge(&mut self, other: &Seen) -> u64 {
         let mut twice = 0;
@@ -90,6 +110,7 @@ pub struct Judge<'a> {
     clock: Clock,
     seen: &'a mut [Seen],
     burst: Burst,
+    work: Work,
     /// What it has found so far.
     pub findings: Findings,
 }
@@ -97,7 +118,7 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// A receiver with one [`Seen`] a sender, reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
-        Judge { plan, clock, seen, burst: port::burst(), findings: Findings::default() }
+        Judge { plan, clock, seen, burst: port::burst(), work: Work::default(), findings: Findings::default() }
     }
 
     /// Receive and judge what is there; returns how many frames there were.
@@ -125,80 +146,155 @@ impl<'a> Judge<'a> {
     /// arrive while flows are computed, and everything that is arithmetic becomes vector code.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) {
-        let Judge { plan, seen, burst, findings, .. } = self;
+        let Judge { plan, seen, burst, findings, work, .. } = self;
         let frames = &burst[at..at + n];
-        let mut tags = Tags::default();
-        let all = tags.read(frames, plan);
-        let mut kept: [&[u8]; BURST] = [&[]; BURST];
-        let count = if all {
-            kept.iter_mut().zip(frames).for_each(|(k, f)| *k = f.bytes());
-            n
+        let in_a_row = if plan.learn {
+            plan.judge_row::<true>(frames, work, seen, findings)
         } else {
-            tags.keep(frames, &mut kept, plan, findings)
+            plan.judge_row::<false>(frames, work, seen, findings)
         };
-        if let Some((store, _)) = plan.store {
-            tags.indices[..count].iter().for_each(|&i| store.prefetch(i));
-        }
-        let mut flows = [0u32; BURST];
-        plan.view.order.fill(&tags.indices[..count], &mut flows[..count]);
-        let mut values = Batch::of(&plan.view.flows, &flows);
-        if plan.learn {
-            plan.learn_all(&kept[..count], &tags, &values, seen, findings);
-        } else {
-            plan.check_all(&kept[..count], &tags, &mut values, seen, findings);
+        if !in_a_row {
+            plan.judge_each(frames, work, seen, findings);
         }
     }
 }
 
-/// What the tags of a batch say, number by number.
+/// What is worked out about a batch on the way to its judgement. Kept, so that nothing is cleared for each batch.
 #[derive(Default)]
-struct Tags {
-    sequences: [u64; BURST],
+struct Work {
+    /// Second words of the tags.
+    tags: [u64; BURST],
     indices: [u32; BURST],
-    senders: [u8; BURST],
+    flows: [u32; BURST],
+    values: Batch,
+    words: Words,
+    hops: [u8; BURST],
 }
 
-impl Tags {
-    /// Read the tags of all frames. False if one of them is not of the stream that is expected: then what was read
-    /// is not to be used.
+impl Work {
+    /// Read the tags of frames that one sender sent one after the other: the sender, the first sequence number. `None`
+    /// if they are no such row, or not of the stream that is expected.
     #[inline(always)]
-    fn read(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> bool {
-        let mut all = true;
-        let slots = self.sequences.iter_mut().zip(&mut self.indices).zip(&mut self.senders);
-        for (frame, ((sequence, index), sender)) in frames.iter().zip(slots) {
-            let Some(tag) = plan.id.read(frame.bytes(), plan.expect.tag_at()) else { return false };
-            (*sender, *sequence, *index) = tag;
-            all &= (tag.2 as u64) < plan.connections;
+    fn read_row(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> Option<(u8, u64)> {
+        let at = plan.expect.tag_at();
+        let first = StreamId::words(frames.first()?.bytes(), at)?;
+        let mut differ = 0;
+        for (frame, tag) in frames.iter().zip(&mut self.tags) {
+            let words = StreamId::words(frame.bytes(), at)?;
+            differ |= words[0] ^ first[0];
+            *tag = words[1];
         }
-        all
-    }
-
-    /// The long way where some frames are not of the stream: count these by what they are, keep the others.
-    #[cold]
-    fn keep<'f>(
-        &mut self,
-        frames: &'f [Frame],
-        kept: &mut [&'f [u8]; BURST],
-        plan: &JudgePlan<'_>,
-        findings: &mut Findings,
-    ) -> usize {
-        let mut count = 0;
-        for frame in frames.iter().map(Frame::bytes) {
-            match plan.id.read(frame, plan.expect.tag_at()) {
-                Some((sender, sequence, index)) if (index as u64) < plan.connections => {
-                    (self.senders[count], self.sequences[count], self.indices[count]) = (sender, sequence, index);
-                    kept[count] = frame;
-                    count += 1;
-                }
-                _ => findings.faults.add(plan.refusal(frame)),
-            }
+        let mut highest = 0;
+        for ((tag, index), after) in self.tags[..frames.len()].iter().zip(&mut self.indices).zip(0..) {
+            differ |= StreamId::differs(first[1], *tag, after);
+            *index = StreamId::index([0, *tag]);
+            highest = highest.max(*index);
         }
-        count
+        let right = differ == 0 && plan.id.owns(first) && (highest as u64) < plan.connections;
+        right.then(|| (StreamId::sender(first), StreamId::sequence(first)))
     }
 }
 
 impl JudgePlan<'_> {
+    /// Judge frames of which one sender sent one after the other, as nearly all are: the row is noted as a whole. False,
+    /// and nothing counted, if they are no such row or any of them is not right.
+    #[inline(always)]
+    fn judge_row<const LEARN: bool>(
+        &self,
+        frames: &[Frame],
+        work: &mut Work,
+        seen: &mut [Seen],
+        findings: &mut Findings,
+    ) -> bool {
+        let count = frames.len();
+        let Some((sender, first)) = work.read_row(frames, self) else { return false };
+        let Some(seen) = seen.get_mut(sender as usize).filter(|s| first + count as u64 <= s.frames) else {
+            return false;
+        };
+        self.expect_all(count, work);
+        let expected = work.words.addresses.iter().zip(&work.words.ports).zip(&mut work.hops);
+        for (j, (frame, ((&addresses, &ports), slot))) in frames.iter().zip(expected).enumerate() {
+            *slot = if LEARN {
+                let Some((addr, port, hop)) = self.expect.right_and_new(frame.bytes(), addresses, ports) else {
+                    return false;
+                };
+                work.values.learned(j, addr, port);
+                hop
+            } else {
+                let Some(hop) = self.expect.right(frame.bytes(), addresses, ports) else { return false };
+                hop
+            };
+        }
+        let hop = findings.hop_limit.unwrap_or(work.hops[0]);
+        if work.hops[..count].iter().any(|h| *h != hop) || !seen.arrive_in_a_row(first, count) {
+            return false;
+        }
+        findings.hop_limit = Some(hop);
+        findings.received += count as u64;
+        if let (Some((store, trial)), true) = (self.store, LEARN) {
+            for (j, &index) in work.indices[..count].iter().enumerate() {
+                let (addr, port) = work.values.outer(j);
+                findings.learned += u64::from(!store.learn(index, trial, addr, port));
+            }
+        }
+        true
+    }
+
+    /// Work out what `count` frames with the indices in `work` must look like.
+    #[inline(always)]
+    fn expect_all(&self, count: usize, work: &mut Work) {
+        let Work { indices, flows, values, words, .. } = work;
+        let indices = &indices[..count];
+        if let Some((store, _)) = self.store {
+            for &i in indices {
+                store.prefetch(i);
+            }
+        }
+        self.view.order.fill(indices, &mut flows[..count]);
+        values.set(&self.view.flows, flows);
+        if let (Some((store, trial)), false) = (self.store, self.learn) {
+            for (j, &index) in indices.iter().enumerate() {
+                let (addr, port) = store.get(index, trial).unwrap_or_default();
+                values.learned(j, addr, port);
+            }
+        }
+        values.words(self.expect.fields(), words);
+    }
+
+    /// Judge frames one by one, whatever they are.
+    #[inline(never)]
+    fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) {
+        let mut kept: [(&[u8], [u64; 2]); BURST] = [(&[], [0; 2]); BURST];
+        let mut count = 0;
+        for frame in frames.iter().map(Frame::bytes) {
+            match StreamId::words(frame, self.expect.tag_at()) {
+                Some(tag) if self.id.owns(tag) && (StreamId::index(tag) as u64) < self.connections => {
+                    kept[count] = (frame, tag);
+                    work.indices[count] = StreamId::index(tag);
+                    count += 1;
+                }
+                _ => findings.faults.add(self.refusal(frame)),
+            }
+        }
+        self.expect_all(count, work);
+        let expected = work.words.addresses.iter().zip(&work.words.ports);
+        for (&(frame, tag), (&addresses, &ports)) in kept[..count].iter().zip(expected) {
+            let outcome = match planned(seen, StreamId::sender(tag), StreamId::sequence(tag)) {
+                None => Err(Fault::Unexpected),
+                Some(seen) if self.learn => self.learn_one(frame, (addresses, ports), tag, seen, findings),
+                Some(seen) => match self.expect.check_words(frame, addresses, ports) {
+                    Ok(hop) => findings.count(hop, seen, StreamId::sequence(tag)),
+                    Err(mismatch) => Err(fault_of(mismatch)),
+                },
+            };
+            if let Err(fault) = outcome {
+                findings.faults.add(fault);
+            }
+        }
+    }
+
     /// Why a frame is not even held against an expectation.
+    #[cold]
     fn refusal(&self, frame: &[u8]) -> Fault {
         match Tag::read(frame, self.expect.tag_at()) {
             None => Fault::Foreign,
@@ -207,52 +303,21 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Judge frames of known flows.
-    #[inline(always)]
-    fn check_all(&self, frames: &[&[u8]], tags: &Tags, values: &mut Batch, seen: &mut [Seen], findings: &mut Findings) {
+    /// Judge a frame of phase 1 and learn from it if it is right.
+    fn learn_one(
+        &self,
+        frame: &[u8],
+        (addresses, ports): (u64, u32),
+        tag: [u64; 2],
+        seen: &mut Seen,
+        findings: &mut Findings,
+    ) -> Result<(), Fault> {
+        let (addr, port, hop) = self.expect.learn_words(frame, addresses, ports).map_err(fault_of)?;
+        findings.count(hop, seen, StreamId::sequence(tag))?;
         if let Some((store, trial)) = self.store {
-            for (j, &index) in tags.indices[..frames.len()].iter().enumerate() {
-                let (addr, port) = store.get(index, trial).unwrap_or_default();
-                values.learned(j, addr, port);
-            }
+            findings.learned += u64::from(!store.learn(StreamId::index(tag), trial, addr, port));
         }
-        let words = values.words(self.expect.fields());
-        let expected = words.addresses.iter().zip(&words.ports);
-        let tags = tags.sequences.iter().zip(&tags.senders);
-        for ((frame, (&addresses, &ports)), (&sequence, &sender)) in frames.iter().zip(expected).zip(tags) {
-            let Some(seen) = planned(seen, sender, sequence) else {
-                findings.faults.add(Fault::Unexpected);
-                continue;
-            };
-            match self.expect.check_words(frame, addresses, ports) {
-                Ok(hop) => {
-                    findings.count(hop, seen, sequence);
-                }
-                Err(mismatch) => findings.faults.add(fault_of(mismatch)),
-            }
-        }
-    }
-
-    /// Judge frames of phase 1 and learn from the right ones.
-    #[inline(never)]
-    fn learn_all(&self, frames: &[&[u8]], tags: &Tags, values: &Batch, seen: &mut [Seen], findings: &mut Findings) {
-        let words = values.words(self.expect.fields());
-        let expected = words.addresses.iter().zip(&words.ports);
-        let tags = tags.sequences.iter().zip(&tags.senders).zip(&tags.indices);
-        for ((frame, (&addresses, &ports)), ((&sequence, &sender), &index)) in frames.iter().zip(expected).zip(tags) {
-            let Some(seen) = planned(seen, sender, sequence) else {
-                findings.faults.add(Fault::Unexpected);
-                continue;
-            };
-            match self.expect.learn_words(frame, addresses, ports) {
-                Ok((addr, port, hop)) => {
-                    if let (true, Some((store, trial))) = (findings.count(hop, seen, sequence), self.store) {
-                        findings.learned += u64::from(!store.learn(index, trial, addr, port));
-                    }
-                }
-                Err(mismatch) => findings.faults.add(fault_of(mismatch)),
-            }
-        }
+        Ok(())
     }
 }
 
@@ -265,18 +330,14 @@ fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
 impl Findings {
     /// Count a frame that is what it must be, unless its hop limit differs from the others or it had arrived before.
     #[inline(always)]
-    fn count(&mut self, hop: u8, seen: &mut Seen, sequence: u64) -> bool {
+    fn count(&mut self, hop: u8, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
         if *self.hop_limit.get_or_insert(hop) != hop {
-            self.faults.add(Fault::WrongHopLimit);
-            return false;
+            return Err(Fault::WrongHopLimit);
         }
-        let Some(out_of_order) = seen.arrive(sequence) else {
-            self.faults.add(Fault::Duplicate);
-            return false;
-        };
+        let out_of_order = seen.arrive(sequence).ok_or(Fault::Duplicate)?;
         self.received += 1;
         self.reordered += u64::from(out_of_order);
-        true
+        Ok(())
     }
 }
 

@@ -115,12 +115,19 @@ impl Indices {
                     }
                 }
             }
-            Indices::Random { state, n } => {
-                for o in out {
-                    // The bias of multiply-shift over 64 random bits is below 2^-32 for N <= 2^32.
-                    *o = ((splitmix(state) as u128 * *n as u128) >> 64) as u32;
+            Indices::Random { state, n } => match u32::try_from(*n) {
+                // The bias of multiply-shift over 64 random bits is below 2^-32 for N <= 2^32. The 96-bit product is
+                // made of two, which lets the loop become vector code.
+                Ok(n) => {
+                    for o in out {
+                        let random = splitmix(state);
+                        let (high, low) = (random >> 32, random & 0xffff_ffff);
+                        *o = ((high * n as u64 + ((low * n as u64) >> 32)) >> 32) as u32;
+                    }
                 }
-            }
+                // N = 2^32: all upper bits.
+                Err(_) => out.iter_mut().for_each(|o| *o = (splitmix(state) >> 32) as u32),
+            },
         }
     }
 }
@@ -152,6 +159,19 @@ mod tests {
         let day = 86_400 * 2_596_104_321;
         assert!(d.due_count(day).abs_diff(86_400 * 40_000_000) <= 32);
         assert_eq!(d.due(86_400 * 40_000_000), day);
+    }
+
+    #[test]
+    fn random_indices_are_the_upper_part_of_a_product() {
+        for n in [1, 2, 4_000_000, u64::from(u32::MAX), 1 << 32] {
+            let mut order = Indices::new(Order::Random, n, 7, 2, 4);
+            let Indices::Random { mut state, .. } = order else { panic!("another order") };
+            let mut out = [0; 37];
+            order.fill(&mut out);
+            for o in out {
+                assert_eq!(u128::from(o), (u128::from(splitmix(&mut state)) * u128::from(n)) >> 64);
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
 use port::{BURST, Burst, Clock, Pool, Port, PortError, Ticks};
-use wire::{Batch, Tag, Template, View};
+use wire::{Batch, Prepared, Tag, Template, View, Words};
 
 // A burst is a batch.
 const _: () = assert!(BURST == wire::BATCH);
@@ -34,6 +34,7 @@ pub struct Sender<'a> {
     /// Connection indices of the next burst, drawn early so that the state table's lines are on their way.
     ahead: [u32; BURST],
     burst: Burst,
+    work: Work,
     accepted: u64,
     refused: u64,
     timing: Timing,
@@ -42,6 +43,15 @@ pub struct Sender<'a> {
     give_up_late: Ticks,
     own: Ticks,
     backend: Ticks,
+}
+
+/// What is worked out about a burst on the way to its frames. Kept, so that nothing is cleared for each burst.
+#[derive(Default)]
+struct Work {
+    flows: [u32; BURST],
+    values: Batch,
+    words: Words,
+    prepared: Prepared,
 }
 
 impl<'a> Sender<'a> {
@@ -57,6 +67,7 @@ impl<'a> Sender<'a> {
             next: 0,
             ahead,
             burst: port::burst(),
+            work: Work::default(),
             accepted: 0,
             refused: 0,
             timing,
@@ -113,9 +124,9 @@ impl<'a> Sender<'a> {
         let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
         // An empty pool: every frame is on its way. The sender is late then, and says so.
         let built = pool.alloc_burst(n, template.len(), &mut self.burst);
-        let mut flows = [0u32; BURST];
+        let Work { flows, values, words, prepared } = &mut self.work;
         view.order.fill(&self.ahead[..built], &mut flows[..built]);
-        let mut values = Batch::of(&view.flows, &flows);
+        values.set(&view.flows, flows);
         if let Some((store, trial)) = *outer {
             for (j, &index) in self.ahead[..built].iter().enumerate() {
                 // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
@@ -123,13 +134,10 @@ impl<'a> Sender<'a> {
                 values.learned(j, addr, port);
             }
         }
-        let words = values.words(template.fields());
-        let mut tag = Tag { sequence: self.next, ..*tag };
-        let variable = self.ahead.iter().zip(&words.addresses).zip(&words.ports);
-        for (frame, ((&index, &addresses), &ports)) in self.burst.iter_mut().zip(variable) {
-            tag.index = index;
-            template.write_words(frame.bytes_mut(), addresses, ports, &tag);
-            tag.sequence += 1;
+        values.words(template.fields(), words);
+        template.prepare(words, &Tag { sequence: self.next, ..*tag }, &self.ahead, prepared);
+        for (j, frame) in self.burst.iter_mut().take(BURST).enumerate() {
+            template.write_prepared(frame.bytes_mut(), words, prepared, j);
         }
         self.ahead.copy_within(built.., 0);
         let fresh = &mut self.ahead[BURST - built..];

@@ -7,7 +7,7 @@ use crate::PortError;
 use crate::sys::Mapping;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -279,6 +279,8 @@ pub struct Pool {
     config: PoolConfig,
     region: Arc<Region>,
     free: Vec<Slot>,
+    /// What a fresh frame looks like; its slot is nobody's.
+    fresh: ManuallyDrop<Frame>,
     incoming: Vec<Consumer<Slot>>,
     outgoing: Vec<Option<Producer<Slot>>>,
 }
@@ -305,6 +307,14 @@ impl Pool {
                     .map(|i| Slot(unsafe { region.memory.base().add((w * frames + i) * slot) }))
                     .rev()
                     .collect(),
+                fresh: ManuallyDrop::new(Frame {
+                    slot: region.memory.base(),
+                    start: headroom as u16,
+                    len: 0,
+                    size: slot as u16,
+                    home: w as u16,
+                    stamp: 0,
+                }),
                 incoming: Vec::new(),
                 outgoing: (0..workers).map(|_| None).collect(),
             })
@@ -361,16 +371,21 @@ impl Pool {
         let n = n.min(self.free.len());
         let PoolConfig { headroom, slot: size, .. } = self.config;
         debug_assert!(headroom + len <= size);
-        let (len, home) = (len.min(size - headroom) as u16, self.worker);
+        self.fresh.len = len.min(size - headroom) as u16;
         let left = self.free.len() - n;
-        into.extend(self.free[left..].iter().map(|slot| Frame {
-            slot: slot.0,
-            start: headroom as u16,
-            len,
-            size: size as u16,
-            home,
-            stamp: 0,
-        }));
+        into.reserve(n);
+        let end = into.len();
+        // SAFETY: there is room for `n` more, and each is made whole: a copy of `fresh`, which nobody uses as a frame,
+        // with a slot of its own that leaves the list of free ones. Copied as a whole and not field by field, because
+        // stores are what limits this loop.
+        unsafe {
+            let to = into.as_mut_ptr().add(end);
+            for (i, slot) in self.free[left..].iter().enumerate() {
+                ptr::copy_nonoverlapping(ptr::from_ref(&*self.fresh), to.add(i), 1);
+                (*to.add(i)).slot = slot.0;
+            }
+            into.set_len(end + n);
+        }
         self.free.truncate(left);
         n
     }

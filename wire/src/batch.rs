@@ -8,10 +8,11 @@ use crate::template::{Fields, Source, Values};
 pub const BATCH: usize = 32;
 
 /// [`Values`] of [`BATCH`] flows, by [`Source`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Batch([[u32; BATCH]; 6]);
 
 /// The variable header words of [`BATCH`] frames, as they lie in memory.
+#[derive(Clone, Debug, Default)]
 pub struct Words {
     /// Both IPv4 addresses.
     pub addresses: [u64; BATCH],
@@ -20,13 +21,13 @@ pub struct Words {
 }
 
 impl Batch {
-    /// The values of these flows, about which nothing has been learned.
-    #[inline(always)]
-    pub fn of(space: &FlowSpace, flows: &[u32; BATCH]) -> Batch {
-        let mut values = [[0; BATCH]; 6];
-        let [inside_addr, inside_port, remote_addr, remote_port, _, _] = &mut values;
+    /// Become the values of these flows, about which nothing has been learned.
+    #[inline(never)]
+    pub fn set(&mut self, space: &FlowSpace, flows: &[u32; BATCH]) {
+        let [inside_addr, inside_port, remote_addr, remote_port, outer_addr, outer_port] = &mut self.0;
         space.flows(flows, [inside_addr, inside_port, remote_addr, remote_port]);
-        Batch(values)
+        *outer_addr = [0; BATCH];
+        *outer_port = [0; BATCH];
     }
 
     /// Set what phase 1 has shown of flow `j`.
@@ -39,6 +40,15 @@ impl Batch {
         self.0[Source::OuterPort as usize][j] = port as u32;
     }
 
+    /// What was set by [`Self::learned`] for flow `j`.
+    ///
+    /// # Panics
+    /// When `j` is not below [`BATCH`].
+    #[inline(always)]
+    pub fn outer(&self, j: usize) -> (u32, u16) {
+        (self.0[Source::OuterAddr as usize][j], self.0[Source::OuterPort as usize][j] as u16)
+    }
+
     /// The values of flow `j`.
     ///
     /// # Panics
@@ -49,16 +59,14 @@ impl Batch {
     }
 
     /// The words of frames with these fields.
-    #[inline(always)]
-    pub fn words(&self, fields: &Fields) -> Words {
+    #[inline(never)]
+    pub fn words(&self, fields: &Fields, words: &mut Words) {
         let [src, dst] = [fields.src, fields.dst].map(|s| &self.0[s as usize]);
         let [src_port, dst_port] = [fields.src_port, fields.dst_port].map(|s| &self.0[s as usize]);
-        let mut words = Words { addresses: [0; BATCH], ports: [0; BATCH] };
         for j in 0..BATCH {
             words.addresses[j] = ((src[j] as u64) << 32 | dst[j] as u64).to_be();
             words.ports[j] = (src_port[j] << 16 | dst_port[j]).to_be();
         }
-        words
     }
 }
 
@@ -84,15 +92,16 @@ mod tests {
             )
             .unwrap();
             let flows = std::array::from_fn(|j| (j as u64 * 999_983 % space.size()) as u32);
-            let mut batch = Batch::of(&space, &flows);
+            let (mut batch, mut words) = (Batch::default(), Words::default());
+            batch.set(&space, &flows);
             for (j, &f) in flows.iter().enumerate() {
                 assert_eq!(batch.values(j), Values::of(space.flow(f)));
                 batch.learned(j, j as u32 + 7, 9);
             }
-            let words = batch.words(&fields);
+            batch.words(&fields, &mut words);
             for (j, &f) in flows.iter().enumerate() {
                 let values = Values::of(space.flow(f)).learned(j as u32 + 7, 9);
-                assert_eq!(batch.values(j), values);
+                assert_eq!((batch.values(j), batch.outer(j)), (values, (j as u32 + 7, 9)));
                 assert_eq!((words.addresses[j], words.ports[j]), (fields.addresses(&values), fields.ports(&values)));
             }
         }

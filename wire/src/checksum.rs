@@ -56,13 +56,17 @@ impl Sum {
     pub fn checksum(self) -> [u8; 2] {
         (!self.fold()).to_ne_bytes()
     }
-    /// Whether data that includes its checksum field is right.
+    /// Whether data that includes its checksum field is right: the sum folds to all ones.
     #[inline(always)]
     pub fn is_valid(self) -> bool {
-        // It folds to all ones if it is a multiple of 2^16 - 1 (which a multiplication by the inverse modulo 2^64
-        // finds out: of all numbers only the multiples become small) and not zero.
+        self.is_multiple() & (self.0 != 0)
+    }
+    /// Whether the sum is a multiple of 2^16 - 1, i.e. folds to all ones or is zero. A multiplication by the inverse
+    /// modulo 2^64 finds it out: of all numbers only the multiples become small.
+    #[inline(always)]
+    pub(crate) fn is_multiple(self) -> bool {
         const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
-        (self.0.wrapping_mul(INVERSE) <= u64::MAX / 0xffff) & (self.0 != 0)
+        self.0.wrapping_mul(INVERSE) <= u64::MAX / 0xffff
     }
     /// Add eight bytes as they lie in memory, with the carry added at the other end: half the work of [`Self::word`],
     /// but the sum is full at once, so only these and [`Self::fold`], [`Self::checksum`], [`Self::is_valid`] may follow.

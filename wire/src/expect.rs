@@ -117,15 +117,17 @@ impl Expect {
     /// As [`Self::check`].
     #[inline(always)]
     pub fn check_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<u8, Mismatch> {
-        let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
+        self.right(frame, addresses, ports).ok_or_else(|| self.explain(frame, addresses, ports, false))
+    }
+
+    /// As [`Self::check_words`], without saying what is wrong.
+    #[inline(always)]
+    pub fn right(&self, frame: &[u8], addresses: u64, ports: u32) -> Option<u8> {
+        let head = self.head(frame)?;
         let diff = (word(head, 26) ^ addresses)
             | (word(head, 34) ^ place(ports, 0) ^ self.udp_len) & PORTS_AND_LEN
             | self.constant_diff(head);
-        if diff == 0 && self.checksums_valid(head) && self.tail_right(frame) {
-            Ok(head[Expect::TTL_AT])
-        } else {
-            Err(self.explain(frame, head, addresses, ports, false))
-        }
+        (diff == 0 && self.checksums_valid(head) && self.tail_right(frame)).then_some(head[Expect::TTL_AT])
     }
 
     /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns them as seen.
@@ -144,17 +146,31 @@ impl Expect {
     ///
     /// # Errors
     /// As [`Self::learn`].
-    #[inline(always)]
+    #[inline]
     pub fn learn_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<(u32, u16, u8), Mismatch> {
-        let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
-        // As a NAT's translation: what is learned stands where the expected frame has its outer fields.
+        self.right_and_new(frame, addresses, ports).ok_or_else(|| match self.head(frame) {
+            Some(head) => {
+                let (addresses, ports) = self.with_outer(head, addresses, ports);
+                self.explain(frame, addresses, ports, true)
+            }
+            None => Mismatch::Length,
+        })
+    }
+
+    /// As [`Self::learn_words`], without saying what is wrong.
+    #[inline(always)]
+    pub fn right_and_new(&self, frame: &[u8], addresses: u64, ports: u32) -> Option<(u32, u16, u8)> {
+        let head = self.head(frame)?;
         let (addr, port) = self.outer_seen(head);
-        let addresses = addresses | word(head, 26) & self.outer_bits.0;
-        let ports = ports | half(head, 34) & self.outer_bits.1;
-        match self.check_words(frame, addresses, ports) {
-            Ok(hop) if self.in_pool(addr, port) => Ok((addr, port, hop)),
-            _ => Err(self.explain(frame, head, addresses, ports, true)),
-        }
+        let (addresses, ports) = self.with_outer(head, addresses, ports);
+        let hop = self.right(frame, addresses, ports)?;
+        self.in_pool(addr, port).then_some((addr, port, hop))
+    }
+
+    /// What is learned stands where the expected frame has its outer fields, as a NAT's translation does.
+    #[inline(always)]
+    fn with_outer(&self, head: &[u8; HEAD], addresses: u64, ports: u32) -> (u64, u32) {
+        (addresses | word(head, 26) & self.outer_bits.0, ports | half(head, 34) & self.outer_bits.1)
     }
 
     #[inline(always)]
@@ -189,7 +205,9 @@ impl Expect {
             .word_around(word(head, 50))
             .word_around(self.udp_sum + u64::from(compensation));
         // A zero field means "no checksum" in UDP over IPv4; every frame is sent with one, so zero is wrong.
-        ip.is_valid() & udp.is_valid() & (u16::from_ne_bytes([head[40], head[41]]) != 0)
+        // Two different ways to the same answer, because compilers pair equal ones in vectors, which here costs more.
+        // The UDP sum is not zero, because its checksum field is not.
+        (ip.fold() == 0xffff) & udp.is_multiple() & (u16::from_ne_bytes([head[40], head[41]]) != 0)
     }
 
     #[inline(always)]
@@ -205,9 +223,10 @@ impl Expect {
         }
     }
 
-    /// Find out what is wrong with a frame of right length.
+    /// Find out what is wrong with a frame.
     #[cold]
-    fn explain(&self, frame: &[u8], head: &[u8; HEAD], addresses: u64, ports: u32, learning: bool) -> Mismatch {
+    fn explain(&self, frame: &[u8], addresses: u64, ports: u32, learning: bool) -> Mismatch {
+        let Some(head) = self.head(frame) else { return Mismatch::Length };
         let (addr, port) = self.outer_seen(head);
         if word(head, 26) != addresses {
             Mismatch::Address

@@ -15,11 +15,11 @@ pub mod tag;
 pub mod template;
 pub mod view;
 
-pub use batch::{BATCH, Batch};
+pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Mismatch, OuterRange};
 pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange};
 pub use header::Mac;
 pub use perm::Permutation;
 pub use tag::{Kind, StreamId, Tag};
-pub use template::{Fields, Source, Template, Values};
+pub use template::{Fields, Prepared, Source, Template, Values};
 pub use view::View;

@@ -81,13 +81,44 @@ impl StreamId {
         StreamId(magic | (stream as u64) << 16 | trial as u64)
     }
 
-    /// Sender, sequence number and connection index of a frame with the tag at `at`, if it is of this stream.
+    /// The two words of the tag at `at`, if a frame is long enough for one: for the functions below.
     #[inline(always)]
-    pub fn read(self, frame: &[u8], at: usize) -> Option<(u8, u64, u32)> {
+    pub fn words(frame: &[u8], at: usize) -> Option<[u64; 2]> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
-        let (first, second) = (u64::from_be(word(t, 0)), u64::from_be(word(t, 8)));
-        let sequence = (first << 24) & (MAX_SEQUENCE ^ 0xff_ffff) | second >> 40;
-        (first >> SEQUENCE_BITS == self.0).then_some((second as u8, sequence, (second >> 8) as u32))
+        Some([u64::from_be(word(t, 0)), u64::from_be(word(t, 8))])
+    }
+
+    /// Whether a tag is of this stream.
+    #[inline(always)]
+    pub fn owns(self, words: [u64; 2]) -> bool {
+        words[0] >> SEQUENCE_BITS == self.0
+    }
+
+    /// Whether `words` are those of a tag by the sender of `first` that was sent `after` frames later, as far as the
+    /// second word says: the first must be the same. Zero if so. (Where the sequence number passes from one word into
+    /// the other, once in 2^24, it is not seen to be so.)
+    #[inline(always)]
+    pub fn differs(first: u64, second: u64, after: u64) -> u64 {
+        const INDEX: u64 = 0x00ff_ffff_ff00;
+        (second & !INDEX) ^ (first & !INDEX).wrapping_add(after << 40)
+    }
+
+    /// Sequence number of a tag.
+    #[inline(always)]
+    pub fn sequence(words: [u64; 2]) -> u64 {
+        (words[0] << 24) & (MAX_SEQUENCE ^ 0xff_ffff) | words[1] >> 40
+    }
+
+    /// Connection index of a tag.
+    #[inline(always)]
+    pub fn index(words: [u64; 2]) -> u32 {
+        (words[1] >> 8) as u32
+    }
+
+    /// Sender of a tag.
+    #[inline(always)]
+    pub fn sender(words: [u64; 2]) -> u8 {
+        words[1] as u8
     }
 }
 
@@ -105,11 +136,27 @@ mod tests {
                 b[2 + 8 * k..10 + 8 * k].copy_from_slice(&w.to_ne_bytes());
             }
             prop_assert_eq!(Tag::read(&b, 2), Some(tag));
-            prop_assert_eq!(StreamId::new(trial, stream).read(&b, 2), Some((sender, sequence, index)));
-            prop_assert_eq!(StreamId::new(trial ^ 1, stream).read(&b, 2), None);
-            prop_assert_eq!(StreamId::new(trial, stream ^ 1).read(&b, 2), None);
+            let words = StreamId::words(&b, 2).unwrap();
+            prop_assert_eq!(StreamId::sequence(words), sequence);
+            prop_assert_eq!((StreamId::index(words), StreamId::sender(words)), (index, sender));
+            prop_assert!(StreamId::new(trial, stream).owns(words));
+            prop_assert!(!StreamId::new(trial ^ 1, stream).owns(words));
+            prop_assert!(!StreamId::new(trial, stream ^ 1).owns(words));
+            prop_assert_eq!(StreamId::words(&b[..19], 2), None);
             b[2] ^= 1;
-            prop_assert_eq!(StreamId::new(trial, stream).read(&b, 2), None);
+            prop_assert!(!StreamId::new(trial, stream).owns(StreamId::words(&b, 2).unwrap()));
+        }
+
+        #[test]
+        fn a_row_is_told_from_anything_else(sequence in 0..=MAX_SEQUENCE, after in 0u64..32, a: u32, b: u32, sender: u8) {
+            let first = Tag { trial: 1, stream: 2, sender, sequence, index: a };
+            let tag = Tag { sequence: (sequence + after) & MAX_SEQUENCE, index: b, ..first };
+            let words = |t: Tag| t.words().map(u64::from_be);
+            let differs = |t: Tag| StreamId::differs(words(first)[1], words(t)[1], after) | words(first)[0] ^ words(t)[0];
+            // Unless the upper bits change.
+            prop_assert_eq!(differs(tag) == 0, sequence >> 24 == tag.sequence >> 24);
+            prop_assert_ne!(differs(Tag { sender: sender ^ 1, ..tag }), 0);
+            prop_assert_ne!(differs(Tag { sequence: tag.sequence ^ 1, ..tag }), 0);
         }
     }
 

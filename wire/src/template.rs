@@ -2,6 +2,7 @@
 //! tag's compensation set so that the template's UDP checksum stays right. Data made before the trial;
 //! [`Template::write`] is the only thing the sender does per frame.
 
+use crate::batch::{BATCH, Words};
 use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::Flow;
 use crate::header::{self, be16, put16};
@@ -109,6 +110,15 @@ pub struct Template {
     ip_sum: Sum,
 }
 
+/// What differs between the frames of a batch, worked out and ready to be stored.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    first: [u64; BATCH],
+    second: [u64; BATCH],
+    ip_checksums: [u16; BATCH],
+    compensations: [u16; BATCH],
+}
+
 /// Headers and tag: all of the smallest frame.
 pub(crate) const HEAD: usize = Template::TAG_AT + tag::LEN;
 
@@ -192,29 +202,55 @@ impl Template {
     /// When `out` has another length.
     #[inline]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
-        self.write_words(out, self.fields.addresses(values), self.fields.ports(values), tag);
+        let (addresses, ports, tag) = (self.fields.addresses(values), self.fields.ports(values), tag.words());
+        let (ip_checksum, compensation) = self.sums(addresses, ports, tag);
+        self.put(out, addresses, ports, tag, ip_checksum, compensation);
     }
 
-    /// As [`Self::write`], from the words of a [`Batch`](crate::Batch). Everything that differs is put together in
-    /// registers first, because reading back what was just stored byte by byte stalls.
+    /// Work out everything that differs between the frames of a batch with these header words: frame j bears `first`
+    /// with the sequence number j higher and with the index `indices[j]`.
+    #[inline(never)]
+    pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
+        for (j, &index) in indices.iter().enumerate() {
+            let tag = Tag { sequence: first.sequence + j as u64, index, ..*first }.words();
+            let (ip_checksum, compensation) = self.sums(words.addresses[j], words.ports[j], tag);
+            (out.first[j], out.second[j]) = (tag[0], tag[1]);
+            (out.ip_checksums[j], out.compensations[j]) = (ip_checksum, compensation);
+        }
+    }
+
+    /// Write frame `j` of a batch, from its header words and what was prepared of them, into `out`, which has the template's length.
     ///
     /// # Panics
-    /// When `out` has another length.
+    /// When `out` has another length or `j` is not below [`BATCH`].
     #[inline(always)]
-    pub fn write_words(&self, out: &mut [u8], addresses: u64, ports: u32, tag: &Tag) {
+    pub fn write_prepared(&self, out: &mut [u8], words: &Words, p: &Prepared, j: usize) {
+        let tag = [p.first[j], p.second[j]];
+        self.put(out, words.addresses[j], words.ports[j], tag, p.ip_checksums[j], p.compensations[j]);
+    }
+
+    /// Checksum of the IPv4 header and compensation of the tag, as they lie in memory.
+    #[inline(always)]
+    fn sums(&self, addresses: u64, ports: u32, tag: [u64; 2]) -> (u16, u16) {
+        let variable = Sum::default().word(addresses);
+        let ip = Sum(self.ip_sum.0 + variable.0);
+        let udp = variable.half(ports).word(tag[0]).word(tag[1]);
+        (!ip.fold(), !udp.fold())
+    }
+
+    /// Store a frame. Everything that differs is put together first, because reading back what was just stored byte
+    /// by byte stalls.
+    #[inline(always)]
+    fn put(&self, out: &mut [u8], addresses: u64, ports: u32, tag: [u64; 2], ip_checksum: u16, compensation: u16) {
         assert!(out.len() == self.bytes.len(), "a frame has its template's length");
         let Some((head, tail)) = out.split_first_chunk_mut::<HEAD>() else { return };
-        let words = tag.words();
-        let variable = Sum::default().word(addresses);
-        let ip_checksum = Sum(self.ip_sum.0 + variable.0).checksum();
-        let compensation = variable.half(ports).word_around(words[0]).word_around(words[1]).checksum();
         *head = self.head;
-        head[24..26].copy_from_slice(&ip_checksum);
+        head[24..26].copy_from_slice(&ip_checksum.to_ne_bytes());
         head[26..34].copy_from_slice(&addresses.to_ne_bytes());
         head[34..38].copy_from_slice(&ports.to_ne_bytes());
-        head[42..50].copy_from_slice(&words[0].to_ne_bytes());
-        head[50..58].copy_from_slice(&words[1].to_ne_bytes());
-        head[58..60].copy_from_slice(&compensation);
+        head[42..50].copy_from_slice(&tag[0].to_ne_bytes());
+        head[50..58].copy_from_slice(&tag[1].to_ne_bytes());
+        head[58..60].copy_from_slice(&compensation.to_ne_bytes());
         if !tail.is_empty() {
             tail.copy_from_slice(&self.bytes[HEAD..]);
         }
@@ -271,6 +307,35 @@ mod tests {
             prop_assert_eq!(u.checksum, u.calc_checksum_ipv4(&h, udp.payload()).unwrap());
             prop_assert_ne!(u.checksum, 0);
             prop_assert_eq!(Tag::read(&out, t.tag_at()), Some(tag));
+        }
+    }
+
+    #[test]
+    fn a_prepared_batch_is_what_single_frames_are() {
+        let t = Template::udp_v4(&frame(128));
+        let mut words = Words::default();
+        let mut prepared = Prepared::default();
+        let indices = std::array::from_fn(|j| j as u32 * 0x0765_4321);
+        // The sequence number passes from one word of the tag into the other.
+        let first =
+            Tag { trial: 7, stream: Tag::stream(Kind::Data, true), sender: 3, sequence: (1 << 24) - 5, index: 0 };
+        let flows: [_; BATCH] = std::array::from_fn(|j| Flow {
+            inside_addr: 0xc612_0002 + j as u32 * 0x0101_0101,
+            inside_port: j as u16 * 999,
+            remote_addr: 0xc613_0002,
+            remote_port: !(j as u16),
+        });
+        for (j, &f) in flows.iter().enumerate() {
+            words.addresses[j] = t.fields.addresses(&Values::of(f));
+            words.ports[j] = t.fields.ports(&Values::of(f));
+        }
+        t.prepare(&words, &first, &indices, &mut prepared);
+        let (mut one, mut other) = (vec![1; t.len()], vec![2; t.len()]);
+        for j in 0..BATCH {
+            let tag = Tag { sequence: first.sequence + j as u64, index: indices[j], ..first };
+            t.write(&mut one, &Values::of(flows[j]), &tag);
+            t.write_prepared(&mut other, &words, &prepared, j);
+            assert_eq!(one, other);
         }
     }
 

@@ -62,6 +62,9 @@ impl Default for Process {
     }
 }
 
+/// Nanoseconds that a device spent on frames, and frames, since the last call.
+type Price = Box<dyn Fn() -> Option<(u64, u64)>>;
+
 /// Device, links and engine, ready for trials.
 pub struct Rig {
     trials: Box<dyn Trials>,
@@ -74,7 +77,7 @@ pub struct Rig {
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
     /// Nanoseconds that embedded workers spent on frames, and frames, since the last time; `None` for other devices.
-    price: Option<Box<dyn Fn() -> Option<(u64, u64)>>>,
+    price: Option<Price>,
     /// Undoes everything that was set up; errors in words.
     teardown: Option<Box<dyn FnOnce() -> Vec<String>>>,
 }

@@ -5,6 +5,7 @@
 
 use crate::{BURST, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,14 +53,18 @@ pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
 }
 
+/// A frame inside a ring. Not dropped by the ring itself, so that a burst leaves it with one copy; whoever drops the
+/// receiving end sends home what is left in it.
+type Parcel = ManuallyDrop<Frame>;
+
 /// One queue at one end of a link.
 pub struct LinkPort {
     name: String,
     clock: Clock,
     depth: usize,
     steer: Steer,
-    to: Vec<Producer<Frame>>,
-    from: Vec<Consumer<Frame>>,
+    to: Vec<Producer<Parcel>>,
+    from: Vec<Consumer<Parcel>>,
     next: usize,
     counters: Counters,
     /// Frames for which there was no room in a ring to us.
@@ -112,8 +117,9 @@ pub fn link(
 impl LinkPort {
     /// Push a whole burst to one ring with one store of its index.
     #[inline]
-    fn push_all(ring: &mut Producer<Frame>, pool: &mut Pool, burst: &mut Burst) -> Sent {
-        let room = ring.slots().min(burst.len());
+    fn push_all(ring: &mut Producer<Parcel>, pool: &mut Pool, burst: &mut Burst) -> Sent {
+        // Without anybody at the other end every frame is refused.
+        let room = if ring.is_abandoned() { 0 } else { ring.slots().min(burst.len()) };
         if room > 0
             && let Ok(mut chunk) = ring.write_chunk_uninit(room)
         {
@@ -138,20 +144,20 @@ impl LinkPort {
 
     /// Append `n` frames of one ring to `into`, stamped, with one store of the ring's index.
     #[inline]
-    fn pop_all(ring: &mut Consumer<Frame>, n: usize, now: u64, into: &mut Burst) {
+    fn pop_all(ring: &mut Consumer<Parcel>, n: usize, now: u64, into: &mut Burst) {
         let Ok(chunk) = ring.read_chunk(n) else { return };
         into.reserve(n);
         let (first, second) = chunk.as_slices();
         let end = into.len();
-        // SAFETY: there is room for `n` more, and the slices hold `n`; ring and burst do not overlap. The ring's own
-        // frames are forgotten below, before anything else can happen, so every frame has one owner.
+        // SAFETY: there is room for `n` more, and the slices hold `n`; ring and burst do not overlap. The ring does not
+        // drop its copies but only forgets them with `commit_all`, so every frame has one owner.
         unsafe {
             let to = into.as_mut_ptr().add(end);
-            ptr::copy_nonoverlapping(first.as_ptr(), to, first.len());
-            ptr::copy_nonoverlapping(second.as_ptr(), to.add(first.len()), second.len());
+            ptr::copy_nonoverlapping(first.as_ptr().cast(), to, first.len());
+            ptr::copy_nonoverlapping(second.as_ptr().cast(), to.add(first.len()), second.len());
             into.set_len(end + n);
         }
-        chunk.into_iter().for_each(std::mem::forget);
+        chunk.commit_all();
         for frame in &mut into[end..] {
             frame.stamp = now;
         }
@@ -161,16 +167,27 @@ impl LinkPort {
         let mut sent = Sent::default();
         for frame in burst.drain(..) {
             let q = self.steer.queue(frame.bytes(), self.to.len());
-            match self.to[q].push(frame) {
-                Ok(()) => sent.accepted += 1,
-                Err(rtrb::PushError::Full(frame)) => {
-                    sent.refused += 1;
-                    self.theirs[q].fetch_add(1, Ordering::Relaxed);
-                    pool.free(frame);
-                }
+            if self.to[q].is_abandoned() || self.to[q].is_full() {
+                sent.refused += 1;
+                self.theirs[q].fetch_add(1, Ordering::Relaxed);
+                pool.free(frame);
+            } else {
+                let pushed = self.to[q].push(ManuallyDrop::new(frame));
+                debug_assert!(pushed.is_ok());
+                sent.accepted += 1;
             }
         }
         sent
+    }
+}
+
+impl Drop for LinkPort {
+    fn drop(&mut self) {
+        for ring in &mut self.from {
+            while let Ok(frame) = ring.pop() {
+                drop(ManuallyDrop::into_inner(frame));
+            }
+        }
     }
 }
 
@@ -286,7 +303,10 @@ mod tests {
         let mut out = crate::burst();
         pool.alloc_burst(3, 60, &mut out);
         a[0].transmit(&mut pool, &mut out).unwrap();
-        drop((a, b));
+        drop(b);
+        assert_eq!(pool.available(), 8);
+        pool.alloc_burst(2, 60, &mut out);
+        assert_eq!(a[0].transmit(&mut pool, &mut out).unwrap(), Sent { accepted: 0, refused: 2 });
         assert_eq!(pool.available(), 8);
     }
 
