@@ -270,7 +270,9 @@ mod tests {
         let (mut a, mut b) = link("t", Clock::system(), 4, (1, Steer::First), (2, block));
         let mut burst = crate::burst();
         pool.alloc_burst(6, 60, &mut burst);
-        burst.iter_mut().for_each(|f| f.bytes_mut()[..2].copy_from_slice(&[0, 1]));
+        for f in &mut burst {
+            f.bytes_mut()[..2].copy_from_slice(&[0, 1]);
+        }
         assert_eq!(a[0].transmit(&mut pool, &mut burst).unwrap(), Sent { accepted: 4, refused: 2 });
         let drops = |p: &mut LinkPort| p.counters().own_drops;
         assert_eq!((drops(&mut a[0]), drops(&mut b[0]), drops(&mut b[1])), (0, 0, 2));
