@@ -39,7 +39,7 @@ pub struct Global {
     /// Change a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Conform to RFC 2544 and RFC 9693: the values of [full], trials of 60 s, 10 repetitions
+    /// Conform to RFC 2544 and RFC 9693: the values of the table `full`, trials of 60 s, 10 repetitions
     #[arg(long, global = true)]
     pub full: bool,
     /// Folder in which runs are kept
