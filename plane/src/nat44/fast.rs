@@ -11,6 +11,10 @@ use crate::table::{Guess, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
 
+/// Sessions from which on a table counts as large: about 640 MB, more than a second-level TLB of 1,536 entries reaches once
+/// frames, two indexes and a hypervisor's own tables share it.
+const FAR: u32 = 12 << 20;
+
 /// What the first stage found out about each packet, as columns.
 struct Work {
     own: [u64; BATCH],
@@ -40,24 +44,37 @@ impl Nat44 {
         let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
         let mut w =
             Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] };
+        // In a table larger than the TLB reaches, prefetches stand in loops of their own: each retires only after its page
+        // walk, and walks overlap only when little else stands between them. In a smaller one they overlap with the work.
+        let far = self.sessions.slab.capacity() > FAR;
+        let index = if OUT { &self.sessions.inner } else { &self.sessions.outer };
         for (i, p) in batch.iter().enumerate() {
             if let Some((own, remote)) = self.parse::<OUT>(p.bytes()) {
                 let hash = self.hash(own, remote);
                 (w.own[i], w.remote[i], w.hash[i], w.plain[i]) = (own, remote, hash, true);
-                if OUT { self.sessions.inner.prefetch(hash) } else { self.sessions.outer.prefetch(hash) }
+                if !far {
+                    index.prefetch(hash);
+                }
             }
         }
-        let index = if OUT { &self.sessions.inner } else { &self.sessions.outer };
+        if far {
+            w.hash[..n].iter().for_each(|h| index.prefetch(*h));
+        }
         let (mut unknown, mut further) = (0, 0u32);
         for i in (0..n).filter(|&i| w.plain[i]) {
             match index.guess(w.hash[i]) {
                 Guess::Entry(e) => {
                     w.entry[i] = e;
-                    self.sessions.slab.prefetch(e);
+                    if !far {
+                        self.sessions.slab.prefetch(e);
+                    }
                 }
                 Guess::Absent => unknown += 1,
                 Guess::Further => further |= 1 << i,
             }
+        }
+        if far {
+            w.entry[..n].iter().for_each(|e| self.sessions.slab.prefetch(*e));
         }
         while further != 0 {
             let i = further.trailing_zeros() as usize;
@@ -81,26 +98,19 @@ impl Nat44 {
     /// Bring closer what opening the sessions of this batch will touch. Guesses only: nothing depends on them.
     fn prepare_new(&mut self, w: &Work, n: usize) {
         let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
+        if let Some(m) = &self.mappings {
+            new().for_each(|i| m.prefetch_bucket(w.own[i]));
+            new().for_each(|i| m.prefetch_entry(w.own[i]));
+        }
+        let mut hashes = [0; BATCH];
+        for i in new() {
+            let known = self.mappings.as_ref().and_then(|m| m.guess(w.own[i]));
+            let outside = known.or_else(|| self.outside_choice(w.own[i], w.remote[i], 0));
+            hashes[i] = outside.map_or(0, |o| self.hash(o, w.remote[i]));
+        }
         for (k, i) in new().enumerate() {
             self.sessions.slab.prefetch_next(k as u32);
-            match &self.mappings {
-                Some(m) => m.prefetch_bucket(w.own[i]),
-                None => {
-                    if let Some(outside) = self.outside_choice(w.own[i], w.remote[i], 0) {
-                        self.sessions.outer.prefetch(self.hash(outside, w.remote[i]));
-                    }
-                }
-            }
-        }
-        let Some(m) = &self.mappings else { return };
-        for i in new() {
-            m.prefetch_entry(w.own[i]);
-        }
-        for i in new() {
-            let outside = m.guess(w.own[i]).or_else(|| self.outside_choice(w.own[i], w.remote[i], 0));
-            if let Some(outside) = outside {
-                self.sessions.outer.prefetch(self.hash(outside, w.remote[i]));
-            }
+            self.sessions.outer.prefetch(hashes[i]);
         }
     }
 
