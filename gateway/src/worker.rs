@@ -191,6 +191,11 @@ impl<F: Function> Worker<F> {
         if seen == 0 || self.rounds.is_multiple_of(ROUNDS_PER_IDLE) {
             self.function.idle(nanos);
         }
+        if self.rounds.is_multiple_of(ROUNDS_PER_IDLE) {
+            // A function may have something to send by itself (answers that had to wait), and can only while it works.
+            self.work(nanos, Side::Customer);
+            self.hand_over()?;
+        }
         Ok(seen)
     }
 
