@@ -47,6 +47,23 @@ impl Measurement {
     }
 }
 
+/// What stands between the key of a measurement and the number of an attempt after the first.
+const ATTEMPT: &str = "#";
+
+impl Measurement {
+    /// The key under which the trials of an attempt are filed, counted from 1. There is a further one when the device did
+    /// not answer, or phase 1 did not complete, and the run is resumed: trials that led nowhere are no part of a result.
+    pub fn attempt_key(&self, attempt: u32) -> String {
+        if attempt <= 1 { self.key() } else { format!("{}{ATTEMPT}{attempt}", self.key()) }
+    }
+}
+
+/// The key of the measurement to which trials filed under this key belong.
+pub fn without_attempt(key: &str) -> &str {
+    let number = |(_, n): &(&str, &str)| n.parse::<u32>().is_ok();
+    key.rsplit_once(ATTEMPT).filter(number).map_or(key, |(key, _)| key)
+}
+
 /// All measurements of a run, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {

@@ -2,7 +2,7 @@
 //! own file because this is where single outcomes become statistics, once, for every format.
 
 use crate::folder::{Bound, Outcome, Step};
-use crate::plan::{Measurement, Plan};
+use crate::plan::{Measurement, Plan, without_attempt};
 use crate::scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
@@ -168,7 +168,7 @@ pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[T
         let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == cell.key()).collect();
         own.sort_by_key(|o| o.measurement.repetition);
         fill(cell, &own);
-        let own = trials.iter().filter(|t| keys.get(&t.measurement) == Some(&cell.key()));
+        let own = trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&cell.key()));
         cell.loss = own.filter_map(loss_point).collect();
     }
     relate(&mut cells, scenario);

@@ -50,13 +50,14 @@ pub struct Searcher<'a> {
 }
 
 impl Searcher<'_> {
-    /// Search, with the trials of an earlier attempt first.
+    /// Search, with the trials of an interrupted attempt first; new ones are filed under the same key.
     ///
     /// # Errors
     /// As the procedure.
     pub fn search(
         &mut self,
         m: &Measurement,
+        filed_under: String,
         recorded: Vec<TrialRecord>,
         rig: &mut Rig,
     ) -> Result<Outcome, TrialError> {
@@ -76,7 +77,7 @@ impl Searcher<'_> {
         let mut tell = Tell(&listener);
         let record = Record {
             inner: rig,
-            measurement: m.key(),
+            measurement: filed_under,
             criteria: settings.criteria,
             next_seq: self.next_seq,
             folder: self.folder,

@@ -198,24 +198,16 @@ impl<'a> Run<'a> {
         let of = self.plan.measurements.len();
         self.tell(&Event::MeasurementStarted { number, of, measurement: measurement.clone() })?;
         let key = measurement.key();
-        let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
-        let next_seq = self.records.iter().map(|r| r.seq + 1).max().unwrap_or(0);
         let began = Instant::now();
-        let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
-        let mut searcher = Searcher {
-            scenario: &self.scenario,
-            calibration: &self.calibration,
-            outcomes: &self.outcomes,
-            folder: &mut self.folder,
-            listener: &mut *self.listener,
-            predicted: measurement.predicted,
-            after: after / 1_000_000_000,
-            next_seq,
-            new_records: Vec::new(),
-        };
-        let found = searcher.search(measurement, recorded, rig);
-        self.records.append(&mut searcher.new_records);
-        self.note_commands()?;
+        let recorded = |this: &Self, n| this.records.iter().any(|r| r.measurement == measurement.attempt_key(n));
+        let mut attempt = (2..).take_while(|&n| recorded(self, n)).last().unwrap_or(1);
+        let mut found = self.attempt(measurement, attempt, rig)?;
+        while let (Err(TrialError::Phase1(_) | TrialError::DutDead(_)), true) = &found {
+            // That is what it said when it was recorded; whoever resumes a run wants to know what it says now.
+            attempt += 1;
+            found = self.attempt(measurement, attempt, rig)?;
+        }
+        let (found, _) = found;
         if let Err(TrialError::Phase1(text)) = &found {
             // No result is not a bad result: the other measurements go on, and `resume` tries this one again.
             return self.tell(&Event::Doubt { text: format!("{key}: no result: {text}") });
@@ -232,6 +224,36 @@ impl<'a> Run<'a> {
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);
         Ok(())
+    }
+
+    /// One attempt at a measurement, its recorded trials first. Says also whether there was nothing but recorded trials.
+    fn attempt(
+        &mut self,
+        measurement: &Measurement,
+        attempt: u32,
+        rig: &mut Rig,
+    ) -> Result<(Result<Outcome, TrialError>, bool), RunError> {
+        let key = measurement.attempt_key(attempt);
+        let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
+        let replays = !recorded.is_empty();
+        let next_seq = self.records.iter().map(|r| r.seq + 1).max().unwrap_or(0);
+        let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
+        let mut searcher = Searcher {
+            scenario: &self.scenario,
+            calibration: &self.calibration,
+            outcomes: &self.outcomes,
+            folder: &mut self.folder,
+            listener: &mut *self.listener,
+            predicted: measurement.predicted,
+            after: after / 1_000_000_000,
+            next_seq,
+            new_records: Vec::new(),
+        };
+        let found = searcher.search(measurement, key, recorded, rig);
+        let only_replayed = replays && searcher.new_records.is_empty();
+        self.records.append(&mut searcher.new_records);
+        self.note_commands()?;
+        Ok((found, only_replayed))
     }
 
     /// Write down what the device was told to do since the last time.

@@ -1,0 +1,64 @@
+//! A resumed run asks again what led nowhere: a device that was dead is not dead because that was recorded.
+
+use lab::event::{Event, Listener};
+use lab::folder::{Facts, Header};
+use lab::plan::{Plan, without_attempt};
+use lab::rig::Process;
+use lab::run::Run;
+use lab::scenario::{Options, parse};
+use lab::store::RunFolder;
+use method::{Load, Rate, TrialRecord};
+use std::path::Path;
+use std::time::SystemTime;
+
+const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
+                        metrics = [\"max_conn_est_rate\"]\nduration = \"1 s\"\nrepetitions = 1\n";
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn on(&mut self, _: &Event) {}
+}
+
+fn header() -> Header {
+    let scenario = parse("x.toml", SCENARIO, &Options::default()).unwrap().scenario;
+    let plan = Plan::new(&scenario);
+    Header { version: String::new(), started: String::new(), scenario, plan }
+}
+
+fn trials(path: &Path) -> Vec<TrialRecord> {
+    lab::store::read_lines(&path.join(lab::store::TRIALS)).unwrap().values
+}
+
+#[test]
+fn a_device_that_was_dead_is_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let folder = RunFolder::create(dir.path(), "alive", SystemTime::UNIX_EPOCH).unwrap();
+    let alive = folder.path().to_path_buf();
+    let mut nobody = Nobody;
+    let run = Run::begin(&header, SCENARIO, folder, Process::new(), &mut nobody).unwrap();
+    let expected = run.complete(Facts::default(), None).unwrap();
+    let first = trials(&alive).remove(0);
+
+    // The same run on a dead device: nothing came back of the first trial, and nothing of the probe.
+    let mut folder = RunFolder::create(dir.path(), "dead", SystemTime::UNIX_EPOCH).unwrap();
+    let dead = folder.path().to_path_buf();
+    folder.write_once(lab::store::HEADER, &header).unwrap();
+    for seq in 0..2 {
+        let mut record = TrialRecord { seq, ..first.clone() };
+        if seq == 1 {
+            (record.spec.rate, record.spec.load, record.spec.connections) = (Rate(1_000), Load::Frames(1_000), 1_000);
+            (record.outcome.forward.planned, record.outcome.forward.sent) = (1_000, 1_000);
+        }
+        record.outcome.forward.received = 0;
+        folder.append_trial(&record).unwrap();
+    }
+    drop(folder);
+    let (folder, _) = RunFolder::open_for_resume(&dead).unwrap();
+    let found = Run::resume(&header, folder, Process::new(), &mut Nobody).unwrap().complete(Facts::default(), None);
+    assert_eq!(found.unwrap(), expected);
+    let keys: Vec<String> = trials(&dead).into_iter().map(|t| t.measurement).collect();
+    assert!(keys[..2].iter().all(|k| *k == first.measurement));
+    assert!(keys[2..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
+}
