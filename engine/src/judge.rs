@@ -121,25 +121,26 @@ impl<'a> Judge<'a> {
         Judge { plan, clock, seen, burst: port::burst(), work: Work::default(), findings: Findings::default() }
     }
 
-    /// Receive and judge what is there; returns how many frames there were.
+    /// Receive and judge what is there; returns how many frames there were and the time afterwards. `now` is the last
+    /// reading of the clock: every reading costs as much as a third of a frame.
     ///
     /// # Errors
     /// When the port is broken.
     #[inline]
-    pub fn poll(&mut self, port: &mut impl Port, pool: &mut Pool) -> Result<usize, PortError> {
-        let before = self.clock.now();
+    pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<(usize, Ticks), PortError> {
         let got = port.receive(pool, &mut self.burst)?;
         if got == 0 {
-            return Ok(0);
+            return Ok((0, now));
         }
         let received = self.clock.now();
         for at in (0..got).step_by(BURST) {
             self.judge_batch(at, (got - at).min(BURST));
         }
         pool.free_all(&mut self.burst);
-        self.findings.backend += received - before;
-        self.findings.own += self.clock.now() - received;
-        Ok(got)
+        let end = self.clock.now();
+        self.findings.backend += received - now;
+        self.findings.own += end - received;
+        Ok((got, end))
     }
 
     /// Judge `n` frames of the burst from `at` on. Several passes, each over the whole batch: the state table's lines
@@ -245,12 +246,15 @@ impl JudgePlan<'_> {
     fn expect_all(&self, count: usize, work: &mut Work) {
         let Work { indices, flows, values, words, .. } = work;
         let indices = &indices[..count];
+        // In two halves with work between them: a core waits for some ten lines at a time, not for thirty.
+        let (soon, later) = indices.split_at(count / 2);
         if let Some((store, _)) = self.store {
-            for &i in indices {
-                store.prefetch(i);
-            }
+            store.prefetch_all(soon);
         }
         self.view.order.fill(indices, &mut flows[..count]);
+        if let Some((store, _)) = self.store {
+            store.prefetch_all(later);
+        }
         values.set(&self.view.flows, flows);
         if let (Some((store, trial)), false) = (self.store, self.learn) {
             for (j, &index) in indices.iter().enumerate() {

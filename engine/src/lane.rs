@@ -75,8 +75,6 @@ pub struct Report {
     pub at_right: Findings,
     /// Longest time between two rounds in which nothing was handed over.
     pub stall: Nanos,
-    /// Time the scheduler kept the thread waiting, where the kernel says so.
-    pub run_delay: Option<Nanos>,
 }
 
 /// The tasks of one lane in one phase.
@@ -115,15 +113,13 @@ pub fn run(
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
     }
-    let delay_before = port::host::thread_run_delay_nanos();
     let Lane { left, right, pool, companion, .. } = lane;
-    let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false };
+    let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false, now: 0 };
     let ended = round.until_drained(drain);
     if ended.is_err() {
         shared.broken.store(true, Ordering::Relaxed);
     }
     let Round { tasks, pool, stall, .. } = round;
-    let run_delay = port::host::thread_run_delay_nanos().zip(delay_before).map(|(a, b)| Nanos(a - b));
     ended?;
     Ok(Report {
         left_sent: tasks.left_sender.map(|s| s.finish(pool)),
@@ -131,7 +127,6 @@ pub fn run(
         at_left: tasks.left_judge.map(|j| j.findings).unwrap_or_default(),
         at_right: tasks.right_judge.map(|j| j.findings).unwrap_or_default(),
         stall: Nanos(clock.nanos(stall)),
-        run_delay,
     })
 }
 
@@ -144,7 +139,10 @@ struct Round<'r, 'a> {
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
     stall: Ticks,
+    /// Something was handed over or received in this round.
     ran: bool,
+    /// The last reading of the clock.
+    now: Ticks,
 }
 
 impl Round<'_, '_> {
@@ -154,32 +152,35 @@ impl Round<'_, '_> {
         let mut right_sending = self.tasks.right_sender.is_some();
         let start = self.shared.start.load(Ordering::Relaxed);
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.broken.load(Ordering::Relaxed) {
-            let now = self.clock.now();
+            // After a judgement the clock has been read just now.
+            let now = if self.ran { self.now } else { self.clock.now() };
             // Between two looks at the clock a lane does at most a burst a task; whatever is much longer was a stall,
             // unless it was spent inside a port (there the DUT may have been at work).
             if !self.ran && now > start {
                 self.stall = self.stall.max(now - last);
             }
-            last = now;
+            (last, self.now) = (now, now);
             self.ran = false;
             if left_sending {
-                left_sending = self.poll_sender(now, true)?;
+                left_sending = self.poll_sender(true)?;
             }
             if right_sending {
-                let now = if self.ran { self.clock.now() } else { now };
-                right_sending = self.poll_sender(now, false)?;
+                right_sending = self.poll_sender(false)?;
             }
             if let Some(companion) = self.companion {
                 companion();
+                self.now = self.clock.now();
             }
-            let mut got = 0;
             if let (Some(judge), Some(port)) = (&mut self.tasks.right_judge, self.right.as_mut()) {
-                got += judge.poll(port, self.pool)?;
+                let got;
+                (got, self.now) = judge.poll(self.now, port, self.pool)?;
+                self.ran |= got > 0;
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.left_judge, self.left.as_mut()) {
-                got += judge.poll(port, self.pool)?;
+                let got;
+                (got, self.now) = judge.poll(self.now, port, self.pool)?;
+                self.ran |= got > 0;
             }
-            self.ran |= got > 0;
             // Acquire: who sees that nobody sends any more must also see when the last one ended.
             if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
@@ -190,16 +191,18 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    fn poll_sender(&mut self, now: Ticks, is_left: bool) -> Result<bool, PortError> {
+    fn poll_sender(&mut self, is_left: bool) -> Result<bool, PortError> {
         let (sender, port) = if is_left {
             (&mut self.tasks.left_sender, self.left.as_mut())
         } else {
             (&mut self.tasks.right_sender, self.right.as_mut())
         };
         let (Some(sender), Some(port)) = (sender, port) else { return Ok(false) };
-        let before = sender.progress();
-        let more = sender.poll(now, port, self.pool)?;
-        self.ran |= sender.progress() != before;
+        let before = sender.last_handed();
+        let more = sender.poll(self.now, port, self.pool)?;
+        if sender.last_handed() != before {
+            (self.ran, self.now) = (true, sender.last_handed());
+        }
         if !more {
             self.shared.sent_at.fetch_max(self.clock.now(), Ordering::Relaxed);
             self.shared.sending.fetch_sub(1, Ordering::Release);

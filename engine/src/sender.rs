@@ -52,6 +52,8 @@ struct Work {
     values: Batch,
     words: Words,
     prepared: Prepared,
+    /// Indices drawn for the next burst.
+    fresh: [u32; BURST],
 }
 
 impl<'a> Sender<'a> {
@@ -124,11 +126,23 @@ impl<'a> Sender<'a> {
         let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
         // An empty pool: every frame is on its way. The sender is late then, and says so.
         let built = pool.alloc_burst(n, template.len(), &mut self.burst);
-        let Work { flows, values, words, prepared } = &mut self.work;
-        view.order.fill(&self.ahead[..built], &mut flows[..built]);
+        let Work { flows, values, words, prepared, fresh } = &mut self.work;
+        let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);
+        indices.fill(fresh);
+        // In three parts with work between them: a core waits for some ten lines at a time, not for thirty.
+        let (soon, later) = fresh.split_at(built / 3);
+        let (later, last) = later.split_at(built / 3);
+        let prefetch = |part: &[u32]| {
+            if let Some((store, _)) = *outer {
+                store.prefetch_all(part);
+            }
+        };
+        prefetch(soon);
+        view.order.fill(now, &mut flows[..built]);
+        prefetch(later);
         values.set(&view.flows, flows);
         if let Some((store, trial)) = *outer {
-            for (j, &index) in self.ahead[..built].iter().enumerate() {
+            for (j, &index) in now.iter().enumerate() {
                 // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
                 let (addr, port) = store.get(index, trial).unwrap_or_default();
                 values.learned(j, addr, port);
@@ -136,17 +150,18 @@ impl<'a> Sender<'a> {
         }
         values.words(template.fields(), words);
         template.prepare(words, &Tag { sequence: self.next, ..*tag }, &self.ahead, prepared);
+        prefetch(last);
         for (j, frame) in self.burst.iter_mut().take(BURST).enumerate() {
             template.write_prepared(frame.bytes_mut(), words, prepared, j);
         }
         self.ahead.copy_within(built.., 0);
-        let fresh = &mut self.ahead[BURST - built..];
-        indices.fill(fresh);
-        if let Some((store, _)) = outer {
-            for &index in &*fresh {
-                store.prefetch(index);
-            }
-        }
+        self.ahead[BURST - built..].copy_from_slice(fresh);
+    }
+
+    /// When it last handed over frames.
+    #[inline(always)]
+    pub fn last_handed(&self) -> Ticks {
+        self.last_handed
     }
 
     /// Fix the start, once everybody is ready.

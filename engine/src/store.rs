@@ -39,6 +39,14 @@ impl StateTable {
         self.words.prefetch(index as usize);
     }
 
+    /// Bring these entries closer.
+    #[inline(always)]
+    pub fn prefetch_all(&self, indices: &[u32]) {
+        for &i in indices {
+            self.prefetch(i);
+        }
+    }
+
     /// Entries that `trial` learned.
     pub fn learned(&self, trial: u16) -> u64 {
         self.words.words().iter().filter(|w| w.load(std::sync::atomic::Ordering::Relaxed) as u16 == trial).count()

@@ -108,7 +108,8 @@ impl TrialSpec {
     }
 }
 
-/// Why a frame that came back is not right. The order is that of the judge: the first that applies counts.
+/// Why a frame that came back is not right. One fault a frame: the judge looks at tag, length, addresses and ports, pool,
+/// header, payload, checksums, hop limit and duplicates, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -139,7 +140,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All faults, in the order of the judge.
+    /// All faults, in the order in which they are filed.
     pub const ALL: [Fault; 12] = [
         Fault::Foreign,
         Fault::Late,

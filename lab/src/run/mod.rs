@@ -47,6 +47,7 @@ pub enum RunError {
 }
 
 const CALIBRATION: &str = "calibration.json";
+const FACTS: &str = "facts.json";
 
 /// A run in progress.
 pub struct Run<'a> {
@@ -136,6 +137,7 @@ impl<'a> Run<'a> {
             self.tell(&Event::SelfTested(verdict))?;
         }
         let points = points(&self.plan);
+        self.compare_with_the_first_machine()?;
         // A resumed run keeps the limits that its searches began with, or their recorded trials would not fit.
         let known = crate::store::read_document(&self.folder.path().join(CALIBRATION))?;
         self.calibration = match (known, points.first()) {
@@ -186,7 +188,7 @@ impl<'a> Run<'a> {
             }
         }
         self.write_again(CALIBRATION, &self.calibration.clone())?;
-        self.write_again("facts.json", &self.facts.clone())?;
+        self.write_again(FACTS, &self.facts.clone())?;
         self.tell(&Event::Calibrated(self.calibration.clone()))
     }
 
@@ -200,7 +202,10 @@ impl<'a> Run<'a> {
         let key = measurement.key();
         let began = Instant::now();
         let recorded = |this: &Self, n| this.records.iter().any(|r| r.measurement == measurement.attempt_key(n));
-        let mut attempt = (2..).take_while(|&n| recorded(self, n)).last().unwrap_or(1);
+        let mut attempt = 1;
+        while recorded(self, attempt + 1) {
+            attempt += 1;
+        }
         let mut found = self.attempt(measurement, attempt, rig)?;
         while let (Err(TrialError::Phase1(_) | TrialError::DutDead(_)), true) = &found {
             // That is what it said when it was recorded; whoever resumes a run wants to know what it says now.
@@ -264,6 +269,28 @@ impl<'a> Run<'a> {
         }
         for text in waiting.notes {
             self.tell(&Event::Doubt { text })?;
+        }
+        Ok(())
+    }
+
+    /// A run that is resumed elsewhere, or by another version, mixes what should not be mixed: say so, and keep saying it.
+    fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
+        let first: Option<Facts> = crate::store::read_document(&self.folder.path().join(FACTS))?;
+        for name in ["cpu", "cores", "kernel", "natmeter"] {
+            let now = self.facts.tester.get(name).cloned().unwrap_or_default();
+            let then = first.as_ref().and_then(|f| f.tester.get(name)).cloned();
+            if let Some(then) = then.filter(|then| *then != now) {
+                let text = format!(
+                    "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
+                );
+                self.facts.doubts.push(text.clone());
+                self.tell(&Event::Doubt { text })?;
+            }
+        }
+        for doubt in first.map(|f| f.doubts).unwrap_or_default() {
+            if doubt.starts_with("this run was begun with") && !self.facts.doubts.contains(&doubt) {
+                self.facts.doubts.push(doubt);
+            }
         }
         Ok(())
     }

@@ -146,6 +146,14 @@ fn metrics(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
     let stateless = draft.duts.iter().any(|dut| !dut.is_stateful());
     let mut established = false;
     for key in &metrics.value {
+        let builds_on_phase1 = ["throughput", "max_conn_est_rate_validated"].contains(&key.value.as_str());
+        if stateful && builds_on_phase1 && measure.phase1_acceptance_ppm < 1_000_000 {
+            log.push(
+                Diagnostic::new("phase 2 and validation need every connection of phase 1")
+                    .at(key.place, "not possible with a phase1-acceptance below 100 %")
+                    .instead("leave phase1-acceptance out, or measure max_conn_est_rate alone (RFC 9693, section 4.4)"),
+            );
+        }
         match key.value.as_str() {
             "throughput" if stateful && !established => log.push(
                 Diagnostic::new("throughput needs the maximum connection establishment rate first")
