@@ -10,6 +10,8 @@ use lab::scenario::{Options, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialSpec, Trials};
 
 const RUNS: usize = 5;
+/// Tries to fill the table completely.
+const TRIES: usize = 40;
 
 fn main() {
     let largest = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(4_000_000u64);
@@ -48,10 +50,10 @@ fn row(process: &Process, mapping: &str, n: u64) -> Result<[String; 3], String> 
     };
     let new = price(&mut rig, &establish)?;
     // A complete table, filled slowly, for the established directions.
-    let slow = TrialSpec { rate: Rate(1_000_000), ..establish.clone() };
-    let filled = (0..10).any(|_| rig.run(&slow).is_ok_and(|o| o.forward.received == n));
+    let slow = TrialSpec { rate: Rate(2_500_000), ..establish.clone() };
+    let filled = (0..TRIES).any(|_| rig.run(&slow).is_ok_and(|o| o.forward.received == n));
     if !filled {
-        return Err("phase 1 was disturbed ten times: the host is too busy".into());
+        return Err("phase 1 was disturbed again and again: the host is too busy".into());
     }
     let established = |direction| TrialSpec {
         kind: PhaseKind::Established,
