@@ -35,6 +35,8 @@ pub enum EmbeddedError {
 #[derive(Default)]
 struct Control {
     stop: AtomicBool,
+    /// Nothing is measured: a round without frames is followed by a nap.
+    resting: AtomicBool,
     /// Counts requests to clear; the worker answers in `cleared`.
     clear: AtomicU64,
     cleared: AtomicU64,
@@ -64,6 +66,8 @@ pub struct Embedded {
 /// Frames that another worker may have waiting for this one.
 const INBOX: usize = 1024;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Between two rounds of a resting worker: well below any start delay, so that it is awake when frames come.
+const NAP: Duration = Duration::from_micros(200);
 
 impl Embedded {
     /// Start one thread a function. Functions are made by the caller, so that large tables are there before any
@@ -101,6 +105,16 @@ impl Embedded {
             }) as Box<dyn FnMut() + Send>
         });
         (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
+    }
+
+    /// Poll without a pause until told to rest.
+    pub fn wake(&self) {
+        self.controls.iter().for_each(|c| c.resting.store(false, Ordering::Relaxed));
+    }
+
+    /// Leave the workers' cores to others whenever there is nothing to do, until woken.
+    pub fn rest(&self) {
+        self.controls.iter().for_each(|c| c.resting.store(true, Ordering::Relaxed));
     }
 
     /// Forget all state of all workers; returns when they have.
@@ -274,6 +288,9 @@ impl<F: Function> Rounds<F> {
             self.show_entries();
         }
         let control = &*self.control;
+        if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
+            std::thread::sleep(NAP);
+        }
         if control.stall.load(Ordering::Relaxed) == 0 {
             // Somebody has looked: begin anew. What passed while this control work was done does not count.
             self.stall = 0;

@@ -69,7 +69,10 @@ pub fn assemble<F: Function + 'static>(
         let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
         (embedded, Some(companion))
     } else {
-        (Embedded::start(clock, config, functions), None)
+        let embedded = Embedded::start(clock, config, functions);
+        embedded.rest();
+        cores.leave_workers_alone()?;
+        (embedded, None)
     };
     let lane = Lane {
         core: cores.tester,
@@ -179,6 +182,16 @@ impl Cores {
         Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
     }
 
+    /// Keep this thread, and those that it will start, off the workers' cores: a thread that begins its life on the core
+    /// of a worker that never pauses has to wait there for its first turn, and takes it from the worker.
+    fn leave_workers_alone(&self) -> Result<(), port::PortError> {
+        if self.shared {
+            return Ok(());
+        }
+        let own: Vec<usize> = port::host::cores().into_iter().filter(|c| !self.workers.contains(&Some(*c))).collect();
+        port::host::keep_to(&own)
+    }
+
     /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
     pub fn one_thread(workers: usize) -> Cores {
         let first = port::host::cores().first().copied();
@@ -235,5 +248,12 @@ impl Device for Gateway {
     }
     fn stall(&mut self) -> Nanos {
         Nanos(self.with(|e| Ok(e.stall())).unwrap_or(0))
+    }
+    fn wake(&mut self) {
+        // A gateway that has been stopped is reported by whatever is asked of it next.
+        let _ = self.with(|e| Ok(e.wake()));
+    }
+    fn rest(&mut self) {
+        let _ = self.with(|e| Ok(e.rest()));
     }
 }
