@@ -1,10 +1,11 @@
 //! What a NAT44 is told: typed tables that a scenario fills, and the checks that make them safe to run. Apart
 //! from the rest, because this is the only part of the NAT that people who write scenarios meet.
 
+pub use crate::side::Side4 as SideConfig;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use wire::{AddrRange, Mac, PortRange};
+use wire::{AddrRange, PortRange};
 
 /// An IPv4 prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,19 +36,6 @@ impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.addr, self.len)
     }
-}
-
-/// One side of the gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SideConfig {
-    /// Ethernet address of the gateway on this side.
-    pub mac: Mac,
-    /// Ethernet address that everything leaving on this side is sent to.
-    pub next_hop: Mac,
-    /// IPv4 address of the gateway on this side: source of the ICMP errors that it sends there.
-    pub address: Ipv4Addr,
-    /// Largest IPv4 packet that leaves on this side.
-    pub mtu: u16,
 }
 
 /// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).

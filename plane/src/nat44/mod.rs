@@ -177,12 +177,7 @@ impl Macs {
             let m = s.mac.0;
             u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0])
         };
-        let leaving = |s: &SideConfig| {
-            let mut m = [0; 12];
-            m[..6].copy_from_slice(&s.next_hop.0);
-            m[6..].copy_from_slice(&s.mac.0);
-            m
-        };
+        let leaving = |s: &SideConfig| crate::side::leaving(s.mac, s.next_hop);
         Macs {
             customer: own(customer),
             internet: own(internet),
