@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod embedded;
+pub mod file;
+pub mod own;
 pub mod steer;
 pub mod truth;
 pub mod worker;

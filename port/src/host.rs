@@ -19,7 +19,9 @@ pub fn pin(core: usize) -> Result<(), PortError> {
 /// When a core does not exist or is not ours to use.
 pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     let mut set = CpuSet::new();
-    cores.iter().for_each(|&c| set.set(c));
+    for &core in cores {
+        set.set(core);
+    }
     sched_setaffinity(None, &set).map_err(|e| {
         PortError::system(
             format!("keeping a thread on cores {cores:?}"),
