@@ -61,7 +61,8 @@ impl Own {
         self.ipv6.iter().any(|p| p.contains(a))
     }
 
-    fn answer<P: Packet>(&self, packet: &mut P) -> bool {
+    /// Turn a packet into its answer; false, and the packet of no more use, if there is none.
+    pub fn answer<P: Packet>(&self, packet: &mut P) -> bool {
         let b = packet.bytes();
         if b.len() < h::ETH || b[6] & 1 == 1 {
             return false;

@@ -61,7 +61,7 @@ pub fn assemble<F: Function + 'static>(
     let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_CUSTOMER)));
     let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_INTERNET)));
     let ports = boxed(customer).zip(boxed(internet)).collect();
-    let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
+    let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
     let (embedded, companion) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
         settings.dut_loop = Loop::Closed;
@@ -69,7 +69,7 @@ pub fn assemble<F: Function + 'static>(
         let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
         (embedded, Some(companion))
     } else {
-        let embedded = Embedded::start(clock, config, functions);
+        let (embedded, _desk) = Embedded::start(clock, config, functions);
         embedded.rest();
         cores.leave_workers_alone()?;
         (embedded, None)
@@ -251,9 +251,15 @@ impl Device for Gateway {
     }
     fn wake(&mut self) {
         // A gateway that has been stopped is reported by whatever is asked of it next.
-        let _ = self.with(|e| Ok(e.wake()));
+        let _ = self.with(|e| {
+            e.wake();
+            Ok(())
+        });
     }
     fn rest(&mut self) {
-        let _ = self.with(|e| Ok(e.rest()));
+        let _ = self.with(|e| {
+            e.rest();
+            Ok(())
+        });
     }
 }
