@@ -172,6 +172,10 @@ pub enum Word {
     Status,
     /// Counters and entries as OpenMetrics text
     Metrics,
+    /// Some entries of the state table, one JSON document a line
+    Sessions,
+    /// Read the file again and change what can be changed without losing state
+    Reload,
     /// Forget all state
     Clear,
     /// Stop it
@@ -184,6 +188,8 @@ impl Word {
         match self {
             Word::Status => "status",
             Word::Metrics => "metrics",
+            Word::Sessions => "sessions",
+            Word::Reload => "reload",
             Word::Clear => "clear",
             Word::Stop => "stop",
         }

@@ -16,9 +16,11 @@ use port::backend::tap::{TapConfig, TapPort};
 use port::interface::Interfaces;
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
 use serde_json::json;
+use std::any::Any;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::{AddrRange, Mac};
@@ -177,7 +179,7 @@ pub fn run(
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
-    let run = Run { gateway, file, owns, opened, clock, control, stop, say };
+    let run = Run { gateway, file, macs, owns, opened, clock, control, stop, say };
     build(gateway, macs, gateway.workers, seed, run)
 }
 
@@ -287,6 +289,7 @@ fn neighbours(gateway: &Gateway, opened: &mut Opened) -> Result<Macs, GatewayErr
 struct Run<'a> {
     gateway: &'a Gateway,
     file: &'a Path,
+    macs: Macs,
     owns: Option<Owns>,
     opened: Opened,
     clock: Clock,
@@ -301,7 +304,7 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Use for Run<'_> {
     type Out = ();
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
-        let Run { gateway, file, owns, opened, clock, control, stop, say } = self;
+        let Run { gateway, file, macs, owns, opened, clock, control, stop, say } = self;
         let cores = port::host::cores();
         let alone = cores.len() > gateway.workers;
         let config = EmbeddedConfig {
@@ -324,8 +327,9 @@ impl Use for Run<'_> {
             if gateway.workers == 1 { "" } else { "s" },
             gateway.socket.display()
         ));
+        let mut running = Running { gateway: gateway.clone(), file, macs, clock, embedded: &embedded, desk, stop };
         while !stop.load(Ordering::Relaxed) && !embedded.has_ended() {
-            control.serve(|word| answer(word, &embedded, &desk, stop));
+            control.serve(|words| running.answer(words));
             std::thread::sleep(LOOK);
         }
         embedded.stop()?;
@@ -334,23 +338,115 @@ impl Use for Run<'_> {
     }
 }
 
-/// What the control socket says to a word.
-fn answer<F: Function + 'static>(word: &str, embedded: &Embedded, desk: &Desk<F>, stop: &AtomicBool) -> String {
-    let status = || -> Result<Status, EmbeddedError> {
-        let (sessions, mappings) = embedded.entries()?;
-        let stateful = desk.ask(|_, f| f.entries().is_some()).into_iter().any(|s| s == Some(true));
-        let workers = embedded.counters()?;
+/// A gateway that runs, as its control socket sees it.
+struct Running<'a, F> {
+    /// As its file was when it was read last.
+    gateway: Gateway,
+    file: &'a Path,
+    macs: Macs,
+    clock: Clock,
+    embedded: &'a Embedded,
+    desk: Desk<F>,
+    stop: &'a AtomicBool,
+}
+
+/// Sessions that are shown when nobody says how many.
+const SHOWN: usize = 1000;
+
+impl<F: Function + 'static> Running<'_, F> {
+    /// What the control socket says to some words.
+    fn answer(&mut self, words: &str) -> String {
+        let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let result = match word {
+            "status" => self.status().map(|s| s.json()),
+            "metrics" => self.status().map(|s| s.open_metrics()),
+            "sessions" => self.sessions(rest),
+            "reload" => self.reload(),
+            "clear" => self.embedded.clear().map(|()| "cleared\n".into()).map_err(|e| e.to_string()),
+            "stop" => {
+                self.stop.store(true, Ordering::Relaxed);
+                Ok("stopping\n".into())
+            }
+            other => Err(format!("`{other}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
+        };
+        result.unwrap_or_else(|why| format!("error: {why}\n"))
+    }
+
+    fn status(&self) -> Result<Status, String> {
+        let (sessions, mappings) = self.embedded.entries().map_err(|e| e.to_string())?;
+        let stateful = self.desk.ask(|_, f| f.entries().is_some()).into_iter().any(|s| s == Some(true));
+        let workers = self.embedded.counters().map_err(|e| e.to_string())?;
         Ok(Status { sessions: stateful.then_some(sessions), mappings: stateful.then_some(mappings), workers })
-    };
-    match word {
-        "status" => status().map_or_else(|e| format!("error: {e}\n"), |s| s.json()),
-        "metrics" => status().map_or_else(|e| format!("error: {e}\n"), |s| s.open_metrics()),
-        "clear" => embedded.clear().map_or_else(|e| format!("error: {e}\n"), |()| "cleared\n".into()),
-        "stop" => {
-            stop.store(true, Ordering::Relaxed);
-            "stopping\n".into()
+    }
+
+    /// One JSON document a session.
+    fn sessions(&self, most: &str) -> Result<String, String> {
+        let most = match most {
+            "" => SHOWN,
+            n => n.parse().map_err(|_| format!("`{n}` is not a number of sessions"))?,
+        };
+        let clock = self.clock;
+        let found = self.desk.ask(move |_, f| f.sessions(clock.nanos(clock.now()), most));
+        let mut text = String::new();
+        for (worker, entries) in found.into_iter().enumerate() {
+            for e in entries.ok_or_else(|| format!("worker {worker} does not answer"))? {
+                let _ = writeln!(
+                    text,
+                    "{}",
+                    json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
+                        "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() })
+                );
+            }
         }
-        other => format!("error: `{other}` is not understood: status, metrics, clear, stop\n"),
+        Ok(text.split_inclusive('\n').take(most).collect())
+    }
+
+    /// Read the file again and give every worker its new configuration, or none of them.
+    fn reload(&mut self) -> Result<String, String> {
+        let new = crate::scenario::gateway::read(self.file).map_err(|e| e.to_string())?;
+        self.gateway.can_become(&new)?;
+        let macs = [0, 1].map(|i| {
+            let side = if i == 0 { &new.left } else { &new.right };
+            let next = if let NextHop::Mac(mac) = side.next_hop { mac } else { self.macs[i].1 };
+            (side.mac.unwrap_or(self.macs[i].0), next)
+        });
+        // Two sets: a worker that refuses must find all others as they were.
+        for round in [Round::Try, Round::Do] {
+            let functions =
+                build(&new.with_smallest_tables(), macs, new.workers, 0, Rebuild).map_err(|e| e.to_string())?;
+            let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
+            self.adopt(*functions, round)?;
+        }
+        (self.gateway, self.macs) = (new, macs);
+        Ok("reloaded\n".into())
+    }
+
+    fn adopt(&self, functions: Vec<F>, round: Round) -> Result<(), String> {
+        let waiting: Vec<_> = functions.into_iter().map(|f| Mutex::new(Some(f))).collect();
+        let answers = self.desk.ask(move |worker, running| {
+            let new = waiting[worker].lock().expect("no panic while held").take();
+            let new = new.ok_or("asked twice")?;
+            if round == Round::Try { running.can_adopt(&new) } else { running.adopt(new) }
+        });
+        answers.into_iter().enumerate().try_for_each(|(w, said)| {
+            said.unwrap_or_else(|| Err("it does not answer".into())).map_err(|why| format!("worker {w}: {why}"))
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Try,
+    Do,
+}
+
+/// Functions of whatever technology, to be compared with those that run.
+struct Rebuild;
+
+impl Use for Rebuild {
+    type Out = Box<dyn Any>;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Box<dyn Any>, GatewayError> {
+        Ok(Box::new(functions))
     }
 }
 

@@ -17,7 +17,7 @@ pub mod table;
 pub mod view;
 
 pub use ends::{Addressing, End, Point4, Softwires, Wrap};
-pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
+pub use function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 pub use ip6::Prefix6;
 pub use router::{Hop, Router};
 pub use side::{Side4, Side6};

@@ -114,6 +114,52 @@ impl Nat44 {
     }
 }
 
+impl Gateway {
+    /// Whether a running gateway can become `new` without a restart, as far as this file knows.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Gateway) -> Result<(), String> {
+        let by_ip = |s: &Side| if let NextHop::Ip(ip) = s.next_hop { Some(ip) } else { None };
+        // A neighbour that is named by its IP address was asked for before the start.
+        let other = |old: &Side, new: &Side| by_ip(new).is_some() && by_ip(old) != by_ip(new);
+        let fixed = [
+            ("workers", self.workers != new.workers),
+            ("io", self.io != new.io),
+            ("busy", self.busy != new.busy),
+            ("answer", self.answer != new.answer),
+            ("socket", self.socket != new.socket),
+            ("interface", self.left.interface != new.left.interface || self.right.interface != new.right.interface),
+            ("next-hop", other(&self.left, &new.left) || other(&self.right, &new.right)),
+            (
+                "address",
+                self.answer && (self.left.address, self.right.address) != (new.left.address, new.right.address),
+            ),
+            ("table", self.table() != new.table()),
+        ];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while the gateway runs; restart it")),
+            None => Ok(()),
+        }
+    }
+
+    /// Entries of its table; none if it keeps no state.
+    fn table(&self) -> Option<u64> {
+        match &self.technology {
+            Technology::Nat44(nat) => Some(nat.table),
+        }
+    }
+
+    /// The same with the smallest of tables, for whoever only wants to look at its configuration.
+    pub fn with_smallest_tables(&self) -> Gateway {
+        let mut small = self.clone();
+        match &mut small.technology {
+            Technology::Nat44(nat) => nat.table = 1,
+        }
+        small
+    }
+}
+
 /// Read and check a gateway's file.
 ///
 /// # Errors

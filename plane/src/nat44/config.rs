@@ -250,6 +250,29 @@ impl Config {
         self.pool.iter().map(|r| u64::from(r.count)).sum()
     }
 
+    /// Whether a running NAT can be given `new` without losing state: everything may change but what its tables were made
+    /// from. The size of the session table is not looked at.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Config) -> Result<(), String> {
+        let fixed = [
+            ("inside", self.inside != new.inside),
+            ("pool", self.pool != new.pool),
+            ("pool-ports", self.ports != new.ports),
+            ("mapping", self.mapping != new.mapping),
+            ("pooling", self.pooling != new.pooling),
+            ("quota", self.quota != new.quota),
+            ("blocks", self.blocks != new.blocks),
+            ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
+            ("fragments", self.fragments != new.fragments),
+        ];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while there are sessions; restart the gateway")),
+            None => Ok(()),
+        }
+    }
+
     /// Check everything that would make the NAT misbehave later.
     ///
     /// # Errors

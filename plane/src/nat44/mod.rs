@@ -21,7 +21,7 @@ mod subscriber;
 mod tcp;
 mod timers;
 
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
@@ -240,5 +240,25 @@ impl Function for Nat44 {
 
     fn counters(&self) -> Drops {
         self.count.all()
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        state::entries(self, timers::tick(now), most)
+    }
+
+    fn can_adopt(&self, new: &Nat44) -> Result<(), String> {
+        if self.workers != new.workers {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        self.config.can_become(&new.config)
+    }
+
+    fn adopt(&mut self, new: Nat44) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        let Nat44 { macs, mtu, lifetimes, .. } = new;
+        (self.macs, self.mtu, self.lifetimes) = (macs, mtu, lifetimes);
+        // The table is as large as it was made.
+        self.config = Config { sessions: self.config.sessions, ..new.config };
+        Ok(())
     }
 }

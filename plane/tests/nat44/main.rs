@@ -10,5 +10,6 @@ mod rfc4787;
 mod rfc5382;
 mod rfc5508;
 mod rfc6888;
+mod running;
 mod view;
 mod workers;
