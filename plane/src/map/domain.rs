@@ -4,6 +4,7 @@
 
 use super::lpm::{Entry, Lpm, NONE};
 use super::rule::{Mapping, Place, Rule, RuleError};
+use crate::ends::Point4;
 use crate::event::Event;
 use crate::ip6::Prefix6;
 
@@ -161,6 +162,53 @@ impl Domain {
     #[inline]
     pub fn translated(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
         self.find(addr, port).map(|(_, place)| place.address(addr))
+    }
+
+    /// Check that a tunnel packet from `src` may hold one from this customer's address and port (RFC 7597, section 8.1).
+    ///
+    /// # Errors
+    /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or port are another's.
+    #[inline(always)]
+    pub fn check_tunnel(&self, src: u128, customer: Point4) -> Result<(), Event> {
+        match self.tunnel_end(customer.addr, customer.port) {
+            Ok(end) if end == src => Ok(()),
+            _ => self.check_otherwise(src, customer, false).map_err(|e| match e {
+                Event::SourceUnmapped => Event::UnknownSoftwire,
+                other => other,
+            }),
+        }
+    }
+
+    /// Check that a translated packet from `src`, which embeds the customer's address, may come from there and this port
+    /// (RFC 7599, section 8.3).
+    ///
+    /// # Errors
+    /// [`Event::SourceUnmapped`] when no rule has the source, [`Event::Spoofed`] when address or port are another's.
+    #[inline(always)]
+    pub fn check_translated(&self, src: u128, customer: Point4) -> Result<(), Event> {
+        match self.translated(customer.addr, customer.port) {
+            Ok(address) if address == src => Ok(()),
+            _ => self.check_otherwise(src, customer, true),
+        }
+    }
+
+    /// The same for packets that do not show their port (later fragments): then the source alone says whose they are. And
+    /// the reason why others are refused.
+    #[inline(never)]
+    fn check_otherwise(&self, src: u128, customer: Point4, translated: bool) -> Result<(), Event> {
+        let upper = (src >> 64) as u64;
+        let found = self.ipv6.get(upper);
+        if found == NONE {
+            return Err(Event::SourceUnmapped);
+        }
+        let owner = self.slots[found as usize].mapping.customer_at(upper);
+        let own = owner.ipv4.contains(customer.addr);
+        let shown = if translated { customer.addr } else { u32::from(owner.ipv4.addr) };
+        let place = Place { upper: (owner.address.to_bits() >> 64) as u64, psid: owner.ports.psid };
+        match customer.port {
+            None if own && place.address(shown) == src => Ok(()),
+            _ => Err(Event::Spoofed),
+        }
     }
 
     /// Bring closer what the look-ups of this address will read.

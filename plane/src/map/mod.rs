@@ -3,9 +3,13 @@
 
 pub mod domain;
 pub mod lpm;
+mod role;
 pub mod rule;
 mod text;
+mod tunnel;
 
 pub use domain::{Domain, DomainError};
+pub use role::RoleError;
 pub use rule::{Customer, Mapping, Psid, Rule, RuleError};
 pub use text::ListError;
+pub use tunnel::{MapEBr, MapECe};

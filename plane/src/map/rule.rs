@@ -6,7 +6,7 @@ use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use wire::{PortSet, PortSetError};
+use wire::{AddrRange, PortSet, PortSetError};
 
 /// The PSID offset that rules have when nothing else is said (RFC 7597, section 5.1).
 pub const DEFAULT_OFFSET: u8 = 6;
@@ -199,7 +199,8 @@ impl Place {
     }
 }
 
-/// A customer: everything that its prefix and the rule say about it.
+/// A customer: everything that its prefix and the rule say about it. Its NAT44 translates to [`Customer::pool`] and, as
+/// `port_set`, `ports`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Customer {
     /// Its IPv6 prefix.
@@ -210,6 +211,13 @@ pub struct Customer {
     pub ports: PortSet,
     /// Its MAP address, the end point of its tunnel (RFC 7597, section 6).
     pub address: Ipv6Addr,
+}
+
+impl Customer {
+    /// Its IPv4 addresses.
+    pub fn pool(&self) -> AddrRange {
+        AddrRange { first: self.ipv4.addr, count: self.ipv4.count().min(u32::MAX.into()) as u32 }
+    }
 }
 
 impl Mapping {
@@ -300,17 +308,17 @@ impl Mapping {
 
     /// Customer number `i` < [`Self::customers`], in the order of IPv6 prefixes.
     pub fn nth(&self, i: u64) -> Customer {
-        self.customer((self.base | i << self.ea_shift) as u128)
+        self.customer_at(self.base | i << self.ea_shift)
     }
 
-    /// The customer of an IPv6 prefix, whose upper half this is.
-    fn customer(&self, upper: u128) -> Customer {
-        let ea = upper as u64 >> self.ea_shift & ((1 << self.ea_bits) - 1);
+    /// The customer of an IPv6 address in the rule's prefix, whose upper half this is.
+    pub fn customer_at(&self, upper: u64) -> Customer {
+        let ea = upper >> self.ea_shift & ((1 << self.ea_bits) - 1);
         let tail = ea & ((1 << self.embedded) - 1);
         let suffix = (ea >> self.embedded << self.own) as u32;
         let ipv4 = self.ipv4 | suffix;
         let psid = if self.is_explicit() { self.fixed as u16 } else { tail as u16 };
-        let place = Place { upper: upper as u64 >> self.ea_shift << self.ea_shift, psid };
+        let place = Place { upper: upper >> self.ea_shift << self.ea_shift, psid };
         Customer {
             prefix: Prefix6 { addr: Ipv6Addr::from_bits((place.upper as u128) << 64), len: 64 - self.ea_shift },
             ipv4: Prefix { addr: Ipv4Addr::from(ipv4), len: 32 - self.own },
@@ -334,6 +342,6 @@ impl Mapping {
         if !rule.ipv6.contains(prefix.first()) {
             return Err(RuleError::NotInRule(prefix, rule.ipv6));
         }
-        Ok(self.customer(prefix.first() >> 64))
+        Ok(self.customer_at((prefix.first() >> 64) as u64))
     }
 }
