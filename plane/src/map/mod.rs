@@ -6,10 +6,12 @@ pub mod lpm;
 mod role;
 pub mod rule;
 mod text;
+mod translation;
 mod tunnel;
 
 pub use domain::{Domain, DomainError};
 pub use role::RoleError;
 pub use rule::{Customer, Mapping, Psid, Rule, RuleError};
 pub use text::ListError;
+pub use translation::{MapTBr, MapTCe};
 pub use tunnel::{MapEBr, MapECe};

@@ -71,6 +71,8 @@ struct Layout {
     shift: u32,
     /// Our first run.
     first: u32,
+    /// All ports, and nobody to share them with: a place is its port.
+    plain: bool,
 }
 
 impl Layout {
@@ -86,7 +88,7 @@ impl Layout {
             (row, u32::from(16 - set.offset), 1)
         };
         let first = (worker + workers - before % workers) % workers;
-        Layout { set, worker, workers, run, shift, first }
+        Layout { set, worker, workers, run, shift, first, plain: set == PortSet::ALL && workers == 1 }
     }
 
     #[inline]
@@ -96,12 +98,18 @@ impl Layout {
 
     #[inline(always)]
     fn port(&self, place: u32) -> u16 {
+        if self.plain {
+            return place as u16;
+        }
         let run = self.first + (place >> self.run) * self.workers;
         self.set.nth((run << self.run) | (place & ((1 << self.run) - 1)))
     }
 
     #[inline(always)]
     fn place(&self, port: u16) -> Option<u32> {
+        if self.plain {
+            return Some(port.into());
+        }
         let number = self.set.index_of(port)?;
         let run = (number >> self.run).wrapping_sub(self.first);
         // Without division for the one worker that most have.
