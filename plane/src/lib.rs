@@ -14,6 +14,7 @@ pub mod router;
 pub mod side;
 pub mod steer;
 pub mod table;
+pub mod tunnel;
 pub mod view;
 
 pub use ends::{Addressing, End, Point4, Softwires, Wrap};
