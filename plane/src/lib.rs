@@ -16,6 +16,7 @@ pub mod side;
 pub mod steer;
 pub mod table;
 pub mod translate;
+pub mod tunnel;
 pub mod view;
 
 pub use ends::{Addressing, End, Point4, Softwires, Wrap};

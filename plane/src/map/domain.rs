@@ -142,6 +142,12 @@ impl Domain {
         self.rules.iter().position(|r| r.ipv6.contains(prefix.first()) || prefix.contains(r.ipv6.first()))
     }
 
+    /// Whether an IPv4 address is of any rule.
+    #[inline]
+    pub fn serves(&self, addr: u32) -> bool {
+        self.ipv4.get((addr as u64) << 32) != NONE
+    }
+
     /// The end of the tunnel to whoever has this IPv4 address and port: the customer's MAP address.
     ///
     /// # Errors

@@ -47,6 +47,11 @@ impl Softwires for MapEBr {
         }
         self.domain.check_tunnel(src, customer).map(|()| customer.addr)
     }
+
+    #[inline(always)]
+    fn serves(&self, addr: u32) -> bool {
+        self.domain.serves(addr)
+    }
 }
 
 /// The softwires of a MAP-E customer's edge: to the border relay and, in mesh mode, to other customers.
