@@ -149,8 +149,14 @@ impl Nat44 {
 
     /// How packets from the customers are to be spread over the workers: by inside address and port.
     pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(26, 4), (34, 2)]);
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    /// How packets from the Internet are to be spread over the workers, unless the port set is restricted: by block of the
+    /// outside port.
     pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
+
+    /// The same for any configuration: blocks are as large as its port set allows, so that each worker has a share.
+    pub fn steer_internet(config: &Config, workers: usize) -> Steering {
+        Steering::Block { at: 36, shift: PortClasses::new(config, 0, workers).all.shift() }
+    }
 
     /// How often something happened.
     pub fn counter(&self, e: Event) -> u64 {
@@ -160,6 +166,13 @@ impl Nat44 {
     #[inline(always)]
     fn is_inside(&self, a: u32) -> bool {
         self.config.inside.iter().any(|p| p.contains(a))
+    }
+
+    /// Whether an outside end point is one of this NAT's. With a restricted port set others have the other ports of its
+    /// addresses.
+    #[inline(always)]
+    fn is_own_point(&self, a: u32, port: u16) -> bool {
+        self.pool.contains(a) && self.config.port_set.contains(port)
     }
 
     /// Whether an address is the gateway's own: of the pool or of a side.

@@ -6,6 +6,7 @@ mod gateway;
 mod hostile;
 mod packets;
 mod page;
+mod port_set;
 mod rfc4787;
 mod rfc5382;
 mod rfc5508;
