@@ -3,19 +3,23 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chain;
 mod count;
+pub mod customers;
 pub mod ends;
 pub mod event;
 pub mod function;
 pub mod hash;
 pub mod ip6;
 pub mod nat44;
+pub mod pinned;
 pub mod router;
 pub mod side;
 pub mod steer;
 pub mod table;
 pub mod view;
 
+pub use chain::Chain;
 pub use ends::{Addressing, End, Point4, Softwires, Wrap};
 pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
 pub use ip6::Prefix6;
