@@ -260,6 +260,14 @@ pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Pr
     Some(Prefix { addr: Ipv4Addr::from(first as u32), len: (32 - bits) as u8 })
 }
 
+/// One worker's share of a number of customers.
+pub(crate) fn share(customers: u64, workers: usize) -> u64 {
+    match workers {
+        0 | 1 => customers.max(1),
+        n => customers.div_ceil(n as u64) * 17 / 16 + 1024,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

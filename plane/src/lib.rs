@@ -12,6 +12,7 @@ pub mod function;
 pub mod hash;
 pub mod ip6;
 pub mod nat44;
+pub mod nat64;
 pub mod pinned;
 pub mod router;
 pub mod side;
