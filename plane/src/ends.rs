@@ -39,6 +39,18 @@ pub trait Addressing: Send {
     /// The reason to drop the packet.
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event>;
 
+    /// The IPv6 addresses of source and destination for a packet over IPv6 that goes on to another host there: `dst6` is
+    /// where it was sent to, `src` and `dst` are its IPv4 addresses (RFC 7757, section 4). `None` when it does not.
+    fn turned(&self, _dst6: u128, _src: u32, _dst: u32) -> Option<(u128, u128)> {
+        None
+    }
+
+    /// The IPv6 address to be shown for the source of an IPv4 packet when a router has sent it back to where it came from.
+    /// `None` when source and destination are not both there.
+    fn hidden(&self, _src: u32, _dst: u32) -> Option<u128> {
+        None
+    }
+
     /// Bring closer what [`Self::to_ipv6`] will read.
     #[inline(always)]
     fn prefetch_ipv4(&self, _end: End, _point: Point4) {}

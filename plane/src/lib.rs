@@ -18,6 +18,7 @@ pub mod router;
 pub mod side;
 pub mod steer;
 pub mod table;
+pub mod translate;
 pub mod view;
 
 pub use chain::Chain;
@@ -27,3 +28,4 @@ pub use ip6::Prefix6;
 pub use router::{Hop, Router};
 pub use side::{Side4, Side6};
 pub use steer::Steering;
+pub use translate::Translate;
