@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod counters;
+mod cover;
 mod fast;
 mod fragment;
 mod header;
