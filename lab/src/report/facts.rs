@@ -4,7 +4,7 @@
 use super::Report;
 use super::number::{self, grouped};
 use crate::folder::Bound;
-use crate::scenario::{Dut, Link, Mapping, VethIo};
+use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::Spoiler;
@@ -113,7 +113,7 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
     let mut conditions = vec![
         ("Frames", format!("{} octets with FCS, {direction}", t.frame_size)),
-        ("Link", link(&scenario.link)),
+        ("Link", link(scenario)),
         ("Trials", format!("{}; {}", number::duration(m.duration.0), waits.join(", "))),
         (
             "Search",
@@ -132,8 +132,8 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     conditions
 }
 
-fn link(link: &Link) -> String {
-    match link {
+fn link(scenario: &Scenario) -> String {
+    let link = match &scenario.link {
         Link::InProcess { depth } => format!("in-process, {} frames deep", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),
         Link::Veth { io } => {
@@ -144,6 +144,10 @@ fn link(link: &Link) -> String {
             };
             format!("two veth pairs, {io}")
         }
+    };
+    match &scenario.impair {
+        Some(impair) => format!("{link}; IMPAIRED ON PURPOSE: {}", impair_in_words(impair)),
+        None => link,
     }
 }
 

@@ -62,6 +62,7 @@ impl Searcher<'_> {
         rig: &mut Rig,
     ) -> Result<Outcome, TrialError> {
         let settings = self.settings(m);
+        rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
         let buffered = rig.buffered;
         // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
         let listener: &mut dyn Listener = &mut *self.listener;

@@ -242,6 +242,8 @@ pub fn quickstart_scenario() -> Scenario {
         about: "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes.".into(),
         duts: vec![Dut::Embedded(nat())],
         link: Link::InProcess { depth: 1024 },
+        impair: None,
+        capture: None,
         traffic: Traffic {
             frame_size: 64,
             ttl: 10,
@@ -284,6 +286,8 @@ fn kernel_scenario() -> Scenario {
             kernel("iptables-nft", Some(nat())),
         ],
         link: Link::Veth { io: VethIo::AfPacket },
+        impair: None,
+        capture: None,
         sweep: Sweep { connections: vec![1_000_000], cores: vec![1] },
         ..quickstart_scenario()
     }

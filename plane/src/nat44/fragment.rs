@@ -6,6 +6,7 @@
 use super::Nat44;
 use super::config::FragmentLimits;
 use super::counters::Event;
+use super::cover::{Cover, Fit};
 use super::header::Head;
 use super::rewrite::{End, L3, address};
 use crate::function::{Packet, Side, Spare, Verdict};
@@ -28,6 +29,8 @@ enum Fate {
     Elsewhere(u16),
     /// Dropped.
     Dropped,
+    /// Its fragments overlapped: none goes on, whatever still comes.
+    GivenUp,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +40,10 @@ struct Datagram {
     rest: u64,
     fate: Fate,
     due: u64,
-    /// Payload octets seen, and in all (0 while the last fragment has not come).
-    seen: u32,
-    total: u32,
+    cover: Cover,
 }
 
-const NO_DATAGRAM: Datagram = Datagram { addresses: 0, rest: 0, fate: Fate::Unknown, due: 0, seen: 0, total: 0 };
+const NO_DATAGRAM: Datagram = Datagram { addresses: 0, rest: 0, fate: Fate::Unknown, due: 0, cover: Cover::NOTHING };
 
 /// A fragment that waits for the first of its datagram.
 struct Waiting {
@@ -108,15 +109,22 @@ impl Fragments {
         Some(e)
     }
 
-    /// Count a fragment; true when the datagram is complete.
-    fn count(&mut self, e: u32, head: &Head) -> bool {
-        let payload = (head.end - head.l4) as u32;
-        let d = &mut self.slab[e];
-        d.seen = d.seen.saturating_add(payload);
-        if !head.more {
-            d.total = head.offset as u32 + payload;
+    /// Count a fragment: how it fits those that came before.
+    fn count(&mut self, e: u32, head: &Head) -> Fit {
+        let first = head.offset as u32;
+        let end = first + (head.end - head.l4) as u32;
+        self.slab[e].cover.add(first, end, !head.more)
+    }
+
+    /// Give a datagram up: what waits goes, and what still comes will. Gives how many fragments went.
+    fn give_up(&mut self, e: u32) -> u64 {
+        self.slab[e].fate = Fate::GivenUp;
+        let mut lost = 0;
+        while let Some(bytes) = self.next_waiting(e) {
+            self.spare.push(bytes);
+            lost += 1;
         }
-        d.total > 0 && d.seen >= d.total
+        lost
     }
 
     fn remove(&mut self, e: u32) {
@@ -151,10 +159,7 @@ impl Fragments {
             if self.slab[e].due != due {
                 continue;
             }
-            while let Some(bytes) = self.next_waiting(e) {
-                self.spare.push(bytes);
-                lost += 1;
-            }
+            lost += self.give_up(e);
             self.remove(e);
         }
         lost
@@ -204,7 +209,23 @@ impl Nat44 {
             return Ok(self.hand_over(worker));
         }
         let e = self.fragments.entry(self.now, from, head).ok_or(Event::FragmentStore)?;
-        let complete = self.fragments.count(e, head);
+        if self.fragments.slab[e].fate == Fate::GivenUp {
+            return Err(Event::FragmentOverlap);
+        }
+        let complete = match self.fragments.count(e, head) {
+            Fit::New => false,
+            Fit::Complete => true,
+            // Not sent on, so that a receiver never sees octets of one place twice.
+            Fit::Again => return Err(Event::FragmentAgain),
+            Fit::Scattered => return Err(Event::FragmentStore),
+            // What overlaps was made to look different to different receivers: the whole datagram goes, with what has
+            // not come yet (RFC 3128, section 3; RFC 5722, section 4).
+            Fit::Overlap => {
+                let lost = self.fragments.give_up(e);
+                self.count.add_many(Event::FragmentOverlap, lost);
+                return Err(Event::FragmentOverlap);
+            }
+        };
         let result =
             if head.offset == 0 { self.first(from, p, head, e, settled, spare) } else { self.later(p, head, e, spare) };
         if complete {
@@ -256,7 +277,7 @@ impl Nat44 {
         spare: &mut S,
     ) -> Result<Verdict, Event> {
         match self.fragments.slab[e].fate {
-            Fate::Dropped => Err(Event::FragmentOrphan),
+            Fate::Dropped | Fate::GivenUp => Err(Event::FragmentOrphan),
             Fate::Unknown => {
                 if !self.fragments.wait(e, p.bytes()) {
                     return Err(Event::FragmentStore);
@@ -304,7 +325,7 @@ impl Nat44 {
 
     fn let_one_go<P: Packet, S: Spare<P>>(&mut self, from: Side, e: u32, bytes: &[u8], spare: &mut S) {
         let fate = self.fragments.slab[e].fate;
-        if matches!(fate, Fate::Dropped | Fate::Unknown) {
+        if matches!(fate, Fate::Dropped | Fate::GivenUp | Fate::Unknown) {
             self.count.add(Event::FragmentOrphan);
             return;
         }
@@ -319,7 +340,7 @@ impl Nat44 {
                 self.set_mark(p.bytes_mut());
                 self.hand_over(w)
             }
-            Fate::Dropped | Fate::Unknown => return,
+            Fate::Dropped | Fate::GivenUp | Fate::Unknown => return,
         };
         match self.cut(&mut p, verdict, spare) {
             Ok(Verdict::Forward(to)) => spare.emit(to, p),

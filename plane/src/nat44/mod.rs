@@ -5,6 +5,7 @@
 mod census;
 pub mod config;
 pub mod counters;
+mod cover;
 mod fast;
 mod fragment;
 mod header;
