@@ -89,6 +89,17 @@ pub trait Softwires: Send {
     /// The reason to drop the packet.
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
 
+    /// Whether an outside address stands for a customer of these softwires: packets from one customer to another turn
+    /// round instead of leaving.
+    #[inline(always)]
+    fn serves(&self, _addr: u32) -> bool {
+        false
+    }
+
+    /// Before a batch: take over what has been changed from outside.
+    #[inline(always)]
+    fn settle(&mut self) {}
+
     /// Bring closer what [`Self::wrap`] will read.
     #[inline(always)]
     fn prefetch_wrap(&self, _customer: Point4) {}

@@ -84,4 +84,12 @@ events! {
     FragmentLate = "fragment-late",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",
+    /// Drop: congestion was met in the tunnel, and the packet inside cannot say so (RFC 6040, section 4.2).
+    EcnLost = "ecn-not-capable",
+    /// Drop: between two customers, which is switched off.
+    HairpinOff = "hairpin-off",
+    /// Drop: an ICMP message that the policy keeps out (RFC 7596, section 8.1).
+    IcmpFiltered = "icmp-filtered",
+    /// ICMPv6 errors about tunnel packets, told to the sender inside as ICMPv4 errors.
+    Relayed = "icmp-relayed",
 }

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aftr;
 pub mod chain;
 mod count;
 pub mod customers;
@@ -19,6 +20,7 @@ pub mod side;
 pub mod steer;
 pub mod table;
 pub mod translate;
+pub mod tunnel;
 pub mod view;
 
 pub use chain::Chain;
