@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aftr;
 pub mod chain;
 mod count;
 pub mod customers;
