@@ -182,7 +182,7 @@ impl Stage {
         if !active {
             return Vec::new();
         }
-        (0..senders).map(|s| share(phase.frames, s, senders)).collect()
+        (0..senders).map(|s| Departures::share(phase.frames, s, senders)).collect()
     }
 
     fn senders(&self, left: bool) -> u64 {
@@ -318,11 +318,6 @@ impl Stage {
     }
 }
 
-/// What sender `which` of `of` gets of a whole: whole numbers that add up.
-fn share(whole: u64, which: u64, of: u64) -> u64 {
-    whole / of + u64::from(which < whole % of)
-}
-
 fn add_sender(leg: &mut Leg, sent: &Leg) {
     leg.planned += sent.planned;
     leg.sent += sent.sent;
@@ -361,21 +356,23 @@ impl<'a> TaskMaker<'a> {
     /// The next sender of a side, if that side sends.
     fn sender(&self, left: bool, next: &mut u64) -> Option<Sender<'a>> {
         let planned = &self.planned[usize::from(!left)];
-        let frames = *planned.get(*next as usize)?;
         let (which, of) = (*next, planned.len() as u64);
+        if which >= of {
+            return None;
+        }
         *next += 1;
         let (template, order) = if left {
             (&self.view.left, self.phase.forward_order)
         } else {
             (&self.view.right, self.phase.reverse_order)
         };
-        let rate = Rate(share(self.phase.rate.0, which, of));
+        let (rate, frames) = (self.phase.rate, self.phase.frames);
         let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
         let plan = SenderPlan {
             view: self.view,
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
-            departures: Departures::new(0, self.clock.frequency(), rate, frames),
+            departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
             indices: Indices::new(order, self.phase.connections, seed, which, of),
             tag: Tag {
                 trial: self.number,
