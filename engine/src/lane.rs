@@ -75,6 +75,8 @@ pub struct Report {
     pub at_right: Findings,
     /// Longest time between two rounds in which nothing was handed over.
     pub stall: Nanos,
+    /// Time that the thread was runnable and waited for its core, where the kernel says so.
+    pub run_delay: Option<Nanos>,
 }
 
 /// The tasks of one lane in one phase.
@@ -113,6 +115,8 @@ pub fn run(
     // 0 is "unknown": then what one poll of each port fetches.
     let queued = facts.iter().map(|f| f.own_queue.max(port::BURST)).sum();
     let start = shared.all_ready(clock);
+    // A file is read for it: before the start and after the end, never in between.
+    let waited_before = port::host::thread_run_delay_nanos();
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
@@ -120,6 +124,8 @@ pub fn run(
     let Lane { left, right, pool, companion, .. } = lane;
     let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false, got: 0, now: 0 };
     let ended = round.until_drained(drain, queued);
+    let run_delay =
+        port::host::thread_run_delay_nanos().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
     if ended.is_err() {
         shared.broken.store(true, Ordering::Relaxed);
     }
@@ -131,6 +137,7 @@ pub fn run(
         at_left: tasks.left_judge.map(|j| j.findings).unwrap_or_default(),
         at_right: tasks.right_judge.map(|j| j.findings).unwrap_or_default(),
         stall: Nanos(clock.nanos(stall)),
+        run_delay: run_delay.map(Nanos),
     })
 }
 

@@ -236,4 +236,7 @@ impl Device for Gateway {
     fn stall(&mut self) -> Nanos {
         Nanos(self.with(|e| Ok(e.stall())).unwrap_or(0))
     }
+    fn run_delay(&mut self) -> Option<Nanos> {
+        self.with(|e| Ok(e.run_delay())).ok().flatten().map(Nanos)
+    }
 }
