@@ -114,6 +114,7 @@ type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
 struct Hub {
     own: Queue,
     others: Vec<Queue>,
+    facts: PortFacts,
 }
 
 impl Port for Hub {
@@ -139,7 +140,7 @@ impl Port for Hub {
         Counters::default()
     }
     fn facts(&self) -> PortFacts {
-        PortFacts::default()
+        self.facts.clone()
     }
 }
 
@@ -151,11 +152,34 @@ fn a_frame_at_two_receivers_counts_once() {
     let lanes = pools.into_iter().zip(&rights).map(|(pool, own)| Lane {
         core: None,
         pool,
-        left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone() })),
-        right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new() })),
+        left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone(), facts: PortFacts::default() })),
+        right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new(), facts: PortFacts::default() })),
         companion: None,
     });
     let out = stage(forwarding(&bed(64)), lanes.collect()).run(&phase(1001, Direction::Forward)).unwrap();
     assert_eq!((out.forward.sent, out.forward.received), (1001, 1001));
     assert_eq!((out.forward.faults.get(Fault::Duplicate), out.forward.faults.total()), (1001, 1001));
+}
+
+/// What is not known does not last 0 seconds, and says nothing about the others.
+#[test]
+fn the_shortest_known_queue_counts() {
+    let queues = |left: [usize; 2], right: [usize; 2]| {
+        let facts = |[dut_queue, own_queue]: [usize; 2]| PortFacts { dut_queue, own_queue, ..PortFacts::default() };
+        let far = Queue::default();
+        let lane = Lane {
+            core: None,
+            pool: Pool::single(PoolConfig::compact(1, 64, 60)).unwrap(),
+            left: Some(Box::new(Hub { own: Queue::default(), others: vec![Arc::clone(&far)], facts: facts(left) })),
+            right: Some(Box::new(Hub { own: far, others: Vec::new(), facts: facts(right) })),
+            companion: None,
+        };
+        let short = Phase { drain: Nanos::from_millis(1), ..phase(1, Direction::Forward) };
+        let host = stage(forwarding(&bed(64)), vec![lane]).run(&short).unwrap().host;
+        (host.queue_lasts, host.dut_queue)
+    };
+    // At 1 Mfps a frame lasts a microsecond.
+    assert_eq!(queues([1000, 512], [1000, 512]), (Some(Nanos(512_000)), Some(1000)));
+    assert_eq!(queues([0, 512], [1000, 0]), (Some(Nanos(512_000)), None));
+    assert_eq!(queues([0, 0], [0, 0]), (None, None));
 }

@@ -217,6 +217,16 @@ mod tests {
     }
 
     #[test]
+    fn sums_wrap_at_every_modulus() {
+        for m in [1u32, 2, 3, 100, 32_767, 32_768, 32_769, 40_000, 65_534, 65_535, 65_536] {
+            let some = [0, 1, 2, m / 3, m / 2, m / 2 + 1, m - 1].map(|v| v.min(m - 1));
+            for (x, y) in some.into_iter().flat_map(|x| some.map(|y| (x, y))) {
+                assert_eq!(u32::from(add_mod(x as u16, y as u16, m as u16)), (x + y) % m, "{x} + {y} mod {m}");
+            }
+        }
+    }
+
+    #[test]
     fn the_largest_domain_is_complete_at_its_ends() {
         let p = Permutation::new(1 << 32, 7);
         assert_eq!((p.k, p.a), (16, 65_536));
