@@ -148,12 +148,14 @@ impl Port for Hub {
 #[test]
 fn a_frame_at_two_receivers_counts_once() {
     let rights: Vec<Queue> = vec![Queue::default(), Queue::default()];
+    // However long a lane is kept from its core: what its queue holds is fetched.
+    let facts = PortFacts { own_queue: 1001, ..PortFacts::default() };
     let pools = Pool::for_workers(PoolConfig::compact(2, 256, 60)).unwrap();
     let lanes = pools.into_iter().zip(&rights).map(|(pool, own)| Lane {
         core: None,
         pool,
-        left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone(), facts: PortFacts::default() })),
-        right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new(), facts: PortFacts::default() })),
+        left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone(), facts: facts.clone() })),
+        right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new(), facts: facts.clone() })),
         companion: None,
     });
     let out = stage(forwarding(&bed(64)), lanes.collect()).run(&phase(1001, Direction::Forward)).unwrap();
