@@ -278,4 +278,7 @@ impl Device for Gateway {
             Ok(())
         });
     }
+    fn run_delay(&mut self) -> Option<Nanos> {
+        self.with(|e| Ok(e.run_delay())).ok().flatten().map(Nanos)
+    }
 }
