@@ -169,7 +169,6 @@ struct Work {
     flows: [u32; BURST],
     values: Batch,
     words: Words,
-    hops: [u8; BURST],
 }
 
 impl Work {
@@ -213,21 +212,21 @@ impl JudgePlan<'_> {
             return false;
         };
         self.expect_all(count, work);
-        let expected = work.words.addresses.iter().zip(&work.words.ports).zip(&mut work.hops);
-        for (j, (frame, ((&addresses, &ports), slot))) in frames.iter().zip(expected).enumerate() {
-            *slot = if LEARN {
-                let Some((addr, port, hop)) = self.expect.right_and_new(frame.bytes(), addresses, ports) else {
+        let Some(&first_hop) = frames.first().and_then(|f| f.bytes().get(Expect::TTL_AT)) else { return false };
+        let hop = findings.hop_limit.unwrap_or(first_hop);
+        let row = self.expect.row(hop);
+        let expected = work.words.addresses.iter().zip(&work.words.ports);
+        for (j, (frame, (&addresses, &ports))) in frames.iter().zip(expected).enumerate() {
+            if LEARN {
+                let Some((addr, port)) = self.expect.right_and_new(&row, frame.bytes(), addresses, ports) else {
                     return false;
                 };
                 work.values.learned(j, addr, port);
-                hop
-            } else {
-                let Some(hop) = self.expect.right(frame.bytes(), addresses, ports) else { return false };
-                hop
-            };
+            } else if !row.right(frame.bytes(), addresses, ports) {
+                return false;
+            }
         }
-        let hop = findings.hop_limit.unwrap_or(work.hops[0]);
-        if work.hops[..count].iter().any(|h| *h != hop) || !seen.arrive_in_a_row(first, count) {
+        if !seen.arrive_in_a_row(first, count) {
             return false;
         }
         findings.hop_limit = Some(hop);

@@ -188,7 +188,7 @@ impl<'a> Sender<'a> {
             planned: d.frames(),
             sent: self.accepted + self.refused,
             refused: self.refused,
-            send_time: ns(self.last_handed.saturating_sub(d.due(0))),
+            send_time: ns(self.last_handed.saturating_sub(d.start())),
             timing: Timing {
                 finished_late: ns(finished_late),
                 worst_late: ns(self.worst_late),

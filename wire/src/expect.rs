@@ -5,7 +5,7 @@
 use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::{AddrRange, PortRange};
 use crate::header::{self, be16, be32, half, word};
-use crate::template::{Fields, HEAD, Template, Values};
+use crate::template::{Fields, HEAD, Template, Values, place};
 
 /// Why a frame is not what it must be. The first that applies, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Expect {
             len: sent.len(),
             constant: (word(b, 12) & mask.0, half(b, 20) & mask.1),
             mask,
-            udp_len: place(0, sent.udp_len()),
+            udp_len: place(0, sent.udp_len(), [0; 2]),
             udp_sum: pseudo_v4(0, header::PROTO_UDP, sent.udp_len()).bytes(&tail).fold().into(),
             fields,
             outer_bits: {
@@ -117,17 +117,23 @@ impl Expect {
     /// As [`Self::check`].
     #[inline(always)]
     pub fn check_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<u8, Mismatch> {
-        self.right(frame, addresses, ports).ok_or_else(|| self.explain(frame, addresses, ports, false))
+        match frame.get(Expect::TTL_AT) {
+            Some(&hop) if self.row(hop).right(frame, addresses, ports) => Ok(hop),
+            _ => Err(self.explain(frame, addresses, ports, false)),
+        }
     }
 
-    /// As [`Self::check_words`], without saying what is wrong.
+    /// What all right frames have in common that arrive with this hop limit.
     #[inline(always)]
-    pub fn right(&self, frame: &[u8], addresses: u64, ports: u32) -> Option<u8> {
-        let head = self.head(frame)?;
-        let diff = (word(head, 26) ^ addresses)
-            | (word(head, 34) ^ place(ports, 0) ^ self.udp_len) & PORTS_AND_LEN
-            | self.constant_diff(head);
-        (diff == 0 && self.checksums_valid(head) && self.tail_right(frame)).then_some(head[Expect::TTL_AT])
+    pub fn row(&self, hop: u8) -> Row<'_> {
+        Row {
+            len: self.len,
+            constant: (self.constant.0, self.constant.1 | u32::from_ne_bytes([0, 0, hop, 0])),
+            mask: (self.mask.0, self.mask.1 | u32::from_ne_bytes([0, 0, 0xff, 0])),
+            udp_len: self.udp_len,
+            udp_sum: self.udp_sum,
+            tail: &self.tail,
+        }
     }
 
     /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns them as seen.
@@ -148,23 +154,23 @@ impl Expect {
     /// As [`Self::learn`].
     #[inline]
     pub fn learn_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<(u32, u16, u8), Mismatch> {
-        self.right_and_new(frame, addresses, ports).ok_or_else(|| match self.head(frame) {
-            Some(head) => {
-                let (addresses, ports) = self.with_outer(head, addresses, ports);
-                self.explain(frame, addresses, ports, true)
-            }
-            None => Mismatch::Length,
-        })
+        let Some(head) = self.head(frame) else { return Err(Mismatch::Length) };
+        let hop = head[Expect::TTL_AT];
+        if let Some((addr, port)) = self.right_and_new(&self.row(hop), frame, addresses, ports) {
+            return Ok((addr, port, hop));
+        }
+        let (addresses, ports) = self.with_outer(head, addresses, ports);
+        Err(self.explain(frame, addresses, ports, true))
     }
 
-    /// As [`Self::learn_words`], without saying what is wrong.
+    /// Outside address and port of a frame that is right and one of this row: [`Self::learn_words`] without saying what
+    /// is wrong.
     #[inline(always)]
-    pub fn right_and_new(&self, frame: &[u8], addresses: u64, ports: u32) -> Option<(u32, u16, u8)> {
-        let head = self.head(frame)?;
+    pub fn right_and_new(&self, row: &Row<'_>, frame: &[u8], addresses: u64, ports: u32) -> Option<(u32, u16)> {
+        let head = row.head(frame)?;
         let (addr, port) = self.outer_seen(head);
         let (addresses, ports) = self.with_outer(head, addresses, ports);
-        let hop = self.right(frame, addresses, ports)?;
-        self.in_pool(addr, port).then_some((addr, port, hop))
+        (row.right(frame, addresses, ports) && self.in_pool(addr, port)).then_some((addr, port))
     }
 
     /// What is learned stands where the expected frame has its outer fields, as a NAT's translation does.
@@ -185,6 +191,67 @@ impl Expect {
         let addr = if f.src.is_outer() { be32(head, 26) } else { be32(head, 30) };
         let port = if f.src_port.is_outer() { be16(head, 34) } else { be16(head, 36) };
         (addr, port)
+    }
+
+    #[inline(always)]
+    fn in_pool(&self, addr: u32, port: u16) -> bool {
+        match &self.outer {
+            Some(r) => r.addrs.contains(addr.into()) && r.ports.contains(port),
+            None => true,
+        }
+    }
+
+    /// Find out what is wrong with a frame.
+    #[cold]
+    fn explain(&self, frame: &[u8], addresses: u64, ports: u32, learning: bool) -> Mismatch {
+        let Some(head) = self.head(frame) else { return Mismatch::Length };
+        let row = self.row(head[Expect::TTL_AT]);
+        let (addr, port) = self.outer_seen(head);
+        if word(head, 26) != addresses {
+            Mismatch::Address
+        } else if half(head, 34) != ports {
+            Mismatch::Port
+        } else if learning && !self.in_pool(addr, port) {
+            Mismatch::Pool
+        } else if row.constant_diff(head) | row.ports_and_len_diff(head, ports) != 0 {
+            Mismatch::Header
+        } else if !row.tail_right(frame) {
+            Mismatch::Payload
+        } else {
+            Mismatch::Checksum
+        }
+    }
+}
+
+/// What all right frames of a row have in common, made once for many frames so that it stays in registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'e> {
+    len: usize,
+    constant: (u64, u32),
+    mask: (u64, u32),
+    udp_len: u64,
+    udp_sum: u64,
+    tail: &'e [u8],
+}
+
+impl Row<'_> {
+    /// Whether a frame is right, with the words of a [`Batch`](crate::Batch): addresses, ports, every other header
+    /// field that is not masked, both checksums and the payload.
+    #[inline(always)]
+    pub fn right(&self, frame: &[u8], addresses: u64, ports: u32) -> bool {
+        let Some(head) = self.head(frame) else { return false };
+        let diff = (word(head, 26) ^ addresses) | self.ports_and_len_diff(head, ports) | self.constant_diff(head);
+        diff == 0 && self.checksums_valid(head) && self.tail_right(frame)
+    }
+
+    #[inline(always)]
+    fn head<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8; HEAD]> {
+        if frame.len() == self.len { frame.first_chunk() } else { None }
+    }
+
+    #[inline(always)]
+    fn ports_and_len_diff(&self, head: &[u8; HEAD], ports: u32) -> u64 {
+        (word(head, 34) ^ place(ports, 0, [0; 2]) ^ self.udp_len) & PORTS_AND_LEN
     }
 
     #[inline(always)]
@@ -212,43 +279,8 @@ impl Expect {
 
     #[inline(always)]
     fn tail_right(&self, frame: &[u8]) -> bool {
-        self.tail.is_empty() || frame[HEAD..] == self.tail[..]
+        self.tail.is_empty() || frame[HEAD..] == *self.tail
     }
-
-    #[inline(always)]
-    fn in_pool(&self, addr: u32, port: u16) -> bool {
-        match &self.outer {
-            Some(r) => r.addrs.contains(addr.into()) && r.ports.contains(port),
-            None => true,
-        }
-    }
-
-    /// Find out what is wrong with a frame.
-    #[cold]
-    fn explain(&self, frame: &[u8], addresses: u64, ports: u32, learning: bool) -> Mismatch {
-        let Some(head) = self.head(frame) else { return Mismatch::Length };
-        let (addr, port) = self.outer_seen(head);
-        if word(head, 26) != addresses {
-            Mismatch::Address
-        } else if half(head, 34) != ports {
-            Mismatch::Port
-        } else if learning && !self.in_pool(addr, port) {
-            Mismatch::Pool
-        } else if self.constant_diff(head) != 0 || (word(head, 34) ^ self.udp_len) & PORTS_AND_LEN != place(ports, 0) {
-            Mismatch::Header
-        } else if !self.tail_right(frame) {
-            Mismatch::Payload
-        } else {
-            Mismatch::Checksum
-        }
-    }
-}
-
-/// Ports (as they lie in memory) and UDP length in their places of bytes 34..42.
-#[inline(always)]
-fn place(ports: u32, udp_len: u16) -> u64 {
-    let (p, l) = (ports.to_ne_bytes(), udp_len.to_be_bytes());
-    u64::from_ne_bytes([p[0], p[1], p[2], p[3], l[0], l[1], 0, 0])
 }
 
 #[cfg(test)]

@@ -103,8 +103,10 @@ impl Values {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
-    /// Headers and tag: the smallest frame, a copy of the first of `bytes`.
-    head: [u8; HEAD],
+    /// The first of `bytes`.
+    start: [u8; 32],
+    /// UDP length and checksum in their places of bytes 34..42.
+    udp: u64,
     fields: Fields,
     /// Sum of the IPv4 header without addresses and checksum.
     ip_sum: Sum,
@@ -166,8 +168,9 @@ impl Template {
         let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[34..]);
         b[40..42].copy_from_slice(&sum.checksum());
         let ip_sum = Sum::default().bytes(&b[14..34]);
-        let head = *b.first_chunk().expect("the length was checked above");
-        Template { bytes: b, head, fields: f.fields, ip_sum }
+        let start = *b.first_chunk().expect("the length was checked above");
+        let udp = place(0, udp_len, sum.checksum());
+        Template { bytes: b, start, udp, fields: f.fields, ip_sum }
     }
 
     /// Length in bytes, without FCS.
@@ -244,10 +247,10 @@ impl Template {
     fn put(&self, out: &mut [u8], addresses: u64, ports: u32, tag: [u64; 2], ip_checksum: u16, compensation: u16) {
         assert!(out.len() == self.bytes.len(), "a frame has its template's length");
         let Some((head, tail)) = out.split_first_chunk_mut::<HEAD>() else { return };
-        *head = self.head;
+        head[..32].copy_from_slice(&self.start);
         head[24..26].copy_from_slice(&ip_checksum.to_ne_bytes());
         head[26..34].copy_from_slice(&addresses.to_ne_bytes());
-        head[34..38].copy_from_slice(&ports.to_ne_bytes());
+        head[34..42].copy_from_slice(&(place(ports, 0, [0; 2]) | self.udp).to_ne_bytes());
         head[42..50].copy_from_slice(&tag[0].to_ne_bytes());
         head[50..58].copy_from_slice(&tag[1].to_ne_bytes());
         head[58..60].copy_from_slice(&compensation.to_ne_bytes());
@@ -260,6 +263,13 @@ impl Template {
     pub fn udp_len(&self) -> u16 {
         be16(&self.bytes, 38)
     }
+}
+
+/// Ports (as they lie in memory), UDP length and checksum in their places of bytes 34..42.
+#[inline(always)]
+pub(crate) fn place(ports: u32, udp_len: u16, [c, d]: [u8; 2]) -> u64 {
+    let ([p, q, r, s], [l, m]) = (ports.to_ne_bytes(), udp_len.to_be_bytes());
+    u64::from_ne_bytes([p, q, r, s, l, m, c, d])
 }
 
 #[cfg(test)]

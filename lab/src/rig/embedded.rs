@@ -256,4 +256,7 @@ impl Device for Gateway {
     fn rest(&mut self) {
         let _ = self.with(|e| Ok(e.rest()));
     }
+    fn run_delay(&mut self) -> Option<Nanos> {
+        self.with(|e| Ok(e.run_delay())).ok().flatten().map(Nanos)
+    }
 }
