@@ -76,7 +76,7 @@ pub fn loop_once(
     view: &Arc<View>,
     frames: u64,
 ) -> Result<PhaseOutcome, CalibrateError> {
-    let pool = Pool::single(PoolConfig::compact(1, 512, view.left.len()))?;
+    let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
     let (mut left, mut right) = link("loop", clock, 256, (1, Steer::First), (1, Steer::First));
     let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
     let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };

@@ -2,7 +2,7 @@
 //! the flow, fields that are learned, payload and checksums. Every received frame is held against this,
 //! so the right frame takes one straight path and only a wrong one is looked at closely.
 
-use crate::batch::{Batch, FrameWords, Words};
+use crate::batch::{BATCH, Batch, FrameWords, Words};
 use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::{AddrRange, PortRange};
 use crate::header::{self, be16, be32, half, word};
@@ -196,13 +196,14 @@ impl Expect {
         }
     }
 
-    /// Whether the first frames of a batch of flows with these words are all right and arrived with these hop limits.
+    /// Whether the first frames (at most [`BATCH`]) of a batch of flows with these words are all right and arrived with these hop limits.
     #[inline(always)]
     pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> bool {
         by_head!(self.layout.head(), self.all_right_in(frames, hops, words))
     }
 
-    #[inline(always)]
+    // A function of its own for each layout: together they would keep each other from registers.
+    #[inline(never)]
     fn all_right_in<'f, const HEAD: usize>(
         &self,
         frames: impl Iterator<Item = &'f [u8]>,
@@ -211,7 +212,7 @@ impl Expect {
     ) -> bool {
         let row = self.row::<HEAD>(hops);
         // Not `all`: it is a loop of its own, with the row no longer in registers.
-        for (j, frame) in frames.enumerate() {
+        for (j, frame) in (0..BATCH).zip(frames) {
             if !row.right(frame, &words.at(j)) {
                 return false;
             }
@@ -232,7 +233,7 @@ impl Expect {
         by_head!(self.layout.head(), self.all_right_and_new_in(frames, hops, words, flows))
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn all_right_and_new_in<'f, const HEAD: usize>(
         &self,
         frames: impl Iterator<Item = &'f [u8]>,
@@ -241,7 +242,7 @@ impl Expect {
         flows: &mut Batch,
     ) -> bool {
         let row = self.row::<HEAD>(hops);
-        for (j, frame) in frames.enumerate() {
+        for (j, frame) in (0..BATCH).zip(frames) {
             let Some((addr, port)) = self.right_and_new(&row, frame, words.at(j)) else { return false };
             flows.learned(j, addr, port);
         }

@@ -281,6 +281,10 @@ impl FlowSpace {
     pub fn subscribers(&self) -> u32 {
         self.inside.subscribers
     }
+    /// Whether several subscribers have the same address and ports, and are told from each other by something else.
+    pub fn is_overlapping(&self) -> bool {
+        self.inside.own_address == 0 && self.inside.subscribers > 1
+    }
     /// Inside addresses.
     pub fn inside(&self) -> AddrRange {
         AddrRange { first: self.inside.first.into(), count: self.inside.addresses() }
@@ -420,6 +424,7 @@ mod tests {
         let inside = [192, 168, 1, 2].into();
         let s = FlowSpace::overlapping(1000, inside, PortRange { first: 1024, last: 1030 }, r, d).unwrap();
         assert_eq!((s.size(), s.subscribers(), s.inside()), (1000 * 7 * 2 * 11, 1000, AddrRange::one(inside)));
+        assert!(s.is_overlapping() && !space(3, (1, 2), 1, (1, 2)).unwrap().is_overlapping());
         let mut seen = std::collections::HashSet::new();
         for f in 0..s.size() as u32 {
             let x = s.flow(f);

@@ -293,23 +293,23 @@ impl Template {
     }
 
     /// Write the first frames of a batch, from their header words and what was prepared of them, into `frames`, which
-    /// have the template's length: as many as there are.
+    /// have the template's length: as many as there are, at most [`BATCH`].
     ///
     /// # Panics
-    /// When a frame has another length, or there are more than [`BATCH`].
+    /// When a frame has another length.
     #[inline(always)]
     pub fn write_all<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, words: &Words, p: &Prepared) {
         by_head!(self.layout.head(), self.write_all_in(frames, words, p));
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn write_all_in<'f, const HEAD: usize>(
         &self,
         frames: impl Iterator<Item = &'f mut [u8]>,
         words: &Words,
         p: &Prepared,
     ) {
-        for (j, frame) in frames.enumerate() {
+        for (j, frame) in (0..BATCH).zip(frames) {
             let (tag, sums) = ([p.first[j], p.second[j]], (p.ip_checksums[j], p.compensations[j]));
             self.put::<HEAD>(frame, &words.at(j), tag, sums);
         }
