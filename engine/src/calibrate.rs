@@ -112,7 +112,7 @@ struct Cable {
 
 impl Cable {
     fn new(clock: Clock, core: Option<usize>, view: &Arc<View>) -> Result<Cable, CalibrateError> {
-        let pool = Pool::single(PoolConfig::compact(1, 512, view.left.len().max(view.right.len())))?;
+        let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
         let (mut left, mut right) = link("loop", clock, 256, (1, Steer::First), (1, Steer::First));
         let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
         let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
