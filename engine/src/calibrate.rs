@@ -193,7 +193,9 @@ pub fn latency(
     for sequence in 0..PROBES as u64 {
         let tag = Tag { trial: 0, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index: 0 };
         burst.extend(pool.alloc(view.left.len()));
-        burst.iter_mut().for_each(|f| view.left.write(f.bytes_mut(), &values, &tag));
+        for frame in &mut burst {
+            view.left.write(frame.bytes_mut(), &values, &tag);
+        }
         let start = clock.now();
         left.transmit(pool, &mut burst)?;
         let mut got = 0;

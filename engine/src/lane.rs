@@ -108,7 +108,7 @@ pub fn run(
         return Err(error);
     }
     // On in-process links nothing is left to the kernel; on all others its own threads have work to do for us.
-    let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(|p| p.facts()).collect();
+    let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
     // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
     let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
     let _ = (alone && port::host::preempt_others()) || port::host::hurry();

@@ -78,7 +78,9 @@ impl Side {
     /// What a judge finds in these bursts, of which two senders were to send.
     fn judged(&self, bursts: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Findings {
         let mut seen = [Seen::default(), Seen::default()];
-        seen.iter_mut().for_each(|s| s.reset(PLANNED));
+        for s in &mut seen {
+            s.reset(PLANNED);
+        }
         let (mut port, mut pool) = (Hand::default(), pool());
         let mut judge = Judge::new(self.plan(), Clock::system(), &mut seen);
         for burst in bursts {
@@ -177,7 +179,7 @@ fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
         side.frame(tag)
     };
     let hop_limit = same(&|f| {
-        let sum = update16([f[24], f[25]], u16::from_be_bytes([f[22], f[23]]), 8 << 8 | 17);
+        let sum = update16([f[24], f[25]], u16::from_be_bytes([f[22], f[23]]), 0x0811);
         (f[22], f[24], f[25]) = (8, sum[0], sum[1]);
     });
     vec![
