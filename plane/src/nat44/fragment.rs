@@ -195,7 +195,12 @@ impl Nat44 {
         if (head.protocol == TCP && head.offset == 8) || (head.more && !(head.end - head.l4).is_multiple_of(8)) {
             return Err(Event::TinyFragment);
         }
-        if !settled && let Some(worker) = self.fragment_worker(head) {
+        // All that a numbered customer sends comes to one worker anyway.
+        let together = from == Side::Customer && self.config.numbered.is_some();
+        if !settled
+            && !together
+            && let Some(worker) = self.fragment_worker(head)
+        {
             return Ok(self.hand_over(worker));
         }
         if from == Side::Customer && !settled {
