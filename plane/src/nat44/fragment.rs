@@ -15,8 +15,8 @@ use crate::steer::by_hash;
 use crate::table::{Index, Slab};
 use arena::ArenaError;
 use std::collections::VecDeque;
-use wire::checksum::Sum;
-use wire::header::{TCP, be16, put16};
+use wire::checksum::{Sum, update16};
+use wire::header::{TCP, be16, be32, put16};
 
 /// What became of a datagram's first fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +208,9 @@ impl Nat44 {
         {
             return Ok(self.hand_over(worker));
         }
+        if from == Side::Customer && !settled {
+            self.set_identification(p.bytes_mut());
+        }
         let e = self.fragments.entry(self.now, from, head).ok_or(Event::FragmentStore)?;
         if self.fragments.slab[e].fate == Fate::GivenUp {
             return Err(Event::FragmentOverlap);
@@ -350,6 +353,22 @@ impl Nat44 {
         }
     }
 
+    /// Give a packet that leaves in fragments an identification that nobody else uses with the same address: one of the port
+    /// set (RFC 7597, section 8.3.3; RFC 7599, section 10.3). The same for all fragments of a datagram, and others for those
+    /// that follow it.
+    fn set_identification(&self, b: &mut [u8]) {
+        if !self.config.shares_addresses() {
+            return;
+        }
+        let (set, old) = (self.config.port_set, be16(b, L3 + 4));
+        let ends = (be32(b, L3 + 12) as u64) << 32 | be32(b, L3 + 16) as u64;
+        let start = self.hasher.pair(ends, b[L3 + 9].into()) as u16;
+        let new = set.nth(u32::from(start.wrapping_add(old)) % set.count().max(1));
+        put16(b, L3 + 4, new);
+        let sum = update16([b[L3 + 10], b[L3 + 11]], old, new);
+        b[L3 + 10..L3 + 12].copy_from_slice(&sum);
+    }
+
     /// The worker that keeps the fragments of this datagram, unless it is this one.
     fn fragment_worker(&self, head: &Head) -> Option<u16> {
         if self.workers.is_alone() {
@@ -379,6 +398,9 @@ impl Nat44 {
         let fragment = be16(b, L3 + 6);
         if fragment & 0x4000 != 0 || piece == 0 {
             return Err(Event::TooBig);
+        }
+        if to == Side::Internet && fragment & 0x3fff == 0 {
+            self.set_identification(p.bytes_mut());
         }
         let payload = total - ihl;
         let mut at = piece;

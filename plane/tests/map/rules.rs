@@ -53,7 +53,7 @@ fn appendix_a_example_2_br() {
     let m = rule("2001:db8::/40", "192.0.2.0/24", 16).prepare().unwrap();
     assert_eq!(end(&m, "192.0.2.18", 1232), Ok(v6("2001:db8:0012:3400:0000:c000:0212:0034")));
     assert_eq!(end(&m, "192.0.2.18", 1023), Err(Event::OutsidePortSet), "with offset 6 nobody has ports below 1024");
-    assert_eq!(m.place(v4("192.0.2.18"), None), Err(Event::Protocol), "the address alone does not say whose it is");
+    assert_eq!(m.place(v4("192.0.2.18"), None), Err(Event::OutsidePortSet), "the address alone does not say whose it is");
 }
 
 /// Appendix A, example 4: no EA bits, the address not shared. (RFC 7599 has 192.0.2.1 in the rule and 192.0.2.18 below
@@ -123,6 +123,7 @@ fn the_longest_ea_bits() {
 fn lengths_that_do_not_fit_are_refused() {
     let fails = |r: Rule| r.prepare().unwrap_err();
     assert_eq!(fails(rule("2001:db8::/65", "192.0.2.0/24", 8)), RuleError::Ipv6Length(65));
+    assert_eq!(fails(rule("::/0", "192.0.2.0/24", 8)), RuleError::Ipv6Length(0));
     assert_eq!(fails(rule("2001:db8::/40", "192.0.2.0/33", 8)), RuleError::Ipv4Length(33));
     assert_eq!(fails(rule("2001:db8:1::/32", "192.0.2.0/24", 8)), RuleError::Ipv6Bits(p6("2001:db8:1::/32")));
     assert_eq!(fails(rule("2001:db8::/40", "192.0.2.1/24", 8)), RuleError::Ipv4Bits(p4("192.0.2.1/24")));
@@ -149,7 +150,7 @@ fn customers_of_other_rules_are_refused() {
 prop_compose! {
     /// Any rule that is allowed.
     fn any_rule()(
-        n in 0u8..=64, r in 0u8..=32, o in 0u8..=48, offset in 0u8..=16, v6: u64, v4: u32, k in 1u8..=16, psid: u16,
+        n in 1u8..=64, r in 0u8..=32, o in 0u8..=48, offset in 0u8..=16, v6: u64, v4: u32, k in 1u8..=16, psid: u16,
         explicit: bool,
     ) -> Rule {
         let o = o.min(48 - r).min(64 - n);
