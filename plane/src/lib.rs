@@ -9,6 +9,7 @@ pub mod event;
 pub mod function;
 pub mod hash;
 pub mod ip6;
+pub mod lw4o6;
 pub mod nat44;
 pub mod router;
 pub mod side;
