@@ -1,6 +1,5 @@
 //! Faults that other implementations have been seen to have; none may be here.
 
-use crate::end::*;
 use crate::packets::*;
 use crate::rfc7596::{PORT, SHARED, lwaftr};
 

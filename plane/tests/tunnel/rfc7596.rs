@@ -228,9 +228,9 @@ fn fragments_from_the_internet_in_any_order() {
 #[test]
 fn fragments_of_a_whole_address_need_no_first() {
     let (mut end, _) = lwaftr(|_| {});
-    let parts = fragments(&udp((REMOTE, 80), (WHOLE, 5000), &[1; 3000]), 1, &[1400]);
+    let parts = fragments(&udp((REMOTE, 80), (WHOLE, 5000), &[1; 2000]), 1, &[1000]);
     assert_eq!(ends(&end.enter(&parts[1])).1, WHOLE_B4);
-    let back = fragments(&udp((WHOLE, 5000), (REMOTE, 80), &[1; 3000]), 1, &[1400]);
+    let back = fragments(&udp((WHOLE, 5000), (REMOTE, 80), &[1; 2000]), 1, &[1000]);
     assert_eq!(end.leave(&wrapped(WHOLE_B4, PE, &back[1])), one_hop(&back[1]));
 }
 
@@ -246,6 +246,7 @@ fn fragments_from_customers_in_any_order() {
         assert_eq!(out.iter().filter(|f| f.0 == Side::Internet).count(), 3, "{:?}", end.nonzero());
     }
     // Another customer's later fragment with the same identification waits for a first of its own, in vain.
+    let d = udp((SHARED, PORT), (REMOTE, 80), &[1; 2000]);
     let parts = fragments(&d, 9, &[1000]);
     end.leave(&wrapped(B4, PE, &parts[0]));
     end.dropped(false, &wrapped(OTHER_B4, PE, &parts[1]), "fragment-held");
@@ -287,11 +288,11 @@ fn a_flood_of_fragments_displaces_itself() {
         c.fragments.octets = 8192;
     });
     for id in 0..500 {
-        end.into_all(&[fragments(&datagram(), id, &[1400])[1].clone()]);
+        end.into_all(&[fragments(&datagram(), id, &[1400, 2400])[1].clone()]);
     }
     assert!(end.count("fragment-store-full") >= 490);
-    let parts = fragments(&datagram(), 600, &[1400]);
-    assert_eq!(end.into_all(&[parts[1].clone(), parts[0].clone()]).len(), 2);
+    let parts = fragments(&datagram(), 600, &[1400, 2400]);
+    assert_eq!(end.into_all(&[parts[1].clone(), parts[0].clone(), parts[2].clone()]).len(), 3);
     end.wait(16);
     end.into_all(&[]);
     end.run(Side::Internet, vec![(0, Frame::new(&[]))]);
