@@ -13,6 +13,7 @@ pub mod function;
 pub mod hash;
 pub mod ip6;
 pub mod map;
+pub mod lw4o6;
 pub mod nat44;
 pub mod nat64;
 pub mod pinned;
