@@ -153,6 +153,8 @@ impl Config {
         t.reassembly = self.reassembly;
         // From one customer to another the way is through the NAT.
         t.hairpinning = false;
+        // RFC 6333 has no answers for strangers.
+        (t.answer_spoofed, t.answer_unknown) = (false, false);
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t
     }
@@ -161,7 +163,8 @@ impl Config {
     /// comes from the well-known address.
     fn nat_behind(&self, numbers: Prefix) -> nat44::config::Config {
         let mut nat = self.nat.clone();
-        nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: AFTR, mtu: u16::MAX };
+        nat.customer =
+            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: AFTR, mtu: u16::MAX };
         nat.inside = vec![numbers];
         nat.numbered = Some(numbers);
         nat
