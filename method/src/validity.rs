@@ -484,7 +484,7 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
             let own = u128::from(part.leg.timing.own_time.0);
             own * u128::from(part.frames) / u128::from(part.leg.sent.clamp(1, part.frames))
         })
-        .sum();
+        .fold(0, u128::saturating_add);
     parts.iter().all(|part| own <= u128::from(part.send_time.0))
 }
 
@@ -513,7 +513,8 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
     let queue_lasts = host.queue_lasts;
     for (of_dut, stall) in [(false, host.tester_stall), (true, host.dut_stall)] {
         if stall > queue_lasts {
-            let due: Count = parts.iter().map(|part| part.rate.frames_in(stall) + 1).fold(0, Count::saturating_add);
+            let due: Count =
+                parts.iter().map(|part| part.rate.frames_in(stall).saturating_add(1)).fold(0, Count::saturating_add);
             touched = touched.saturating_add(due.saturating_mul(STALLS_HELD_POSSIBLE));
             noise = noise.or(Some(Invalid::HostStall { of_dut, stall, queue_lasts }));
         }
