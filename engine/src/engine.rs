@@ -28,6 +28,12 @@ pub trait Device: Send {
     fn entries(&mut self) -> Result<Option<Count>, String>;
     /// Longest time since the last call that a thread of the device was kept from its work, where that is known.
     fn stall(&mut self) -> Nanos;
+    /// A trial begins: a device that shares the machine with the tester gives its work its whole attention.
+    fn wake(&mut self) {}
+    /// No trial is under way: such a device may leave its cores to others until the next [`Device::wake`]. Ordinary
+    /// threads of these cores (the kernel's own among them) that never got a turn would take one in the middle of a
+    /// trial, for as long as they like.
+    fn rest(&mut self) {}
 }
 
 /// Stateless devices: nothing to clear or to count.
@@ -122,11 +128,14 @@ impl Engine {
     fn trial(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let began = Instant::now();
         self.rest(self.settings.settle)?;
-        let mut outcome = match spec.kind {
-            PhaseKind::Stateless => self.stateless(spec)?,
-            PhaseKind::Establish => self.establish(spec)?,
-            PhaseKind::Established | PhaseKind::Validate => self.established(spec)?,
+        self.device.wake();
+        let outcome = match spec.kind {
+            PhaseKind::Stateless => self.stateless(spec),
+            PhaseKind::Establish => self.establish(spec),
+            PhaseKind::Established | PhaseKind::Validate => self.established(spec),
         };
+        self.device.rest();
+        let mut outcome = outcome?;
         outcome.dut_loop = self.settings.dut_loop;
         outcome.wall = began.elapsed().into();
         Ok(outcome)

@@ -2,6 +2,7 @@
 //! device under test needs: clear, count, stall, stop. Controls are atomics that a worker looks at once a
 //! round, so nothing locks while frames move.
 
+use crate::own::Owns;
 use crate::worker::{Worker, WorkerCounters, mail};
 use plane::Function;
 use port::{Clock, Pool, Port, PortError, Ticks};
@@ -18,6 +19,70 @@ pub struct EmbeddedConfig {
     pub pools: Vec<Pool>,
     /// Core of each worker; `None`: wherever the scheduler likes.
     pub cores: Vec<Option<usize>>,
+    /// Put workers before all ordinary threads of their cores. Never where the kernel's own packet work is done by
+    /// threads of these cores.
+    pub preempt: bool,
+    /// Addresses that the workers answer for.
+    pub owns: Option<Owns>,
+}
+
+impl EmbeddedConfig {
+    /// Workers on in-process links, each on its core.
+    pub fn in_process(
+        ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
+        pools: Vec<Pool>,
+        cores: Vec<Option<usize>>,
+    ) -> EmbeddedConfig {
+        EmbeddedConfig { ports, pools, cores, preempt: true, owns: None }
+    }
+}
+
+/// Work that a worker's thread is to do with its function between two rounds.
+pub type Job<F> = Box<dyn FnOnce(&mut F) + Send>;
+
+/// A way to a worker's function: for looking at its state and changing its configuration while frames move.
+pub struct Desk<F> {
+    jobs: Vec<Arc<Jobs<F>>>,
+}
+
+struct Jobs<F> {
+    waiting: AtomicBool,
+    list: std::sync::Mutex<Vec<Job<F>>>,
+}
+
+impl<F> Jobs<F> {
+    fn new() -> Jobs<F> {
+        Jobs { waiting: AtomicBool::new(false), list: std::sync::Mutex::new(Vec::new()) }
+    }
+    #[cold]
+    fn work(&self, function: &mut F) {
+        self.waiting.store(false, Ordering::Relaxed);
+        let jobs = std::mem::take(&mut *self.list.lock().expect("no panic while held"));
+        for job in jobs {
+            job(function);
+        }
+    }
+}
+
+impl<F> Desk<F> {
+    /// Have every worker do something with its function, and wait for what each says, in the order of the workers. `None` in
+    /// place of a worker that does not answer.
+    pub fn ask<T: Send + 'static>(&self, work: impl Fn(usize, &mut F) -> T + Send + Sync + 'static) -> Vec<Option<T>> {
+        let work = Arc::new(work);
+        let answers = self.jobs.iter().enumerate().map(|(i, jobs)| {
+            let (say, answer) = std::sync::mpsc::channel();
+            let work = Arc::clone(&work);
+            let job: Job<F> = Box::new(move |f| {
+                // Whoever asked may have given up waiting.
+                let _ = say.send(work(i, f));
+            });
+            jobs.list.lock().expect("no panic while held").push(job);
+            jobs.waiting.store(true, Ordering::Release);
+            answer
+        });
+        let answers: Vec<_> = answers.collect();
+        answers.into_iter().map(|a| a.recv_timeout(ANSWER_WITHIN).ok()).collect()
+    }
 }
 
 /// Why the embedded device does not do what it is asked.
@@ -35,6 +100,8 @@ pub enum EmbeddedError {
 #[derive(Default)]
 struct Control {
     stop: AtomicBool,
+    /// Nothing is measured: a round without frames is followed by a nap.
+    resting: AtomicBool,
     /// Counts requests to clear; the worker answers in `cleared`.
     clear: AtomicU64,
     cleared: AtomicU64,
@@ -64,13 +131,20 @@ pub struct Embedded {
 /// Frames that another worker may have waiting for this one.
 const INBOX: usize = 1024;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Between two rounds of a resting worker: well below any start delay, so that it is awake when frames come.
+const NAP: Duration = Duration::from_micros(200);
 
 impl Embedded {
     /// Start one thread a function. Functions are made by the caller, so that large tables are there before any
     /// measurement.
-    pub fn start<F: Function + 'static>(clock: Clock, config: EmbeddedConfig, functions: Vec<F>) -> Embedded {
-        let cores = config.cores.clone();
+    pub fn start<F: Function + 'static>(
+        clock: Clock,
+        config: EmbeddedConfig,
+        functions: Vec<F>,
+    ) -> (Embedded, Desk<F>) {
+        let (cores, preempt) = (config.cores.clone(), config.preempt);
         let (controls, rounds) = Rounds::make(clock, config, functions, false);
+        let desk = Desk { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new()
                 .name(format!("gateway-{i}"))
@@ -78,13 +152,13 @@ impl Embedded {
                     if let Some(core) = core {
                         port::host::pin(core)?;
                     }
-                    let _ = port::host::preempt_others() || port::host::hurry();
+                    let _ = (preempt && port::host::preempt_others()) || port::host::hurry();
                     while round.once()? {}
                     Ok(())
                 })
                 .expect("a thread can be started")
         });
-        Embedded { clock, threads: threads.collect(), controls, polled: false }
+        (Embedded { clock, threads: threads.collect(), controls, polled: false }, desk)
     }
 
     /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
@@ -101,6 +175,16 @@ impl Embedded {
             }) as Box<dyn FnMut() + Send>
         });
         (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
+    }
+
+    /// Poll without a pause until told to rest.
+    pub fn wake(&self) {
+        self.controls.iter().for_each(|c| c.resting.store(false, Ordering::Relaxed));
+    }
+
+    /// Leave the workers' cores to others whenever there is nothing to do, until woken.
+    pub fn rest(&self) {
+        self.controls.iter().for_each(|c| c.resting.store(true, Ordering::Relaxed));
     }
 
     /// Forget all state of all workers; returns when they have.
@@ -149,6 +233,11 @@ impl Embedded {
         Ok(self.controls.iter().fold((0, 0), |(ns, frames), c| {
             (ns + self.clock.nanos(c.busy.swap(0, Ordering::Relaxed)), frames + c.frames.swap(0, Ordering::Relaxed))
         }))
+    }
+
+    /// Whether a worker has ended by itself: a port broke.
+    pub fn has_ended(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
     }
 
     /// Stop all workers and wait for them.
@@ -208,6 +297,7 @@ struct Rounds<F> {
     clock: Clock,
     worker: Worker<F>,
     control: Arc<Control>,
+    jobs: Arc<Jobs<F>>,
     polled: bool,
     cleared: u64,
     published: u64,
@@ -225,15 +315,17 @@ impl<F: Function> Rounds<F> {
         polled: bool,
     ) -> (Vec<Arc<Control>>, Vec<Rounds<F>>) {
         let mails = mail(functions.len(), INBOX);
+        let owns = config.owns;
         let parts = functions.into_iter().zip(config.ports).zip(config.pools).zip(mails);
         let make = |(((function, (customer, internet)), pool), mail)| {
             let control = Arc::new(Control::default());
-            let worker = Worker::new(clock, customer, internet, pool, mail, function);
+            let worker = Worker::new(clock, customer, internet, pool, mail, function).answer_for(owns.clone());
             let last = clock.now();
             let rounds = Rounds {
                 clock,
                 worker,
                 control: Arc::clone(&control),
+                jobs: Arc::new(Jobs::new()),
                 polled,
                 cleared: 0,
                 published: 0,
@@ -273,7 +365,13 @@ impl<F: Function> Rounds<F> {
             // Whoever asks between two phases gets no answer then: it must be there already.
             self.show_entries();
         }
+        if self.jobs.waiting.load(Ordering::Acquire) {
+            self.jobs.work(&mut self.worker.function);
+        }
         let control = &*self.control;
+        if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
+            std::thread::sleep(NAP);
+        }
         if control.stall.load(Ordering::Relaxed) == 0 {
             // Somebody has looked: begin anew. What passed while this control work was done does not count.
             self.stall = 0;
@@ -336,7 +434,7 @@ mod tests {
         let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
         let ((mut left, mut customer), (_right, mut internet)) = (end("left"), end("right"));
         let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
-        let config = EmbeddedConfig { ports: vec![ports], pools, cores: vec![None] };
+        let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
         let (embedded, mut polls) = Embedded::polled(clock, config, vec![Counting(0)]);
         let mut burst = port::burst();
         for expected in [5, 10] {

@@ -3,12 +3,17 @@
 
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod embedded;
+pub mod file;
+pub mod neighbour;
+pub mod own;
 pub mod steer;
 pub mod truth;
 pub mod worker;
 
-pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError};
+pub use embedded::{Desk, Embedded, EmbeddedConfig, EmbeddedError};
+pub use own::{Own, Owns};
 pub use steer::steer;
 pub use truth::{Truth, TruthConfig};
 pub use worker::{Slot, Worker};

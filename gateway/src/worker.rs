@@ -1,6 +1,7 @@
 //! One worker: receive a burst, let the plane function work on it, hand the frames over. Packets that
 //! another worker must decide about travel through an inbox, one single-producer ring for each pair.
 
+use crate::own::Owns;
 use plane::{Function, Packet, Side, Spare, Verdict};
 use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -121,6 +122,8 @@ pub struct WorkerCounters {
     pub handed_over: u64,
     /// Frames lost because another worker's inbox was full.
     pub inbox_full: u64,
+    /// Frames for the machine itself that were answered here.
+    pub answered: u64,
     /// Frames for the machine itself, which this worker has no use for.
     pub local: u64,
 }
@@ -137,6 +140,7 @@ pub struct Worker<F> {
     batch: Vec<Slot>,
     to: [Burst; 2],
     rounds: u32,
+    owns: Option<Owns>,
     /// What it has done.
     pub counters: WorkerCounters,
 }
@@ -164,8 +168,15 @@ impl<F: Function> Worker<F> {
             batch: Vec::with_capacity(BURST),
             to: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
             rounds: 0,
+            owns: None,
             counters: WorkerCounters::default(),
         }
+    }
+
+    /// Answer for these addresses instead of leaving them to somebody else.
+    pub fn answer_for(mut self, owns: Option<Owns>) -> Worker<F> {
+        self.owns = owns;
+        self
     }
 
     /// One round: both sides, the inbox, hand-over, a little timer work. Returns how many frames it saw.
@@ -215,8 +226,14 @@ impl<F: Function> Worker<F> {
                     self.pool.free(packet.0);
                 }
                 Verdict::Local => {
-                    self.counters.local += 1;
-                    self.pool.free(packet.0);
+                    let mut packet = packet;
+                    if self.owns.as_ref().is_some_and(|o| o.answer(from, &mut packet)) {
+                        self.counters.answered += 1;
+                        self.to[side(from)].push(packet.0);
+                    } else {
+                        self.counters.local += 1;
+                        self.pool.free(packet.0);
+                    }
                 }
                 Verdict::HandOver(worker) => {
                     self.mail.send(worker, from, packet.0, &mut self.pool, &mut self.counters);

@@ -68,6 +68,8 @@ pub enum Command {
     Selftest,
     /// Put back what a killed run left behind
     Clean,
+    /// Run the gateway as a program: on interfaces, or between capture files
+    Gateway(GatewayArgs),
     /// Check a scenario and say what it would do
     Check(CheckArgs),
     /// Print the measurements of a scenario, with predicted time and memory, and stop
@@ -133,6 +135,67 @@ pub struct ListArgs {
     pub what: Option<String>,
 }
 
+/// `natmeter gateway`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  natmeter gateway --config gateway.toml
+  natmeter gateway --config gateway.toml --pcap-in left=a.pcap,right=b.pcap --pcap-out left=c.pcap,right=d.pcap
+  natmeter gateway status")]
+pub struct GatewayArgs {
+    /// Ask a running gateway
+    #[arg(value_enum)]
+    pub word: Option<Word>,
+    /// File of the gateway
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Captures (pcap, pcapng; Ethernet) to take packets from instead of interfaces: left=FILE,right=FILE
+    #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "config")]
+    pub pcap_in: Vec<String>,
+    /// Captures to write what comes out: left=FILE,right=FILE
+    #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "pcap_in")]
+    pub pcap_out: Vec<String>,
+    /// Seed of the ports and identifications that the gateway draws
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Time that passes after the last packet, for what waits for a time: 10s
+    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration, requires = "pcap_in")]
+    pub linger: Option<method::Nanos>,
+    /// Control socket of the gateway that is asked
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+}
+
+/// What a running gateway can be asked.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Counters and entries as JSON
+    Status,
+    /// Counters and entries as OpenMetrics text
+    Metrics,
+    /// Some entries of the state table, one JSON document a line
+    Sessions,
+    /// Read the file again and change what can be changed without losing state
+    Reload,
+    /// Forget all state
+    Clear,
+    /// Stop it
+    Stop,
+}
+
+impl Word {
+    /// As the control socket hears it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Word::Status => "status",
+            Word::Metrics => "metrics",
+            Word::Sessions => "sessions",
+            Word::Reload => "reload",
+            Word::Clear => "clear",
+            Word::Stop => "stop",
+        }
+    }
+}
+
 /// `natmeter completions SHELL`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter completions bash > ~/.local/share/bash-completion/completions/natmeter")]
@@ -150,6 +213,7 @@ impl Command {
             | Command::Report(_)
             | Command::Selftest
             | Command::Clean
+            | Command::Gateway(_)
             | Command::List(_)
             | Command::Completions(_) => false,
         }
@@ -173,6 +237,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest) => command::selftest::selftest(global),
         Some(Command::Clean) => command::clean::clean(),
+        Some(Command::Gateway(args)) => command::gateway::gateway(&args, global),
         Some(Command::Check(args)) => check(args.file.as_deref(), global),
         Some(Command::Plan(args)) => plan(&args, global),
         Some(Command::List(args)) => list(args.what.as_deref(), global),

@@ -10,6 +10,7 @@ pub mod event;
 pub mod exit;
 pub mod facts;
 pub mod folder;
+pub mod gateway;
 pub mod listing;
 pub mod plan;
 pub mod priority;

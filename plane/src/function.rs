@@ -1,6 +1,9 @@
 //! The interface of every plane function: a batch of packets in, a verdict for each out. Written once
 //! here so that gateway, file mode and fuzz targets run any technology the same way.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 /// Most packets of one batch.
 pub const BATCH: usize = 32;
 
@@ -91,4 +94,49 @@ pub trait Function: Send {
 
     /// Counters, drop reasons included.
     fn counters(&self) -> Drops;
+
+    /// Some entries of the state table, `most` at most, in no order; stateless functions have none.
+    fn sessions(&self, _now: u64, _most: usize) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// Whether [`Function::adopt`] would do it.
+    ///
+    /// # Errors
+    /// What differs and cannot be changed while there is state.
+    fn can_adopt(&self, _new: &Self) -> Result<(), String>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
+
+    /// Become what `new` is without losing state: the configuration of a running function is changed so. `new` may
+    /// have been made with the smallest of tables. As it stands here it is right for functions without state and without
+    /// counters only.
+    ///
+    /// # Errors
+    /// As [`Function::can_adopt`]; nothing is changed then.
+    fn adopt(&mut self, new: Self) -> Result<(), String>
+    where
+        Self: Sized,
+    {
+        *self = new;
+        Ok(())
+    }
+}
+
+/// An entry of a state table, for people and monitors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Protocol number.
+    pub protocol: u8,
+    /// The customer's end point; the port of ICMP is the identifier.
+    pub inside: SocketAddr,
+    /// What stands for it outside.
+    pub outside: SocketAddr,
+    /// The end point that it talks to.
+    pub remote: SocketAddr,
+    /// Time since the last packet that counted.
+    pub idle: Duration,
 }

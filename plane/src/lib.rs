@@ -3,14 +3,26 @@
 
 #![forbid(unsafe_code)]
 
+mod count;
+pub mod ends;
+pub mod event;
 pub mod function;
 pub mod hash;
+pub mod ip6;
+pub mod map;
 pub mod nat44;
 pub mod router;
+pub mod side;
 pub mod steer;
 pub mod table;
+pub mod translate;
+pub mod tunnel;
 pub mod view;
 
-pub use function::{Drops, Function, Packet, Side, Spare, Verdict};
+pub use ends::{Addressing, End, Point4, Softwires, Wrap};
+pub use function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+pub use ip6::Prefix6;
 pub use router::{Hop, Router};
+pub use side::{Side4, Side6};
 pub use steer::Steering;
+pub use translate::Translate;

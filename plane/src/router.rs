@@ -70,6 +70,10 @@ impl Function for Router {
     fn entries(&self) -> Option<(u64, u64)> {
         None
     }
+    fn adopt(&mut self, new: Router) -> Result<(), String> {
+        *self = Router { forwarded: self.forwarded, ttl_expired: self.ttl_expired, not_ipv4: self.not_ipv4, ..new };
+        Ok(())
+    }
     fn counters(&self) -> Drops {
         vec![("forwarded", self.forwarded), ("ttl-expired", self.ttl_expired), ("not-ipv4", self.not_ipv4)]
     }

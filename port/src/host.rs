@@ -3,19 +3,30 @@
 
 use crate::PortError;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::OnceLock;
 
 /// Pin the calling thread to one core.
 ///
 /// # Errors
 /// When the core does not exist or is not ours to use.
 pub fn pin(core: usize) -> Result<(), PortError> {
+    keep_to(&[core])
+}
+
+/// Keep the calling thread, and the threads that it starts from now on, on these cores.
+///
+/// # Errors
+/// When a core does not exist or is not ours to use.
+pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     let mut set = CpuSet::new();
-    set.set(core);
+    for &core in cores {
+        set.set(core);
+    }
     sched_setaffinity(None, &set).map_err(|e| {
         PortError::system(
-            format!("pinning a thread to core {core}"),
+            format!("keeping a thread on cores {cores:?}"),
             e,
-            "choose a core of the list that `taskset -p $$` shows",
+            "choose cores of the list that `taskset -p $$` shows",
         )
     })
 }
@@ -37,10 +48,14 @@ pub fn preempt_others() -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
 }
 
-/// The cores that this process may use, in order.
+/// The cores that this process was given, in order: those of the first thread that asks, before any was kept to fewer.
 pub fn cores() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
-    (0..CpuSet::MAX_CPU).filter(|&c| set.is_set(c)).collect()
+    static GIVEN: OnceLock<Vec<usize>> = OnceLock::new();
+    let ask = || {
+        let Ok(set) = sched_getaffinity(None) else { return vec![0] };
+        (0..CpuSet::MAX_CPU).filter(|&c| set.is_set(c)).collect()
+    };
+    GIVEN.get_or_init(ask).clone()
 }
 
 /// CPU time of the calling thread in nanoseconds. Includes softirq work done in its context.

@@ -3,6 +3,7 @@
 
 pub mod calibrate;
 pub mod clean;
+pub mod gateway;
 pub mod report;
 pub mod run;
 pub mod selftest;

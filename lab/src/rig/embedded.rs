@@ -61,7 +61,7 @@ pub fn assemble<F: Function + 'static>(
     let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_CUSTOMER)));
     let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_INTERNET)));
     let ports = boxed(customer).zip(boxed(internet)).collect();
-    let config = EmbeddedConfig { ports, pools, cores: cores.workers.clone() };
+    let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
     let (embedded, companion) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
         settings.dut_loop = Loop::Closed;
@@ -69,7 +69,10 @@ pub fn assemble<F: Function + 'static>(
         let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
         (embedded, Some(companion))
     } else {
-        (Embedded::start(clock, config, functions), None)
+        let (embedded, _desk) = Embedded::start(clock, config, functions);
+        embedded.rest();
+        cores.leave_workers_alone()?;
+        (embedded, None)
     };
     let lane = Lane {
         core: cores.tester,
@@ -179,6 +182,16 @@ impl Cores {
         Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
     }
 
+    /// Keep this thread, and those that it will start, off the workers' cores: a thread that begins its life on the core
+    /// of a worker that never pauses has to wait there for its first turn, and takes it from the worker.
+    fn leave_workers_alone(&self) -> Result<(), port::PortError> {
+        if self.shared {
+            return Ok(());
+        }
+        let own: Vec<usize> = port::host::cores().into_iter().filter(|c| !self.workers.contains(&Some(*c))).collect();
+        port::host::keep_to(&own)
+    }
+
     /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
     pub fn one_thread(workers: usize) -> Cores {
         let first = port::host::cores().first().copied();
@@ -235,5 +248,18 @@ impl Device for Gateway {
     }
     fn stall(&mut self) -> Nanos {
         Nanos(self.with(|e| Ok(e.stall())).unwrap_or(0))
+    }
+    fn wake(&mut self) {
+        // A gateway that has been stopped is reported by whatever is asked of it next.
+        let _ = self.with(|e| {
+            e.wake();
+            Ok(())
+        });
+    }
+    fn rest(&mut self) {
+        let _ = self.with(|e| {
+            e.rest();
+            Ok(())
+        });
     }
 }

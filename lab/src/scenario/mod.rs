@@ -8,6 +8,7 @@ mod check;
 mod conformance;
 pub mod diagnostic;
 mod draft;
+pub mod gateway;
 pub mod quantity;
 mod read;
 mod schema;

@@ -27,13 +27,20 @@ pub const TABLES: &[(&str, &[&str])] = &[
             "seed",
         ],
     ),
+    ("gateway", &["workers", "io", "busy", "answer", "socket"]),
+    ("gateway.left", GATEWAY_SIDE),
+    ("gateway.right", GATEWAY_SIDE),
+    (
+        "technology.nat44",
+        &["inside", "pool", "pool-ports", "mapping", "filtering", "table", "udp-timeout", "hairpinning"],
+    ),
     ("sweep", &["connections", "cores"]),
     ("measure", MEASURE),
     ("full", FULL),
 ];
 
 /// Keys whose value is a list; in an override a comma separates its items.
-pub const LISTS: &[&str] = &["connections", "cores", "metrics", "allow-addresses"];
+pub const LISTS: &[&str] = &["connections", "cores", "metrics", "allow-addresses", "inside", "pool"];
 
 /// Of the keys of `[measure]`: those that make a run conform, or not. `--full` takes them from `[full]`, or
 /// the conforming defaults, and never from `[measure]`.
@@ -48,6 +55,8 @@ pub const CONFORMITY: &[&str] = &[
     "acceptance",
     "phase1-acceptance",
 ];
+
+const GATEWAY_SIDE: &[&str] = &["interface", "mac", "address", "next-hop", "mtu"];
 
 // Linux always maps by four-tuple: there is no `mapping` to choose.
 const KERNEL_NAT44: &[&str] = &["pool", "pool-ports", "table", "udp-timeout"];

@@ -122,9 +122,15 @@ impl<'a> Section<'a> {
 
     /// Complain about the keys that this table does not have, with what was probably meant.
     pub fn finish(self) {
+        self.finish_keys(&[]);
+    }
+
+    /// The same for a table with these tables below it.
+    pub fn finish_keys(self, tables: &[&str]) {
         let known = schema::keys(&self.path);
         for entry in self.table.iter().flat_map(|table| &table.entries) {
-            if known.contains(&entry.name.as_str()) || (self.path.is_empty() && is_table_name(&entry.name)) {
+            let name = entry.name.as_str();
+            if known.contains(&name) || tables.contains(&name) || (self.path.is_empty() && is_table_name(name)) {
                 continue;
             }
             self.log.push(self.unknown(entry, known));
@@ -268,6 +274,40 @@ pub fn ports(value: &Value) -> Parsed<PortRange> {
 /// An address range.
 pub fn addresses(value: &Value) -> Parsed<AddrRange> {
     Ok(quantity::addresses(&text(value)?)?)
+}
+
+/// Yes or no.
+pub fn yes_or_no(value: &Value) -> Parsed<bool> {
+    match value {
+        Value::Bool(yes) => Ok(*yes),
+        other => {
+            Err(Wrong { what: format!("{} here", other.kind()), instead: "write true or false, without quotes".into() })
+        }
+    }
+}
+
+/// An Ethernet address.
+pub fn mac(value: &Value) -> Parsed<wire::Mac> {
+    let instead = "write six octets: \"02:00:00:00:01:01\"".to_owned();
+    text(value)?.parse().map_err(|what| Wrong { what, instead })
+}
+
+/// An IP address of either version.
+pub fn ip(value: &Value) -> Parsed<std::net::IpAddr> {
+    let word = text(value)?;
+    let instead = "write an address such as \"198.18.0.1\" or \"2001:2::1\"".to_owned();
+    word.parse().map_err(|_| Wrong { what: format!("`{word}` is not an IP address"), instead })
+}
+
+/// An IPv4 prefix; an address is one of 32 bits.
+pub fn prefix4(value: &Value) -> Parsed<plane::nat44::config::Prefix> {
+    let range = quantity::addresses(&text(value)?)?;
+    let first = u32::from(range.first);
+    if !range.count.is_power_of_two() || first & (range.count - 1) != 0 {
+        let instead = "write a prefix: \"10.0.0.0/8\"".to_owned();
+        return Err(Wrong { what: "this is not a prefix".to_owned(), instead });
+    }
+    Ok(plane::nat44::config::Prefix { addr: range.first, len: 32 - range.count.trailing_zeros() as u8 })
 }
 
 /// One of a few words.

@@ -29,7 +29,9 @@ pub enum Value {
     List(Vec<Node>),
     /// A table.
     Table(Table),
-    /// What no scenario has (a date, a truth value), by its name.
+    /// true or false
+    Bool(bool),
+    /// What no scenario has (a date), by its name.
     Other(&'static str),
 }
 
@@ -42,6 +44,7 @@ impl Value {
             Value::Float(_) => "a number",
             Value::List(_) => "a list",
             Value::Table(_) => "a table",
+            Value::Bool(_) => "a truth value",
             Value::Other(name) => name,
         }
     }
@@ -232,7 +235,7 @@ fn node(from: &Spanned<DeValue<'_>>, source: usize, offset: usize) -> Node {
         DeValue::Float(n) => Value::Float(n.as_str().to_owned()),
         DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, source, offset)).collect()),
         DeValue::Table(inner) => Value::Table(table(inner, source, offset)),
-        DeValue::Boolean(_) => Value::Other("a truth value"),
+        DeValue::Boolean(yes) => Value::Bool(*yes),
         DeValue::Datetime(_) => Value::Other("a date or time"),
     };
     Node { place: Place::new(source, span.start + offset..span.end + offset), value }

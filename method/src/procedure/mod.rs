@@ -111,7 +111,7 @@ impl Default for SearchSettings {
             duration: Nanos::from_secs(60),
             direction: Direction::Both,
             alpha: None,
-            phase1_share: Ratio::from_ppm(800_000),
+            phase1_share: Ratio::from_ppm(700_000),
             responder_order: Order::Random,
             keep_table: false,
             patience: Patience::default(),

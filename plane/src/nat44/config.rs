@@ -1,10 +1,12 @@
 //! What a NAT44 is told: typed tables that a scenario fills, and the checks that make them safe to run. Apart
 //! from the rest, because this is the only part of the NAT that people who write scenarios meet.
 
+pub use crate::side::Side4 as SideConfig;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use wire::{AddrRange, Mac, PortRange};
+use super::pool::{PortClasses, below};
+use wire::{AddrRange, PortRange, PortSet};
 
 /// An IPv4 prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,19 +37,6 @@ impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.addr, self.len)
     }
-}
-
-/// One side of the gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SideConfig {
-    /// Ethernet address of the gateway on this side.
-    pub mac: Mac,
-    /// Ethernet address that everything leaving on this side is sent to.
-    pub next_hop: Mac,
-    /// IPv4 address of the gateway on this side: source of the ICMP errors that it sends there.
-    pub address: Ipv4Addr,
-    /// Largest IPv4 packet that leaves on this side.
-    pub mtu: u16,
 }
 
 /// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
@@ -170,6 +159,9 @@ pub struct Config {
     pub pool: Vec<AddrRange>,
     /// Outside ports of each address.
     pub ports: PortRange,
+    /// The port set that these addresses are shared by: only ports in both it and `ports` are given out
+    /// (RFC 7596, RFC 7597, RFC 7599: the NAT44 of a CE).
+    pub port_set: PortSet,
     /// Mapping behaviour.
     pub mapping: Mapping,
     /// Filtering behaviour.
@@ -212,6 +204,7 @@ impl Config {
             inside,
             pool,
             ports: PortRange { first: 1024, last: 65535 },
+            port_set: PortSet::ALL,
             mapping: Mapping::default(),
             filtering: Filtering::default(),
             pooling: Pooling::default(),
@@ -248,7 +241,7 @@ impl Config {
 
     /// Mappings that one of `workers` makes room for: no more than there can be ports or sessions.
     pub(crate) fn mappings_per_worker(&self, workers: usize) -> u64 {
-        let ports = self.pool_size() * u64::from(self.ports.count()) * 3;
+        let ports = self.pool_size() * u64::from(self.usable_ports()) * 3;
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
     }
 
@@ -257,9 +250,43 @@ impl Config {
         self.inside.iter().map(Prefix::count).sum::<u64>().min(self.sessions).max(1)
     }
 
+    /// Outside ports of each address that are in the range and in the port set.
+    pub fn usable_ports(&self) -> u32 {
+        let upto = |limit: u32| below(self.port_set, limit);
+        upto(u32::from(self.ports.last) + 1).saturating_sub(upto(self.ports.first.into()))
+    }
+
+    /// Whether others use the same outside addresses, with other ports.
+    pub fn shares_addresses(&self) -> bool {
+        self.port_set != PortSet::ALL
+    }
+
     /// Outside addresses.
     pub fn pool_size(&self) -> u64 {
         self.pool.iter().map(|r| u64::from(r.count)).sum()
+    }
+
+    /// Whether a running NAT can be given `new` without losing state: everything may change but what its tables were made
+    /// from. The size of the session table is not looked at.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Config) -> Result<(), String> {
+        let fixed = [
+            ("inside", self.inside != new.inside),
+            ("pool", self.pool != new.pool),
+            ("pool-ports", self.ports != new.ports),
+            ("mapping", self.mapping != new.mapping),
+            ("pooling", self.pooling != new.pooling),
+            ("quota", self.quota != new.quota),
+            ("blocks", self.blocks != new.blocks),
+            ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
+            ("fragments", self.fragments != new.fragments),
+        ];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while there are sessions; restart the gateway")),
+            None => Ok(()),
+        }
     }
 
     /// Check everything that would make the NAT misbehave later.
@@ -302,6 +329,7 @@ impl Config {
         if self.sessions == 0 || self.sessions_per_worker(workers) >= crate::table::MOST {
             return bad("sessions", "1 to 4,000,000,000 a worker");
         }
+        self.validate_port_set(workers)?;
         self.validate_times()?;
         self.validate_blocks(workers)?;
         if self.customer.mtu < 68 || self.internet.mtu < 68 {
@@ -337,6 +365,28 @@ impl Config {
         Ok(())
     }
 
+    fn validate_port_set(&self, workers: usize) -> Result<(), ConfigError> {
+        let PortSet { offset, len, psid } = self.port_set;
+        let bad = |why: String| Err(ConfigError { what: "port-set", why });
+        if let Err(why) = PortSet::new(offset, len, psid) {
+            return bad(why.to_string());
+        }
+        if !self.shares_addresses() {
+            return Ok(());
+        }
+        if self.usable_ports() == 0 {
+            return bad(format!("none of its ports lies in {}: widen `ports`", self.ports));
+        }
+        let empty = |w: &usize| PortClasses::new(self, *w, workers).all.is_empty();
+        match (0..workers).find(empty) {
+            Some(w) => bad(format!(
+                "it is too small for {workers} workers, number {w} would have no port: run fewer workers (a set with an \
+                 offset of a bits serves at most 2^a - 1)"
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn validate_blocks(&self, workers: usize) -> Result<(), ConfigError> {
         if self.quota.ports.is_some() && self.mapping != Mapping::EndpointIndependent {
             let why = "only under endpoint-independent mapping does a port belong to one subscriber".to_owned();
@@ -352,6 +402,10 @@ impl Config {
         }
         if usize::from(b.size) * workers > 65_536 / 2 {
             return bad("the blocks are too large for so many workers: at most 32,768 / workers");
+        }
+        let chunks = u32::from(b.size) / super::pool::CHUNK;
+        if self.shares_addresses() && (0..workers).any(|w| PortClasses::new(self, w, workers).all.chunks() < chunks) {
+            return bad("the port set is too small for blocks of this size");
         }
         Ok(())
     }

@@ -1,16 +1,7 @@
 //! Why packets were dropped and what else happened, each with a name and a counter of its own. One file,
 //! because the page on NAT44 draws every name of this list as a box in the packet's path.
 
-macro_rules! events {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// Something that is counted; drop reasons are the larger part.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Event { $($(#[$doc])* $name,)* }
-
-        /// The names, in the order of the counters.
-        pub const NAMES: &[&str] = &[$($text,)*];
-    };
-}
+use crate::count::events;
 
 events! {
     /// Forwarded from the customers to the Internet.
@@ -107,37 +98,6 @@ events! {
     FragmentOrphan = "fragment-orphan",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",
-}
-
-/// All counters.
-#[derive(Clone, Debug)]
-pub struct Counters([u64; NAMES.len()]);
-
-impl Default for Counters {
-    fn default() -> Counters {
-        Counters([0; NAMES.len()])
-    }
-}
-
-impl Counters {
-    /// Count one.
-    #[inline(always)]
-    pub fn add(&mut self, e: Event) {
-        self.0[e as usize] += 1;
-    }
-    /// Count several.
-    #[inline(always)]
-    pub fn add_many(&mut self, e: Event, n: u64) {
-        self.0[e as usize] += n;
-    }
-    /// How many of one.
-    pub fn get(&self, e: Event) -> u64 {
-        self.0[e as usize]
-    }
-    /// Names and values.
-    pub fn all(&self) -> crate::Drops {
-        NAMES.iter().copied().zip(self.0).collect()
-    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod subscriber;
 mod tcp;
 mod timers;
 
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
@@ -149,8 +149,14 @@ impl Nat44 {
 
     /// How packets from the customers are to be spread over the workers: by inside address and port.
     pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(26, 4), (34, 2)]);
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    /// How packets from the Internet are to be spread over the workers, unless the port set is restricted: by block of the
+    /// outside port.
     pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
+
+    /// The same for any configuration: blocks are as large as its port set allows, so that each worker has a share.
+    pub fn steer_internet(config: &Config, workers: usize) -> Steering {
+        Steering::Block { at: 36, shift: PortClasses::new(config, 0, workers).all.shift() }
+    }
 
     /// How often something happened.
     pub fn counter(&self, e: Event) -> u64 {
@@ -160,6 +166,13 @@ impl Nat44 {
     #[inline(always)]
     fn is_inside(&self, a: u32) -> bool {
         self.config.inside.iter().any(|p| p.contains(a))
+    }
+
+    /// Whether an outside end point is one of this NAT's. With a restricted port set others have the other ports of its
+    /// addresses.
+    #[inline(always)]
+    fn is_own_point(&self, a: u32, port: u16) -> bool {
+        self.pool.contains(a) && self.config.port_set.contains(port)
     }
 
     /// Whether an address is the gateway's own: of the pool or of a side.
@@ -177,12 +190,7 @@ impl Macs {
             let m = s.mac.0;
             u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0])
         };
-        let leaving = |s: &SideConfig| {
-            let mut m = [0; 12];
-            m[..6].copy_from_slice(&s.next_hop.0);
-            m[6..].copy_from_slice(&s.mac.0);
-            m
-        };
+        let leaving = |s: &SideConfig| crate::side::leaving(s.mac, s.next_hop);
         Macs {
             customer: own(customer),
             internet: own(internet),
@@ -245,5 +253,25 @@ impl Function for Nat44 {
 
     fn counters(&self) -> Drops {
         self.count.all()
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        state::entries(self, timers::tick(now), most)
+    }
+
+    fn can_adopt(&self, new: &Nat44) -> Result<(), String> {
+        if self.workers != new.workers {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        self.config.can_become(&new.config)
+    }
+
+    fn adopt(&mut self, new: Nat44) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        let Nat44 { macs, mtu, lifetimes, .. } = new;
+        (self.macs, self.mtu, self.lifetimes) = (macs, mtu, lifetimes);
+        // The table is as large as it was made.
+        self.config = Config { sessions: self.config.sessions, ..new.config };
+        Ok(())
     }
 }

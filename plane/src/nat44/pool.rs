@@ -2,12 +2,13 @@
 //! behaviours choose from the same numbers, and because steering on the Internet's side follows from them.
 
 use super::config::Config;
-use wire::AddrRange;
+use wire::{AddrRange, PortSet};
 
-/// log2 of the ports that one worker owns in a row: the steering of the Internet's side is `port >> 6` modulo workers.
+/// log2 of the ports that one worker owns in a row, of a NAT that has all ports: the steering of the Internet's side is
+/// `port >> 6` modulo workers.
 pub const CHUNK_SHIFT: u32 = 6;
-/// Ports of a chunk.
-pub const CHUNK: u32 = 1 << CHUNK_SHIFT;
+/// Ports of a chunk, as bits of a word.
+pub const CHUNK: u32 = 64;
 
 /// The outside addresses, numbered.
 #[derive(Clone, Debug)]
@@ -56,86 +57,189 @@ impl Pool {
     }
 }
 
-/// A range of ports, of which this worker owns every `workers`-th chunk.
+/// How the ports of a set are shared out among the workers. The set's ports have numbers without gaps; a worker has every
+/// `workers`-th run of them, and the numbers of its runs, one behind the other, are its *places*. Places are what bits
+/// stand for and what is drawn, so that neither a range nor a set with gaps makes a difference.
 #[derive(Clone, Copy, Debug)]
-pub struct Ports {
-    first: u16,
-    last: u16,
+struct Layout {
+    set: PortSet,
     worker: u32,
     workers: u32,
-    /// First chunk that is ours, and how many.
-    chunk: u32,
-    chunks: u32,
-    /// Ports of our first chunk that lie before the range, and how many are left in all.
-    lead: u32,
-    count: u32,
+    /// log2 of the numbers of a run.
+    run: u32,
+    /// Steering: `port >> shift` modulo workers.
+    shift: u32,
+    /// Our first run.
+    first: u32,
+    /// All ports, and nobody to share them with: a place is its port.
+    plain: bool,
+}
+
+impl Layout {
+    /// A set without offset is one row of ports, cut into runs of 64, or of less where each worker would not get one. Other
+    /// sets are rows with gaps, and each row is a run (RFC 7597, appendix B: the bits A of a port).
+    fn new(set: PortSet, worker: usize, workers: usize) -> Layout {
+        let (worker, workers) = (worker as u32, workers as u32);
+        let row = u32::from(16 - set.offset - set.len);
+        let (run, shift, before) = if set.offset == 0 {
+            let run = CHUNK_SHIFT.min(row.saturating_sub(workers.next_power_of_two().trailing_zeros()).max(row.min(1)));
+            (run, run, u32::from(set.psid) << (row - run))
+        } else {
+            (row, u32::from(16 - set.offset), 1)
+        };
+        let first = (worker + workers - before % workers) % workers;
+        Layout { set, worker, workers, run, shift, first, plain: set == PortSet::ALL && workers == 1 }
+    }
+
+    #[inline]
+    fn owner(&self, port: u16) -> u32 {
+        (u32::from(port) >> self.shift) % self.workers
+    }
+
+    #[inline(always)]
+    fn port(&self, place: u32) -> u16 {
+        if self.plain {
+            return place as u16;
+        }
+        let run = self.first + (place >> self.run) * self.workers;
+        self.set.nth((run << self.run) | (place & ((1 << self.run) - 1)))
+    }
+
+    #[inline(always)]
+    fn place(&self, port: u16) -> Option<u32> {
+        if self.plain {
+            return Some(port.into());
+        }
+        let number = self.set.index_of(port)?;
+        let run = (number >> self.run).wrapping_sub(self.first);
+        // Without division for the one worker that most have.
+        let ours = if self.workers == 1 { run } else { run / self.workers };
+        let mine = self.workers == 1 || self.owner(port) == self.worker;
+        mine.then_some((ours << self.run) | (number & ((1 << self.run) - 1)))
+    }
+
+    /// How many of our places have ports below `limit`, which may be 65,536.
+    fn places_below(&self, limit: u32) -> u32 {
+        let number = below(self.set, limit);
+        let run = number >> self.run;
+        let whole = run.saturating_sub(self.first).div_ceil(self.workers) << self.run;
+        let started = run >= self.first && (run - self.first).is_multiple_of(self.workers);
+        whole + if started { number & ((1 << self.run) - 1) } else { 0 }
+    }
+}
+
+/// How many ports of a set lie below `limit`, which may be 65,536.
+pub fn below(set: PortSet, limit: u32) -> u32 {
+    let row = u32::from(16 - set.offset - set.len);
+    let period = u32::from(16 - set.offset);
+    let (rows, rest) = (limit >> period, limit & ((1 << period) - 1));
+    let in_row = rest.saturating_sub(u32::from(set.psid) << row).min(1 << row);
+    match set.offset {
+        0 => (rows << row) + in_row,
+        _ if rows == 0 => 0,
+        _ => ((rows - 1) << row) + in_row,
+    }
+}
+
+/// A range of the ports that this worker owns.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    layout: Layout,
+    /// First place, and the one behind the last.
+    start: u32,
+    end: u32,
 }
 
 impl Ports {
-    /// The share of one worker of the ports `first ..= last`.
-    pub fn new(first: u16, last: u16, worker: usize, workers: usize) -> Ports {
-        let (worker, workers) = (worker as u32, workers as u32);
-        let (low, high) = (u32::from(first) >> CHUNK_SHIFT, u32::from(last) >> CHUNK_SHIFT);
-        let chunk = low + (worker + workers - low % workers) % workers;
-        let chunks = if first > last || chunk > high { 0 } else { (high - chunk) / workers + 1 };
-        let mut p = Ports { first, last, worker, workers, chunk, chunks, lead: 0, count: 0 };
-        if chunks > 0 {
-            p.lead = p.chunk(0).1.trailing_zeros();
-            p.count = chunks * CHUNK - p.lead - p.chunk(chunks - 1).1.leading_zeros();
-        }
-        p
+    /// The share of one worker of the ports `first ..= last` of a set.
+    pub fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
+        // Without a PSID an offset only takes the lowest ports away, and no gaps are left.
+        let (set, least) = match set.len {
+            0 if set.offset > 0 => (PortSet::ALL, (1u32 << (16 - set.offset)) as u16),
+            _ => (set, 0),
+        };
+        let layout = Layout::new(set, worker, workers);
+        let start = layout.places_below(first.max(least).into());
+        let end = layout.places_below(u32::from(last) + 1);
+        Ports { layout, start, end: end.max(start) }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.chunks == 0
+        self.start == self.end
+    }
+
+    /// How many.
+    pub fn count(&self) -> u32 {
+        self.end - self.start
+    }
+
+    /// log2 of the ports that steering gives to one worker in a row.
+    pub fn shift(&self) -> u32 {
+        self.layout.shift
+    }
+
+    /// The place of a port, if it is in the range and ours.
+    #[inline]
+    pub fn place(&self, port: u16) -> Option<u32> {
+        self.layout.place(port).filter(|p| (self.start..self.end).contains(p))
     }
 
     /// Whether a port is in the range and ours.
     #[inline]
     pub fn owns(&self, port: u16) -> bool {
-        (self.first..=self.last).contains(&port) && self.owner(port) == self.worker
+        self.place(port).is_some()
     }
 
     /// The worker that a port belongs to.
     #[inline]
     pub fn owner(&self, port: u16) -> u32 {
-        (u32::from(port) >> CHUNK_SHIFT) % self.workers
+        self.layout.owner(port)
     }
 
-    /// Our port number `i` < count.
+    /// The port of a place of ours.
     #[inline]
-    pub fn nth(&self, i: u32) -> u16 {
-        let l = i + self.lead;
-        (((self.chunk + (l >> CHUNK_SHIFT) * self.workers) << CHUNK_SHIFT) | (l & (CHUNK - 1))) as u16
+    pub fn port(&self, place: u32) -> u16 {
+        self.layout.port(place)
     }
 
     /// The `k`-th port of a pseudo-random walk that comes by every port of ours once in as many steps as the next power of
     /// two has; `None` for steps beside the road.
     #[inline]
     pub fn walk(&self, hash: u64, k: u32) -> Option<u16> {
-        let mask = self.count.checked_next_power_of_two()?.wrapping_sub(1);
+        let mask = self.count().checked_next_power_of_two()?.wrapping_sub(1);
         let i = (hash as u32).wrapping_add(k.wrapping_mul((hash >> 32) as u32 | 1)) & mask;
-        (i < self.count).then(|| self.nth(i))
+        (i < self.count()).then(|| self.port(self.start + i))
     }
 
-    /// Chunks of ours, counted from 0.
+    /// The chunk that our first place lies in. Chunk i has the places 64 i to 64 i + 63.
+    pub fn first_chunk(&self) -> u32 {
+        self.start / CHUNK
+    }
+
+    /// Chunks that our places lie in.
     pub fn chunks(&self) -> u32 {
-        self.chunks
+        if self.is_empty() { 0 } else { (self.end - 1) / CHUNK + 1 - self.first_chunk() }
     }
 
-    /// First port of our chunk number `i`, and a bit for each of its ports that lies in the range.
-    pub fn chunk(&self, i: u32) -> (u16, u64) {
-        let base = (self.chunk + i * self.workers) << CHUNK_SHIFT;
-        let low = u32::from(self.first).saturating_sub(base).min(64);
-        let high = (u32::from(self.last) + 1).saturating_sub(base).min(64);
-        let upto = |n: u32| if n == 64 { u64::MAX } else { (1 << n) - 1 };
-        (base as u16, upto(high) & !upto(low))
+    /// A bit for each place of a chunk that is in the range.
+    pub fn chunk(&self, chunk: u32) -> u64 {
+        let upto = |place: u32| match place.saturating_sub(chunk * CHUNK) {
+            n @ 0..CHUNK => (1u64 << n) - 1,
+            _ => u64::MAX,
+        };
+        upto(self.end) & !upto(self.start)
     }
 
-    /// Number of the chunk of ours that a port lies in.
-    pub fn chunk_of(&self, port: u16) -> u32 {
-        ((u32::from(port) >> CHUNK_SHIFT) - self.chunk) / self.workers
+    /// A bit for each place of any chunk whose port is odd, or even. All of them in sets whose ports are all the one or all
+    /// the other: there is nothing to choose.
+    pub fn parity(&self, odd: bool) -> u64 {
+        let single = self.layout.set.offset + self.layout.set.len == 16;
+        match odd {
+            _ if single => u64::MAX,
+            true => 0xaaaa_aaaa_aaaa_aaaa,
+            false => 0x5555_5555_5555_5555,
+        }
     }
 }
 
@@ -152,11 +256,8 @@ impl PortClasses {
     /// The share of one worker.
     pub fn new(config: &Config, worker: usize, workers: usize) -> PortClasses {
         let (first, last) = (config.ports.first, config.ports.last);
-        PortClasses {
-            low: Ports::new(first, last.min(1023), worker, workers),
-            high: Ports::new(first.max(1024), last, worker, workers),
-            all: Ports::new(first, last, worker, workers),
-        }
+        let ports = |first, last| Ports::new(config.port_set, first, last, worker, workers);
+        PortClasses { low: ports(first, last.min(1023)), high: ports(first.max(1024), last), all: ports(first, last) }
     }
 
     /// The ports for a customer's port: of its own class if there is one.
@@ -171,43 +272,91 @@ impl PortClasses {
 mod tests {
     use super::*;
 
+    /// All ports, rows of 8192 and of 4, runs shorter than a chunk, single ports, an offset alone.
+    const SETS: [PortSet; 7] = [
+        PortSet::ALL,
+        PortSet { offset: 0, len: 3, psid: 3 },
+        PortSet { offset: 6, len: 8, psid: 0x34 },
+        PortSet { offset: 4, len: 2, psid: 1 },
+        PortSet { offset: 0, len: 11, psid: 77 },
+        PortSet { offset: 4, len: 12, psid: 1000 },
+        PortSet { offset: 3, len: 0, psid: 0 },
+    ];
+
     #[test]
-    fn workers_share_out_every_port_once() {
-        for (first, last) in [(1024u16, 65535u16), (1, 65535), (1000, 5000), (4000, 4010)] {
-            for workers in [1usize, 2, 3, 7] {
-                let mut owned = vec![0; 65536];
-                for w in 0..workers {
-                    let p = Ports::new(first, last, w, workers);
-                    for i in 0..p.chunks() {
-                        let (base, bits) = p.chunk(i);
-                        for k in (0..64u16).filter(|k| bits >> k & 1 == 1) {
-                            owned[(base + k) as usize] += 1;
-                            assert!(p.owns(base + k) && p.chunk_of(base + k) == i);
-                            assert_eq!(usize::from((base + k) >> 6) % workers, w);
+    fn workers_share_out_every_port_of_a_set_once() {
+        for set in SETS {
+            for (first, last) in [(1024u16, 65535u16), (1, 65535), (0, 65535), (1000, 5000), (4000, 4010)] {
+                for workers in [1usize, 2, 3, 7] {
+                    let mut owned = vec![0; 65536];
+                    for w in 0..workers {
+                        let p = Ports::new(set, first, last, w, workers);
+                        let mut places = 0;
+                        for chunk in p.first_chunk()..p.first_chunk() + p.chunks() {
+                            let bits = p.chunk(chunk);
+                            for place in (0..64).filter(|k| bits >> k & 1 == 1).map(|k| chunk * 64 + k) {
+                                let port = p.port(place);
+                                owned[port as usize] += 1;
+                                places += 1;
+                                assert!(p.owns(port) && p.place(port) == Some(place));
+                                assert_eq!((usize::from(port) >> p.shift()) % workers, w, "as links steer");
+                                if set.offset + set.len < 16 {
+                                    assert_eq!(p.parity(port & 1 == 1) >> (place & 63) & 1, 1);
+                                }
+                            }
                         }
+                        assert_eq!(places, p.count());
                     }
-                }
-                for port in 0..=65535u16 {
-                    assert_eq!(owned[port as usize], i32::from((first..=last).contains(&port)), "{port}");
+                    for port in 0..=65535u16 {
+                        let is = (first..=last).contains(&port) && set.contains(port);
+                        assert_eq!(owned[port as usize], i32::from(is), "{port} of {set:?}");
+                    }
                 }
             }
         }
     }
 
     #[test]
-    fn a_walk_comes_by_every_port_once() {
-        for (first, last, workers) in [(1000u16, 1500u16, 3usize), (1024, 65535, 1), (4000, 4003, 1), (1024, 65535, 5)]
-        {
-            let p = Ports::new(first, last, 1 % workers, workers);
-            for hash in [0, 0x1234_5678_9abc_def0, u64::MAX] {
-                let seen: std::collections::BTreeSet<_> =
-                    (0..p.count.next_power_of_two()).filter_map(|k| p.walk(hash, k)).collect();
-                assert!(seen.iter().all(|&q| p.owns(q)));
-                assert_eq!(seen.len() as u32, p.count);
-                assert_eq!(seen.len(), (first..=last).filter(|&q| p.owns(q)).count());
+    fn ports_below_a_limit_are_counted() {
+        for set in SETS {
+            let mut n = 0;
+            for limit in 0..=65536u32 {
+                assert_eq!(below(set, limit), n, "{limit} of {set:?}");
+                n += u32::from(limit < 65536 && set.contains(limit as u16));
             }
         }
-        assert_eq!(Ports::new(10, 5, 0, 1).walk(7, 7), None);
+    }
+
+    #[test]
+    fn small_sets_have_shorter_runs_so_that_each_worker_gets_ports() {
+        let of = |len, workers: usize| {
+            let set = PortSet { offset: 0, len, psid: 1 };
+            let all: Vec<u32> = (0..workers).map(|w| Ports::new(set, 0, 65535, w, workers).count()).collect();
+            (Ports::new(set, 0, 65535, 0, workers).shift(), all)
+        };
+        assert_eq!(of(3, 2), (6, vec![4096, 4096]));
+        assert_eq!(of(9, 2), (6, vec![64, 64]));
+        assert_eq!(of(10, 2), (5, vec![32, 32]));
+        assert_eq!(of(12, 3), (2, vec![4, 8, 4]));
+    }
+
+    #[test]
+    fn a_walk_comes_by_every_port_once() {
+        for set in SETS {
+            for (first, last, workers) in
+                [(1000u16, 1500u16, 3usize), (1024, 65535, 1), (4000, 4003, 1), (1024, 65535, 5)]
+            {
+                let p = Ports::new(set, first, last, 1 % workers, workers);
+                let all = (first..=last).filter(|&q| p.owns(q)).count();
+                for hash in [0, 0x1234_5678_9abc_def0, u64::MAX] {
+                    let steps = if p.count() == 0 { 1 } else { p.count().next_power_of_two() };
+                    let seen: std::collections::BTreeSet<_> = (0..steps).filter_map(|k| p.walk(hash, k)).collect();
+                    assert!(seen.iter().all(|&q| p.owns(q)));
+                    assert_eq!((seen.len(), all), (p.count() as usize, p.count() as usize));
+                }
+            }
+        }
+        assert_eq!(Ports::new(PortSet::ALL, 10, 5, 0, 1).walk(7, 7), None);
     }
 
     #[test]

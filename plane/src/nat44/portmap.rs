@@ -3,7 +3,7 @@
 //! mappings, because it is the only structure whose size follows from the pool and not from the sessions.
 
 use super::config::Config;
-use super::pool::{PortClasses, Ports};
+use super::pool::{CHUNK, PortClasses, Ports};
 use arena::{ArenaError, Array};
 
 /// Protocols with ports of their own: UDP, TCP, ICMP identifiers.
@@ -78,37 +78,31 @@ impl PortMap {
         let slot = self.ready(address, protocol, tick);
         let all = self.ports.all;
         let inside = |chunk: u32| within.is_none_or(|(from, n)| (from..from + n).contains(&chunk));
-        if wish.same && all.owns(wish.inside) && inside(all.chunk_of(wish.inside)) {
-            let free = self.free_bits(slot, all.chunk_of(wish.inside));
-            let bit = wish.inside & 63;
-            if free >> bit & 1 == 1 {
-                return Some(self.mark(slot, wish.inside));
-            }
+        if wish.same
+            && let Some(place) = all.place(wish.inside)
+            && inside(place / CHUNK)
+            && self.free_bits(slot, place / CHUNK) >> (place % CHUNK) & 1 == 1
+        {
+            return Some(self.mark(slot, place));
         }
         if let Some((from, n)) = within {
             return self.search(slot, &all, from, n, wish);
         }
         let class = *self.ports.class(wish.inside);
-        self.search(slot, &class, 0, class.chunks(), wish)
+        self.search(slot, &class, class.first_chunk(), class.chunks(), wish)
     }
 
     /// Look through `n` chunks of `ports` from a random one on, and take a random free port of the first that has one.
     fn search(&mut self, slot: usize, ports: &Ports, from: u32, n: u32, wish: Wish) -> Option<u16> {
-        let parity = if !wish.parity {
-            u64::MAX
-        } else if wish.inside & 1 == 1 {
-            0xaaaa_aaaa_aaaa_aaaa
-        } else {
-            0x5555_5555_5555_5555
-        };
+        let parity = if wish.parity { ports.parity(wish.inside & 1 == 1) } else { u64::MAX };
         let start = crate::hash::range(wish.hash, n);
         for k in 0..n {
-            let (base, bits) = ports.chunk(from + (start + k) % n);
-            let free = self.free_bits(slot, self.ports.all.chunk_of(base)) & bits & parity;
+            let chunk = from + (start + k) % n;
+            let free = self.free_bits(slot, chunk) & ports.chunk(chunk) & parity;
             if free != 0 {
                 let turn = wish.hash as u32 & 63;
                 let bit = (free.rotate_right(turn).trailing_zeros() + turn) & 63;
-                return Some(self.mark(slot, base + bit as u16));
+                return Some(self.mark(slot, chunk * CHUNK + bit));
             }
         }
         None
@@ -116,13 +110,13 @@ impl PortMap {
 
     /// Give a port back. It rests before anybody gets it again.
     pub fn release(&mut self, address: u32, protocol: u8, port: u16, tick: u32) {
+        let Some(place) = self.ports.all.place(port) else { return };
         let slot = self.ready(address, protocol, tick);
-        let chunk = self.ports.all.chunk_of(port);
-        let bit = 1u64 << (port & 63);
-        let at = self.word(slot, 0, chunk);
+        let bit = 1u64 << (place % CHUNK);
+        let at = self.word(slot, 0, place / CHUNK);
         self.words[at] &= !bit;
         if self.rest > 0 {
-            let at = self.word(slot, 1, chunk);
+            let at = self.word(slot, 1, place / CHUNK);
             self.words[at] |= bit;
         }
     }
@@ -132,10 +126,10 @@ impl PortMap {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    fn mark(&mut self, slot: usize, port: u16) -> u16 {
-        let at = self.word(slot, 0, self.ports.all.chunk_of(port));
-        self.words[at] |= 1 << (port & 63);
-        port
+    fn mark(&mut self, slot: usize, place: u32) -> u16 {
+        let at = self.word(slot, 0, place / CHUNK);
+        self.words[at] |= 1 << (place % CHUNK);
+        self.ports.all.port(place)
     }
 
     fn free_bits(&self, slot: usize, chunk: u32) -> u64 {
@@ -144,7 +138,7 @@ impl PortMap {
     }
 
     fn word(&self, slot: usize, layer: usize, chunk: u32) -> usize {
-        (slot * LAYERS + layer) * self.chunks as usize + chunk as usize
+        (slot * LAYERS + layer) * self.chunks as usize + (chunk - self.ports.all.first_chunk()) as usize
     }
 
     /// Number of the slot, brought up to date: wiped after a clearing, layers of rest moved on with time.
@@ -183,7 +177,8 @@ pub struct BlockMap {
     owners: Array<u32>,
     generations: Array<u32>,
     per_address: u32,
-    /// Chunks of a block.
+    /// First chunk of the first block, and chunks of a block.
+    first: u32,
     chunks: u32,
     generation: u32,
 }
@@ -194,13 +189,14 @@ impl BlockMap {
     /// # Errors
     /// When there is not enough memory.
     pub fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
-        let chunks = u32::from(size) / super::pool::CHUNK;
+        let chunks = u32::from(size) / CHUNK;
         let per_address = ports.chunks() / chunks;
         let addresses = config.pool_size() as usize;
         Ok(BlockMap {
             owners: Array::filled("the port blocks", addresses * per_address as usize, 0)?,
             generations: Array::filled("the port blocks", addresses, 0)?,
             per_address,
+            first: ports.first_chunk(),
             chunks,
             generation: 1,
         })
@@ -231,12 +227,12 @@ impl BlockMap {
 
     /// The chunks of a block: first and how many.
     pub fn chunks(&self, block: u16) -> (u32, u32) {
-        (u32::from(block) * self.chunks, self.chunks)
+        (self.first + u32::from(block) * self.chunks, self.chunks)
     }
 
-    /// The block that a chunk lies in.
-    pub fn block_of(&self, chunk: u32) -> u16 {
-        (chunk / self.chunks) as u16
+    /// The block that a place lies in.
+    pub fn block_of(&self, place: u32) -> u16 {
+        ((place / CHUNK - self.first) / self.chunks) as u16
     }
 
     /// Forget everything, in constant time.

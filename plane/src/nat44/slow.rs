@@ -40,7 +40,13 @@ impl Nat44 {
             // Hairpinned packets go back to the customers' side.
             Event::TooBig => {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
-                Some(reply::fragmentation_needed(if back { self.config.customer.mtu } else { egress }))
+                let customer = self.config.customer.mtu;
+                Some(reply::fragmentation_needed(match back {
+                    // Whose it is of those who share the address, ports say; what fits both ways fits anyhow.
+                    true if self.config.shares_addresses() => customer.min(egress),
+                    true => customer,
+                    false => egress,
+                }))
             }
             // Only to customers: a stranger learns nothing about what is free here.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
@@ -101,7 +107,7 @@ impl Nat44 {
             Side::Customer if !self.is_inside(head.src) => return Err(Event::NotInside),
             Side::Customer => {}
             // What claims to come from ourselves or our customers does not (RFC 2827).
-            Side::Internet if self.is_own(head.src) => return Err(Event::MartianSource),
+            Side::Internet if self.pretends(p.bytes(), head) => return Err(Event::MartianSource),
             Side::Internet if to_pool || self.is_exempt(p.bytes(), head, from) => {}
             Side::Internet => return Err(Event::NotPool),
         }
@@ -151,7 +157,10 @@ impl Nat44 {
             return Ok(self.hand_over(worker));
         }
         let flags = if head.protocol == TCP { b[head.l4 + 13] } else { 0 };
-        let hairpin = self.pool.contains(head.dst);
+        let hairpin = match head.protocol {
+            ICMP => self.pool.contains(head.dst),
+            _ => self.is_own_point(head.dst, port(remote)),
+        };
         if hairpin && !self.config.hairpinning {
             return Err(Event::Hairpin);
         }
@@ -261,6 +270,16 @@ impl Nat44 {
                     ports && head.transport(b).is_ok() && range.contains(be16(b, head.l4 + at))
                 })
         })
+    }
+
+    /// Whether a packet from the Internet claims to come from ourselves. Whoever shares an outside address with us is
+    /// somebody else: told apart by the port, and beyond suspicion where there is none.
+    fn pretends(&self, b: &[u8], head: &Head) -> bool {
+        if !self.config.shares_addresses() || !self.pool.contains(head.src) {
+            return self.is_own(head.src);
+        }
+        let ports = matches!(head.protocol, PROTO_UDP | TCP) && head.offset == 0 && head.transport(b).is_ok();
+        ports && self.is_own_point(head.src, be16(b, head.l4))
     }
 
     /// Refuse what is too large for the next link and must not be fragmented (RFC 4787, REQ-13).

@@ -6,12 +6,29 @@ use super::counters::Event;
 use super::portmap::Wish;
 use super::session::{ADDR_PORT, Session, addr, endpoint, port, protocol};
 use super::{Nat44, timers};
+use crate::function::Entry;
 use crate::table::NONE;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// Ports tried for a new session under address-and-port-dependent mapping before it is refused.
 const PROBES: u32 = 256;
 /// Entries looked at for one that has timed out, when the table is full.
 const RECLAIM: u32 = 64;
+
+/// Some live sessions, for people.
+pub(super) fn entries(nat: &Nat44, tick: u32, most: usize) -> Vec<Entry> {
+    let slab = &nat.sessions.slab;
+    let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
+    let live = (0..slab.touched()).map(|e| slab[e]).filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
+    let entry = |s: Session| Entry {
+        protocol: s.protocol(),
+        inside: at(s.inside),
+        outside: at(s.outside),
+        remote: at(s.remote()),
+        idle: timers::duration(tick.wrapping_sub(s.seen)),
+    };
+    live.take(most).map(entry).collect()
+}
 
 impl Nat44 {
     /// Hash of a session under either key.

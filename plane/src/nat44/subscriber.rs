@@ -195,7 +195,7 @@ impl Subscribers {
 
     fn block_index(&self, e: u32, port: u16) -> Option<usize> {
         let (map, _) = self.blocks.as_ref()?;
-        let block = map.block_of(self.ports.all.chunk_of(port));
+        let block = map.block_of(self.ports.all.place(port)?);
         self.slab[e].blocks.iter().position(|&b| b == block)
     }
 

@@ -21,6 +21,11 @@ pub fn ticks(d: Duration) -> u32 {
     (d.as_nanos() as u64).div_ceil(1 << TICK_SHIFT) as u32
 }
 
+/// The time of so many ticks.
+pub fn duration(ticks: u32) -> Duration {
+    Duration::from_nanos(u64::from(ticks) << TICK_SHIFT)
+}
+
 /// Lifetimes in ticks.
 #[derive(Clone, Debug)]
 pub struct Lifetimes {

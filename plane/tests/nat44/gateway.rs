@@ -5,7 +5,7 @@ use crate::packets::*;
 use plane::function::BATCH;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
-use plane::{Function, Packet, Side, Spare, Verdict};
+use plane::{Function, Packet, Side, Spare, Steering, Verdict};
 use std::collections::VecDeque;
 use wire::{AddrRange, Mac};
 
@@ -103,6 +103,8 @@ pub struct Gateway {
     pub crossings: usize,
     /// Packets that may be made beyond those that came in.
     pub memory: usize,
+    /// Steering on the Internet's side.
+    pub steer: Steering,
 }
 
 impl Gateway {
@@ -113,7 +115,8 @@ impl Gateway {
 
     pub fn with_workers(config: &Config, n: usize) -> Gateway {
         let workers = (0..n).map(|w| Nat44::new(config.clone(), w, n, 42).unwrap()).collect();
-        Gateway { workers, now: 1000 * SECOND, crossings: 0, memory: usize::MAX }
+        let steer = Nat44::steer_internet(config, n);
+        Gateway { workers, now: 1000 * SECOND, crossings: 0, memory: usize::MAX, steer }
     }
 
     pub fn wait(&mut self, seconds: u64) {
@@ -149,7 +152,7 @@ impl Gateway {
     /// Send frames in at a side, in one batch a worker, and give all that comes out.
     pub fn send_all(&mut self, from: Side, frames: &[Vec<u8>]) -> Vec<(Side, Vec<u8>)> {
         let n = self.workers.len();
-        let steer = if from == Side::Customer { Nat44::STEER_CUSTOMER } else { Nat44::STEER_INTERNET };
+        let steer = if from == Side::Customer { Nat44::STEER_CUSTOMER } else { self.steer };
         let mut inbox: VecDeque<(usize, Side, Vec<Frame>)> = VecDeque::new();
         for f in frames {
             let w = steer.worker(f, n);

@@ -23,12 +23,22 @@ pub struct TapConfig {
     pub steered: bool,
     /// The interface is there already (`ip tuntap add`), and stays when the port is dropped.
     pub existing: bool,
+    /// A TUN device instead: its packets have no Ethernet header. Those received get this one (destination, source) and
+    /// the type of their IP version; what is sent loses its own, and what is not IP is lost.
+    pub without_ethernet: Option<[u8; 12]>,
 }
 
 impl TapConfig {
     /// A TAP of this name, with a queue deep enough that a preempted reader loses nothing for some 20 ms at 1 Mfps.
     pub fn named(name: &str) -> TapConfig {
-        TapConfig { name: name.to_owned(), mac: None, queue: 20_000, steered: false, existing: false }
+        TapConfig {
+            name: name.to_owned(),
+            mac: None,
+            queue: 20_000,
+            steered: false,
+            existing: false,
+            without_ethernet: None,
+        }
     }
 }
 
@@ -37,9 +47,14 @@ pub struct TapPort {
     device: OwnedFd,
     watch: Watch,
     config: TapConfig,
+    /// Octets of Ethernet header that the device does not have.
+    front: usize,
     clock: Clock,
     counters: Counters,
 }
+
+/// Length of an Ethernet header.
+const ETHERNET: usize = 14;
 
 impl TapPort {
     /// Make the interface inside `ns` if it is not to be there already, switch it on, and take its other end.
@@ -52,13 +67,27 @@ impl TapPort {
             let mut interfaces = Interfaces::here()?;
             interfaces.switch_on(&config.name, config.queue, config.mac)?;
             let watch = Watch::new(interfaces, &config.name)?;
-            Ok(TapPort { device, watch, config: config.clone(), clock, counters: Counters::default() })
+            let front = if config.without_ethernet.is_some() { ETHERNET } else { 0 };
+            Ok(TapPort { device, watch, config: config.clone(), front, clock, counters: Counters::default() })
         })?
     }
 
     /// The interface at the DUT's end, as it was when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
+    }
+
+    /// Write the Ethernet header of a packet that came without one.
+    #[inline]
+    fn put_ethernet(&self, frame: &mut [u8]) {
+        let (Some(addresses), Some((header, packet))) =
+            (&self.config.without_ethernet, frame.split_first_chunk_mut::<ETHERNET>())
+        else {
+            return;
+        };
+        header[..12].copy_from_slice(addresses);
+        let six = packet.first().is_some_and(|first| first >> 4 == 6);
+        header[12..].copy_from_slice(&if six { [0x86, 0xdd] } else { [0x08, 0x00] });
     }
 
     fn broken(&self, doing: &str, error: Errno) -> PortError {
@@ -83,7 +112,8 @@ fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     let doing = || format!("making TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
     let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
-    let flags = libc::IFF_TAP | libc::IFF_NO_PI | exclusive;
+    let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
+    let flags = kind | libc::IFF_NO_PI | exclusive;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // A device closed just now stays as long as a child process that is just starting holds a copy of its descriptor.
     let made = super::while_busy(|| {
@@ -110,14 +140,15 @@ impl Port for TapPort {
         while got < BURST {
             // With no frame at hand the rest stays in the queue; should it overflow, the kernel counts it.
             let Some(mut frame) = pool.alloc(pool.config().room()) else { break };
-            match rustix::io::read(&self.device, frame.bytes_mut()) {
+            match rustix::io::read(&self.device, &mut frame.bytes_mut()[self.front..]) {
                 // A full slot means that the kernel may have cut the rest off.
-                Ok(n) if n == frame.len() => {
+                Ok(n) if n + self.front == frame.len() => {
                     self.counters.own_drops += 1;
                     pool.free(frame);
                 }
                 Ok(n) => {
-                    frame.set_len(n);
+                    frame.set_len(n + self.front);
+                    self.put_ethernet(frame.bytes_mut());
                     frame.stamp = self.clock.now();
                     into.push(frame);
                     got += 1;
@@ -140,8 +171,11 @@ impl Port for TapPort {
         let mut sent = Sent::default();
         let mut stopped = None;
         for frame in burst.iter() {
-            match rustix::io::retry_on_intr(|| rustix::io::write(&self.device, frame.bytes())) {
+            let packet = &frame.bytes()[self.front.min(frame.len())..];
+            match rustix::io::retry_on_intr(|| rustix::io::write(&self.device, packet)) {
                 Ok(_) => sent.accepted += 1,
+                // What is no IP packet has no place on a link without Ethernet.
+                Err(Errno::INVAL) if self.front > 0 => sent.accepted += 1,
                 Err(error) => {
                     stopped = Some(error);
                     break;

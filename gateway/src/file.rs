@@ -1,0 +1,438 @@
+//! File mode: a plane function between capture files instead of ports, for conformance cases and for looking at
+//! single packets. Deterministic: inputs are merged by time stamp (ties left first), the packet's time is the
+//! clock, and what the function draws follows from its seed.
+
+use crate::own::Owns;
+use pcap_parser::traits::PcapReaderIterator;
+use pcap_parser::{Linktype, PcapBlockOwned, PcapError, create_reader};
+use plane::{Function, Packet, Side, Spare, Verdict};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What went wrong with a capture file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be opened, made or written.
+    #[error("{doing} {}: {cause}", path.display())]
+    Io {
+        /// Opening, making, writing.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// It is no capture file that can be used here.
+    #[error("reading {}, packet {packet}: {why}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// Number of the packet, from 1.
+        packet: u64,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+}
+
+/// A packet with room in front and behind, on the heap.
+pub struct Heap {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+/// Octets in front of a packet's first, for headers.
+const HEADROOM: usize = 128;
+/// Longest packet: the largest IPv6 packet, with its Ethernet header and some more.
+const LARGEST: usize = 65_535 + 128;
+
+impl Heap {
+    /// A packet of these bytes.
+    pub fn new(bytes: &[u8]) -> Heap {
+        let mut b = vec![0; HEADROOM];
+        b.extend_from_slice(bytes);
+        Heap { bytes: b, start: HEADROOM }
+    }
+}
+
+impl Packet for Heap {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..]
+    }
+    fn grow_front(&mut self, n: usize) -> bool {
+        if n > self.start || self.bytes.len() - self.start + n > LARGEST {
+            return false;
+        }
+        self.start -= n;
+        true
+    }
+    fn shrink_front(&mut self, n: usize) -> bool {
+        if n > self.bytes.len() - self.start {
+            return false;
+        }
+        self.start += n;
+        true
+    }
+    fn set_len(&mut self, len: usize) -> bool {
+        if len > LARGEST {
+            return false;
+        }
+        self.bytes.resize(self.start + len, 0);
+        true
+    }
+}
+
+/// A capture file being read: classic pcap in both byte orders, micro- and nanoseconds, or pcapng.
+pub struct Reader {
+    inner: Box<dyn PcapReaderIterator>,
+    path: PathBuf,
+    packet: u64,
+    /// Of a classic file: nanoseconds a unit of the fraction.
+    unit: u64,
+    /// Of a pcapng file: units a second and offset in seconds of each interface.
+    interfaces: Vec<(u64, i64)>,
+}
+
+/// A packet that was read.
+pub struct Stamped {
+    /// Nanoseconds of the file's clock.
+    pub time: u64,
+    /// From the Ethernet header on.
+    pub bytes: Vec<u8>,
+}
+
+impl Reader {
+    /// Open a capture file.
+    ///
+    /// # Errors
+    /// When it cannot be read or is none.
+    pub fn open(path: &Path) -> Result<Reader, FileError> {
+        let io = |cause| FileError::Io { doing: "opening", path: path.to_owned(), cause };
+        let file = File::open(path).map_err(io)?;
+        let reader = |inner| Reader { inner, path: path.to_owned(), packet: 0, unit: 1000, interfaces: Vec::new() };
+        // Larger than the largest packet, or it could never be taken in whole.
+        match create_reader(1 << 20, file) {
+            Ok(inner) => Ok(reader(inner)),
+            Err(PcapError::Eof) => Err(FileError::Wrong {
+                path: path.to_owned(),
+                packet: 0,
+                why: "the file is empty; a capture without packets has a header at least".into(),
+            }),
+            Err(e) => Err(FileError::Wrong {
+                path: path.to_owned(),
+                packet: 0,
+                why: format!("{e}: this is neither pcap nor pcapng"),
+            }),
+        }
+    }
+
+    /// The next packet; none at the end.
+    ///
+    /// # Errors
+    /// When the file is cut off or not of Ethernet.
+    pub fn read(&mut self) -> Result<Option<Stamped>, FileError> {
+        loop {
+            let step = match self.inner.next() {
+                Ok((size, block)) => Step::Got(size, read_block(&block, &mut self.unit, &mut self.interfaces)),
+                Err(PcapError::Eof) => Step::End,
+                Err(PcapError::Incomplete(_)) => Step::More,
+                Err(e) => Step::Bad(e.to_string()),
+            };
+            let (size, found) = match step {
+                Step::Got(size, found) => (size, found),
+                Step::End => return Ok(None),
+                Step::More if self.inner.reader_exhausted() => {
+                    return Err(self.wrong("the file ends in the middle of it".into()));
+                }
+                Step::More => {
+                    let filled = self.inner.refill().map_err(|e| e.to_string());
+                    filled.map_err(|why| self.wrong(why))?;
+                    continue;
+                }
+                Step::Bad(why) => return Err(self.wrong(why)),
+            };
+            self.inner.consume(size);
+            match found {
+                Ok(None) => {}
+                Ok(Some(packet)) => {
+                    self.packet += 1;
+                    return Ok(Some(packet));
+                }
+                Err(why) => return Err(self.wrong(why)),
+            }
+        }
+    }
+
+    fn wrong(&self, why: String) -> FileError {
+        FileError::Wrong { path: self.path.clone(), packet: self.packet + 1, why }
+    }
+}
+
+/// What asking a file for its next block gave.
+enum Step {
+    Got(usize, Result<Option<Stamped>, String>),
+    More,
+    End,
+    Bad(String),
+}
+
+const NOT_ETHERNET: &str = "the link type is not Ethernet: capture with Ethernet headers";
+
+/// What a block holds: a packet, or something to remember.
+fn read_block(
+    block: &PcapBlockOwned<'_>,
+    unit: &mut u64,
+    interfaces: &mut Vec<(u64, i64)>,
+) -> Result<Option<Stamped>, String> {
+    use pcap_parser::Block;
+    match block {
+        PcapBlockOwned::LegacyHeader(h) => {
+            *unit = if h.is_nanosecond_precision() { 1 } else { 1000 };
+            if h.network == Linktype::ETHERNET { Ok(None) } else { Err(NOT_ETHERNET.into()) }
+        }
+        PcapBlockOwned::Legacy(p) => {
+            let whole = p.caplen == p.origlen;
+            let time = u64::from(p.ts_sec) * 1_000_000_000 + u64::from(p.ts_usec) * *unit;
+            stamped(whole, time, p.data)
+        }
+        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+            interfaces.clear();
+            Ok(None)
+        }
+        PcapBlockOwned::NG(Block::InterfaceDescription(i)) => {
+            if i.linktype != Linktype::ETHERNET {
+                return Err(NOT_ETHERNET.into());
+            }
+            let resolution = i.ts_resolution().ok_or("a time resolution that cannot be")?;
+            interfaces.push((resolution, i.if_tsoffset));
+            Ok(None)
+        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(p)) => {
+            let &(resolution, offset) =
+                interfaces.get(p.if_id as usize).ok_or("an interface that was not described")?;
+            let units = u128::from(p.ts_high) << 32 | u128::from(p.ts_low);
+            let nanos = u64::try_from(units * 1_000_000_000 / u128::from(resolution.max(1))).unwrap_or(u64::MAX);
+            let time = nanos.saturating_add_signed(offset.saturating_mul(1_000_000_000));
+            let data = p.data.get(..p.caplen as usize).ok_or("a length beyond its block")?;
+            stamped(p.caplen == p.origlen, time, data)
+        }
+        PcapBlockOwned::NG(Block::SimplePacket(_)) => {
+            Err("it has no time stamp (a simple packet block): the clock would stand still".into())
+        }
+        PcapBlockOwned::NG(_) => Ok(None),
+    }
+}
+
+fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<Stamped>, String> {
+    if !whole {
+        return Err("it was cut off when it was captured: capture whole packets (tcpdump -s 0)".into());
+    }
+    if data.len() > LARGEST {
+        return Err(format!("{} octets are more than any IP packet has", data.len()));
+    }
+    Ok(Some(Stamped { time, bytes: data.to_vec() }))
+}
+
+/// A capture file being written: classic pcap with nanoseconds.
+pub struct Writer {
+    file: BufWriter<File>,
+    path: PathBuf,
+    packets: u64,
+}
+
+impl Writer {
+    /// Make the file.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(path: &Path) -> Result<Writer, FileError> {
+        let io = |cause| FileError::Io { doing: "making", path: path.to_owned(), cause };
+        let mut file = BufWriter::new(File::create(path).map_err(io)?);
+        // Nanoseconds, version 2.4, no time zone, whole packets, Ethernet.
+        let words: [u32; 6] = [0xa1b2_3c4d, 2 | 4 << 16, 0, 0, 1 << 18, 1];
+        words.into_iter().try_for_each(|w| file.write_all(&w.to_le_bytes())).map_err(io)?;
+        Ok(Writer { file, path: path.to_owned(), packets: 0 })
+    }
+
+    fn write(&mut self, time: u64, bytes: &[u8]) -> Result<(), FileError> {
+        let len = bytes.len() as u32;
+        let words = [(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, len, len];
+        let file = &mut self.file;
+        let result = words.into_iter().try_for_each(|w| file.write_all(&w.to_le_bytes()));
+        result.and_then(|()| file.write_all(bytes)).map_err(|cause| self.error(cause))?;
+        self.packets += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), FileError> {
+        self.file.flush().map_err(|cause| self.error(cause))
+    }
+
+    fn error(&self, cause: io::Error) -> FileError {
+        FileError::Io { doing: "writing", path: self.path.clone(), cause }
+    }
+}
+
+/// The files of both sides: the customers' (left) first.
+#[derive(Default)]
+pub struct Files {
+    /// Packets that come in.
+    pub inputs: [Option<Reader>; 2],
+    /// Packets that go out.
+    pub outputs: [Option<Writer>; 2],
+}
+
+/// What became of all packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Packets read.
+    pub received: u64,
+    /// Packets written.
+    pub sent: u64,
+    /// Packets that the function dropped.
+    pub dropped: u64,
+    /// Packets for the gateway itself that were answered.
+    pub answered: u64,
+    /// Packets for the gateway itself that were not.
+    pub local: u64,
+    /// Packets for a side without a file.
+    pub unwritten: u64,
+}
+
+/// Timed work is done at least this often in the packets' own time.
+const STEP: u64 = 1_000_000_000;
+/// After a gap longer than this nothing can be left to wait for; the rest of it is skipped.
+const MOST_STEPS: u64 = 3_600;
+/// The function's clock at the first packet: not zero, so that ages before it can be told.
+const EPOCH: u64 = 1_000_000_000;
+
+/// Pass all packets of the files through a function, `linger` nanoseconds more for what waits for a time, and write what
+/// comes out, each packet with the time at which it left.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub fn replay<F: Function>(
+    function: &mut F,
+    owns: Option<&Owns>,
+    files: &mut Files,
+    linger: u64,
+) -> Result<Passed, FileError> {
+    let mut r = Replay { function, owns, passed: Passed::default(), queue: Vec::new(), spare: Collect::default() };
+    let mut next: [Option<Stamped>; 2] = [None, None];
+    for (packet, input) in next.iter_mut().zip(&mut files.inputs) {
+        *packet = advance(input)?;
+    }
+    let first = next.iter().flatten().map(|p| p.time).min().unwrap_or(0);
+    let mut now = first;
+    loop {
+        let left_first = match (&next[0], &next[1]) {
+            (Some(l), Some(r)) => l.time <= r.time,
+            (l, None) if l.is_none() => break,
+            (l, _) => l.is_some(),
+        };
+        let side = usize::from(!left_first);
+        let Some(packet) = next[side].take() else { break };
+        // A file that is not in order cannot turn the clock back.
+        let time = packet.time.max(now);
+        r.wait(&mut now, time, first, &mut files.outputs)?;
+        r.one(if side == 0 { Side::Customer } else { Side::Internet }, &packet.bytes, now - first + EPOCH);
+        r.write(now, &mut files.outputs)?;
+        next[side] = advance(&mut files.inputs[side])?;
+    }
+    let end = now.saturating_add(linger);
+    r.wait(&mut now, end, first, &mut files.outputs)?;
+    files.outputs.iter_mut().flatten().try_for_each(Writer::finish)?;
+    Ok(r.passed)
+}
+
+fn advance(reader: &mut Option<Reader>) -> Result<Option<Stamped>, FileError> {
+    reader.as_mut().map_or(Ok(None), Reader::read)
+}
+
+/// A function at work between files.
+struct Replay<'a, F> {
+    function: &'a mut F,
+    owns: Option<&'a Owns>,
+    passed: Passed,
+    /// What is to be written, in order.
+    queue: Vec<(Side, Heap)>,
+    spare: Collect,
+}
+
+impl<F: Function> Replay<'_, F> {
+    /// Let time pass until `to`: sweeps, and packets that waited for it.
+    fn wait(&mut self, now: &mut u64, to: u64, first: u64, outputs: &mut [Option<Writer>; 2]) -> Result<(), FileError> {
+        for _ in 0..MOST_STEPS {
+            if to - *now <= STEP {
+                break;
+            }
+            *now += STEP;
+            self.timed(*now - first + EPOCH);
+            self.write(*now, outputs)?;
+        }
+        *now = to;
+        self.timed(*now - first + EPOCH);
+        self.write(*now, outputs)
+    }
+
+    fn timed(&mut self, clock: u64) {
+        self.function.idle(clock);
+        self.function.process::<Heap, Collect>(clock, Side::Customer, &mut [], &mut [], &mut self.spare);
+        self.queue.append(&mut self.spare.emitted);
+    }
+
+    fn one(&mut self, from: Side, bytes: &[u8], clock: u64) {
+        self.passed.received += 1;
+        let mut batch = [Heap::new(bytes)];
+        let mut verdict = [Verdict::Drop; 1];
+        self.function.process(clock, from, &mut batch, &mut verdict, &mut self.spare);
+        let [mut packet] = batch;
+        match verdict[0] {
+            Verdict::Forward(to) => self.queue.push((to, packet)),
+            Verdict::Local if self.owns.is_some_and(|o| o.answer(from, &mut packet)) => {
+                self.passed.answered += 1;
+                self.queue.push((from, packet));
+            }
+            Verdict::Local => self.passed.local += 1,
+            // There is one worker, so nobody to hand over to.
+            Verdict::Drop | Verdict::HandOver(_) => self.passed.dropped += 1,
+        }
+        self.queue.append(&mut self.spare.emitted);
+    }
+
+    fn write(&mut self, time: u64, outputs: &mut [Option<Writer>; 2]) -> Result<(), FileError> {
+        for (to, packet) in self.queue.drain(..) {
+            match &mut outputs[usize::from(to == Side::Internet)] {
+                Some(file) => {
+                    file.write(time, packet.bytes())?;
+                    self.passed.sent += 1;
+                }
+                None => self.passed.unwritten += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Packets that a function makes itself.
+#[derive(Default)]
+struct Collect {
+    emitted: Vec<(Side, Heap)>,
+}
+
+impl Spare<Heap> for Collect {
+    fn fresh(&mut self, len: usize) -> Option<Heap> {
+        let mut p = Heap::new(&[]);
+        p.set_len(len).then_some(p)
+    }
+    fn emit(&mut self, to: Side, packet: Heap) {
+        self.emitted.push((to, packet));
+    }
+    fn hand_over(&mut self, to: u16, _from: Side, _packet: Heap) {
+        // Never with one worker (see `Spare::hand_over`).
+        debug_assert!(false, "handed over to worker {to} of one");
+    }
+}

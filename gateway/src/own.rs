@@ -1,0 +1,258 @@
+//! What a gateway answers for itself: ARP requests and Neighbor Solicitations for its addresses, and pings. Not a
+//! plane function, because it is about the link, and because a gateway may leave it to the kernel.
+
+use plane::ip6::{Head6, Prefix6, be128, put128};
+use plane::{Packet, Side};
+use wire::checksum::Sum;
+use wire::header::{self, Mac, be16, be32, put16};
+use wire::{AddrRange, header as h};
+
+/// One side's own addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Ethernet address.
+    pub mac: Mac,
+    /// IPv4 addresses that are answered for: the gateway's own, and those it stands for (a NAT's pool).
+    pub ipv4: Vec<AddrRange>,
+    /// IPv6 addresses likewise; of the side's own address a prefix of 128 bits.
+    pub ipv6: Vec<Prefix6>,
+}
+
+/// Both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owns {
+    /// The customers' side.
+    pub customer: Own,
+    /// The Internet's side.
+    pub internet: Own,
+}
+
+impl Owns {
+    /// Turn a packet that came in on `side` into its answer; false, and the packet of no more use, if there is none.
+    pub fn answer<P: Packet>(&self, side: Side, packet: &mut P) -> bool {
+        let own = match side {
+            Side::Customer => &self.customer,
+            Side::Internet => &self.internet,
+        };
+        own.answer(packet)
+    }
+}
+
+const ARP_REQUEST: u16 = 1;
+const ARP_REPLY: u16 = 2;
+/// Type of an ICMP echo request and reply.
+const ECHO: [u8; 2] = [8, 0];
+/// Type of an ICMPv6 echo request and reply.
+const ECHO6: [u8; 2] = [128, 129];
+const SOLICITATION: u8 = 135;
+const ADVERTISEMENT: u8 = 136;
+/// Hop limit of all Neighbor Discovery messages (RFC 4861, section 7.1).
+const ND_HOP_LIMIT: u8 = 255;
+/// Time to live of what we send ourselves.
+const TTL: u8 = 64;
+/// Frame of a Neighbor Advertisement with its one option.
+const ADVERTISEMENT_LEN: usize = h::ETH + h::IPV6 + 32;
+
+impl Own {
+    fn has4(&self, a: u32) -> bool {
+        self.ipv4.iter().any(|r| r.contains(a.into()))
+    }
+    fn has6(&self, a: u128) -> bool {
+        self.ipv6.iter().any(|p| p.contains(a))
+    }
+
+    /// Turn a packet into its answer; false, and the packet of no more use, if there is none.
+    pub fn answer<P: Packet>(&self, packet: &mut P) -> bool {
+        let b = packet.bytes();
+        if b.len() < h::ETH || b[6] & 1 == 1 {
+            return false;
+        }
+        match be16(b, 12) {
+            header::TYPE_ARP => self.arp(packet.bytes_mut()),
+            header::TYPE_IPV4 => self.echo(packet.bytes_mut()),
+            header::TYPE_IPV6 => self.icmp6(packet),
+            _ => false,
+        }
+    }
+
+    /// The Ethernet header of an answer.
+    fn back(&self, b: &mut [u8]) {
+        b.copy_within(6..12, 0);
+        b[6..12].copy_from_slice(&self.mac.0);
+    }
+
+    /// RFC 826: Ethernet and IPv4, a request for one of ours.
+    fn arp(&self, b: &mut [u8]) -> bool {
+        let right = b.len() >= 42
+            && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604)
+            && be16(b, 20) == ARP_REQUEST
+            && self.has4(be32(b, 38))
+            && b[38..42] != b[28..32];
+        if !right {
+            return false;
+        }
+        self.back(b);
+        put16(b, 20, ARP_REPLY);
+        let asked: [u8; 4] = [b[38], b[39], b[40], b[41]];
+        b.copy_within(22..32, 32);
+        b[22..28].copy_from_slice(&self.mac.0);
+        b[28..32].copy_from_slice(&asked);
+        true
+    }
+
+    /// A ping to one of ours, whole and without options.
+    fn echo(&self, b: &mut [u8]) -> bool {
+        const L4: usize = h::ETH + h::IPV4;
+        let right = b.len() >= L4 + 8
+            && b[..6] == self.mac.0
+            && b[14] == 0x45
+            && be16(b, 20).trailing_zeros() >= 14
+            && b[23] == header::ICMP
+            && b[L4] == ECHO[0]
+            && self.has4(be32(b, 30));
+        let end = h::ETH + usize::from(be16(b, 16));
+        let right = right && (L4 + 8..=b.len()).contains(&end);
+        if !right || !Sum::default().bytes(&b[L4..end]).is_valid() {
+            return false;
+        }
+        self.back(b);
+        let (src, dst) = (be32(b, 26), be32(b, 30));
+        header::put32(b, 26, dst);
+        header::put32(b, 30, src);
+        b[22] = TTL;
+        b[24..26].fill(0);
+        let sum = Sum::default().bytes(&b[14..L4]).checksum();
+        b[24..26].copy_from_slice(&sum);
+        b[L4] = ECHO[1];
+        b[L4 + 2..L4 + 4].fill(0);
+        let sum = Sum::default().bytes(&b[L4..end]).checksum();
+        b[L4 + 2..L4 + 4].copy_from_slice(&sum);
+        true
+    }
+
+    /// A ping, or a Neighbor Solicitation for one of ours.
+    fn icmp6<P: Packet>(&self, packet: &mut P) -> bool {
+        let b = packet.bytes();
+        let Ok(head) = Head6::of_frame(b) else { return false };
+        let plain = head.protocol == header::ICMPV6 && head.l4 == h::ETH + h::IPV6 && head.end >= head.l4 + 8;
+        if !plain || !sum6(&b[..head.end]).is_valid() {
+            return false;
+        }
+        match b[head.l4] {
+            k if k == ECHO6[0] && self.has6(head.dst) && b[..6] == self.mac.0 => self.echo6(packet.bytes_mut(), &head),
+            SOLICITATION if head.hop_limit == ND_HOP_LIMIT && head.end >= head.l4 + 24 => self.advertise(packet, &head),
+            _ => false,
+        }
+    }
+
+    fn echo6(&self, b: &mut [u8], head: &Head6) -> bool {
+        self.back(b);
+        put128(b, 22, head.dst);
+        put128(b, 38, head.src);
+        b[21] = TTL;
+        b[head.l4] = ECHO6[1];
+        seal6(&mut b[..head.end]);
+        true
+    }
+
+    /// RFC 4861, section 7.2.4.
+    fn advertise<P: Packet>(&self, packet: &mut P, head: &Head6) -> bool {
+        let target = be128(packet.bytes(), head.l4 + 8);
+        if !self.has6(target) || !packet.set_len(ADVERTISEMENT_LEN) {
+            return false;
+        }
+        let b = packet.bytes_mut();
+        // Whoever has no address yet is looking for a duplicate: tell everybody (section 7.2.4).
+        let unspecified = head.src == 0;
+        let all_nodes = u128::from_be_bytes([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        self.back(b);
+        if unspecified {
+            b[..6].copy_from_slice(&[0x33, 0x33, 0, 0, 0, 1]);
+        }
+        put16(b, 18, 32);
+        put128(b, 22, target);
+        put128(b, 38, if unspecified { all_nodes } else { head.src });
+        let l4 = head.l4;
+        b[l4] = ADVERTISEMENT;
+        b[l4 + 1] = 0;
+        // Router, solicited unless told to everybody, override.
+        b[l4 + 4..l4 + 8].copy_from_slice(&[if unspecified { 0xa0 } else { 0xe0 }, 0, 0, 0]);
+        put128(b, l4 + 8, target);
+        b[l4 + 24..l4 + 26].copy_from_slice(&[2, 1]);
+        b[l4 + 26..l4 + 32].copy_from_slice(&self.mac.0);
+        seal6(b);
+        true
+    }
+}
+
+/// Sum of an ICMPv6 message without extension headers, pseudo header included; the packet ends with the slice.
+fn sum6(b: &[u8]) -> Sum {
+    let l4 = h::ETH + h::IPV6;
+    Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be32((b.len() - l4) as u32)
+}
+
+fn seal6(b: &mut [u8]) {
+    let at = h::ETH + h::IPV6 + 2;
+    b[at..at + 2].fill(0);
+    let sum = sum6(b).checksum();
+    b[at..at + 2].copy_from_slice(&sum);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Heap;
+
+    fn owns() -> Owns {
+        let customer = Own {
+            mac: Mac([2, 0, 0, 0, 1, 1]),
+            ipv4: vec![AddrRange { first: [198, 18, 0, 1].into(), count: 2 }],
+            ipv6: vec![Prefix6 { addr: "2001:2::1".parse().unwrap(), len: 128 }],
+        };
+        Owns { customer, ..Owns::default() }
+    }
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+        digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
+    }
+
+    fn answer(request: &str) -> Option<Vec<u8>> {
+        let mut p = Heap::new(&hex(request));
+        owns().answer(Side::Customer, &mut p).then(|| p.bytes().to_vec())
+    }
+
+    /// The packet of RFC 826, written out by hand.
+    #[test]
+    fn arp_requests_for_our_addresses_are_answered() {
+        let request = "ffffffffffff 020000000102 0806 0001 0800 06 04 0001 020000000102 c6120009 000000000000 c6120002";
+        let reply = "020000000102 020000000101 0806 0001 0800 06 04 0002 020000000101 c6120002 020000000102 c6120009";
+        assert_eq!(answer(request), Some(hex(reply)));
+        assert_eq!(answer(&request.replace("c6120002", "c6120003")), None, "not ours");
+        assert_eq!(answer(&request.replace("0001 0200", "0002 0200")), None, "a reply is not answered");
+    }
+
+    #[test]
+    fn solicitations_and_pings_are_answered_with_right_checksums() {
+        // To the solicited-node group of ::1, with our source link-layer address as option.
+        let mut ns = hex("3333ff000001 020000000102 86dd 60000000 0020 3a ff
+             20010002000000000000000000000009 ff0200000000000000000001ff000001
+             87 00 0000 00000000 20010002000000000000000000000001 01 01 020000000102");
+        seal6(&mut ns);
+        let mut p = Heap::new(&ns);
+        assert!(owns().answer(Side::Customer, &mut p));
+        let b = p.bytes();
+        assert_eq!((b.len(), b[54], b[58], &b[..6]), (86, 136, 0xe0, &[2, 0, 0, 0, 1, 2][..]));
+        assert_eq!((be128(b, 22), be128(b, 38)), (be128(&ns, 62), be128(&ns, 22)));
+        assert!(sum6(b).is_valid());
+        let mut ping = hex("020000000101 020000000102 86dd 60000000 000a 3a 40
+             20010002000000000000000000000009 20010002000000000000000000000001 80 00 0000 0001 0002 abcd");
+        seal6(&mut ping);
+        let mut p = Heap::new(&ping);
+        assert!(owns().answer(Side::Customer, &mut p));
+        assert_eq!((p.bytes()[54], p.bytes()[21]), (129, 64));
+        assert!(sum6(p.bytes()).is_valid());
+        ping[63] ^= 1;
+        assert!(!owns().answer(Side::Customer, &mut Heap::new(&ping)), "a bad checksum is not answered");
+    }
+}

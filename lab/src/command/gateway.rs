@@ -1,0 +1,113 @@
+//! `natmeter gateway`: the gateway as a program of its own, on interfaces or between capture files, and the words
+//! that its control socket understands.
+
+use crate::cli::{GatewayArgs, Global, Word, err, out};
+use crate::exit::Exit;
+use crate::gateway::{self, GatewayError};
+use crate::scenario::ScenarioError;
+use crate::scenario::gateway as config;
+use ::gateway::control;
+use ::gateway::file::{Files, Reader, Writer};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// `natmeter gateway`.
+pub fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
+    if let Some(word) = args.word {
+        return ask(word, args);
+    }
+    let Some(file) = &args.config else {
+        err("error: a gateway needs its file: natmeter gateway --config gateway.toml (see docs/gateway.md)\n");
+        return Exit::Usage;
+    };
+    let gateway = match config::read(file) {
+        Ok(gateway) => gateway,
+        Err(ScenarioError::Wrong(complaints)) => {
+            err(&format!("{}\n", complaints.render(true)));
+            return Exit::Usage;
+        }
+        Err(error) => {
+            err(&format!("error: {error}\n"));
+            return Exit::Usage;
+        }
+    };
+    let ended = if args.pcap_in.is_empty() {
+        on_interfaces(&gateway, file, args, global)
+    } else {
+        between_files(&gateway, args, global)
+    };
+    match ended {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            err(&format!("error: {error}\n"));
+            if error.is_usage() { Exit::Usage } else { Exit::Failed }
+        }
+    }
+}
+
+fn ask(word: Word, args: &GatewayArgs) -> Exit {
+    let socket = args.socket.clone().unwrap_or_else(config::default_socket);
+    match control::ask(&socket, word.text()) {
+        Ok(answer) => {
+            out(&answer);
+            if answer.starts_with("error") { Exit::Failed } else { Exit::Done }
+        }
+        Err(error) => {
+            let path = socket.display();
+            err(&format!("error: asking the gateway at {path}: {error}; does one run? --socket names another\n"));
+            Exit::Failed
+        }
+    }
+}
+
+fn between_files(gateway: &config::Gateway, args: &GatewayArgs, global: &Global) -> Result<(), GatewayError> {
+    let mut files = Files::default();
+    for (side, path) in pairs(&args.pcap_in)? {
+        files.inputs[side] = Some(Reader::open(&path)?);
+    }
+    for (side, path) in pairs(&args.pcap_out)? {
+        files.outputs[side] = Some(Writer::create(&path)?);
+    }
+    let linger = args.linger.map_or(0, |t| t.0);
+    let text = gateway::replay(gateway, &mut files, args.seed, linger, global.json)?;
+    if !global.quiet {
+        out(&text);
+    }
+    Ok(())
+}
+
+/// `left=a.pcap`, `right=b.pcap`.
+fn pairs(given: &[String]) -> Result<Vec<(usize, PathBuf)>, GatewayError> {
+    let pair = |text: &String| {
+        let side = |name: &str| ["left", "right"].iter().position(|s| *s == name);
+        let found = text.split_once('=').and_then(|(name, path)| Some((side(name)?, PathBuf::from(path))));
+        found.ok_or_else(|| GatewayError::Usage(format!("`{text}` is not left=FILE or right=FILE")))
+    };
+    let all: Vec<_> = given.iter().map(pair).collect::<Result<_, _>>()?;
+    match all.as_slice() {
+        [(a, _), (b, _)] if a == b => Err(GatewayError::Usage("one file a side: left=FILE,right=FILE".into())),
+        [_, _, _, ..] => Err(GatewayError::Usage("one file a side: left=FILE,right=FILE".into())),
+        _ => Ok(all),
+    }
+}
+
+fn on_interfaces(
+    gateway: &config::Gateway,
+    file: &Path,
+    args: &GatewayArgs,
+    global: &Global,
+) -> Result<(), GatewayError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted as u8), Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|e| GatewayError::Usage(format!("handling signals: {e}")))?;
+    }
+    let say = |text: &str| {
+        if !global.quiet {
+            out(text);
+        }
+    };
+    gateway::run(gateway, file, args.seed, &stop, &say)
+}

@@ -1,0 +1,513 @@
+//! A gateway as a program: its technology built from its file, its ports opened, neighbours found, workers run, and
+//! its control socket answered. Nothing is measured here.
+
+use crate::scenario::gateway::{Gateway, Io, NextHop, Side, Technology, side4};
+use gateway::control::Control;
+use gateway::embedded::Desk;
+use gateway::file::{FileError, Files, Passed, replay as pass};
+use gateway::neighbour::{NeighbourError, resolve};
+use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
+use plane::Function;
+use plane::ip6::Prefix6;
+use plane::nat44::{Nat44, NatError};
+use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
+use port::backend::tap::{TapConfig, TapPort};
+use port::interface::Interfaces;
+use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
+use serde_json::json;
+use std::any::Any;
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::{AddrRange, Mac};
+
+/// Why there is no gateway, or no longer.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// Something that the command line or the file asks for cannot be.
+    #[error("{0}")]
+    Usage(String),
+    /// A capture file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The technology's parameters.
+    #[error(transparent)]
+    Nat44(#[from] NatError),
+    /// An interface.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// A neighbour.
+    #[error(transparent)]
+    Neighbour(#[from] NeighbourError),
+    /// A worker.
+    #[error(transparent)]
+    Worker(#[from] EmbeddedError),
+    /// The control socket.
+    #[error("listening for `natmeter gateway status` at {path}: {cause}; choose another `socket` in [gateway]")]
+    Socket {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+}
+
+impl GatewayError {
+    /// Whether the person has to write something else; then nothing was touched.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, GatewayError::Usage(_) | GatewayError::Nat44(NatError::Config(_)))
+    }
+}
+
+/// Ethernet addresses of both sides: our own, and the neighbour's.
+type Macs = [(Mac, Mac); 2];
+
+/// What is to be done with a technology's functions, whatever their type: one call for all technologies.
+trait Use {
+    type Out;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Self::Out, GatewayError>;
+}
+
+/// Build the functions of a technology and do something with them.
+fn build<U: Use>(gateway: &Gateway, macs: Macs, workers: usize, seed: u64, then: U) -> Result<U::Out, GatewayError> {
+    let [(left_own, left_next), (right_own, right_next)] = macs;
+    match &gateway.technology {
+        Technology::Nat44(nat) => {
+            let left = side4(&gateway.left, left_own, left_next);
+            let right = side4(&gateway.right, right_own, right_next);
+            let config = nat.config(left, right);
+            let functions = (0..workers).map(|w| Nat44::new(config.clone(), w, workers, seed));
+            then.with(functions.collect::<Result<Vec<_>, _>>()?)
+        }
+    }
+}
+
+/// Addresses that the gateway answers for on both sides.
+fn owns(gateway: &Gateway, macs: Macs) -> Owns {
+    let mut owns = Owns { customer: own(&gateway.left, macs[0].0), internet: own(&gateway.right, macs[1].0) };
+    match &gateway.technology {
+        Technology::Nat44(nat) => owns.internet.ipv4.extend(nat.pool.iter().copied()),
+    }
+    owns
+}
+
+fn own(side: &Side, mac: Mac) -> Own {
+    let mut own = Own { mac, ..Own::default() };
+    match side.address {
+        IpAddr::V4(a) => own.ipv4.push(AddrRange::one(a)),
+        IpAddr::V6(addr) => own.ipv6.push(Prefix6 { addr, len: 128 }),
+    }
+    own
+}
+
+/// Pass the packets of capture files through the gateway; what became of them, as text or JSON.
+///
+/// # Errors
+/// When a file or the configuration is wrong.
+pub fn replay(
+    gateway: &Gateway,
+    files: &mut Files,
+    seed: u64,
+    linger: u64,
+    as_json: bool,
+) -> Result<String, GatewayError> {
+    let given = |side: &Side, own: u8, name: &str| match side.next_hop {
+        NextHop::Mac(next) => Ok((side.mac.unwrap_or(crate::rig::mac(own, 1)), next)),
+        NextHop::Ip(_) => Err(GatewayError::Usage(format!(
+            "between files nobody can be asked for an Ethernet address: write one as next-hop of [gateway.{name}]"
+        ))),
+    };
+    let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
+    let owns = gateway.answer.then(|| owns(gateway, macs));
+    build(gateway, macs, 1, seed, Replay { owns, files, linger, as_json })
+}
+
+struct Replay<'a> {
+    owns: Option<Owns>,
+    files: &'a mut Files,
+    linger: u64,
+    as_json: bool,
+}
+
+impl Use for Replay<'_> {
+    type Out = String;
+    fn with<F: Function + 'static>(self, mut functions: Vec<F>) -> Result<String, GatewayError> {
+        let function = &mut functions[0];
+        let passed = pass(function, self.owns.as_ref(), self.files, self.linger)?;
+        let Passed { received, sent, dropped, answered, local, unwritten } = passed;
+        let events: Vec<_> = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
+        let entries = function.entries();
+        if self.as_json {
+            let events: serde_json::Map<_, _> = events.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect();
+            return Ok(format!(
+                "{}\n",
+                json!({ "received": received, "sent": sent, "dropped": dropped, "answered": answered, "local": local,
+                    "unwritten": unwritten, "events": events, "sessions": entries.map(|e| e.0), "mappings": entries.map(|e| e.1) })
+            ));
+        }
+        let mut text = format!(
+            "{received} packets in, {sent} out; {dropped} dropped, {answered} answered, {local} left to the machine\n"
+        );
+        if unwritten > 0 {
+            let _ = writeln!(text, "{unwritten} for a side without a file: add it to --pcap-out");
+        }
+        for (name, n) in events {
+            let _ = writeln!(text, "  {name:<24} {n}");
+        }
+        Ok(text)
+    }
+}
+
+/// Run the gateway until it is told to stop.
+///
+/// # Errors
+/// When it cannot start, or a worker ends by itself.
+pub fn run(
+    gateway: &Gateway,
+    file: &Path,
+    seed: u64,
+    stop: &AtomicBool,
+    say: &dyn Fn(&str),
+) -> Result<(), GatewayError> {
+    let clock = Clock::calibrated();
+    let mut opened = open(gateway, clock)?;
+    let macs = neighbours(gateway, &mut opened)?;
+    let owns = gateway.answer.then(|| owns(gateway, macs));
+    let control = Control::listen(&gateway.socket)
+        .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
+    let run = Run { gateway, file, macs, owns, opened, clock, control, stop, say };
+    build(gateway, macs, gateway.workers, seed, run)
+}
+
+/// Ports and pools of the workers.
+struct Opened {
+    ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
+    pools: Vec<Pool>,
+    /// Ethernet addresses of the interfaces.
+    macs: [Mac; 2],
+}
+
+/// Frames of a worker's pool; each of its two XDP ports has this many lent to the kernel.
+const FRAMES: usize = 16_384;
+
+fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
+    let workers = gateway.workers;
+    if workers > 1 && !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
+        return Err(GatewayError::Usage(
+            "several workers need an interface with a queue for each: io = \"af-xdp-generic\" or \"af-xdp-native\""
+                .into(),
+        ));
+    }
+    let mut pools = Pool::for_workers(PoolConfig::umem(workers, FRAMES))?;
+    let (left, left_mac) = side_ports(gateway, &gateway.left, 1, clock, &mut pools)?;
+    let (right, right_mac) = side_ports(gateway, &gateway.right, 2, clock, &mut pools)?;
+    let ports = left.into_iter().zip(right).collect();
+    Ok(Opened { ports, pools, macs: [left_mac, right_mac] })
+}
+
+/// The ports of one side, one a worker, and the side's Ethernet address.
+fn side_ports(
+    gateway: &Gateway,
+    side: &Side,
+    number: u8,
+    clock: Clock,
+    pools: &mut [Pool],
+) -> Result<(Vec<Box<dyn Port>>, Mac), GatewayError> {
+    let name = if number == 1 { "left" } else { "right" };
+    let interface = side.interface.as_deref().ok_or_else(|| {
+        GatewayError::Usage(format!("[gateway.{name}] has no interface: name one, or give capture files (--pcap-in)"))
+    })?;
+    let here = Netns::current()?;
+    let made = matches!(gateway.io, Io::Tap | Io::Tun);
+    // A device that the gateway makes: the kernel has the other end, so ours has an address of our own.
+    let mac = match side.mac {
+        Some(mac) => mac,
+        None if made => crate::rig::mac(number, 1),
+        None => here.run_in(|| Interfaces::here()?.get(interface).map(|i| Mac(i.mac)))??,
+    };
+    let select = if gateway.answer { Select::everything() } else { without_neighbours() };
+    let xdp = |mode| AfXdpConfig { queues: gateway.workers as u32, mode, ..AfXdpConfig::named(interface, select) };
+    let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>).collect();
+    let ports: Vec<Box<dyn Port>> = match gateway.io {
+        Io::AfPacket => vec![Box::new(AfPacketPort::open(&here, &AfPacketConfig::named(interface), clock)?)],
+        Io::AfXdpGeneric => boxed(AfXdpPort::open(&here, &xdp(XdpMode::Generic), clock, pools)?),
+        Io::AfXdpNative => boxed(AfXdpPort::open(&here, &xdp(XdpMode::Native), clock, pools)?),
+        Io::Tap => vec![Box::new(TapPort::open(&here, &TapConfig::named(interface), clock)?)],
+        Io::Tun => {
+            let mut header = [0; 12];
+            header[..6].copy_from_slice(&mac.0);
+            header[6..].copy_from_slice(&tun_neighbour(number).0);
+            let config = TapConfig { without_ethernet: Some(header), ..TapConfig::named(interface) };
+            vec![Box::new(TapPort::open(&here, &config, clock)?)]
+        }
+    };
+    Ok((ports, mac))
+}
+
+/// Who is at the other end of a link without Ethernet addresses.
+fn tun_neighbour(number: u8) -> Mac {
+    crate::rig::mac(number, 2)
+}
+
+/// Everything of IP but Neighbor Discovery, which is the kernel's as ARP is.
+fn without_neighbours() -> Select {
+    use port::backend::af_xdp::{Condition, Width};
+    let version = |v| Condition::equals(12, Width::Two, v);
+    let next = |p| vec![version(0x86dd), Condition::equals(20, Width::One, p)];
+    let icmp6 = |t| vec![version(0x86dd), Condition::equals(20, Width::One, 58), Condition::equals(54, Width::One, t)];
+    let mut any_of = vec![vec![version(0x0800)]];
+    // IPv4 in IPv6, TCP, UDP, fragments; errors and pings of ICMPv6.
+    any_of.extend([4, 6, 17, 44].map(next));
+    any_of.extend([1, 2, 3, 4, 128, 129].map(icmp6));
+    Select { any_of }
+}
+
+/// Ethernet addresses of both sides and of their neighbours, asked for where the file gives IP addresses.
+fn neighbours(gateway: &Gateway, opened: &mut Opened) -> Result<Macs, GatewayError> {
+    let sides = [(&gateway.left, 1), (&gateway.right, 2)];
+    let mut macs = [(Mac::default(), Mac::default()); 2];
+    for (i, (side, number)) in sides.into_iter().enumerate() {
+        let own_mac = opened.macs[i];
+        let next = match side.next_hop {
+            NextHop::Mac(mac) => mac,
+            NextHop::Ip(_) if gateway.io == Io::Tun => tun_neighbour(number),
+            NextHop::Ip(ip) => {
+                let (left, right) = &mut opened.ports[0];
+                let port = if i == 0 { left } else { right };
+                resolve(&mut **port, &mut opened.pools[0], &own(side, own_mac), side.address, ip)?
+            }
+        };
+        macs[i] = (own_mac, next);
+    }
+    Ok(macs)
+}
+
+struct Run<'a> {
+    gateway: &'a Gateway,
+    file: &'a Path,
+    macs: Macs,
+    owns: Option<Owns>,
+    opened: Opened,
+    clock: Clock,
+    control: Control,
+    stop: &'a AtomicBool,
+    say: &'a dyn Fn(&str),
+}
+
+/// How often the control socket is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Use for Run<'_> {
+    type Out = ();
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
+        let Run { gateway, file, macs, owns, opened, clock, control, stop, say } = self;
+        let cores = port::host::cores();
+        let alone = cores.len() > gateway.workers;
+        let config = EmbeddedConfig {
+            cores: (1..=gateway.workers).map(|i| if alone { cores.get(i).copied() } else { None }).collect(),
+            preempt: false,
+            owns,
+            ports: opened.ports,
+            pools: opened.pools,
+        };
+        let (embedded, desk) = Embedded::start(clock, config, functions);
+        if gateway.busy {
+            embedded.wake();
+        } else {
+            embedded.rest();
+        }
+        say(&format!(
+            "gateway of {} is running, {} worker{}; natmeter gateway status --socket {}\n",
+            file.display(),
+            gateway.workers,
+            if gateway.workers == 1 { "" } else { "s" },
+            gateway.socket.display()
+        ));
+        let mut running = Running { gateway: gateway.clone(), file, macs, clock, embedded: &embedded, desk, stop };
+        while !stop.load(Ordering::Relaxed) && !embedded.has_ended() {
+            control.serve(|words| running.answer(words));
+            std::thread::sleep(LOOK);
+        }
+        embedded.stop()?;
+        say("gateway stopped\n");
+        Ok(())
+    }
+}
+
+/// A gateway that runs, as its control socket sees it.
+struct Running<'a, F> {
+    /// As its file was when it was read last.
+    gateway: Gateway,
+    file: &'a Path,
+    macs: Macs,
+    clock: Clock,
+    embedded: &'a Embedded,
+    desk: Desk<F>,
+    stop: &'a AtomicBool,
+}
+
+/// Sessions that are shown when nobody says how many.
+const SHOWN: usize = 1000;
+
+impl<F: Function + 'static> Running<'_, F> {
+    /// What the control socket says to some words.
+    fn answer(&mut self, words: &str) -> String {
+        let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let result = match word {
+            "status" => self.status().map(|s| s.json()),
+            "metrics" => self.status().map(|s| s.open_metrics()),
+            "sessions" => self.sessions(rest),
+            "reload" => self.reload(),
+            "clear" => self.embedded.clear().map(|()| "cleared\n".into()).map_err(|e| e.to_string()),
+            "stop" => {
+                self.stop.store(true, Ordering::Relaxed);
+                Ok("stopping\n".into())
+            }
+            other => Err(format!("`{other}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
+        };
+        result.unwrap_or_else(|why| format!("error: {why}\n"))
+    }
+
+    fn status(&self) -> Result<Status, String> {
+        let (sessions, mappings) = self.embedded.entries().map_err(|e| e.to_string())?;
+        let stateful = self.desk.ask(|_, f| f.entries().is_some()).into_iter().any(|s| s == Some(true));
+        let workers = self.embedded.counters().map_err(|e| e.to_string())?;
+        Ok(Status { sessions: stateful.then_some(sessions), mappings: stateful.then_some(mappings), workers })
+    }
+
+    /// One JSON document a session.
+    fn sessions(&self, most: &str) -> Result<String, String> {
+        let most = match most {
+            "" => SHOWN,
+            n => n.parse().map_err(|_| format!("`{n}` is not a number of sessions"))?,
+        };
+        let clock = self.clock;
+        let found = self.desk.ask(move |_, f| f.sessions(clock.nanos(clock.now()), most));
+        let mut text = String::new();
+        for (worker, entries) in found.into_iter().enumerate() {
+            for e in entries.ok_or_else(|| format!("worker {worker} does not answer"))? {
+                let _ = writeln!(
+                    text,
+                    "{}",
+                    json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
+                        "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() })
+                );
+            }
+        }
+        Ok(text.split_inclusive('\n').take(most).collect())
+    }
+
+    /// Read the file again and give every worker its new configuration, or none of them.
+    fn reload(&mut self) -> Result<String, String> {
+        let new = crate::scenario::gateway::read(self.file).map_err(|e| e.to_string())?;
+        self.gateway.can_become(&new)?;
+        let macs = [0, 1].map(|i| {
+            let side = if i == 0 { &new.left } else { &new.right };
+            let next = if let NextHop::Mac(mac) = side.next_hop { mac } else { self.macs[i].1 };
+            (side.mac.unwrap_or(self.macs[i].0), next)
+        });
+        // Two sets: a worker that refuses must find all others as they were.
+        for round in [Round::Try, Round::Do] {
+            let functions =
+                build(&new.with_smallest_tables(), macs, new.workers, 0, Rebuild).map_err(|e| e.to_string())?;
+            let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
+            self.adopt(*functions, round)?;
+        }
+        (self.gateway, self.macs) = (new, macs);
+        Ok("reloaded\n".into())
+    }
+
+    fn adopt(&self, functions: Vec<F>, round: Round) -> Result<(), String> {
+        let waiting: Vec<_> = functions.into_iter().map(|f| Mutex::new(Some(f))).collect();
+        let answers = self.desk.ask(move |worker, running| {
+            let new = waiting[worker].lock().expect("no panic while held").take();
+            let new = new.ok_or("asked twice")?;
+            if round == Round::Try { running.can_adopt(&new) } else { running.adopt(new) }
+        });
+        answers.into_iter().enumerate().try_for_each(|(w, said)| {
+            said.unwrap_or_else(|| Err("it does not answer".into())).map_err(|why| format!("worker {w}: {why}"))
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Try,
+    Do,
+}
+
+/// Functions of whatever technology, to be compared with those that run.
+struct Rebuild;
+
+impl Use for Rebuild {
+    type Out = Box<dyn Any>;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Box<dyn Any>, GatewayError> {
+        Ok(Box::new(functions))
+    }
+}
+
+struct Status {
+    sessions: Option<u64>,
+    mappings: Option<u64>,
+    workers: Vec<(gateway::worker::WorkerCounters, plane::Drops)>,
+}
+
+impl Status {
+    /// Counters of one worker, with names.
+    fn counters(w: &gateway::worker::WorkerCounters) -> [(&'static str, u64); 8] {
+        [
+            ("received", w.received),
+            ("sent", w.sent),
+            ("refused", w.refused),
+            ("dropped", w.dropped),
+            ("handed-over", w.handed_over),
+            ("inbox-full", w.inbox_full),
+            ("answered", w.answered),
+            ("local", w.local),
+        ]
+    }
+
+    fn json(&self) -> String {
+        let map = |all: &[(&'static str, u64)]| -> serde_json::Map<String, serde_json::Value> {
+            all.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect()
+        };
+        let workers: Vec<_> = self
+            .workers
+            .iter()
+            .map(|(w, events)| json!({ "frames": map(&Status::counters(w)), "events": map(events) }))
+            .collect();
+        format!("{}\n", json!({ "sessions": self.sessions, "mappings": self.mappings, "workers": workers }))
+    }
+
+    /// OpenMetrics text.
+    fn open_metrics(&self) -> String {
+        let mut text = String::new();
+        for (name, help, value) in [
+            ("natmeter_sessions", "Entries of the session table.", self.sessions),
+            ("natmeter_mappings", "Entries of the mapping table.", self.mappings),
+        ] {
+            if let Some(value) = value {
+                let _ = write!(text, "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n");
+            }
+        }
+        let _ = write!(text, "# TYPE natmeter_frames counter\n# HELP natmeter_frames Frames by what became of them.\n");
+        for (i, (w, _)) in self.workers.iter().enumerate() {
+            for (what, n) in Status::counters(w) {
+                let _ = writeln!(text, "natmeter_frames_total{{worker=\"{i}\",what=\"{what}\"}} {n}");
+            }
+        }
+        let _ =
+            write!(text, "# TYPE natmeter_events counter\n# HELP natmeter_events Packets by what the function did.\n");
+        for (i, (_, events)) in self.workers.iter().enumerate() {
+            for (event, n) in events {
+                let _ = writeln!(text, "natmeter_events_total{{worker=\"{i}\",event=\"{event}\"}} {n}");
+            }
+        }
+        text.push_str("# EOF\n");
+        text
+    }
+}

@@ -1,0 +1,394 @@
+//! The file of `natmeter gateway`: interfaces, addresses and one technology, in the tables that scenarios have
+//! too. Read like a scenario, so that mistakes are shown in the same way.
+
+use super::diagnostic::{Complaints, Diagnostic, Source};
+use super::section::{self, Section, Spot};
+use super::tree::{self, Entry, Node, Table, Value};
+use super::{ScenarioError, schema};
+use method::Nanos;
+use plane::nat44::config::{Config, Filtering, Mapping, Prefix};
+use plane::side::Side4;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use wire::{AddrRange, Mac, PortRange};
+
+/// A gateway as its file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gateway {
+    /// Workers.
+    pub workers: usize,
+    /// How packets come in and go out.
+    pub io: Io,
+    /// Poll without a pause, for throughput; otherwise a worker without work naps.
+    pub busy: bool,
+    /// Answer ARP, Neighbor Solicitations and pings; otherwise that is left to the kernel.
+    pub answer: bool,
+    /// Where the control socket is.
+    pub socket: PathBuf,
+    /// The customers' side.
+    pub left: Side,
+    /// The Internet's side.
+    pub right: Side,
+    /// What it does.
+    pub technology: Technology,
+}
+
+/// How packets come in and go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// Packet sockets.
+    AfPacket,
+    /// XDP sockets, program in the kernel's general receive path.
+    AfXdpGeneric,
+    /// XDP sockets, program in the driver.
+    AfXdpNative,
+    /// TAP devices that the gateway makes.
+    Tap,
+    /// TUN devices that the gateway makes: IP packets without Ethernet.
+    Tun,
+}
+
+/// One side as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// Interface; without one, files only.
+    pub interface: Option<String>,
+    /// Ethernet address; left out, the interface's.
+    pub mac: Option<Mac>,
+    /// Address of the gateway.
+    pub address: IpAddr,
+    /// The neighbour that everything is sent to.
+    pub next_hop: NextHop,
+    /// Largest packet.
+    pub mtu: u16,
+}
+
+/// A neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHop {
+    /// Its Ethernet address.
+    Mac(Mac),
+    /// Its IP address, to be asked for.
+    Ip(IpAddr),
+}
+
+/// What a gateway does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Technology {
+    /// Stateful NAT44.
+    Nat44(Nat44),
+}
+
+/// `[technology.nat44]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nat44 {
+    /// The customers' prefixes.
+    pub inside: Vec<Prefix>,
+    /// Outside addresses.
+    pub pool: Vec<AddrRange>,
+    /// Outside ports.
+    pub pool_ports: PortRange,
+    /// Mapping behaviour.
+    pub mapping: Mapping,
+    /// Filtering behaviour.
+    pub filtering: Filtering,
+    /// Most sessions.
+    pub table: u64,
+    /// UDP timeout.
+    pub udp_timeout: Nanos,
+    /// Whether customers reach each other by outside addresses.
+    pub hairpinning: bool,
+}
+
+impl Nat44 {
+    /// The plane's configuration between these two sides.
+    pub fn config(&self, left: Side4, right: Side4) -> Config {
+        let mut c = Config::new(left, right, self.inside.clone(), self.pool.clone());
+        c.ports = self.pool_ports;
+        c.mapping = self.mapping;
+        c.filtering = self.filtering;
+        c.sessions = self.table;
+        c.timeouts.udp = self.udp_timeout.into();
+        c.hairpinning = self.hairpinning;
+        c
+    }
+}
+
+impl Gateway {
+    /// Whether a running gateway can become `new` without a restart, as far as this file knows.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Gateway) -> Result<(), String> {
+        let by_ip = |s: &Side| if let NextHop::Ip(ip) = s.next_hop { Some(ip) } else { None };
+        // A neighbour that is named by its IP address was asked for before the start.
+        let other = |old: &Side, new: &Side| by_ip(new).is_some() && by_ip(old) != by_ip(new);
+        let fixed = [
+            ("workers", self.workers != new.workers),
+            ("io", self.io != new.io),
+            ("busy", self.busy != new.busy),
+            ("answer", self.answer != new.answer),
+            ("socket", self.socket != new.socket),
+            ("interface", self.left.interface != new.left.interface || self.right.interface != new.right.interface),
+            ("next-hop", other(&self.left, &new.left) || other(&self.right, &new.right)),
+            (
+                "address",
+                self.answer && (self.left.address, self.right.address) != (new.left.address, new.right.address),
+            ),
+            ("table", self.table() != new.table()),
+        ];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while the gateway runs; restart it")),
+            None => Ok(()),
+        }
+    }
+
+    /// Entries of its table; none if it keeps no state.
+    fn table(&self) -> Option<u64> {
+        match &self.technology {
+            Technology::Nat44(nat) => Some(nat.table),
+        }
+    }
+
+    /// The same with the smallest of tables, for whoever only wants to look at its configuration.
+    pub fn with_smallest_tables(&self) -> Gateway {
+        let mut small = self.clone();
+        match &mut small.technology {
+            Technology::Nat44(nat) => nat.table = 1,
+        }
+        small
+    }
+}
+
+/// Read and check a gateway's file.
+///
+/// # Errors
+/// When the file cannot be read, and everything that is wrong with it.
+pub fn read(path: &Path) -> Result<Gateway, ScenarioError> {
+    let unreadable = |cause| ScenarioError::Unreadable { path: path.to_owned(), cause };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    Ok(parse(&path.display().to_string(), &text)?)
+}
+
+/// Check a gateway's file that is already text, called `name` in messages.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse(name: &str, text: &str) -> Result<Gateway, Complaints> {
+    let sources = vec![Source { name: name.to_owned(), text: text.to_owned() }];
+    let root = match tree::parse(&sources[0]) {
+        Ok(root) => root,
+        Err(diagnostics) => return Err(Complaints::new(sources, diagnostics)),
+    };
+    let mut log = Vec::new();
+    let gateway = gateway(&root, &mut log);
+    match gateway {
+        Some(gateway) if log.is_empty() => Ok(gateway),
+        _ => Err(Complaints::new(sources, log)),
+    }
+}
+
+fn gateway(root: &Table, log: &mut Vec<Diagnostic>) -> Option<Gateway> {
+    // Scenario tables may stand in the same file; what is no table of either is refused here.
+    Section::root(root, log).finish();
+    let ios = [
+        ("af-packet", Io::AfPacket),
+        ("af-xdp-generic", Io::AfXdpGeneric),
+        ("af-xdp-native", Io::AfXdpNative),
+        ("tap", Io::Tap),
+        ("tun", Io::Tun),
+    ];
+    let mut section = Section::new(root, "gateway", "gateway", log);
+    let workers = section.get("workers", section::count_in(1..=256)).value.unwrap_or(1) as usize;
+    let io = section.get("io", section::choice(&ios)).value.unwrap_or(Io::AfPacket);
+    let busy = section.get("busy", section::yes_or_no).value.unwrap_or(false);
+    let answer = section.get("answer", section::yes_or_no).value.unwrap_or(true);
+    let socket = section.get("socket", section::text).value.map_or_else(default_socket, PathBuf::from);
+    section.finish_keys(&["left", "right"]);
+    let table = subtable(root, "gateway");
+    let left = side(table, "left", log);
+    let right = side(table, "right", log);
+    let technology = technology(root, log);
+    let (left, right, technology) = (left?, right?, technology?);
+    versions(&left, &right, &technology, log);
+    Some(Gateway { workers, io, busy, answer, socket, left, right, technology })
+}
+
+/// Where the control socket is when the file does not say.
+pub fn default_socket() -> PathBuf {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/run"), PathBuf::from);
+    folder.join("natmeter-gateway.sock")
+}
+
+fn subtable<'a>(table: &'a Table, name: &str) -> Option<&'a Table> {
+    match table.get(name) {
+        Some(Entry { node: Node { value: Value::Table(table), .. }, .. }) => Some(table),
+        _ => None,
+    }
+}
+
+fn side(table: Option<&Table>, name: &str, log: &mut Vec<Diagnostic>) -> Option<Side> {
+    let path = format!("gateway.{name}");
+    let missing = |log: &mut Vec<Diagnostic>, key: &str, example: &str| {
+        let diagnostic = Diagnostic::new(format!("[{path}] has no `{key}`"));
+        log.push(diagnostic.instead(format!("add {key} = {example} to [{path}]")));
+    };
+    let Some(table) = table.filter(|t| t.get(name).is_some()) else {
+        let diagnostic = Diagnostic::new(format!("the gateway has no [{path}]"));
+        log.push(diagnostic.instead(format!("add [{path}] with interface, address and next-hop")));
+        return None;
+    };
+    let mut section = Section::new(table, name, &path, log);
+    let interface = section.get("interface", section::text);
+    let mac = section.get("mac", section::mac);
+    let address = section.get("address", section::ip);
+    let next_hop = section.get("next-hop", |value| match section::mac(value) {
+        Ok(mac) => Ok(NextHop::Mac(mac)),
+        Err(_) => section::ip(value).map(NextHop::Ip),
+    });
+    let mtu = section.get("mtu", section::count_in(68..=65_535)).value.unwrap_or(1500) as u16;
+    section.finish();
+    if address.place.is_none() {
+        missing(log, "address", "\"198.18.0.1\"");
+    }
+    if next_hop.place.is_none() {
+        missing(log, "next-hop", "\"198.18.0.2\" (or its Ethernet address)");
+    }
+    Some(Side { interface: interface.value, mac: mac.value, address: address.value?, next_hop: next_hop.value?, mtu })
+}
+
+fn technology(root: &Table, log: &mut Vec<Diagnostic>) -> Option<Technology> {
+    let all = || schema::kinds("technology").map(|k| format!("[technology.{k}]")).collect::<Vec<_>>().join(", ");
+    let found = subtable(root, "technology").map_or(&[][..], |t| &t.entries);
+    let Some(entry) = found.first() else {
+        let diagnostic = Diagnostic::new("the gateway has no technology");
+        log.push(diagnostic.instead(format!("add a table for one: {}", all())));
+        return None;
+    };
+    if let Some(second) = found.get(1) {
+        let diagnostic = Diagnostic::new("a gateway has one technology").at(second.key, "the second");
+        log.push(diagnostic.at(entry.key, "the first").instead("keep one of the tables"));
+        return None;
+    }
+    let table = subtable(root, "technology")?;
+    match entry.name.as_str() {
+        "nat44" => nat44(table, log).map(Technology::Nat44),
+        other => {
+            let diagnostic = Diagnostic::new(format!("unknown technology `{other}`")).at(entry.key, "no such kind");
+            log.push(diagnostic.instead(format!("known are {}", all())));
+            None
+        }
+    }
+}
+
+fn nat44(table: &Table, log: &mut Vec<Diagnostic>) -> Option<Nat44> {
+    let path = "technology.nat44";
+    let mappings = [
+        ("endpoint-independent", Mapping::EndpointIndependent),
+        ("address-and-port-dependent", Mapping::AddressAndPortDependent),
+    ];
+    let filters = [
+        ("endpoint-independent", Filtering::EndpointIndependent),
+        ("address-dependent", Filtering::AddressDependent),
+        ("address-and-port-dependent", Filtering::AddressAndPortDependent),
+    ];
+    let mut section = Section::new(table, "nat44", path, log);
+    let inside = section.list("inside", section::prefix4);
+    let pool = section.list("pool", section::addresses);
+    let pool_ports = section.get("pool-ports", section::ports).or(PortRange { first: 1024, last: 65_535 }).value;
+    let mapping = section.get("mapping", section::choice(&mappings)).value.unwrap_or_default();
+    // Without mappings of its own an outside port serves many customers, so that only the whole four-tuple tells.
+    let filtering = match mapping {
+        Mapping::EndpointIndependent => Filtering::EndpointIndependent,
+        Mapping::AddressAndPortDependent => Filtering::AddressAndPortDependent,
+    };
+    let filtering = section.get("filtering", section::choice(&filters)).value.unwrap_or(filtering);
+    let table = section.get("table", section::count_in(1..=1 << 32)).value.unwrap_or(1 << 20);
+    let udp_timeout = section.get("udp-timeout", section::duration).value.unwrap_or(Nanos::from_secs(300));
+    let hairpinning = section.get("hairpinning", section::yes_or_no).value.unwrap_or(true);
+    section.finish();
+    for (key, absent, example) in
+        [("inside", inside.place.is_none(), "[\"10.0.0.0/8\"]"), ("pool", pool.place.is_none(), "\"198.51.100.1\"")]
+    {
+        if absent {
+            let diagnostic = Diagnostic::new(format!("[{path}] has no `{key}`"));
+            log.push(diagnostic.instead(format!("add {key} = {example}")));
+        }
+    }
+    let values = |all: Vec<Spot<_>>| all.into_iter().map(|s| s.value).collect();
+    let pool = pool.value?.into_iter().map(|s| s.value).collect();
+    Some(Nat44 { inside: values(inside.value?), pool, pool_ports, mapping, filtering, table, udp_timeout, hairpinning })
+}
+
+/// The sides speak the IP versions that the technology needs.
+fn versions(left: &Side, right: &Side, technology: &Technology, log: &mut Vec<Diagnostic>) {
+    let (name, want_left, want_right) = match technology {
+        Technology::Nat44(_) => ("nat44", 4, 4),
+    };
+    for (side, path, want) in [(left, "gateway.left", want_left), (right, "gateway.right", want_right)] {
+        let is = if side.address.is_ipv4() { 4 } else { 6 };
+        if is != want {
+            let diagnostic = Diagnostic::new(format!("{name} speaks IPv{want} on [{path}], whose address is IPv{is}"));
+            log.push(diagnostic.instead(format!("write an IPv{want} address in [{path}]")));
+        }
+    }
+}
+
+/// The IPv4 side that the plane needs, once the Ethernet addresses are known.
+pub fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
+    let address = match side.address {
+        IpAddr::V4(a) => a,
+        // Refused when the file was read.
+        IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
+    };
+    Side4 { mac, next_hop, address, mtu: side.mtu }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+[gateway.left]
+interface = "veth0"
+address = "10.0.0.1"
+next-hop = "10.0.0.2"
+
+[gateway.right]
+interface = "veth1"
+address = "198.51.100.1"
+next-hop = "02:00:00:00:02:02"
+mtu = 1400
+
+[technology.nat44]
+inside = ["10.0.0.0/8", "192.168.0.0/16"]
+pool = "198.51.100.10 - 198.51.100.13"
+"#;
+
+    #[test]
+    fn a_file_is_understood() {
+        let g = parse("gw.toml", GOOD).unwrap();
+        assert_eq!((g.workers, g.io, g.busy, g.answer), (1, Io::AfPacket, false, true));
+        assert_eq!((g.left.next_hop, g.right.mtu), (NextHop::Ip("10.0.0.2".parse().unwrap()), 1400));
+        let Technology::Nat44(n) = &g.technology;
+        assert_eq!((n.inside.len(), n.pool[0].count, n.mapping), (2, 4, Mapping::EndpointIndependent));
+        assert!(
+            n.config(side4(&g.left, Mac::default(), Mac::default()), side4(&g.right, Mac::default(), Mac::default()))
+                .validate(1)
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn mistakes_are_shown_with_their_words() {
+        let told = |from: &str, to: &str| parse("gw.toml", &GOOD.replace(from, to)).unwrap_err().to_string();
+        assert!(told("interface = \"veth0\"", "interfaces = \"veth0\"").contains("did you mean `interface`?"));
+        assert!(
+            told("address = \"10.0.0.1\"", "address = \"2001:2::1\"").contains("nat44 speaks IPv4 on [gateway.left]")
+        );
+        assert!(told("[technology.nat44]", "[technology.nat45]").contains("unknown technology `nat45`"));
+        assert!(told("next-hop = \"10.0.0.2\"\n", "").contains("[gateway.left] has no `next-hop`"));
+        assert!(told("10.0.0.0/8", "10.0.0.1-10.0.0.6").contains("this is not a prefix"));
+        assert!(parse("gw.toml", "").unwrap_err().to_string().contains("the gateway has no technology"));
+    }
+}

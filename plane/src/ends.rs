@@ -1,0 +1,113 @@
+//! Where technologies differ, as two small interfaces: which IPv6 address stands for an IPv4 address
+//! ([`Addressing`], for translation) and which tunnel a packet belongs into ([`Softwires`], for encapsulation).
+//! Translating and tunnelling themselves are the same for all of them and know none by name.
+
+use crate::event::Event;
+
+/// An end of a packet by its role, whichever way the packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The customer's.
+    Customer,
+    /// The other one's.
+    Remote,
+}
+
+/// An IPv4 end point as far as a packet shows it: the address, and the UDP or TCP port or ICMP identifier that says
+/// which of the customers sharing the address is meant. `None` where the packet has none (other protocols, later
+/// fragments).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point4 {
+    /// Address.
+    pub addr: u32,
+    /// Port or identifier.
+    pub port: Option<u16>,
+}
+
+/// Which addresses stand for each other in the two IP versions.
+pub trait Addressing: Send {
+    /// The IPv6 address for an IPv4 end point.
+    ///
+    /// # Errors
+    /// The reason to drop the packet.
+    fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event>;
+
+    /// The IPv4 address for an IPv6 address; `port` is as in [`Point4`], and what the packet shows must belong to the
+    /// address where ports are shared out. May open an entry for a customer that was not known.
+    ///
+    /// # Errors
+    /// The reason to drop the packet.
+    fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event>;
+
+    /// The IPv6 addresses of source and destination for a packet over IPv6 that goes on to another host there: `dst6` is
+    /// where it was sent to, `src` and `dst` are its IPv4 addresses (RFC 7757, section 4). `None` when it does not.
+    fn turned(&self, _dst6: u128, _src: u32, _dst: u32) -> Option<(u128, u128)> {
+        None
+    }
+
+    /// The IPv6 address to be shown for the source of an IPv4 packet when a router has sent it back to where it came from.
+    /// `None` when source and destination are not both there.
+    fn hidden(&self, _src: u32, _dst: u32) -> Option<u128> {
+        None
+    }
+
+    /// Bring closer what [`Self::to_ipv6`] will read.
+    #[inline(always)]
+    fn prefetch_ipv4(&self, _end: End, _point: Point4) {}
+
+    /// Bring closer what [`Self::to_ipv4`] will read.
+    #[inline(always)]
+    fn prefetch_ipv6(&self, _end: End, _addr: u128) {}
+
+    /// Forget what packets have taught, in constant time.
+    fn clear(&mut self) {}
+}
+
+/// The tunnel for an IPv4 packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrap {
+    /// Source of the outer header.
+    pub src: u128,
+    /// Destination of the outer header.
+    pub dst: u128,
+    /// The customer's IPv4 address inside the tunnel: that of the packet, unless customers' addresses overlap and stand
+    /// for something else outside.
+    pub customer: u32,
+}
+
+/// Which softwires there are.
+pub trait Softwires: Send {
+    /// The tunnel for a packet of this customer. `customer` is its IPv4 end, `remote` the other one's.
+    ///
+    /// # Errors
+    /// The reason to drop the packet.
+    fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event>;
+
+    /// Whether a packet may come out of this tunnel, and the address that stands for the customer from here on.
+    ///
+    /// # Errors
+    /// The reason to drop the packet.
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
+
+    /// Whether an outside address stands for a customer of these softwires: packets from one customer to another turn
+    /// round instead of leaving.
+    #[inline(always)]
+    fn serves(&self, _addr: u32) -> bool {
+        false
+    }
+
+    /// Before a batch: take over what has been changed from outside.
+    #[inline(always)]
+    fn settle(&mut self) {}
+
+    /// Bring closer what [`Self::wrap`] will read.
+    #[inline(always)]
+    fn prefetch_wrap(&self, _customer: Point4) {}
+
+    /// Bring closer what [`Self::unwrap`] will read.
+    #[inline(always)]
+    fn prefetch_unwrap(&self, _src: u128, _customer: Point4) {}
+
+    /// Forget what packets have taught, in constant time.
+    fn clear(&mut self) {}
+}

@@ -1,0 +1,276 @@
+//! Reading IPv6: prefixes, and the header with its extension headers, checked completely (RFC 8200). Apart from
+//! translation and tunnels, because both read the same headers, in packets and in the quotes of ICMPv6 errors.
+
+use crate::event::Event;
+use std::fmt;
+use std::net::Ipv6Addr;
+use wire::header::{self, be16, be32};
+
+/// Header numbers of the extension headers that are walked.
+pub mod next {
+    /// Hop-by-hop options.
+    pub const HOP_BY_HOP: u8 = 0;
+    /// Routing.
+    pub const ROUTING: u8 = 43;
+    /// Fragment.
+    pub const FRAGMENT: u8 = 44;
+    /// Destination options.
+    pub const DESTINATION: u8 = 60;
+    /// No next header.
+    pub const NONE: u8 = 59;
+    /// IPv4 inside.
+    pub const IPV4: u8 = 4;
+}
+
+/// Extension headers that are walked before a packet is given up.
+const MOST_EXTENSIONS: usize = 8;
+
+/// An IPv6 prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Prefix6 {
+    /// Any address inside.
+    pub addr: Ipv6Addr,
+    /// Length, 0 to 128.
+    pub len: u8,
+}
+
+impl Prefix6 {
+    /// Network mask.
+    pub fn mask(&self) -> u128 {
+        u128::MAX.checked_shl(128 - u32::from(self.len.min(128))).unwrap_or(0)
+    }
+    /// The prefix with all other bits zero.
+    pub fn first(&self) -> u128 {
+        self.addr.to_bits() & self.mask()
+    }
+    /// Whether an address lies inside.
+    #[inline]
+    pub fn contains(&self, addr: u128) -> bool {
+        (addr ^ self.addr.to_bits()) & self.mask() == 0
+    }
+}
+
+impl fmt::Display for Prefix6 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.addr, self.len)
+    }
+}
+
+/// Sixteen bytes at `at`, as the number that an address is.
+#[inline(always)]
+pub fn be128(b: &[u8], at: usize) -> u128 {
+    let mut w = [0; 16];
+    w.copy_from_slice(&b[at..at + 16]);
+    u128::from_be_bytes(w)
+}
+
+/// Store an address at `at`.
+#[inline(always)]
+pub fn put128(b: &mut [u8], at: usize, v: u128) {
+    b[at..at + 16].copy_from_slice(&v.to_be_bytes());
+}
+
+/// A fragment header that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where the fragment header begins.
+    pub at: usize,
+    /// Offset of this fragment in octets.
+    pub offset: usize,
+    /// More fragments follow.
+    pub more: bool,
+    /// Identification.
+    pub id: u32,
+}
+
+impl Part {
+    /// A datagram of one fragment (RFC 6946).
+    pub fn is_atomic(&self) -> bool {
+        self.offset == 0 && !self.more
+    }
+}
+
+/// An IPv6 header that was read, extension headers included.
+#[derive(Clone, Copy, Debug)]
+pub struct Head6 {
+    /// Source.
+    pub src: u128,
+    /// Destination.
+    pub dst: u128,
+    /// Traffic class.
+    pub class: u8,
+    /// Flow label.
+    pub flow: u32,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// What stands at `l4`.
+    pub protocol: u8,
+    /// Where the field stands that names `protocol`.
+    pub protocol_at: usize,
+    /// The fragment header, if there is one.
+    pub part: Option<Part>,
+    /// Where a routing header with segments left stands (RFC 7915, section 5.1).
+    pub source_route: Option<usize>,
+    /// Where the header begins.
+    pub l3: usize,
+    /// Where the payload behind all extension headers begins.
+    pub l4: usize,
+    /// Where the packet ends; the frame may go on with padding.
+    pub end: usize,
+}
+
+impl Head6 {
+    /// Read the header of a frame: everything that it claims must be there.
+    ///
+    /// # Errors
+    /// The reason to drop it.
+    pub fn of_frame(b: &[u8]) -> Result<Head6, Event> {
+        let h = Head6::read(b, header::ETH)?;
+        if h.end > b.len() { Err(Event::BadLength) } else { Ok(h) }
+    }
+
+    /// Read the header at `l3` of a packet that may be cut off behind its headers, as in a quote.
+    ///
+    /// # Errors
+    /// The reason to drop it.
+    pub fn read(b: &[u8], l3: usize) -> Result<Head6, Event> {
+        if b.len() < l3 + header::IPV6 {
+            return Err(Event::Short);
+        }
+        let first = be32(b, l3);
+        if first >> 28 != 6 {
+            return Err(Event::BadHeader);
+        }
+        let mut h = Head6 {
+            src: be128(b, l3 + 8),
+            dst: be128(b, l3 + 24),
+            class: (first >> 20) as u8,
+            flow: first & 0xf_ffff,
+            hop_limit: b[l3 + 7],
+            protocol: b[l3 + 6],
+            protocol_at: l3 + 6,
+            part: None,
+            source_route: None,
+            l3,
+            l4: l3 + header::IPV6,
+            end: l3 + header::IPV6 + usize::from(be16(b, l3 + 4)),
+        };
+        h.walk(b)?;
+        Ok(h)
+    }
+
+    /// Walk over the extension headers.
+    fn walk(&mut self, b: &[u8]) -> Result<(), Event> {
+        for _ in 0..MOST_EXTENSIONS {
+            let known = [next::HOP_BY_HOP, next::ROUTING, next::FRAGMENT, next::DESTINATION].contains(&self.protocol);
+            if !known || self.part.is_some_and(|p| p.offset > 0) {
+                return Ok(());
+            }
+            let at = self.l4;
+            if at + 8 > self.end.min(b.len()) {
+                return Err(Event::BadExtension);
+            }
+            let len = match self.protocol {
+                next::FRAGMENT if self.part.is_some() => return Err(Event::BadExtension),
+                next::FRAGMENT => {
+                    let field = be16(b, at + 2);
+                    let offset = usize::from(field & !7);
+                    self.part = Some(Part { at, offset, more: field & 1 == 1, id: be32(b, at + 4) });
+                    8
+                }
+                // Hop-by-hop options come first or not at all (RFC 8200, section 4.1).
+                next::HOP_BY_HOP if at != self.l3 + header::IPV6 => return Err(Event::BadExtension),
+                next::ROUTING => {
+                    if b[at + 3] > 0 {
+                        self.source_route.get_or_insert(at);
+                    }
+                    8 + usize::from(b[at + 1]) * 8
+                }
+                _ => 8 + usize::from(b[at + 1]) * 8,
+            };
+            if at + len > self.end.min(b.len()) {
+                return Err(Event::BadExtension);
+            }
+            (self.protocol, self.protocol_at, self.l4) = (b[at], at, at + len);
+        }
+        Err(Event::BadExtension)
+    }
+
+    /// Whether it is a part of a datagram only; an atomic fragment is not.
+    pub fn is_fragment(&self) -> bool {
+        self.part.is_some_and(|p| !p.is_atomic())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet of these headers, each with its number, and eight octets behind.
+    fn packet(headers: &[(u8, &[u8])], last: u8) -> Vec<u8> {
+        let mut b = vec![0; 14 + 40];
+        b[14] = 0x6a;
+        b[15] = 0xb1;
+        b[21] = 64;
+        let mut field = 20;
+        for (number, octets) in headers {
+            b[field] = *number;
+            field = b.len();
+            b.extend_from_slice(octets);
+        }
+        b[field] = last;
+        b.extend_from_slice(&[0xaa; 8]);
+        let len = (b.len() - 54) as u16;
+        b[18..20].copy_from_slice(&len.to_be_bytes());
+        b
+    }
+
+    #[test]
+    fn extension_headers_are_walked() {
+        let b = packet(
+            &[
+                (next::HOP_BY_HOP, &[0, 0, 5, 2, 0, 0, 1, 0]),
+                (next::ROUTING, &[0, 0, 4, 1, 0, 0, 0, 0]),
+                (next::FRAGMENT, &[0, 0, 0, 1, 1, 2, 3, 4]),
+                (next::DESTINATION, &[0, 1, 1, 4, 0, 0, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0]),
+            ],
+            17,
+        );
+        let h = Head6::of_frame(&b).unwrap();
+        assert_eq!((h.protocol, h.l4, h.end, h.class, h.flow), (17, 94, 102, 0xab, 0x1_0000));
+        assert_eq!(h.part, Some(Part { at: 70, offset: 0, more: true, id: 0x0102_0304 }));
+        assert_eq!((h.source_route, h.is_fragment(), h.protocol_at), (Some(62), true, 78));
+    }
+
+    #[test]
+    fn what_does_not_parse_has_a_reason() {
+        let plain = packet(&[], 6);
+        let cut = |n: usize| Head6::of_frame(&plain[..n]).unwrap_err();
+        assert_eq!((cut(53), cut(60)), (Event::Short, Event::BadLength));
+        let twice = packet(&[(next::FRAGMENT, &[0; 8]), (next::FRAGMENT, &[0; 8])], 17);
+        assert_eq!(Head6::of_frame(&twice).unwrap_err(), Event::BadExtension);
+        let late = packet(&[(next::DESTINATION, &[0; 8]), (next::HOP_BY_HOP, &[0; 8])], 17);
+        assert_eq!(Head6::of_frame(&late).unwrap_err(), Event::BadExtension);
+        let long = packet(&[(next::DESTINATION, &[0, 9, 0, 0, 0, 0, 0, 0])], 17);
+        assert_eq!(Head6::of_frame(&long).unwrap_err(), Event::BadExtension);
+        let many = packet(&[(next::DESTINATION, &[0; 8][..]); 9], 17);
+        assert_eq!(Head6::of_frame(&many).unwrap_err(), Event::BadExtension);
+    }
+
+    #[test]
+    fn behind_a_later_fragment_nothing_is_read() {
+        let b = packet(&[(next::FRAGMENT, &[0, 0, 0, 8, 0, 0, 0, 1])], next::DESTINATION);
+        let h = Head6::of_frame(&b).unwrap();
+        assert_eq!((h.protocol, h.part.unwrap().offset, h.is_fragment()), (next::DESTINATION, 8, true));
+        let atomic = packet(&[(next::FRAGMENT, &[0, 0, 0, 0, 0, 0, 0, 1])], 17);
+        assert!(!Head6::of_frame(&atomic).unwrap().is_fragment());
+    }
+
+    #[test]
+    fn prefixes() {
+        let p = Prefix6 { addr: "2001:2:0:100::".parse().unwrap(), len: 56 };
+        assert!(p.contains("2001:2:0:1ff::9".parse::<Ipv6Addr>().unwrap().to_bits()));
+        assert!(!p.contains("2001:2:0:200::9".parse::<Ipv6Addr>().unwrap().to_bits()));
+        assert_eq!((Prefix6 { len: 0, ..p }.mask(), Prefix6 { len: 128, ..p }.mask()), (0, u128::MAX));
+    }
+}

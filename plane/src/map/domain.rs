@@ -1,0 +1,331 @@
+//! The rules of a MAP domain together: the longest match for an IPv4 address and port, and for an IPv6 address, in a
+//! set of thousands of rules that may lie inside each other. Apart from the roles, because CE and BR look rules up
+//! alike (RFC 7597, section 5; RFC 7599, section 8).
+
+use super::lpm::{Entry, Lpm, NONE};
+use super::rule::{Mapping, Place, Rule, RuleError};
+use crate::ends::Point4;
+use crate::event::Event;
+use crate::ip6::Prefix6;
+
+/// Most rules of a domain.
+pub const MOST_RULES: usize = 1 << 20;
+
+/// Why a set of rules makes no sense. Rules are counted from 0, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DomainError {
+    /// A rule for itself makes no sense.
+    #[error("{why}")]
+    Rule {
+        /// Which.
+        at: usize,
+        /// Why.
+        why: RuleError,
+    },
+    /// The same customers twice.
+    #[error("the IPv6 prefix {prefix} has a rule already: prefixes may lie in each other, but must differ")]
+    SameIpv6 {
+        /// Which.
+        at: usize,
+        /// The one before.
+        other: usize,
+        /// The prefix of both.
+        prefix: Prefix6,
+    },
+    /// The same addresses twice, and no PSIDs of their own that differ.
+    #[error(
+        "the IPv4 prefix of `{rule}` has a rule already: only rules with PSIDs of their own, of one offset and length \
+         and all different, may share one"
+    )]
+    SameIpv4 {
+        /// Which.
+        at: usize,
+        /// The one before.
+        other: usize,
+        /// The later one.
+        rule: Rule,
+    },
+    /// More than can be handled.
+    #[error("{0} rules: at most {MOST_RULES}")]
+    TooMany(usize),
+}
+
+impl DomainError {
+    /// The rule that is wrong, and the one before that it collides with.
+    pub fn place(&self) -> Option<(usize, Option<usize>)> {
+        match *self {
+            DomainError::Rule { at, .. } => Some((at, None)),
+            DomainError::SameIpv6 { at, other, .. } | DomainError::SameIpv4 { at, other, .. } => Some((at, Some(other))),
+            DomainError::TooMany(_) => None,
+        }
+    }
+}
+
+/// A rule in its place among the others. One cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Slot {
+    mapping: Mapping,
+    /// Rules behind this one with the same IPv4 prefix, in the order of their PSIDs.
+    siblings: u32,
+    /// The rule around this one's IPv4 prefix, or [`NONE`].
+    around: u32,
+    /// Place in the order given.
+    given: u32,
+    /// Whether another rule's IPv6 prefix lies inside this one's, so that not all of it is this one's.
+    pierced: bool,
+}
+
+/// A set of mapping rules.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    rules: Vec<Rule>,
+    slots: Vec<Slot>,
+    ipv4: Lpm,
+    ipv6: Lpm,
+}
+
+impl Domain {
+    /// A set of rules, which may be empty.
+    ///
+    /// # Errors
+    /// The first rule that makes no sense, or not beside the others.
+    pub fn new(rules: Vec<Rule>) -> Result<Domain, DomainError> {
+        if rules.len() > MOST_RULES {
+            return Err(DomainError::TooMany(rules.len()));
+        }
+        let mut slots = Vec::with_capacity(rules.len());
+        for (at, rule) in rules.iter().enumerate() {
+            let mapping = rule.prepare().map_err(|why| DomainError::Rule { at, why })?;
+            slots.push(Slot { mapping, siblings: 0, around: NONE, given: at as u32, pierced: false });
+        }
+        let psid = |s: &Slot| s.mapping.psid().map_or(0, |p| p.psid);
+        let ipv4 = |s: &Slot| (u32::from(rules[s.given as usize].ipv4.addr), rules[s.given as usize].ipv4.len);
+        slots.sort_by_key(|s| (ipv4(s), psid(s), s.given));
+        let groups = group(&rules, &mut slots)?;
+        let ipv6 = by_ipv6(&rules, &mut slots)?;
+        Ok(Domain { rules, slots, ipv4: Lpm::new(groups), ipv6: Lpm::new(ipv6) })
+    }
+
+    /// The rules, in the order given.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// A rule ready for packets, by its number in the order given.
+    ///
+    /// # Panics
+    /// When there is no such rule.
+    pub fn mapping(&self, number: usize) -> Mapping {
+        self.rules[number].prepare().expect("was checked when the set was made")
+    }
+
+    /// The number of the rule that an IPv6 address, of which this is the upper half, belongs to: the longest match.
+    #[inline]
+    pub fn by_ipv6(&self, upper: u64) -> Option<usize> {
+        let s = self.ipv6.get(upper);
+        (s != NONE).then(|| self.slots[s as usize].given as usize)
+    }
+
+    /// The number of the rule that an IPv4 address and port belong to: the longest match.
+    pub fn by_ipv4(&self, addr: u32, port: Option<u16>) -> Option<usize> {
+        self.find(addr, port).ok().map(|(s, _)| self.slots[s as usize].given as usize)
+    }
+
+    /// The Basic Mapping Rule of a customer with this prefix: the longest match (RFC 7597, section 5.2).
+    pub fn basic_rule(&self, prefix: Prefix6) -> Option<usize> {
+        self.by_ipv6((prefix.first() >> 64) as u64).filter(|&i| self.rules[i].ipv6.len <= prefix.len)
+    }
+
+    /// A rule that has addresses in common with this prefix.
+    pub fn overlaps(&self, prefix: Prefix6) -> Option<usize> {
+        self.rules.iter().position(|r| r.ipv6.contains(prefix.first()) || prefix.contains(r.ipv6.first()))
+    }
+
+    /// Whether an IPv4 address is of any rule.
+    #[inline]
+    pub fn serves(&self, addr: u32) -> bool {
+        self.ipv4.get((addr as u64) << 32) != NONE
+    }
+
+    /// The end of the tunnel to whoever has this IPv4 address and port: the customer's MAP address.
+    ///
+    /// # Errors
+    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when nobody has the port,
+    /// [`Event::Protocol`] without the port that is needed.
+    #[inline]
+    pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
+        let (slot, place) = self.find(addr, port)?;
+        Ok(place.address(self.slots[slot as usize].mapping.padded(addr)))
+    }
+
+    /// The IPv6 address that this IPv4 address is translated to. Where a customer has a prefix, all of the address is kept
+    /// in the interface identifier, not only the prefix as in the customer's MAP address: otherwise nobody could translate
+    /// it back (RFC 7599, section 6, figure 2).
+    ///
+    /// # Errors
+    /// As [`Self::tunnel_end`].
+    #[inline]
+    pub fn translated(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
+        self.find(addr, port).map(|(_, place)| place.address(addr))
+    }
+
+    /// Check that a tunnel packet from `src` may hold one from this customer's address and port (RFC 7597, section 8.1).
+    ///
+    /// # Errors
+    /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or port are another's.
+    #[inline(always)]
+    pub fn check_tunnel(&self, src: u128, customer: Point4) -> Result<(), Event> {
+        match self.tunnel_end(customer.addr, customer.port) {
+            Ok(end) if end == src => Ok(()),
+            _ => self.check_otherwise(src, customer, false).map_err(|e| match e {
+                Event::SourceUnmapped => Event::UnknownSoftwire,
+                other => other,
+            }),
+        }
+    }
+
+    /// Check that a translated packet from `src`, which embeds the customer's address, may come from there and this port
+    /// (RFC 7599, section 8.3).
+    ///
+    /// # Errors
+    /// [`Event::SourceUnmapped`] when no rule has the source, [`Event::Spoofed`] when address or port are another's.
+    #[inline(always)]
+    pub fn check_translated(&self, src: u128, customer: Point4) -> Result<(), Event> {
+        match self.translated(customer.addr, customer.port) {
+            Ok(address) if address == src => Ok(()),
+            _ => self.check_otherwise(src, customer, true),
+        }
+    }
+
+    /// The same for packets that do not show their port (later fragments): then the source alone says whose they are. And
+    /// the reason why others are refused.
+    #[inline(never)]
+    fn check_otherwise(&self, src: u128, customer: Point4, translated: bool) -> Result<(), Event> {
+        let upper = (src >> 64) as u64;
+        let found = self.ipv6.get(upper);
+        if found == NONE {
+            return Err(Event::SourceUnmapped);
+        }
+        let owner = self.slots[found as usize].mapping.customer_at(upper);
+        let own = owner.ipv4.contains(customer.addr);
+        let shown = if translated { customer.addr } else { u32::from(owner.ipv4.addr) };
+        let place = Place { upper: (owner.address.to_bits() >> 64) as u64, psid: owner.ports.psid };
+        match customer.port {
+            None if own && place.address(shown) == src => Ok(()),
+            _ => Err(Event::Spoofed),
+        }
+    }
+
+    /// Bring closer what the look-ups of this address will read.
+    #[inline(always)]
+    pub fn prefetch(&self, addr: u32) {
+        self.ipv4.prefetch((addr as u64) << 32);
+    }
+
+    /// Slot and place of whoever has this IPv4 address and port.
+    #[inline(always)]
+    fn find(&self, addr: u32, port: Option<u16>) -> Result<(u32, Place), Event> {
+        let found = self.ipv4.get((addr as u64) << 32);
+        if found == NONE {
+            return Err(Event::DestinationUnmapped);
+        }
+        let slot = &self.slots[found as usize];
+        if slot.pierced || slot.mapping.is_explicit() {
+            return self.find_among(found, addr, port);
+        }
+        Ok((found, slot.mapping.place(addr, port)?))
+    }
+
+    /// The same where the first rule found may not be the one.
+    #[inline(never)]
+    fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, Place), Event> {
+        let mut at = first;
+        let mut why = Event::OutsidePortSet;
+        loop {
+            let slot = &self.slots[at as usize];
+            let found = if slot.mapping.is_explicit() { self.sibling(at, port) } else { Some(at) };
+            if let Some(found) = found {
+                let slot = &self.slots[found as usize];
+                let place = slot.mapping.place(addr, port)?;
+                if slot.pierced && self.ipv6.get(place.upper) != found {
+                    // These IPv6 addresses are another rule's customer's.
+                    return Err(Event::DestinationUnmapped);
+                }
+                return Ok((found, place));
+            }
+            if port.is_none() {
+                why = Event::Protocol;
+            }
+            // Address and port are matched together (RFC 7599, section 8.1): the rule around may have the port.
+            if slot.around == NONE {
+                return Err(why);
+            }
+            at = slot.around;
+        }
+    }
+
+    /// Among rules with PSIDs of their own, the one that a port belongs to.
+    fn sibling(&self, first: u32, port: Option<u16>) -> Option<u32> {
+        let slot = &self.slots[first as usize];
+        let psid = slot.mapping.psid()?.psid_of(port?)?;
+        let group = &self.slots[first as usize..=(first + slot.siblings) as usize];
+        let i = group.binary_search_by_key(&psid, |s| s.mapping.psid().map_or(0, |p| p.psid)).ok()?;
+        Some(first + i as u32)
+    }
+}
+
+/// Find the rules with the same IPv4 prefix, and those around each; gives the first of each group.
+fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
+    let rule = |s: &Slot| &rules[s.given as usize];
+    let mut entries: Vec<Entry> = Vec::with_capacity(slots.len());
+    let mut around: Vec<usize> = Vec::new();
+    let mut first = 0;
+    for i in 0..slots.len() {
+        let (here, before) = (rule(&slots[i]), i.checked_sub(1).map(|b| rule(&slots[b])));
+        if let Some(before) = before.filter(|b| b.ipv4 == here.ipv4) {
+            let one = |r: &Rule| r.psid.map(|p| (r.offset, p.len));
+            if one(here).is_none() || one(here) != one(before) || here.psid == before.psid {
+                let (a, b) = (slots[i].given as usize, slots[i - 1].given as usize);
+                return Err(DomainError::SameIpv4 { at: a.max(b), other: a.min(b), rule: rules[a.max(b)] });
+            }
+            slots[first].siblings += 1;
+            slots[i].around = slots[first].around;
+            continue;
+        }
+        first = i;
+        let ipv4 = here.ipv4;
+        while around.last().is_some_and(|&a| !rule(&slots[a]).ipv4.contains(ipv4.addr.into())) {
+            around.pop();
+        }
+        slots[i].around = around.last().map_or(NONE, |&a| a as u32);
+        around.push(i);
+        entries.push(Entry { key: u64::from(u32::from(ipv4.addr)) << 32, len: ipv4.len, value: i as u32 });
+    }
+    Ok(entries)
+}
+
+/// The prefixes of customers' IPv6 addresses; marks rules that others lie in.
+fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
+    let mut order: Vec<usize> = (0..slots.len()).collect();
+    let prefix = |s: &Slot| rules[s.given as usize].ipv6;
+    order.sort_by_key(|&i| (prefix(&slots[i]).first(), prefix(&slots[i]).len, slots[i].given));
+    let mut around: Vec<usize> = Vec::new();
+    let mut entries = Vec::with_capacity(slots.len());
+    for i in order {
+        let here = prefix(&slots[i]);
+        while around.last().is_some_and(|&a| !prefix(&slots[a]).contains(here.first())) {
+            around.pop();
+        }
+        if let Some(&a) = around.last() {
+            if prefix(&slots[a]) == here {
+                let (at, other) = (slots[i].given as usize, slots[a].given as usize);
+                return Err(DomainError::SameIpv6 { at, other, prefix: here });
+            }
+            around.iter().for_each(|&a| slots[a].pierced = true);
+        }
+        around.push(i);
+        entries.push(Entry { key: (here.first() >> 64) as u64, len: here.len, value: i as u32 });
+    }
+    Ok(entries)
+}

@@ -1,0 +1,192 @@
+//! Longest prefix match over 64-bit keys for a set of prefixes that does not change: one array of segments, found
+//! through a table over the bits behind what all prefixes have in common. Apart from the rules, because IPv4
+//! addresses (in the upper half of a key) and the upper halves of IPv6 addresses are looked up alike.
+
+/// No prefix matches.
+pub const NONE: u32 = u32::MAX;
+
+/// Most bits of the table.
+const MOST_BITS: u32 = 16;
+
+/// A prefix: its bits from the top, its length up to 64, and what it leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The prefix, zeros behind its length.
+    pub key: u64,
+    /// Its length.
+    pub len: u8,
+    /// What a match gives.
+    pub value: u32,
+}
+
+impl Entry {
+    /// Last key inside.
+    fn last(&self) -> u64 {
+        self.key | u64::MAX.checked_shr(self.len.into()).unwrap_or(0)
+    }
+}
+
+/// A part of the table: the segment that its first key lies in, and how many more begin inside.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    segment: u32,
+    more: u32,
+}
+
+/// The set. Segments are runs of keys with the same answer.
+#[derive(Clone, Debug)]
+pub struct Lpm {
+    /// What all prefixes begin with, and which bits that are.
+    common: u64,
+    mask: u64,
+    /// Shift up to get rid of the common bits, and down to get the number of the cell.
+    up: u32,
+    down: u32,
+    cells: Vec<Cell>,
+    starts: Vec<u64>,
+    values: Vec<u32>,
+}
+
+impl Lpm {
+    /// A set of different prefixes.
+    pub fn new(mut entries: Vec<Entry>) -> Lpm {
+        entries.sort_unstable_by_key(|e| (e.key, e.len));
+        let first = entries.first().map_or(0, |e| e.key);
+        let last = entries.iter().map(Entry::last).max().unwrap_or(0);
+        let up = (first ^ last).leading_zeros().min(63);
+        let mask = u64::MAX.checked_shl(64 - up).unwrap_or(0);
+        let (starts, values) = segments(first & mask, &entries);
+        let bits = (starts.len() * 4).next_power_of_two().trailing_zeros().min(MOST_BITS).min(64 - up);
+        let mut lpm =
+            Lpm { common: first & mask, mask, up, down: 64 - bits, cells: Vec::new(), starts, values };
+        lpm.cells = (0..1u64 << bits).map(|i| lpm.cell(i, bits)).collect();
+        lpm
+    }
+
+    fn cell(&self, i: u64, bits: u32) -> Cell {
+        let width = 64 - self.up - bits;
+        let first = self.common | i << width;
+        let last = first | ((1 << width) - 1);
+        let upto = |key: u64| self.starts.partition_point(|&s| s <= key) as u32 - 1;
+        Cell { segment: upto(first), more: upto(last) - upto(first) }
+    }
+
+    /// What the longest prefix around a key leads to, or [`NONE`].
+    #[inline(always)]
+    pub fn get(&self, key: u64) -> u32 {
+        if (key ^ self.common) & self.mask != 0 {
+            return NONE;
+        }
+        let Cell { segment, more } = self.cells[(key << self.up >> self.down) as usize];
+        let (mut at, mut more) = (segment as usize, more as usize);
+        while more > 0 {
+            let half = more.div_ceil(2);
+            if self.starts[at + half] <= key {
+                at += half;
+                more -= half;
+            } else {
+                more = half - 1;
+            }
+        }
+        self.values[at]
+    }
+
+    /// Bring closer what [`Self::get`] reads first.
+    #[inline(always)]
+    pub fn prefetch(&self, key: u64) {
+        if (key ^ self.common) & self.mask == 0 {
+            arena::prefetch(&self.cells[(key << self.up >> self.down) as usize]);
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.cells.len() * size_of::<Cell>() + self.starts.len() * 12
+    }
+}
+
+/// Segments from `first` on: where each begins, and its answer. `entries` are sorted, outer prefixes before inner ones.
+fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
+    let (mut starts, mut values) = (vec![first], vec![NONE]);
+    let mut begin = |key: u64, value: u32| {
+        if starts.last() == Some(&key) {
+            values.pop();
+        } else {
+            starts.push(key);
+        }
+        values.push(value);
+    };
+    // Prefixes around the present key, the innermost last.
+    let mut around: Vec<&Entry> = Vec::new();
+    let close = |around: &mut Vec<&Entry>, upto: Option<u64>, begin: &mut dyn FnMut(u64, u32)| {
+        while let Some(e) = around.last().copied().filter(|e| upto.is_none_or(|k| e.last() < k)) {
+            around.pop();
+            if let Some(next) = e.last().checked_add(1) {
+                begin(next, around.last().map_or(NONE, |e| e.value));
+            }
+        }
+    };
+    for e in entries {
+        close(&mut around, Some(e.key), &mut begin);
+        begin(e.key, e.value);
+        around.push(e);
+    }
+    close(&mut around, None, &mut begin);
+    (starts, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn slow(entries: &[Entry], key: u64) -> u32 {
+        let around = entries.iter().filter(|e| e.key <= key && key <= e.last());
+        around.max_by_key(|e| e.len).map_or(NONE, |e| e.value)
+    }
+
+    #[test]
+    fn an_empty_set_matches_nothing() {
+        let l = Lpm::new(Vec::new());
+        assert_eq!((l.get(0), l.get(u64::MAX)), (NONE, NONE));
+    }
+
+    #[test]
+    fn one_prefix_of_any_length() {
+        for len in 0..=64u8 {
+            let key = u64::MAX.checked_shl(64 - u32::from(len)).unwrap_or(0);
+            let e = Entry { key, len, value: 7 };
+            let l = Lpm::new(vec![e]);
+            assert_eq!((l.get(key), l.get(u64::MAX)), (7, 7));
+            if len > 0 {
+                assert_eq!((l.get(key - 1), l.get(0)), (NONE, NONE), "{len}");
+            }
+        }
+    }
+
+    proptest! {
+        /// The same as looking at every prefix, also where prefixes lie in each other and at their borders.
+        #[test]
+        fn as_by_looking_at_each(seeds in proptest::collection::vec((any::<u64>(), 0u8..=64, 0u8..60), 0..60),
+                                 keys in proptest::collection::vec(any::<u64>(), 20)) {
+            let mut entries: Vec<Entry> = seeds
+                .iter()
+                .map(|&(k, len, crowd)| {
+                    // Crowded together more or less, so that many lie in each other.
+                    let key = k >> crowd & u64::MAX.checked_shl(64 - u32::from(len)).unwrap_or(0);
+                    Entry { key, len, value: 0 }
+                })
+                .collect();
+            entries.sort_unstable_by_key(|e| (e.key, e.len));
+            entries.dedup();
+            for (i, e) in entries.iter_mut().enumerate() {
+                e.value = i as u32;
+            }
+            let l = Lpm::new(entries.clone());
+            let borders = entries.iter().flat_map(|e| [e.key, e.last(), e.key.wrapping_sub(1), e.last().wrapping_add(1)]);
+            for k in borders.chain(keys) {
+                prop_assert_eq!(l.get(k), slow(&entries, k));
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the roles of MAP-E and MAP-T have in common: a customer's edge with its own addresses and ports, and the rules
+//! of other customers that it sends to directly. Apart from both, so that they check alike.
+
+use super::domain::Domain;
+use super::rule::{Customer, Place, RuleError};
+use crate::ends::Point4;
+use crate::event::Event;
+use crate::ip6::Prefix6;
+use std::sync::Arc;
+
+/// Why a role cannot be played.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoleError {
+    /// The relay would be among the customers.
+    #[error("the border relay's {relay} overlaps the rule prefix {rule}: choose one outside of all rules")]
+    RelayInRule {
+        /// Address of the relay, or prefix of the Default Mapping Rule.
+        relay: Prefix6,
+        /// The rule's prefix.
+        rule: Prefix6,
+    },
+    /// The relay would be the customer.
+    #[error("the border relay's {relay} overlaps the customer's own prefix {customer}")]
+    RelayInCustomer {
+        /// Address of the relay, or prefix of the Default Mapping Rule.
+        relay: Prefix6,
+        /// The customer's prefix.
+        customer: Prefix6,
+    },
+    /// No customer has the prefix.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+}
+
+/// Check that a relay lies outside all rules.
+///
+/// # Errors
+/// When it does not.
+pub fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
+    match domain.overlaps(relay) {
+        Some(i) => Err(RoleError::RelayInRule { relay, rule: domain.rules()[i].ipv6 }),
+        None => Ok(()),
+    }
+}
+
+/// A customer's edge.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    customer: Customer,
+    place: Place,
+    address: u128,
+    mesh: Option<Arc<Domain>>,
+}
+
+impl Edge {
+    /// The edge of a customer, with the rules of others; `relay` is what the border relay has of IPv6 addresses.
+    ///
+    /// # Errors
+    /// When the relay is not apart from customers.
+    pub fn new(customer: Customer, mesh: Arc<Domain>, relay: Prefix6) -> Result<Edge, RoleError> {
+        apart(&mesh, relay)?;
+        if customer.prefix.contains(relay.first()) || relay.contains(customer.prefix.first()) {
+            return Err(RoleError::RelayInCustomer { relay, customer: customer.prefix });
+        }
+        let address = customer.address.to_bits();
+        let place = Place { upper: (address >> 64) as u64, psid: customer.ports.psid };
+        let mesh = (!mesh.rules().is_empty()).then_some(mesh);
+        Ok(Edge { customer, place, address, mesh })
+    }
+
+    /// The customer.
+    pub fn customer(&self) -> &Customer {
+        &self.customer
+    }
+
+    /// Its MAP address.
+    #[inline(always)]
+    pub fn address(&self) -> u128 {
+        self.address
+    }
+
+    /// The IPv6 address that one of its IPv4 addresses is translated to.
+    #[inline(always)]
+    pub fn address_of(&self, ipv4: u32) -> u128 {
+        self.place.address(ipv4)
+    }
+
+    /// The rules of others, if there are any.
+    #[inline(always)]
+    pub fn mesh(&self) -> Option<&Domain> {
+        self.mesh.as_deref()
+    }
+
+    /// Whether the customer may send from here (RFC 7599, section 8.1: by the Basic Mapping Rule).
+    ///
+    /// # Errors
+    /// [`Event::Spoofed`] when address or port are not its own.
+    #[inline(always)]
+    pub fn may_send(&self, point: Point4) -> Result<(), Event> {
+        let own = self.customer.ipv4.contains(point.addr)
+            && point.port.is_none_or(|port| self.customer.ports.contains(port));
+        if own { Ok(()) } else { Err(Event::Spoofed) }
+    }
+
+    /// Whether a packet to here is the customer's (RFC 7599, section 8.2).
+    ///
+    /// # Errors
+    /// When address or port are not its own.
+    #[inline(always)]
+    pub fn may_receive(&self, point: Point4) -> Result<(), Event> {
+        if !self.customer.ipv4.contains(point.addr) {
+            return Err(Event::DestinationUnmapped);
+        }
+        if point.port.is_none_or(|port| self.customer.ports.contains(port)) {
+            return Ok(());
+        }
+        Err(Event::OutsidePortSet)
+    }
+}

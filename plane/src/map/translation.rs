@@ -1,0 +1,119 @@
+//! MAP-T (RFC 7599): which addresses stand for each other, at the border relay and at a customer's edge. Apart from the
+//! rules, because the translator asks for no more than this.
+
+use super::domain::Domain;
+use super::role::{Edge, RoleError};
+use super::rule::Customer;
+use crate::ends::{Addressing, End, Point4};
+use crate::event::Event;
+use crate::translate::Pref64;
+use std::sync::Arc;
+
+/// The IPv4 address in the interface identifier of a MAP address (RFC 7599, section 6).
+#[inline(always)]
+fn embedded(addr: u128) -> u32 {
+    (addr >> 16) as u32
+}
+
+/// The addresses of a MAP-T border relay: customers by rules, all others by the Default Mapping Rule.
+#[derive(Clone, Debug)]
+pub struct MapTBr {
+    domain: Arc<Domain>,
+    default: Pref64,
+}
+
+impl MapTBr {
+    /// A border relay with this Default Mapping Rule (RFC 7599, section 5.1).
+    ///
+    /// # Errors
+    /// When the default rule's prefix and another rule's overlap.
+    pub fn new(domain: Arc<Domain>, default: Pref64) -> Result<MapTBr, RoleError> {
+        super::role::apart(&domain, default.prefix())?;
+        Ok(MapTBr { domain, default })
+    }
+
+    /// The rules.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+}
+
+impl Addressing for MapTBr {
+    #[inline(always)]
+    fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event> {
+        match end {
+            End::Customer => self.domain.translated(point.addr, point.port),
+            End::Remote => self.default.to_ipv6(point.addr),
+        }
+    }
+
+    /// RFC 7599, section 8.3: customers must use their own addresses and ports.
+    #[inline(always)]
+    fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
+        match end {
+            End::Customer => {
+                let point = Point4 { addr: embedded(addr), port };
+                self.domain.check_translated(addr, point).map(|()| point.addr)
+            }
+            End::Remote => self.default.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped),
+        }
+    }
+}
+
+/// The addresses of a MAP-T customer's edge: its own, all others by the Default Mapping Rule and, in mesh mode, other
+/// customers by theirs.
+#[derive(Clone, Debug)]
+pub struct MapTCe {
+    edge: Edge,
+    default: Pref64,
+}
+
+impl MapTCe {
+    /// The edge of this customer. `mesh` holds the Forwarding Mapping Rules: whoever lies in them is sent to directly. It is
+    /// empty in hub-and-spoke mode.
+    ///
+    /// # Errors
+    /// When the default rule's prefix overlaps that of a rule or of the customer.
+    pub fn new(customer: Customer, default: Pref64, mesh: Arc<Domain>) -> Result<MapTCe, RoleError> {
+        Ok(MapTCe { edge: Edge::new(customer, mesh, default.prefix())?, default })
+    }
+
+    /// The customer.
+    pub fn customer(&self) -> &Customer {
+        self.edge.customer()
+    }
+}
+
+impl Addressing for MapTCe {
+    #[inline(always)]
+    fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event> {
+        if end == End::Customer {
+            self.edge.may_send(point)?;
+            return Ok(self.edge.address_of(point.addr));
+        }
+        if let Some(mesh) = self.edge.mesh() {
+            match mesh.translated(point.addr, point.port) {
+                Err(Event::DestinationUnmapped) => {}
+                known => return known,
+            }
+        }
+        self.default.to_ipv6(point.addr)
+    }
+
+    /// RFC 7599, section 8.2: only what is sent to the customer's own addresses and ports, and comes by a rule.
+    #[inline(always)]
+    fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
+        let point = Point4 { addr: embedded(addr), port };
+        if end == End::Customer {
+            if addr != self.edge.address_of(point.addr) {
+                return Err(Event::DestinationUnmapped);
+            }
+            return self.edge.may_receive(point).map(|()| point.addr);
+        }
+        if let Some(a) = self.default.to_ipv4(addr)? {
+            return Ok(a);
+        }
+        let mesh = self.edge.mesh().ok_or(Event::SourceUnmapped)?;
+        mesh.check_translated(addr, point).map(|()| point.addr)
+    }
+}

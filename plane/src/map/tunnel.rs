@@ -1,0 +1,107 @@
+//! MAP-E (RFC 7597): which softwire a packet belongs into, at the border relay and at a customer's edge. Apart from the
+//! rules, because the tunnel engine asks for no more than this.
+
+use super::domain::Domain;
+use super::role::{Edge, RoleError};
+use super::rule::Customer;
+use crate::ends::{Point4, Softwires, Wrap};
+use crate::event::Event;
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+
+/// The softwires of a MAP-E border relay: one for each customer of the domain.
+#[derive(Clone, Debug)]
+pub struct MapEBr {
+    domain: Arc<Domain>,
+    own: u128,
+}
+
+impl MapEBr {
+    /// A border relay with this tunnel end point.
+    ///
+    /// # Errors
+    /// When the address lies in a rule's prefix, where customers are.
+    pub fn new(domain: Arc<Domain>, own: Ipv6Addr) -> Result<MapEBr, RoleError> {
+        super::role::apart(&domain, crate::Prefix6 { addr: own, len: 128 })?;
+        Ok(MapEBr { domain, own: own.to_bits() })
+    }
+
+    /// The rules.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+}
+
+impl Softwires for MapEBr {
+    #[inline(always)]
+    fn wrap(&self, customer: Point4, _: Point4) -> Result<Wrap, Event> {
+        let dst = self.domain.tunnel_end(customer.addr, customer.port)?;
+        Ok(Wrap { src: self.own, dst, customer: customer.addr })
+    }
+
+    /// RFC 7597, section 8.1: what comes out must be from the customer that address and port belong to.
+    #[inline(always)]
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
+        if dst != self.own {
+            return Err(Event::DestinationUnmapped);
+        }
+        self.domain.check_tunnel(src, customer).map(|()| customer.addr)
+    }
+
+    #[inline(always)]
+    fn serves(&self, addr: u32) -> bool {
+        self.domain.serves(addr)
+    }
+}
+
+/// The softwires of a MAP-E customer's edge: to the border relay and, in mesh mode, to other customers.
+#[derive(Clone, Debug)]
+pub struct MapECe {
+    edge: Edge,
+    relay: u128,
+}
+
+impl MapECe {
+    /// The edge of this customer. `mesh` holds the Forwarding Mapping Rules: whoever lies in them is sent to directly. It is
+    /// empty in hub-and-spoke mode.
+    ///
+    /// # Errors
+    /// When the relay's address lies in the prefix of a rule or of the customer.
+    pub fn new(customer: Customer, relay: Ipv6Addr, mesh: Arc<Domain>) -> Result<MapECe, RoleError> {
+        let edge = Edge::new(customer, mesh, crate::Prefix6 { addr: relay, len: 128 })?;
+        Ok(MapECe { edge, relay: relay.to_bits() })
+    }
+
+    /// The customer.
+    pub fn customer(&self) -> &Customer {
+        self.edge.customer()
+    }
+}
+
+impl Softwires for MapECe {
+    #[inline(always)]
+    fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
+        self.edge.may_send(customer)?;
+        let dst = match self.edge.mesh() {
+            None => self.relay,
+            Some(mesh) => match mesh.tunnel_end(remote.addr, remote.port) {
+                Err(Event::DestinationUnmapped) => self.relay,
+                end => end?,
+            },
+        };
+        Ok(Wrap { src: self.edge.address(), dst, customer: customer.addr })
+    }
+
+    #[inline(always)]
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
+        if dst != self.edge.address() {
+            return Err(Event::DestinationUnmapped);
+        }
+        self.edge.may_receive(customer)?;
+        if src != self.relay {
+            // RFC 7597, section 8.1: from another customer, by the rule that its address lies in.
+            self.edge.mesh().ok_or(Event::UnknownSoftwire)?.check_tunnel(src, remote)?;
+        }
+        Ok(customer.addr)
+    }
+}

@@ -1,0 +1,130 @@
+//! What a translator is told, and the checks that make it safe to run. Apart from the engine, because scenarios and
+//! gateway files fill it, and because every technology that translates (SIIT, CLAT, NAT64, MAP-T) fills the same.
+
+use crate::function::Side;
+use crate::side::{Side4, Side6};
+use wire::AddrRange;
+
+/// What becomes of the octet for differentiated services and congestion (RFC 7915, sections 4.1 and 5.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClassRule {
+    /// It is copied.
+    #[default]
+    Copy,
+    /// It is always this.
+    Fixed(u8),
+}
+
+impl ClassRule {
+    /// The octet that leaves.
+    #[inline(always)]
+    pub fn apply(self, class: u8) -> u8 {
+        match self {
+            ClassRule::Copy => class,
+            ClassRule::Fixed(c) => c,
+        }
+    }
+}
+
+/// What becomes of IPv4 UDP packets without checksum, as IPv6 has none without (RFC 7915, section 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ZeroChecksum {
+    /// They are dropped.
+    Drop,
+    /// They get one; fragments are dropped all the same.
+    #[default]
+    Compute,
+}
+
+/// How packets are treated that come from and go to explicitly mapped IPv6 hosts (RFC 7757, section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hairpinning {
+    /// Like others.
+    Off,
+    /// A router sends them back; the way from IPv4 to IPv6 notices and hides the source behind the prefix.
+    Simple,
+    /// The translator itself turns them round.
+    #[default]
+    Intrinsic,
+}
+
+/// A translator between IPv4 and IPv6.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The side where IPv6 is spoken: the Internet's for a CE, the customers' for a PE.
+    pub ipv6: Side,
+    /// The link where IPv4 is spoken.
+    pub v4: Side4,
+    /// The link where IPv6 is spoken.
+    pub v6: Side6,
+    /// Whether it takes a hop off the time to live: not when a function chained to it does.
+    pub hop: bool,
+    /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
+    pub lowest_ipv6_mtu: u16,
+    /// Traffic class of IPv6 packets.
+    pub traffic_class: ClassRule,
+    /// Type of service of IPv4 packets.
+    pub tos: ClassRule,
+    /// UDP over IPv4 without checksum.
+    pub zero_udp_checksum: ZeroChecksum,
+    /// Packets between explicitly mapped hosts.
+    pub hairpinning: Hairpinning,
+    /// IPv4 sources of ICMP errors whose IPv6 source has no IPv4 address (RFC 6791); the own address when empty.
+    pub icmp_sources: Vec<AddrRange>,
+    /// ICMP errors that it sends itself in a second, at most; 0 for none (RFC 7915, sections 4.4 and 5.4).
+    pub icmp_errors_per_second: u32,
+    /// Fixes the identifications of IPv4 packets.
+    pub seed: u64,
+}
+
+impl Config {
+    /// A translator with the defaults of the RFCs.
+    pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
+        Config {
+            ipv6,
+            v4,
+            v6,
+            hop: true,
+            lowest_ipv6_mtu: 1280,
+            traffic_class: ClassRule::default(),
+            tos: ClassRule::default(),
+            zero_udp_checksum: ZeroChecksum::default(),
+            hairpinning: Hairpinning::default(),
+            icmp_sources: Vec::new(),
+            icmp_errors_per_second: 1000,
+            seed: 0,
+        }
+    }
+
+    /// Check everything that would make the translator misbehave later.
+    ///
+    /// # Errors
+    /// The first mistake, with what to write instead.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let bad = |what: &'static str, why: &str| Err(ConfigError { what, why: why.to_owned() });
+        if self.v6.mtu < 1280 {
+            return bad("mtu of the IPv6 side", "at least 1280, the smallest of any IPv6 link (RFC 8200, section 5)");
+        }
+        if self.v4.mtu < 68 {
+            return bad("mtu of the IPv4 side", "at least 68, the smallest of any IPv4 link (RFC 791)");
+        }
+        if self.lowest_ipv6_mtu < 1280 {
+            return bad("lowest-ipv6-mtu", "at least 1280 (RFC 7915, section 4.1)");
+        }
+        let whole = |r: &AddrRange| r.count > 0 && u32::from(r.first).checked_add(r.count - 1).is_some();
+        if !self.icmp_sources.iter().all(whole) {
+            return bad("icmp-sources", "ranges of at least one address that end at 255.255.255.255");
+        }
+        Ok(())
+    }
+}
+
+/// A mistake in a [`Config`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}")]
+pub struct ConfigError {
+    /// The setting.
+    pub what: &'static str,
+    /// What is wrong and what to write instead.
+    pub why: String,
+}

@@ -1,0 +1,152 @@
+//! Stateless translation between IPv4 and IPv6 (RFC 7915), complete: TCP, UDP, ICMP and its errors with what they
+//! quote, fragments both ways, the rules on DF and MTUs, and the errors that a translator owes. Which addresses stand
+//! for each other is a strategy ([`Addressing`]): explicit maps and prefixes (SIIT), the two prefixes of a CLAT, mapping
+//! rules (MAP-T), or a dictionary (NAT64).
+
+pub mod config;
+mod head4;
+mod icmp;
+pub mod prefix;
+mod quote;
+mod reply;
+mod rewrite;
+pub mod siit;
+mod slow;
+mod to4;
+mod to6;
+
+pub use config::{ClassRule, Config, ConfigError, Hairpinning, ZeroChecksum};
+pub use prefix::{Pref64, Pref64Error};
+pub use siit::Siit;
+
+use crate::ends::{Addressing, End};
+use crate::event::{Counters, Event};
+use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::hash::Hasher;
+use reply::Limiter;
+use wire::Mac;
+
+/// One worker of a translator.
+pub struct Translate<A: Addressing> {
+    config: Config,
+    addressing: A,
+    macs: Macs,
+    /// Room in which a packet that changes its length within is put together.
+    scratch: Vec<u8>,
+    limiter: Limiter,
+    count: Counters,
+    hasher: Hasher,
+    /// Identification of the last IPv4 packet that needed one.
+    identification: u16,
+    now: u64,
+}
+
+/// Ethernet addresses: what is ours on each link (as words, to compare at once), and what leaves carry.
+struct Macs {
+    v4: u64,
+    v6: u64,
+    to_v4: [u8; 12],
+    to_v6: [u8; 12],
+}
+
+impl Macs {
+    fn new(config: &Config) -> Macs {
+        let own = |m: Mac| u64::from_ne_bytes([m.0[0], m.0[1], m.0[2], m.0[3], m.0[4], m.0[5], 0, 0]);
+        Macs {
+            v4: own(config.v4.mac),
+            v6: own(config.v6.mac),
+            to_v4: crate::side::leaving(config.v4.mac, config.v4.next_hop),
+            to_v6: crate::side::leaving(config.v6.mac, config.v6.next_hop),
+        }
+    }
+}
+
+impl<A: Addressing> Translate<A> {
+    /// A translator. Workers of one gateway differ in nothing but the seed of the configuration.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense.
+    pub fn new(config: Config, addressing: A) -> Result<Translate<A>, ConfigError> {
+        config.validate()?;
+        let hasher = Hasher::new(config.seed);
+        Ok(Translate {
+            macs: Macs::new(&config),
+            addressing,
+            scratch: Vec::with_capacity(2048),
+            limiter: Limiter::default(),
+            count: Counters::default(),
+            identification: hasher.one(1) as u16,
+            hasher,
+            now: 0,
+            config,
+        })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The strategy.
+    pub fn addressing(&self) -> &A {
+        &self.addressing
+    }
+
+    /// The strategy, to be changed between batches.
+    pub fn addressing_mut(&mut self) -> &mut A {
+        &mut self.addressing
+    }
+
+    /// How often something happened.
+    pub fn counter(&self, e: Event) -> u64 {
+        self.count.get(e)
+    }
+
+    /// The next identification: all 65,536 in a fixed but scattered order, so that none comes twice within a short time.
+    #[inline(always)]
+    fn next_identification(&mut self) -> u16 {
+        self.identification = self.identification.wrapping_mul(25_173).wrapping_add(13_849);
+        self.identification
+    }
+}
+
+/// The roles of source and destination of a packet that came in on a side.
+#[inline(always)]
+fn roles(from: Side) -> (End, End) {
+    match from {
+        Side::Customer => (End::Customer, End::Remote),
+        Side::Internet => (End::Remote, End::Customer),
+    }
+}
+
+impl<A: Addressing> Function for Translate<A> {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        self.now = now;
+        for (p, v) in batch.iter_mut().zip(verdicts.iter_mut()) {
+            *v = self.slow(from, p, spare);
+        }
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    fn clear(&mut self) {
+        self.addressing.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn counters(&self) -> Drops {
+        self.count.all()
+    }
+}

@@ -1,0 +1,341 @@
+//! ICMP errors of others, with the packet that they quote translated like a packet (RFC 7915, sections 4.2, 4.3, 5.2
+//! and 5.3) and the extensions behind it kept (RFC 4884). They change their length within, so they are put together in a
+//! room of their own; their checksum has been verified before, so making it anew hides no damage.
+
+use super::head4::Head4;
+use super::icmp::{self, Error, Mtus};
+use super::reply::seal;
+use super::rewrite::{self, Cut, Write4, Write6};
+use super::to6::finish;
+use super::{Hairpinning, Translate, roles, to4};
+use crate::ends::{Addressing, Point4};
+use crate::event::Event;
+use crate::function::{Packet, Side};
+use crate::ip6::Head6;
+use wire::checksum::Sum;
+use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
+
+/// Largest ICMPv6 error (RFC 4443, section 2.4).
+const LARGEST6: usize = 1280;
+/// Shortest quote with extensions behind it (RFC 4884, section 3).
+const SHORTEST_EXTENDED: usize = 128;
+
+impl<A: Addressing> Translate<A> {
+    /// Translate an ICMP error; the side that it leaves by.
+    pub(super) fn error_to6<P: Packet>(&mut self, p: &mut P, h: &Head4) -> Result<Side, Event> {
+        let b = &p.bytes()[..h.end];
+        let error = message(b, h.l4, Sum::default())?;
+        let stated = if icmp::extends4(error.kind) { usize::from(b[h.l4 + 5]) * 4 } else { 0 };
+        let (quote_end, extension) = split(b, h.l4 + 8, stated);
+        let q = Head4::read(&b[..quote_end], h.l4 + 8)?;
+        let new = icmp::to6(error, (q.end - q.l3) as u32, q.is_fragment(), self.mtus())?;
+        let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
+        let (inner_src, inner_dst) =
+            self.quoted_to6(Point4 { addr: q.src, port: quoted_src }, Point4 { addr: q.dst, port: quoted_dst })?;
+        // What the outer end points are known by are the ports that the quote shows for them.
+        let outer_src = self.source_to6(Point4 { addr: h.src, port: quoted_dst }, &q)?;
+        let (_, dst_end) = roles(self.config.ipv6.other());
+        let dst = self
+            .addressing
+            .to_ipv6(dst_end, Point4 { addr: h.dst, port: quoted_src })
+            .map_err(|e| super::to6::unmapped(e, Event::DestinationUnmapped))?;
+        let inner = Write6 {
+            src: inner_src,
+            dst: inner_dst,
+            class: self.config.traffic_class.apply(q.tos),
+            hop_limit: q.ttl,
+            protocol: rewrite::protocol_to6(q.protocol),
+            payload: q.end - q.l4,
+            part: q.is_fragment().then_some(Cut { offset: q.offset, more: q.more, id: q.id.into() }),
+        };
+        let payload = &b[q.l4..quote_end.min(q.end)];
+        let headers = header::ETH + header::IPV6 + 8;
+        let most = header::ETH + LARGEST6;
+        let o = &mut self.scratch;
+        o.clear();
+        o.resize(headers + inner.len(), 0);
+        inner.write(&mut o[headers..]);
+        o.extend_from_slice(payload);
+        let at = headers + inner.len();
+        quoted_transport6(&mut o[at..], q.protocol, q.offset, rewrite::pair4(q.src, q.dst), &inner)?;
+        let length = extend(o, headers, most, if icmp::extends6(new.kind) { extension } else { &[] }, 8);
+        let write = Write6 {
+            src: outer_src,
+            dst,
+            class: self.config.traffic_class.apply(h.tos),
+            hop_limit: h.ttl.saturating_sub(u8::from(self.config.hop)),
+            protocol: ICMPV6,
+            payload: o.len() - header::ETH - header::IPV6,
+            part: None,
+        };
+        write.write(&mut o[header::ETH..]);
+        let rest = if icmp::extends6(new.kind) { (length as u32) << 24 } else { new.rest };
+        put(&mut o[header::ETH + header::IPV6..], Error { rest, ..new });
+        let pseudo = rewrite::icmp6_pseudo(outer_src, dst, write.payload);
+        seal(&mut o[header::ETH + header::IPV6..], pseudo);
+        self.ethernet6_scratch();
+        replace(p, &self.scratch)?;
+        self.count.add(Event::ToIpv6);
+        Ok(self.config.ipv6)
+    }
+
+    /// Translate an ICMPv6 error; the side that it leaves by.
+    pub(super) fn error_to4<P: Packet>(&mut self, p: &mut P, h: &Head6) -> Result<Side, Event> {
+        let b = &p.bytes()[..h.end];
+        let error = message(b, h.l4, rewrite::icmp6_pseudo(h.src, h.dst, h.end - h.l4))?;
+        let stated = if icmp::extends6(error.kind) { usize::from(b[h.l4 + 4]) * 8 } else { 0 };
+        let (quote_end, extension) = split(b, h.l4 + 8, stated);
+        let q = Head6::read(&b[..quote_end], h.l4 + 8)?;
+        let new = icmp::to4(error, q.part.is_some(), self.mtus())?;
+        let quote_end = quote_end.min(q.end);
+        let offset = q.part.map_or(0, |p| p.offset);
+        let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end, offset);
+        // The quoted packet went the other way: its source is at the end that the error goes to.
+        let (src_end, dst_end) = roles(self.config.ipv6);
+        let a = &mut self.addressing;
+        let inner_src = a.to_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
+        let inner_dst = a.to_ipv4(src_end, q.dst, quoted_dst).map_err(|_| Event::IcmpUntranslatable)?;
+        if self.config.hairpinning == Hairpinning::Intrinsic
+            && let Some((peer, back)) = self.addressing.turned(q.src, inner_dst, inner_src)
+        {
+            return self.turn_error(p, h, &q, quote_end, (peer, back));
+        }
+        let dst = self
+            .addressing
+            .to_ipv4(dst_end, h.dst, quoted_src)
+            .map_err(|e| super::to6::unmapped(e, Event::DestinationUnmapped))?;
+        if !super::slow::is_ordinary(dst) {
+            return Err(Event::MartianDestination);
+        }
+        let src = self.source_to4(h.src, quoted_dst)?;
+        let inner = Write4 {
+            src: inner_src,
+            dst: inner_dst,
+            tos: self.config.tos.apply(q.class),
+            ttl: q.hop_limit,
+            protocol: rewrite::protocol_to4(q.protocol),
+            payload: q.end.saturating_sub(q.l4).min(usize::from(u16::MAX) - header::IPV4),
+            id: q.part.map_or(0, |part| part.id as u16),
+            fragment: to4::fragment(&q, q.end.saturating_sub(q.l4)),
+        };
+        let b = &p.bytes()[..h.end];
+        let headers = header::ETH + header::IPV4 + 8;
+        let o = &mut self.scratch;
+        o.clear();
+        o.resize(headers + header::IPV4, 0);
+        inner.write(&mut o[headers..]);
+        o.extend_from_slice(&b[q.l4..quote_end.max(q.l4)]);
+        quoted_transport4(&mut o[headers + header::IPV4..], &q, &inner)?;
+        let extension = if icmp::extends4(new.kind) { extension } else { &[] };
+        let most = header::ETH + usize::from(self.config.v4.mtu);
+        let length = extend(o, headers, most, extension, 4);
+        let payload = o.len() - header::ETH - header::IPV4;
+        let write = Write4 {
+            src,
+            dst,
+            tos: self.config.tos.apply(h.class),
+            ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop)),
+            protocol: ICMP,
+            payload,
+            id: 0,
+            fragment: 0,
+        };
+        let id = h.part.map_or_else(|| self.next_identification(), |part| part.id as u16);
+        let o = &mut self.scratch;
+        Write4 { id, fragment: to4::fragment(h, payload), ..write }.write(&mut o[header::ETH..]);
+        let rest = if icmp::extends4(new.kind) { new.rest | (length as u32) << 16 } else { new.rest };
+        put(&mut o[header::ETH + header::IPV4..], Error { rest, ..new });
+        seal(&mut o[header::ETH + header::IPV4..], Sum::default());
+        o[..12].copy_from_slice(&self.macs.to_v4);
+        header::put16(o, 12, header::TYPE_IPV4);
+        replace(p, &self.scratch)?;
+        self.count.add(Event::ToIpv4);
+        Ok(self.config.ipv6.other())
+    }
+
+    /// An ICMPv6 error about a packet that was turned round goes the same way back (RFC 7757, section 4.2): `peer` is what
+    /// the sender knew the other host by, `back` is the sender.
+    fn turn_error<P: Packet>(
+        &mut self,
+        p: &mut P,
+        h: &Head6,
+        q: &Head6,
+        quote_end: usize,
+        (peer, back): (u128, u128),
+    ) -> Result<Side, Event> {
+        let src = if h.src == q.dst { peer } else { h.src };
+        let b = p.bytes_mut();
+        let (old, new) = (rewrite::pair6(q.src, q.dst), rewrite::pair6(back, peer));
+        if q.part.is_none_or(|p| p.offset == 0) && quote_end > q.l4 {
+            rewrite::transport6(&mut b[q.l4..quote_end], q.protocol, old, new);
+        }
+        crate::ip6::put128(b, q.l3 + 8, back);
+        crate::ip6::put128(b, q.l3 + 24, peer);
+        self.turn_header(b, h.l3, (src, back));
+        seal(&mut b[h.l4..h.end], rewrite::icmp6_pseudo(src, back, h.end - h.l4));
+        finish(p, h.end)?;
+        Ok(self.config.ipv6)
+    }
+
+    /// The addresses of a quoted packet, which went the other way.
+    fn quoted_to6(&self, src: Point4, dst: Point4) -> Result<(u128, u128), Event> {
+        let (src_end, dst_end) = roles(self.config.ipv6.other());
+        let a = &self.addressing;
+        let inner_src = a.to_ipv6(dst_end, src).map_err(|_| Event::IcmpUntranslatable)?;
+        if self.config.hairpinning == Hairpinning::Simple
+            && let Some(hidden) = a.hidden(dst.addr, src.addr)
+        {
+            return Ok((inner_src, hidden));
+        }
+        Ok((inner_src, a.to_ipv6(src_end, dst).map_err(|_| Event::IcmpUntranslatable)?))
+    }
+
+    /// The source of an ICMP error over IPv6: the address of the translator for who has none.
+    fn source_to6(&self, src: Point4, q: &Head4) -> Result<u128, Event> {
+        if self.config.hairpinning == Hairpinning::Simple
+            && src.addr == q.dst
+            && let Some(hidden) = self.addressing.hidden(q.dst, q.src)
+        {
+            return Ok(hidden);
+        }
+        let (src_end, _) = roles(self.config.ipv6.other());
+        match self.addressing.to_ipv6(src_end, src) {
+            Err(Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate) => {
+                Ok(self.config.v6.address.to_bits())
+            }
+            other => other,
+        }
+    }
+
+    /// The source of an ICMP error over IPv4 (RFC 6791): routers in the IPv6 network have no IPv4 address, so one of the
+    /// pool stands for them, the same for each as long as the pool is the same.
+    fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
+        let (src_end, _) = roles(self.config.ipv6);
+        match self.addressing.to_ipv4(src_end, src, port) {
+            Ok(a) if super::slow::is_ordinary(a) => Ok(a),
+            Ok(_) => Err(Event::MartianSource),
+            Err(Event::TableFull) => Err(Event::TableFull),
+            Err(_) => Ok(self.stand_in(src)),
+        }
+    }
+
+    fn stand_in(&self, src: u128) -> u32 {
+        let pool = &self.config.icmp_sources;
+        let count: u64 = pool.iter().map(|r| u64::from(r.count)).sum();
+        let own = u32::from(self.config.v4.address);
+        let mut n = match count {
+            0 => return own,
+            _ => self.hasher.pair((src >> 64) as u64, src as u64) % count,
+        };
+        for r in pool {
+            if n < u64::from(r.count) {
+                return u32::from(r.first) + n as u32;
+            }
+            n -= u64::from(r.count);
+        }
+        own
+    }
+
+    fn mtus(&self) -> Mtus {
+        Mtus { v4: self.config.v4.mtu.into(), v6: self.config.v6.mtu.into() }
+    }
+
+    fn ethernet6_scratch(&mut self) {
+        self.scratch[..12].copy_from_slice(&self.macs.to_v6);
+        header::put16(&mut self.scratch, 12, header::TYPE_IPV6);
+    }
+}
+
+/// Read the header of an ICMP message that `b` ends with, its checksum verified.
+fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
+    if b.len() < l4 + 8 {
+        return Err(Event::Short);
+    }
+    if !Sum::default().bytes(&b[l4..]).plus(pseudo).is_valid() {
+        return Err(Event::IcmpChecksum);
+    }
+    Ok(Error { kind: b[l4], code: b[l4 + 1], rest: be32(b, l4 + 4) })
+}
+
+/// Where the quote ends that begins at `at`, and the extensions behind it; a stated length that does not fit is none.
+fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
+    if stated < SHORTEST_EXTENDED || at + stated > b.len() {
+        return (b.len(), &[]);
+    }
+    (at + stated, &b[at + stated..])
+}
+
+/// Ports of a quoted packet as far as it shows them.
+fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) -> (Option<u16>, Option<u16>) {
+    let at = |n: usize| (end >= l4 + n + 2).then(|| be16(b, l4 + n));
+    match protocol {
+        _ if offset > 0 => (None, None),
+        PROTO_UDP | TCP => (at(0), at(2)),
+        ICMP | ICMPV6 => (at(4), at(4)),
+        _ => (None, None),
+    }
+}
+
+/// Translate the transport header of a quoted IPv4 packet. Another error in it would be a packet in a packet in a packet:
+/// nobody may send that (RFC 7915, section 4.3).
+fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner: &Write6) -> Result<(), Event> {
+    if offset > 0 || b.is_empty() {
+        return Ok(());
+    }
+    if protocol == ICMP {
+        let kind = icmp::echo_to6(b[0]).ok_or(Event::IcmpUntranslatable)?;
+        if b.len() >= 2 {
+            rewrite::echo(b, kind, rewrite::icmp6_pseudo(inner.src, inner.dst, inner.payload), true);
+        }
+    } else {
+        rewrite::transport(b, protocol, old, rewrite::pair6(inner.src, inner.dst));
+    }
+    Ok(())
+}
+
+/// The same for a quoted IPv6 packet.
+fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Event> {
+    if q.part.is_some_and(|p| p.offset > 0) || b.is_empty() {
+        return Ok(());
+    }
+    if q.protocol == ICMPV6 {
+        let kind = icmp::echo_to4(b[0]).ok_or(Event::IcmpUntranslatable)?;
+        if b.len() >= 2 {
+            rewrite::echo(b, kind, rewrite::icmp6_pseudo(q.src, q.dst, inner.payload), false);
+        }
+    } else {
+        rewrite::transport(b, q.protocol, rewrite::pair6(q.src, q.dst), rewrite::pair4(inner.src, inner.dst));
+    }
+    Ok(())
+}
+
+/// Bring the quote that begins at `at` to a length that fits, and put extensions behind it; gives the length to be stated,
+/// in words of `word` octets, 0 without extensions. Extensions that do not fit are left out whole: a part of them would not
+/// parse (their checksum covers all).
+fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize) -> usize {
+    let padded = (o.len() - at).max(SHORTEST_EXTENDED).next_multiple_of(word);
+    if extension.is_empty() || at + padded + extension.len() > most || padded / word > 255 {
+        o.truncate(most);
+        return 0;
+    }
+    o.resize(at + padded, 0);
+    o.extend_from_slice(extension);
+    padded / word
+}
+
+/// Write type, code and what follows the checksum.
+fn put(message: &mut [u8], e: Error) {
+    (message[0], message[1]) = (e.kind, e.code);
+    header::put32(message, 4, e.rest);
+}
+
+/// Make a frame these octets, whatever its length was: the end is moved first, the front if there is no room behind.
+fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
+    let len = octets.len().max(super::to6::SHORTEST);
+    let have = p.bytes().len();
+    if len != have && !p.set_len(len) && !(len > have && p.grow_front(len - have)) {
+        return Err(Event::NoMemory);
+    }
+    p.bytes_mut()[..octets.len()].copy_from_slice(octets);
+    finish(p, octets.len())
+}

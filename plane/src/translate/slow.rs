@@ -1,0 +1,187 @@
+//! The slow path: every packet alone, with all checks in the order in which a router makes them, so that each drop has
+//! the one reason that is its own. What a translation writes stands in `to6` and `to4`.
+
+use super::head4::Head4;
+use super::icmp::{self, v6};
+use super::{Translate, reply};
+use crate::ends::Addressing;
+use crate::event::Event;
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip6::Head6;
+use wire::header::{self, ICMP, ICMPV6, be16, word};
+
+impl<A: Addressing> Translate<A> {
+    /// Decide about one packet.
+    pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
+        let over_ipv6 = from == self.config.ipv6;
+        let result = match self.link(over_ipv6, p.bytes()) {
+            Ok(true) if over_ipv6 => self.from_ipv6(p, spare),
+            Ok(true) => self.from_ipv4(p, spare),
+            Ok(false) => Ok(None),
+            Err(why) => Err(why),
+        };
+        match result {
+            Ok(Some(to)) => Verdict::Forward(to),
+            Ok(None) => {
+                self.count.add(Event::Local);
+                Verdict::Local
+            }
+            Err(why) => {
+                if over_ipv6 {
+                    self.refuse6(p.bytes(), why, spare);
+                } else {
+                    self.refuse4(p.bytes(), why, spare);
+                }
+                self.count.add(why);
+                Verdict::Drop
+            }
+        }
+    }
+
+    /// Ethernet: ours or not; true when it carries what is spoken on that side.
+    fn link(&self, over_ipv6: bool, b: &[u8]) -> Result<bool, Event> {
+        if b.len() < header::ETH {
+            return Err(Event::Short);
+        }
+        let (own, kind) = if over_ipv6 { (self.macs.v6, header::TYPE_IPV6) } else { (self.macs.v4, header::TYPE_IPV4) };
+        let group = b[0] & 1 == 1;
+        if !group && word(b, 0) & MAC_MASK != own {
+            return Err(Event::OtherMac);
+        }
+        if be16(b, 12) != kind {
+            return Ok(false);
+        }
+        // Neighbour discovery goes to group addresses, everything else that is for us does not.
+        if group && !over_ipv6 {
+            return Err(Event::LinkMulticast);
+        }
+        if group && !is_discovery(&Head6::of_frame(b)?, b) {
+            return Err(Event::LinkMulticast);
+        }
+        Ok(true)
+    }
+
+    /// IPv4: who may send what to whom; the side that it leaves by, or `None` when it is for the machine itself.
+    fn from_ipv4<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
+        let b = p.bytes();
+        let h = Head4::of_frame(b)?;
+        let error = is_error4(&h, b);
+        // The source of an ICMP error is translated whatever it is, for whoever looks for faults (RFC 7915, section 4.1).
+        if !is_ordinary(h.src) && !error {
+            return Err(Event::MartianSource);
+        }
+        if h.dst >> 28 == 0xe {
+            return Err(Event::Multicast);
+        }
+        if !is_ordinary(h.dst) {
+            return Err(Event::MartianDestination);
+        }
+        if h.dst == u32::from(self.config.v4.address) {
+            return Ok(None);
+        }
+        if self.config.hop && h.ttl <= 1 {
+            return Err(Event::HopLimit);
+        }
+        if h.source_route {
+            return Err(Event::SourceRoute);
+        }
+        if !passes(h.protocol, ICMPV6) {
+            return Err(Event::Protocol);
+        }
+        if error {
+            return self.error_to6(p, &h).map(Some);
+        }
+        self.to6(p, &h, spare).map(Some)
+    }
+
+    /// IPv6: the same.
+    fn from_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
+        let b = p.bytes();
+        let h = Head6::of_frame(b)?;
+        if h.dst == self.config.v6.address.to_bits() || is_link_local(h.dst) || is_discovery(&h, b) {
+            return Ok(None);
+        }
+        if is_martian6(h.src) {
+            return Err(Event::MartianSource);
+        }
+        if h.dst >> 120 == 0xff {
+            return Err(Event::Multicast);
+        }
+        if is_martian6(h.dst) {
+            return Err(Event::MartianDestination);
+        }
+        if self.config.hop && h.hop_limit <= 1 {
+            return Err(Event::HopLimit);
+        }
+        if h.source_route.is_some() {
+            return Err(Event::SourceRoute);
+        }
+        // Behind a fragment header no other extension header can be skipped (RFC 7915, section 5.1.1).
+        if h.part.is_some_and(|part| is_extension(b[part.at])) {
+            return Err(Event::BadExtension);
+        }
+        if !passes(h.protocol, ICMP) {
+            return Err(Event::Protocol);
+        }
+        if h.protocol == ICMPV6 && !h.is_fragment() && h.l4 < h.end && icmp::is_error6(b[h.l4]) {
+            return self.error_to4(p, &h).map(Some);
+        }
+        self.to4(p, &h, spare).map(Some)
+    }
+
+    /// The ICMP error that a drop owes to the sender.
+    fn refuse4<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
+        if let Some(error) = reply::due4(why, &self.config, b) {
+            self.reply4(b, error, spare);
+        }
+    }
+
+    /// The ICMPv6 error that a drop owes to the sender.
+    fn refuse6<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
+        if let Some(error) = reply::due6(why, &self.config, b) {
+            self.reply6(b, error, spare);
+        }
+    }
+}
+
+/// The first six of eight bytes, as they lie in memory.
+pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+
+/// Whether an IPv4 address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
+/// broadcast (RFC 1812, 5.3.7).
+#[inline(always)]
+pub(super) fn is_ordinary(a: u32) -> bool {
+    let top = a >> 24;
+    top != 0 && top != 127 && top < 224
+}
+
+/// Whether no router may forward from or to this IPv6 address: unspecified, loopback, link-local, multicast (RFC 4291).
+pub(super) fn is_martian6(a: u128) -> bool {
+    a <= 1 || is_link_local(a) || a >> 120 == 0xff
+}
+
+fn is_link_local(a: u128) -> bool {
+    a >> 118 == 0xfe80 >> 6
+}
+
+/// Whether a protocol number may go on: not that of the ICMP of the other version, and none that is an extension header
+/// there. IGMP ends at the link (RFC 7915, section 4.2).
+fn passes(protocol: u8, other_icmp: u8) -> bool {
+    const IGMP: u8 = 2;
+    protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)
+}
+
+/// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).
+fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
+}
+
+/// Whether a packet is neighbour discovery, which is the machine's own (RFC 4861); it never has extension headers.
+fn is_discovery(h: &Head6, b: &[u8]) -> bool {
+    h.protocol == ICMPV6 && h.hop_limit == 255 && h.part.is_none() && h.l4 < h.end && v6::DISCOVERY.contains(&b[h.l4])
+}
+
+/// Whether an IPv4 packet is an ICMP error message that shows itself as one.
+fn is_error4(h: &Head4, b: &[u8]) -> bool {
+    h.protocol == ICMP && !h.is_fragment() && h.l4 < h.end && icmp::is_error4(b[h.l4])
+}

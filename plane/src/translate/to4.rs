@@ -1,0 +1,191 @@
+//! IPv6 to IPv4 (RFC 7915, section 5): identification and flags as section 5.1 has them, so that a packet that may
+//! not be fragmented on its way is at least 1261 octets long.
+
+use super::icmp;
+use super::rewrite::{self, DF, MF, Write4};
+use super::to6::{finish, fresh, lengths, move_front, unmapped};
+use super::{Translate, roles};
+use crate::ends::Addressing;
+use crate::event::Event;
+use crate::function::{Packet, Side, Spare};
+use crate::ip6::{Head6, put128};
+use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
+
+/// Largest IPv4 packet that may still be fragmented (RFC 7915, section 5.1).
+const MAY_BE_CUT: usize = 1260;
+
+impl<A: Addressing> Translate<A> {
+    /// Translate a packet that is no ICMPv6 error; the side that it leaves by.
+    pub(super) fn to4<P: Packet, S: Spare<P>>(&mut self, p: &mut P, h: &Head6, spare: &mut S) -> Result<Side, Event> {
+        let b = p.bytes();
+        check(b, h)?;
+        let (src_port, dst_port) = ports(b, h);
+        let (src, dst) = self.pair_to4((h.src, src_port), (h.dst, dst_port))?;
+        if self.config.hairpinning == super::Hairpinning::Intrinsic
+            && let Some(turned) = self.addressing.turned(h.dst, src, dst)
+        {
+            return self.turn(p, h, turned);
+        }
+        let payload = h.end - h.l4;
+        let write = Write4 {
+            src,
+            dst,
+            tos: self.config.tos.apply(h.class),
+            ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop)),
+            protocol: rewrite::protocol_to4(h.protocol),
+            payload,
+            id: h.part.map_or_else(|| self.next_identification(), |part| part.id as u16),
+            fragment: fragment(h, payload),
+        };
+        let total = header::IPV4 + payload;
+        let most = usize::from(self.config.v4.mtu);
+        if total > most && write.fragment & DF != 0 {
+            return Err(Event::TooBig);
+        }
+        transport(&mut p.bytes_mut()[h.l4..h.end], h, &write);
+        if total > most {
+            return self.cut4(p, h, &write, spare);
+        }
+        self.put4(p, h.l4, &write)?;
+        self.count.add(Event::ToIpv4);
+        Ok(self.config.ipv6.other())
+    }
+
+    /// Turn a packet round that goes on to an IPv6 host by way of its IPv4 address (RFC 7757, section 4.2): the addresses
+    /// change as if it had been translated twice, everything else stays.
+    fn turn<P: Packet>(&mut self, p: &mut P, h: &Head6, to: (u128, u128)) -> Result<Side, Event> {
+        let b = p.bytes_mut();
+        let (old, new) = (rewrite::pair6(h.src, h.dst), rewrite::pair6(to.0, to.1));
+        if h.part.is_none_or(|p| p.offset == 0) {
+            rewrite::transport6(&mut b[h.l4..h.end], h.protocol, old, new);
+        }
+        self.turn_header(b, h.l3, to);
+        finish(p, h.end)?;
+        Ok(self.config.ipv6)
+    }
+
+    /// The headers of a packet that is turned round; counts it.
+    pub(super) fn turn_header(&mut self, b: &mut [u8], l3: usize, to: (u128, u128)) {
+        self.ethernet6(b);
+        b[l3 + 7] -= u8::from(self.config.hop);
+        put128(b, l3 + 8, to.0);
+        put128(b, l3 + 24, to.1);
+        self.count.add(Event::Hairpinned);
+    }
+
+    /// A packet that may be fragmented and is larger than the IPv4 link: in pieces (RFC 791, section 3.2).
+    fn cut4<P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut P,
+        h: &Head6,
+        write: &Write4,
+        spare: &mut S,
+    ) -> Result<Side, Event> {
+        let piece = (usize::from(self.config.v4.mtu) - header::IPV4) & !7;
+        let to = self.config.ipv6.other();
+        let mut at = piece;
+        while at < write.payload {
+            let n = piece.min(write.payload - at);
+            let more = if at + n == write.payload { write.fragment & MF } else { MF };
+            let fragment = ((write.fragment & 0x1fff) + (at / 8) as u16) | more;
+            let end = header::ETH + header::IPV4 + n;
+            let mut q = fresh(spare, end)?;
+            let o = q.bytes_mut();
+            self.ethernet4(o);
+            Write4 { payload: n, fragment, ..*write }.write(&mut o[header::ETH..]);
+            o[header::ETH + header::IPV4..end].copy_from_slice(&p.bytes()[h.l4 + at..h.l4 + at + n]);
+            spare.emit(to, q);
+            at += n;
+        }
+        let first = Write4 { payload: piece, fragment: write.fragment | MF, ..*write };
+        self.put4(p, h.l4, &first)?;
+        self.count.add(Event::Fragmented);
+        self.count.add(Event::ToIpv4);
+        Ok(to)
+    }
+
+    /// Write Ethernet and IPv4 headers in front of the payload at `l4`, and end the frame with the packet.
+    pub(super) fn put4<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write4) -> Result<(), Event> {
+        let headers = header::ETH + header::IPV4;
+        move_front(p, l4, headers)?;
+        let b = p.bytes_mut();
+        self.ethernet4(b);
+        write.write(&mut b[header::ETH..]);
+        finish(p, headers + write.payload)
+    }
+
+    /// The Ethernet header of what leaves over IPv4.
+    pub(super) fn ethernet4(&self, b: &mut [u8]) {
+        b[..12].copy_from_slice(&self.macs.to_v4);
+        put16(b, 12, header::TYPE_IPV4);
+    }
+
+    /// The IPv4 addresses of a packet that came in over IPv6. The destination first: it opens no state, the source may.
+    pub(super) fn pair_to4(&mut self, src: (u128, Option<u16>), dst: (u128, Option<u16>)) -> Result<(u32, u32), Event> {
+        let (src_end, dst_end) = roles(self.config.ipv6);
+        let four =
+            self.addressing.to_ipv4(dst_end, dst.0, dst.1).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
+        if !super::slow::is_ordinary(four) {
+            return Err(Event::MartianDestination);
+        }
+        let own = self.addressing.to_ipv4(src_end, src.0, src.1).map_err(|e| unmapped(e, Event::SourceUnmapped))?;
+        if !super::slow::is_ordinary(own) {
+            return Err(Event::MartianSource);
+        }
+        Ok((own, four))
+    }
+}
+
+/// Flags and offset: those of the fragment header, or DF for what is too large to be cut (RFC 7915, section 5.1).
+pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
+    match h.part {
+        Some(part) => (part.offset / 8) as u16 | if part.more { MF } else { 0 },
+        None if header::IPV4 + payload > MAY_BE_CUT => DF,
+        None => 0,
+    }
+}
+
+/// Check that the transport header is all there, as far as a translator needs it.
+fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
+    if h.protocol == ICMPV6 {
+        let echo = h.l4 + 8 <= h.end && icmp::echo_to4(b[h.l4]).is_some();
+        return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
+    }
+    let (offset, more) = h.part.map_or((0, false), |p| (p.offset, p.more));
+    if more && !(h.end - h.l4).is_multiple_of(8) {
+        return Err(Event::BadLength);
+    }
+    lengths(b, h.protocol, h.l4, h.end, offset, more)?;
+    // No receiver takes a datagram over IPv6 without checksum (RFC 8200, section 8.1); over IPv4 it would.
+    if h.protocol == PROTO_UDP && offset == 0 && be16(b, h.l4 + 6) == 0 {
+        return Err(Event::UdpChecksumZero);
+    }
+    Ok(())
+}
+
+/// Source and destination port, or the identifier of an echo message for both.
+fn ports(b: &[u8], h: &Head6) -> (Option<u16>, Option<u16>) {
+    if h.part.is_some_and(|p| p.offset > 0) {
+        return (None, None);
+    }
+    match h.protocol {
+        PROTO_UDP | TCP => (Some(be16(b, h.l4)), Some(be16(b, h.l4 + 2))),
+        ICMPV6 => (Some(be16(b, h.l4 + 4)), Some(be16(b, h.l4 + 4))),
+        _ => (None, None),
+    }
+}
+
+/// Repair the checksum that the pseudo header is part of; `b` is the payload of the IPv6 packet.
+fn transport(b: &mut [u8], h: &Head6, write: &Write4) {
+    if h.part.is_some_and(|p| p.offset > 0) {
+        return;
+    }
+    if h.protocol == ICMPV6 {
+        if let Some(kind) = icmp::echo_to4(b[0]) {
+            let pseudo = rewrite::icmp6_pseudo(h.src, h.dst, b.len());
+            rewrite::echo(b, kind, pseudo, false);
+        }
+    } else {
+        rewrite::transport(b, h.protocol, rewrite::pair6(h.src, h.dst), rewrite::pair4(write.src, write.dst));
+    }
+}

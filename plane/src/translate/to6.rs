@@ -1,0 +1,220 @@
+//! IPv4 to IPv6 (RFC 7915, section 4): the packet whole or, where it may be fragmented and is too large for the
+//! IPv6 network, in pieces.
+
+use super::config::{Hairpinning, ZeroChecksum};
+use super::head4::Head4;
+use super::icmp;
+use super::rewrite::{self, Cut, Write6};
+use super::{Translate, roles};
+use crate::ends::{Addressing, Point4};
+use crate::event::Event;
+use crate::function::{Packet, Side, Spare};
+use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
+
+impl<A: Addressing> Translate<A> {
+    /// Translate a packet that is no ICMP error; the side that it leaves by.
+    pub(super) fn to6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, h: &Head4, spare: &mut S) -> Result<Side, Event> {
+        let b = p.bytes();
+        check(b, h)?;
+        if h.offset == 0 && h.protocol == PROTO_UDP && be16(b, h.l4 + 6) == 0 {
+            let compute = self.config.zero_udp_checksum == ZeroChecksum::Compute && !h.more;
+            if !compute {
+                return Err(Event::UdpChecksumZero);
+            }
+        }
+        let (src_port, dst_port) = ports(b, h);
+        let (src, dst) =
+            self.pair_to6(Point4 { addr: h.src, port: src_port }, Point4 { addr: h.dst, port: dst_port })?;
+        let payload = h.end - h.l4;
+        let mut write = Write6 {
+            src,
+            dst,
+            class: self.config.traffic_class.apply(h.tos),
+            hop_limit: h.ttl.saturating_sub(u8::from(self.config.hop)),
+            protocol: rewrite::protocol_to6(h.protocol),
+            payload,
+            part: h.is_fragment().then_some(Cut { offset: h.offset, more: h.more, id: h.id.into() }),
+        };
+        let most = usize::from(self.config.v6.mtu);
+        if h.df && write.len() + payload > most {
+            return Err(Event::TooBig);
+        }
+        transport(&mut p.bytes_mut()[h.l4..h.end], h, &write);
+        let whole = write.len() + payload;
+        let limit = usize::from(self.config.lowest_ipv6_mtu).min(most);
+        let cut = !h.df && whole > limit;
+        if cut && write.part.is_none() {
+            write.part = Some(Cut { offset: 0, more: false, id: h.id.into() });
+        }
+        if cut {
+            self.rest(p.bytes(), h, &mut write, limit, spare)?;
+        }
+        self.put6(p, h.l4, &write)?;
+        self.count.add(Event::ToIpv6);
+        Ok(self.config.ipv6)
+    }
+
+    /// Emit all pieces of a packet but the first, which `write` is left for. The caller counts it once.
+    fn rest<P: Packet, S: Spare<P>>(
+        &mut self,
+        b: &[u8],
+        h: &Head4,
+        write: &mut Write6,
+        limit: usize,
+        spare: &mut S,
+    ) -> Result<(), Event> {
+        let headers = header::IPV6 + 8;
+        let piece = (limit - headers) & !7;
+        let whole = write.part.ok_or(Event::BadLength)?;
+        let payload = write.payload;
+        let mut at = piece;
+        while at < payload {
+            let n = piece.min(payload - at);
+            let last = at + n == payload;
+            let part = Cut { offset: whole.offset + at, more: !last || whole.more, id: whole.id };
+            let mut q = fresh(spare, header::ETH + headers + n)?;
+            let o = q.bytes_mut();
+            self.ethernet6(o);
+            Write6 { payload: n, part: Some(part), ..*write }.write(&mut o[header::ETH..]);
+            o[header::ETH + headers..header::ETH + headers + n].copy_from_slice(&b[h.l4 + at..h.l4 + at + n]);
+            spare.emit(self.config.ipv6, q);
+            at += n;
+        }
+        if payload > piece {
+            write.payload = piece;
+            write.part = Some(Cut { more: true, ..whole });
+            self.count.add(Event::Fragmented);
+        }
+        Ok(())
+    }
+
+    /// Write Ethernet and IPv6 headers in front of the payload at `l4`, and end the frame with the packet.
+    pub(super) fn put6<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write6) -> Result<(), Event> {
+        let headers = header::ETH + write.len();
+        move_front(p, l4, headers)?;
+        let b = p.bytes_mut();
+        self.ethernet6(b);
+        write.write(&mut b[header::ETH..]);
+        finish(p, headers + write.payload)
+    }
+
+    /// The Ethernet header of what leaves over IPv6.
+    pub(super) fn ethernet6(&self, b: &mut [u8]) {
+        b[..12].copy_from_slice(&self.macs.to_v6);
+        put16(b, 12, header::TYPE_IPV6);
+    }
+
+    /// The IPv6 addresses of a packet that came in over IPv4.
+    pub(super) fn pair_to6(&mut self, src: Point4, dst: Point4) -> Result<(u128, u128), Event> {
+        let (src_end, dst_end) = roles(self.config.ipv6.other());
+        let six = self.addressing.to_ipv6(dst_end, dst).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
+        if self.config.hairpinning == Hairpinning::Simple
+            && let Some(hidden) = self.addressing.hidden(src.addr, dst.addr)
+        {
+            return Ok((hidden, six));
+        }
+        let own = self.addressing.to_ipv6(src_end, src).map_err(|e| unmapped(e, Event::SourceUnmapped))?;
+        Ok((own, six))
+    }
+}
+
+/// Which end has no counterpart, the strategy does not know.
+pub(super) fn unmapped(e: Event, which: Event) -> Event {
+    if matches!(e, Event::SourceUnmapped | Event::DestinationUnmapped) { which } else { e }
+}
+
+/// Check that the transport header is all there, as far as a translator needs it.
+fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
+    if h.protocol == ICMP {
+        // The pseudo header of ICMPv6 has the length of the whole message: fragments are not translated (RFC 7915,
+        // section 1.2).
+        let echo = h.l4 + 8 <= h.end && icmp::echo_to6(b[h.l4]).is_some();
+        return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
+    }
+    lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
+}
+
+/// Lengths of UDP and TCP: enough of the header in the first fragment, and a datagram that does not end behind its packet.
+pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize, more: bool) -> Result<(), Event> {
+    if offset + (end - l4) > usize::from(u16::MAX) {
+        return Err(Event::BadLength);
+    }
+    if offset > 0 {
+        return Ok(());
+    }
+    let need = match protocol {
+        TCP if more => 18,
+        TCP => 20,
+        PROTO_UDP => header::UDP,
+        _ => 0,
+    };
+    if end - l4 < need {
+        return Err(Event::BadLength);
+    }
+    if protocol == PROTO_UDP {
+        let len = usize::from(be16(b, l4 + 4));
+        if len < header::UDP || (!more && len > end - l4) {
+            return Err(Event::BadLength);
+        }
+    }
+    Ok(())
+}
+
+/// Source and destination port, or the identifier of an echo message for both.
+fn ports(b: &[u8], h: &Head4) -> (Option<u16>, Option<u16>) {
+    if h.offset > 0 {
+        return (None, None);
+    }
+    match h.protocol {
+        PROTO_UDP | TCP => (Some(be16(b, h.l4)), Some(be16(b, h.l4 + 2))),
+        ICMP => (Some(be16(b, h.l4 + 4)), Some(be16(b, h.l4 + 4))),
+        _ => (None, None),
+    }
+}
+
+/// Repair or make the checksum that the pseudo header is part of; `b` is the payload of the IPv4 packet.
+fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
+    if h.offset > 0 {
+        return;
+    }
+    if h.protocol == ICMP {
+        if let Some(kind) = icmp::echo_to6(b[0]) {
+            let pseudo = rewrite::icmp6_pseudo(write.src, write.dst, b.len());
+            rewrite::echo(b, kind, pseudo, true);
+        }
+    } else if h.protocol == PROTO_UDP && be16(b, 6) == 0 {
+        let len = usize::from(be16(b, 4));
+        rewrite::fill_udp(&mut b[..len], write.src, write.dst);
+    } else {
+        rewrite::transport(b, h.protocol, rewrite::pair4(h.src, h.dst), rewrite::pair6(write.src, write.dst));
+    }
+}
+
+/// Make room for headers of another length in front of a payload.
+pub(super) fn move_front<P: Packet>(p: &mut P, have: usize, want: usize) -> Result<(), Event> {
+    let done = if want > have { p.grow_front(want - have) } else { p.shrink_front(have - want) };
+    if done { Ok(()) } else { Err(Event::NoMemory) }
+}
+
+/// End a frame behind its packet, or at the least length of an Ethernet frame, filled with zeros.
+pub(super) fn finish<P: Packet>(p: &mut P, end: usize) -> Result<(), Event> {
+    let len = end.max(SHORTEST);
+    if p.bytes().len() != len && !p.set_len(len) {
+        return Err(Event::NoMemory);
+    }
+    if end < len {
+        p.bytes_mut()[end..].fill(0);
+    }
+    Ok(())
+}
+
+/// Shortest Ethernet frame without FCS.
+pub(super) const SHORTEST: usize = 60;
+
+/// A fresh packet for a frame of `end` octets, what lies behind them zero.
+pub(super) fn fresh<P: Packet, S: Spare<P>>(spare: &mut S, end: usize) -> Result<P, Event> {
+    let len = end.max(SHORTEST);
+    let mut q = spare.fresh(len).filter(|q| q.bytes().len() == len).ok_or(Event::NoMemory)?;
+    q.bytes_mut()[..].fill(0);
+    Ok(q)
+}

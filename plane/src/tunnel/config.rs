@@ -1,0 +1,197 @@
+//! What a tunnel end is told: typed settings with defaults as the RFCs have them, and the checks that make them safe
+//! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
+
+use crate::Side;
+use crate::side::{Side4, Side6};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Octets that encapsulation adds (RFC 6333, section 5.3).
+pub const OVERHEAD: u16 = 40;
+
+/// DSCP of the outer header (RFC 2473, section 6.4; RFC 6333, section 7.1). Its ECN field always follows RFC 6040.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrafficClass {
+    /// As inside.
+    #[default]
+    Copy,
+    /// This DSCP, 0 to 63.
+    Fixed(u8),
+}
+
+/// Congestion notification at the start of the tunnel (RFC 6040, section 4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Normal mode: the outer field is as the inner one.
+    #[default]
+    Normal,
+    /// Compatibility mode, for ends that do not know RFC 6040: not ECN-capable outside.
+    Compatibility,
+}
+
+/// Flow label of the outer header (RFC 6438).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowLabel {
+    /// This one, 20 bits.
+    Fixed(u32),
+    /// From addresses, protocol and ports inside, so that routers on the way can spread flows; never zero. Fragments have
+    /// no ports, and all fragments of a datagram get the same label.
+    Hash,
+}
+
+/// What becomes of packets that are too large for the tunnel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Oversize {
+    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then cut as IPv6 (RFC 2473, section 7.2; RFC
+    /// 6333, section 5.3).
+    #[default]
+    Outer,
+    /// DF set: as above. DF clear: cut as IPv4, then each piece encapsulated (RFC 7597, section 8.3.1, allows it).
+    Inner,
+    /// Whatever DF says: encapsulated, then cut as IPv6. Hides the tunnel from path MTU discovery.
+    OuterAlways,
+}
+
+/// Which ICMP messages from the Internet reach customers (RFC 7596, section 8.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InboundIcmp {
+    /// All.
+    #[default]
+    All,
+    /// Errors only.
+    Errors,
+    /// None.
+    Nothing,
+}
+
+/// Limits for packets in parts. When a store is full, the datagram that has waited longest goes: a complete one needs
+/// milliseconds, so that a flood of incomplete ones displaces itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartLimits {
+    /// Datagrams known at a time.
+    pub datagrams: u32,
+    /// Octets of all parts kept.
+    pub octets: u32,
+    /// How long the rest of a datagram may take.
+    pub lifetime: Duration,
+}
+
+/// A tunnel end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The side where IPv6 is spoken: the Internet's for a CE, the customers' for a PE.
+    pub ipv6: Side,
+    /// The IPv4 side.
+    pub v4: Side4,
+    /// The IPv6 side; its MTU less [`OVERHEAD`] is the tunnel's.
+    pub v6: Side6,
+    /// IPv4 address of this end inside the tunnel: source of ICMP errors that it sends into it, and its own. 192.0.0.2 for
+    /// a B4, 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
+    pub inner_address: Ipv4Addr,
+    /// Whether this end is a router of its own that takes one off the TTL (RFC 2473, section 3.1). Off where it is chained
+    /// to another function that does.
+    pub hop: bool,
+    /// Hop limit of the outer header (RFC 2473, section 6.3).
+    pub hop_limit: u8,
+    /// Traffic class of the outer header.
+    pub traffic_class: TrafficClass,
+    /// ECN field of the outer header.
+    pub ecn: Ecn,
+    /// Flow label of the outer header.
+    pub flow_label: FlowLabel,
+    /// Packets larger than the tunnel.
+    pub oversize: Oversize,
+    /// Whether packets between two customers turn round here (RFC 7596, section 6.2).
+    pub hairpinning: bool,
+    /// Whether customers with a wrong source are told so: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
+    pub answer_spoofed: bool,
+    /// Whether senders to nobody are told so: ICMP type 3, code 1 (RFC 7596, section 6.2).
+    pub answer_unknown: bool,
+    /// ICMP from the IPv4 side.
+    pub inbound_icmp: InboundIcmp,
+    /// Parts of tunnel packets, to be put together (RFC 8200, section 4.5).
+    pub reassembly: PartLimits,
+    /// Fragments of IPv4 packets, whose first alone shows the port.
+    pub fragments: PartLimits,
+    /// ICMP errors that a worker sends itself; 0 for none.
+    pub icmp_errors_per_second: u32,
+}
+
+/// A setting that cannot work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// IPv6 MTU.
+    #[error("an IPv6 MTU of {0}: a link of at least 1280 octets is needed (RFC 8200, section 5)")]
+    Mtu6(u16),
+    /// IPv4 MTU.
+    #[error("an IPv4 MTU of {0}: a link of at least 68 octets is needed (RFC 791, section 3.2)")]
+    Mtu4(u16),
+    /// Hop limit.
+    #[error("a hop limit of 0 for the tunnel: packets would not get further than the next router; 64 is usual")]
+    HopLimit,
+    /// DSCP.
+    #[error("a DSCP of {0} for the tunnel has more than six bits: use 0 to 63")]
+    Dscp(u8),
+    /// Flow label.
+    #[error("a flow label of {0:#x} has more than 20 bits")]
+    FlowLabel(u32),
+    /// Limits.
+    #[error("{0} needs room for at least one datagram of {1} octets and a lifetime above zero")]
+    Parts(&'static str, u32),
+}
+
+impl Config {
+    /// Settings as the RFCs recommend them, for these sides.
+    pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
+        Config {
+            ipv6,
+            v4,
+            v6,
+            inner_address: v4.address,
+            hop: true,
+            hop_limit: 64,
+            traffic_class: TrafficClass::Copy,
+            ecn: Ecn::Normal,
+            flow_label: FlowLabel::Fixed(0),
+            oversize: Oversize::Outer,
+            hairpinning: true,
+            answer_spoofed: true,
+            answer_unknown: true,
+            inbound_icmp: InboundIcmp::All,
+            reassembly: PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) },
+            fragments: PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) },
+            icmp_errors_per_second: 1000,
+        }
+    }
+
+    /// Check all settings.
+    ///
+    /// # Errors
+    /// The first one that cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.v6.mtu < 1280 {
+            return Err(ConfigError::Mtu6(self.v6.mtu));
+        }
+        if self.v4.mtu < 68 {
+            return Err(ConfigError::Mtu4(self.v4.mtu));
+        }
+        if self.hop_limit == 0 {
+            return Err(ConfigError::HopLimit);
+        }
+        if let TrafficClass::Fixed(dscp @ 64..) = self.traffic_class {
+            return Err(ConfigError::Dscp(dscp));
+        }
+        if let FlowLabel::Fixed(label) = self.flow_label
+            && label >> 20 != 0
+        {
+            return Err(ConfigError::FlowLabel(label));
+        }
+        for (what, p) in [("reassembly", &self.reassembly), ("fragment tracking", &self.fragments)] {
+            let least = u32::from(self.v6.mtu) + 1500;
+            if p.datagrams == 0 || p.octets < least || p.lifetime.is_zero() {
+                return Err(ConfigError::Parts(what, least));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! The slow path out of tunnels: every packet from the IPv6 side that the fast path did not take, alone and with all checks:
+//! outer header, parts put together, the tunnel it may come out of, the packet inside. What is for another customer turns
+//! round (RFC 7596, section 6.2).
+
+use super::encapsulate::{Whose, addresses, has_ports, set_ports, without_port};
+use super::error::{self, Answer, Refusal, SOURCE_POLICY, TIME_EXCEEDED};
+use super::fast::pad;
+use super::head4::{Head4, is_unicast6};
+use super::reassembly::Outcome;
+use super::tracker::Key;
+use super::{L3, Tunnel, address, ecn};
+use crate::ends::{Point4, Softwires};
+use crate::event::Event;
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip6::{Head6, Part, next};
+use wire::checksum::update16;
+use wire::header::{self, ICMPV6, be16};
+
+impl<S: Softwires> Tunnel<S> {
+    /// Decide about one packet from the IPv6 side.
+    pub(super) fn slow_out<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
+        let head = match self.link6(p.bytes()) {
+            Ok(Some(head)) => head,
+            Ok(None) => return self.local(),
+            Err(why) => {
+                self.count.add(why);
+                return Verdict::Drop;
+            }
+        };
+        self.ipv6_out(p, &head, spare).unwrap_or_else(|refusal| {
+            let b = p.bytes();
+            match refusal.answer {
+                Answer::Nothing => {}
+                Answer::Outer(error) => self.reply6(&b[L3..head.end], error, spare),
+                Answer::Inner(error) => {
+                    self.reply4(Some((head.dst, head.src)), &b[head.l4..head.end], error, spare);
+                }
+            }
+            self.count.add(refusal.why);
+            Verdict::Drop
+        })
+    }
+
+    /// Ethernet and IPv6: ours or not.
+    fn link6(&self, b: &[u8]) -> Result<Option<Head6>, Event> {
+        let alone = self.is_ours(b, self.v6.own)?;
+        if be16(b, 12) != header::TYPE_IPV6 {
+            return Ok(None);
+        }
+        let head = Head6::of_frame(b)?;
+        // Neighbour discovery and everything else between machines of a link (RFC 4861).
+        if head.dst >> 120 == 0xff || is_link_local(head.dst) {
+            return Ok(None);
+        }
+        if !alone {
+            return Err(Event::LinkMulticast);
+        }
+        if is_unicast6(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
+    }
+
+    fn ipv6_out<F: Packet, P: Packet, Q: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        head: &Head6,
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        if head.source_route.is_some() {
+            return Err(Event::SourceRoute.into());
+        }
+        if let Some(part) = head.part.filter(|p| !p.is_atomic()) {
+            // Options in front of the packet inside may begin in the first part and are not looked for in later ones.
+            if matches!(head.protocol, next::IPV4 | next::DESTINATION) {
+                return self.part(p.bytes(), head, &part, spare);
+            }
+            return self.not_tunnel(head);
+        }
+        match head.protocol {
+            next::IPV4 => self.from_tunnel(p, head, spare),
+            ICMPV6 => self.relay(p.bytes(), head, spare),
+            _ => self.not_tunnel(head),
+        }
+    }
+
+    /// IPv6 without IPv4 inside: for the machine itself, if for anybody.
+    pub(super) fn not_tunnel(&mut self, head: &Head6) -> Result<Verdict, Refusal> {
+        if head.dst == self.config.v6.address.to_bits() { Ok(self.local()) } else { Err(Event::NotTunnel.into()) }
+    }
+
+    /// A part of a tunnel packet. With several workers one of them, by a hash of what all parts have in common, has them all.
+    fn part<P: Packet, Q: Spare<P>>(
+        &mut self,
+        b: &[u8],
+        head: &Head6,
+        part: &Part,
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        let common = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(part.id.to_be_bytes());
+        if let Some(v) = self.elsewhere(common) {
+            return Ok(v);
+        }
+        let result = self.reassembly.add(self.now, b, head, part);
+        let lost = self.reassembly.take_lost();
+        self.count.add_many(Event::FragmentFull, lost);
+        match result? {
+            Outcome::Held => self.count.add(Event::FragmentHeld),
+            Outcome::Whole(mut whole) => {
+                self.count.add(Event::Reassembled);
+                let v = self.slow_out::<_, P, Q>(&mut whole, spare);
+                self.send(v, self.config.ipv6, &whole, spare);
+            }
+        }
+        // The packet itself ends here; what it was a part of is sent from a copy.
+        Ok(Verdict::Drop)
+    }
+
+    /// A tunnel packet: may it come out, and where to?
+    fn from_tunnel<F: Packet, P: Packet, Q: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        outer: &Head6,
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        let head = Head4::whole(p.bytes(), outer.l4, outer.end)?;
+        addresses(&head)?;
+        let mut points = head.points(p.bytes())?;
+        let mut tracked = None;
+        if head.is_fragment() && has_ports(head.protocol) && self.needs_ports(outer, points) {
+            let key = Key::new(outer.src, &head);
+            match self.whose(key, p.bytes(), &head, points.map(|p| p.port))? {
+                Whose::Not(v) => return Ok(v),
+                Whose::Known(ports) => set_ports(&mut points, ports),
+            }
+            tracked = (head.offset == 0).then_some(key);
+        }
+        let result = self.out_of(p, outer, &head, points, spare);
+        if let Some(key) = tracked {
+            self.let_go(&key, self.config.ipv6, spare);
+        }
+        result
+    }
+
+    /// Whether a fragment says too little: its sender or receiver shares its address.
+    fn needs_ports(&mut self, outer: &Head6, points: [Point4; 2]) -> bool {
+        let points = points.map(without_port);
+        let (customer, remote) = self.ends_out(points);
+        let shared = Err(Event::OutsidePortSet);
+        self.softwires.unwrap(outer.src, outer.dst, customer, remote) == shared
+            || (self.turns(points[1]) && self.find(points).is_err_and(|e| e == Event::OutsidePortSet))
+    }
+
+    /// Whether what comes out of a tunnel goes into another one.
+    fn turns(&self, to: Point4) -> bool {
+        !self.ce && self.softwires.serves(to.addr)
+    }
+
+    fn out_of<F: Packet, P: Packet, Q: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        outer: &Head6,
+        head: &Head4,
+        points: [Point4; 2],
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        let (customer, remote) = self.ends_out(points);
+        let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
+        let address = found.map_err(|why| self.stranger(why, head))?;
+        let field = ecn::leave(head.tos, outer.class).ok_or(Event::EcnLost)?;
+        if head.dst == u32::from(self.config.inner_address) || head.dst == u32::from(self.config.v4.address) {
+            return Ok(self.local());
+        }
+        if head.ttl <= self.last_hop {
+            return Err(error::inner(Event::HopLimit, TIME_EXCEEDED));
+        }
+        let turn = if self.turns(points[1]) {
+            if !self.config.hairpinning {
+                return Err(Event::HairpinOff.into());
+            }
+            Some(self.find(points).map_err(|why| self.nobody(why, head))?)
+        } else {
+            None
+        };
+        if turn.is_none() && head.len() > self.mtu4 && head.df {
+            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.mtu4)));
+        }
+        if turn.is_some()
+            && head.len() > self.room
+            && head.df
+            && self.config.oversize != super::config::Oversize::OuterAlways
+        {
+            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.room)));
+        }
+        let b = p.bytes_mut();
+        set_ecn(b, head.l3, field);
+        address::replace(b, head, self.ce, address)?;
+        let by = head.l3 - L3;
+        if !p.shrink_front(by) {
+            return Err(Event::NoMemory.into());
+        }
+        let (l3, l4, end) = (L3, head.l4 - by, head.end - by);
+        let moved = if self.ce {
+            Head4 { dst: address, l3, l4, end, ..*head }
+        } else {
+            Head4 { src: address, l3, l4, end, ..*head }
+        };
+        if let Some(wrap) = turn {
+            let v = self.into_tunnel(p, &moved, wrap, spare).map_err(|r| Refusal::from(r.why))?;
+            self.count.add(Event::Hairpinned);
+            return Ok(v);
+        }
+        self.take_hop(p.bytes_mut(), L3);
+        p.bytes_mut()[..L3].copy_from_slice(&self.v4.leaving);
+        pad(p, end);
+        if moved.len() > self.mtu4 {
+            self.cut4(p, self.mtu4, None, spare)?;
+        }
+        self.count.add(Event::ToIpv4);
+        Ok(Verdict::Forward(self.ipv4()))
+    }
+
+    /// The refusal of a packet from a tunnel that it may not come out of.
+    fn stranger(&self, why: Event, head: &Head4) -> Refusal {
+        let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
+        let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;
+        if told { error::outer(why, SOURCE_POLICY) } else { why.into() }
+    }
+}
+
+/// Set the ECN field of the packet at `l3`.
+fn set_ecn(b: &mut [u8], l3: usize, field: u8) {
+    let old = be16(b, l3);
+    b[l3 + 1] = b[l3 + 1] & !3 | field;
+    let sum = update16([b[l3 + 10], b[l3 + 11]], old, be16(b, l3));
+    b[l3 + 10..l3 + 12].copy_from_slice(&sum);
+}
+
+/// fe80::/10.
+fn is_link_local(a: u128) -> bool {
+    a >> 118 == 0xfe80 >> 6
+}

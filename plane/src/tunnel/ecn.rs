@@ -1,0 +1,72 @@
+//! Explicit congestion notification through tunnels (RFC 6040). A file of its own, because it is a table of the RFC.
+
+use super::config::Ecn;
+
+/// Congestion experienced.
+pub const CE: u8 = 3;
+/// ECN-capable, the second kind.
+pub const ECT1: u8 = 1;
+
+/// The outer field of a packet that enters (RFC 6040, section 4.1).
+#[inline(always)]
+pub fn enter(mode: Ecn, inner: u8) -> u8 {
+    if mode == Ecn::Normal { inner & 3 } else { 0 }
+}
+
+/// The inner field of a packet that leaves; `None` when it must be dropped (RFC 6040, figure 4).
+#[inline(always)]
+pub fn leave(inner: u8, outer: u8) -> Option<u8> {
+    match (inner & 3, outer & 3) {
+        (0, CE) => None,
+        (0, _) => Some(0),
+        (_, CE) => Some(CE),
+        (inner, ECT1) if inner != CE => Some(ECT1),
+        (inner, _) => Some(inner),
+    }
+}
+
+/// The field of a datagram put together from parts with these fields (RFC 3168, section 5.3): congestion that one part met
+/// counts, unless another part says that it cannot be told.
+pub fn join(a: u8, b: u8) -> Option<u8> {
+    match (a & 3, b & 3) {
+        (0, CE) | (CE, 0) => None,
+        (CE, _) | (_, CE) => Some(CE),
+        (a, b) => Some(a.min(b)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6040, figure 4: rows Not-ECT, ECT(0), ECT(1), CE inside; columns likewise outside.
+    #[test]
+    fn figure_4_of_rfc_6040() {
+        let order = [0u8, 2, 1, 3];
+        let figure = [
+            [Some(0), Some(0), Some(0), None],
+            [Some(2), Some(2), Some(1), Some(3)],
+            [Some(1), Some(1), Some(1), Some(3)],
+            [Some(3), Some(3), Some(3), Some(3)],
+        ];
+        for (inner, row) in order.into_iter().zip(figure) {
+            for (outer, want) in order.into_iter().zip(row) {
+                assert_eq!(leave(inner, outer), want, "inner {inner}, outer {outer}");
+            }
+        }
+    }
+
+    #[test]
+    fn entering_copies_or_hides() {
+        for field in 0..4 {
+            assert_eq!((enter(Ecn::Normal, field), enter(Ecn::Compatibility, field)), (field, 0));
+        }
+    }
+
+    #[test]
+    fn parts_join_as_rfc_3168_says() {
+        assert_eq!((join(0, 3), join(3, 0)), (None, None));
+        assert_eq!((join(2, 3), join(3, 1), join(3, 3)), (Some(3), Some(3), Some(3)));
+        assert_eq!((join(2, 2), join(0, 0), join(0, 2)), (Some(2), Some(0), Some(0)));
+    }
+}

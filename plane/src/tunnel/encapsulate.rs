@@ -1,0 +1,258 @@
+//! The slow path into tunnels: every packet from the IPv4 side that the fast path did not take, alone and with all checks in
+//! the order in which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
+
+use super::config::{InboundIcmp, Oversize};
+use super::error::{self, Answer, HOST_UNREACHABLE, Refusal, TIME_EXCEEDED};
+use super::fast::MAC_MASK;
+use super::head4::{Head4, is_ordinary};
+use super::parts::Buffer;
+use super::tracker::{Key, Ports};
+use super::{L3, OVERHEAD, Tunnel, address};
+use crate::ends::{Point4, Softwires, Wrap};
+use crate::event::Event;
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::steer::by_hash;
+use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
+
+/// What is known of a fragment's datagram.
+pub enum Whose {
+    /// The ports of its first fragment.
+    Known(Ports),
+    /// The first has not come, or another worker knows: the packet ends here with this verdict.
+    Not(Verdict),
+}
+
+impl<S: Softwires> Tunnel<S> {
+    /// Decide about one packet from the IPv4 side.
+    pub(super) fn slow_in<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
+        let result = match self.link4(p.bytes()) {
+            Err(why) => Err(why.into()),
+            Ok(None) => Ok(self.local()),
+            Ok(Some(head)) => self.ipv4_in(p, &head, spare),
+        };
+        result.unwrap_or_else(|refusal| {
+            if let Answer::Inner(error) = refusal.answer {
+                self.reply4(None, &p.bytes()[L3..], error, spare);
+            }
+            self.count.add(refusal.why);
+            Verdict::Drop
+        })
+    }
+
+    /// Ethernet: ours or not, IPv4 or not.
+    fn link4(&self, b: &[u8]) -> Result<Option<Head4>, Event> {
+        if !self.is_ours(b, self.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
+            return Err(Event::LinkMulticast);
+        }
+        if be16(b, 12) == header::TYPE_IPV4 { Head4::whole(b, L3, b.len()).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether a frame was sent to us alone; false for a group.
+    pub(super) fn is_ours(&self, b: &[u8], own: u64) -> Result<bool, Event> {
+        if b.len() < L3 {
+            return Err(Event::Short);
+        }
+        let group = b[0] & 1 == 1;
+        if group || word(b, 0) & MAC_MASK == own { Ok(!group) } else { Err(Event::OtherMac) }
+    }
+
+    fn ipv4_in<F: Packet, P: Packet, Q: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        head: &Head4,
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        addresses(head)?;
+        if head.dst == u32::from(self.config.v4.address) {
+            return Ok(self.local());
+        }
+        if head.ttl <= self.last_hop {
+            return Err(error::inner(Event::HopLimit, TIME_EXCEEDED));
+        }
+        if head.protocol == ICMP && !self.ce && !self.lets_in(p.bytes(), head) {
+            return Err(Event::IcmpFiltered.into());
+        }
+        let mut points = head.points(p.bytes())?;
+        let mut tracked = None;
+        let (customer, remote) = self.ends_in(points.map(without_port));
+        let wrap = if !head.is_fragment() {
+            self.find(points)
+        } else {
+            match self.softwires.wrap(customer, remote) {
+                Err(Event::OutsidePortSet) if has_ports(head.protocol) => {
+                    let key = Key::new(0, head);
+                    let shown = points.map(|p| p.port);
+                    match self.whose(key, p.bytes(), head, shown)? {
+                        Whose::Not(v) => return Ok(v),
+                        Whose::Known(ports) => set_ports(&mut points, ports),
+                    }
+                    tracked = (head.offset == 0).then_some(key);
+                    self.find(points)
+                }
+                other => other,
+            }
+        };
+        let result = wrap.map_err(|why| self.nobody(why, head)).and_then(|w| self.into_tunnel(p, head, w, spare));
+        if let Some(key) = tracked {
+            self.let_go(&key, self.ipv4(), spare);
+        }
+        if result.is_ok() {
+            self.count.add(Event::ToIpv6);
+        }
+        result
+    }
+
+    /// The tunnel for a packet of these ends on its way in.
+    pub(super) fn find(&self, points: [Point4; 2]) -> Result<Wrap, Event> {
+        let (customer, remote) = self.ends_in(points);
+        self.softwires.wrap(customer, remote)
+    }
+
+    /// The refusal of a packet for which there is no tunnel.
+    pub(super) fn nobody(&self, why: Event, head: &Head4) -> Refusal {
+        // Who shows no port cannot share an address: that is the protocol's fault.
+        let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
+        if self.config.answer_unknown { error::inner(why, HOST_UNREACHABLE) } else { why.into() }
+    }
+
+    /// The policy for ICMP from the Internet. What later fragments are is not seen.
+    fn lets_in(&self, b: &[u8], head: &Head4) -> bool {
+        match self.config.inbound_icmp {
+            InboundIcmp::All => true,
+            InboundIcmp::Errors => head.is_icmp_error(b),
+            InboundIcmp::Nothing => false,
+        }
+    }
+
+    /// The ports of a fragment's datagram. With several workers one of them, by a hash of what all fragments have in common,
+    /// knows them.
+    pub(super) fn whose(&mut self, key: Key, frame: &[u8], head: &Head4, shown: Ports) -> Result<Whose, Event> {
+        let common = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(head.id.to_be_bytes());
+        if let Some(w) = self.elsewhere(common) {
+            return Ok(Whose::Not(w));
+        }
+        let ports = self.tracker.ports(self.now, key, head, shown, frame);
+        let lost = self.tracker.take_lost();
+        self.count.add_many(Event::FragmentFull, lost);
+        Ok(if let Some(ports) = ports? {
+            Whose::Known(ports)
+        } else {
+            self.count.add(Event::FragmentHeld);
+            Whose::Not(Verdict::Drop)
+        })
+    }
+
+    /// The verdict for what another worker has to look at; `None` if it is this one.
+    pub(super) fn elsewhere(&mut self, bytes: impl IntoIterator<Item = u8>) -> Option<Verdict> {
+        if self.workers == 1 {
+            return None;
+        }
+        let w = by_hash(bytes, self.workers.into()) as u16;
+        if w == self.own {
+            return None;
+        }
+        self.count.add(Event::HandedOver);
+        Some(Verdict::HandOver(w))
+    }
+
+    /// Let go what has waited for the first fragment of this datagram.
+    pub(super) fn let_go<P: Packet, Q: Spare<P>>(&mut self, key: &Key, from: Side, spare: &mut Q) {
+        for bytes in self.tracker.take_waiting(key) {
+            let mut p = Buffer::copy(&bytes);
+            let v = if from == self.config.ipv6 {
+                self.slow_out::<Buffer, P, Q>(&mut p, spare)
+            } else {
+                self.slow_in::<Buffer, P, Q>(&mut p, spare)
+            };
+            self.send(v, from, &p, spare);
+        }
+    }
+
+    /// Do with a packet in memory of its own what its verdict says.
+    pub(super) fn send<P: Packet, Q: Spare<P>>(&mut self, v: Verdict, from: Side, p: &Buffer, spare: &mut Q) {
+        if matches!(v, Verdict::Drop | Verdict::Local) {
+            return;
+        }
+        let len = p.bytes().len();
+        let Some(mut q) = spare.fresh(len).filter(|q| q.bytes().len() == len) else {
+            self.count.add(Event::NoMemory);
+            return;
+        };
+        q.bytes_mut().copy_from_slice(p.bytes());
+        match v {
+            Verdict::Forward(to) => spare.emit(to, q),
+            Verdict::HandOver(w) => spare.hand_over(w, from, q),
+            Verdict::Drop | Verdict::Local => {}
+        }
+    }
+
+    /// The last steps of a packet into a tunnel: its IPv4 header stands where a frame has it.
+    pub(super) fn into_tunnel<F: Packet, P: Packet, Q: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        head: &Head4,
+        wrap: Wrap,
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        let total = head.len();
+        let large = total > self.room;
+        if large && head.df && self.config.oversize != Oversize::OuterAlways {
+            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.room)));
+        }
+        address::replace(p.bytes_mut(), head, !self.ce, wrap.customer)?;
+        self.take_hop(p.bytes_mut(), head.l3);
+        let ports = !head.is_fragment() && matches!(head.protocol, PROTO_UDP | TCP);
+        let first = self.first_word_for(p.bytes(), head.l3, ports);
+        if !p.set_len(L3 + total) {
+            return Err(Event::NoMemory.into());
+        }
+        if large && self.config.oversize == Oversize::Inner {
+            self.cut4(p, self.room, Some((first, wrap.src, wrap.dst)), spare)?;
+            return Ok(Verdict::Forward(self.config.ipv6));
+        }
+        if !p.grow_front(OVERHEAD) {
+            return Err(Event::NoMemory.into());
+        }
+        self.outer_header(p.bytes_mut(), first, total as u16, wrap.src, wrap.dst);
+        if large {
+            self.cut6(p, spare)?;
+        }
+        Ok(Verdict::Forward(self.config.ipv6))
+    }
+
+    /// For the machine itself.
+    pub(super) fn local(&mut self) -> Verdict {
+        self.count.add(Event::Local);
+        Verdict::Local
+    }
+}
+
+/// Who may send what to whom.
+///
+/// # Errors
+/// The reason to drop it.
+pub fn addresses(head: &Head4) -> Result<(), Event> {
+    if !is_ordinary(head.src) {
+        return Err(Event::MartianSource);
+    }
+    if head.dst >> 28 == 0xe {
+        return Err(Event::Multicast);
+    }
+    if is_ordinary(head.dst) { Ok(()) } else { Err(Event::MartianDestination) }
+}
+
+/// Whether packets of this protocol show whose they are.
+pub fn has_ports(protocol: u8) -> bool {
+    matches!(protocol, PROTO_UDP | TCP | ICMP)
+}
+
+/// An end point as later fragments show it.
+pub fn without_port(p: Point4) -> Point4 {
+    Point4 { port: None, ..p }
+}
+
+/// Give both ends the ports of their datagram.
+pub fn set_ports(points: &mut [Point4; 2], ports: Ports) {
+    points[0].port = ports[0];
+    points[1].port = ports[1];
+}

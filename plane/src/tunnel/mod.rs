@@ -1,0 +1,228 @@
+//! IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5 and 6; RFC 7596 and RFC 7597 where they speak of encapsulation): one end
+//! of any number of tunnels, as a CE has it and as a PE has it. Which tunnel a packet belongs into is the strategy's
+//! ([`Softwires`]); everything about headers, sizes, fragments and ICMP is here, once.
+
+mod address;
+pub mod config;
+mod cut;
+mod decapsulate;
+mod ecn;
+mod encapsulate;
+mod error;
+mod fast;
+pub mod head4;
+mod one;
+mod parts;
+mod reassembly;
+mod relay;
+mod tracker;
+
+pub use config::{Config, ConfigError};
+pub use one::OneTunnel;
+
+use crate::ends::{Point4, Softwires};
+use crate::event::{Counters, Event};
+use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::hash::Hasher;
+use crate::side::leaving;
+use crate::steer::Steering;
+use error::Limiter;
+use reassembly::Reassembly;
+use tracker::Tracker;
+use wire::Mac;
+use wire::header::{TYPE_IPV4, TYPE_IPV6};
+
+/// Where the IP header of a frame begins.
+const L3: usize = wire::header::ETH;
+/// Octets that encapsulation adds.
+const OVERHEAD: usize = config::OVERHEAD as usize;
+
+/// One worker of a tunnel end.
+pub struct Tunnel<S: Softwires> {
+    config: Config,
+    softwires: S,
+    /// Which of how many workers this is.
+    own: u16,
+    workers: u16,
+    v4: Link,
+    v6: Link,
+    /// Whether the customers are on the IPv4 side.
+    ce: bool,
+    /// Largest IPv4 packet that fits into the tunnel, and onto the IPv4 link.
+    room: usize,
+    mtu4: usize,
+    /// Packets with a TTL of this or less end here.
+    last_hop: u8,
+    /// Outer version, traffic class and flow label before anything is copied into them.
+    first_word: u32,
+    /// What of the inner traffic class is copied.
+    copied: u8,
+    hash_flows: bool,
+    hasher: Hasher,
+    reassembly: Reassembly,
+    tracker: Tracker,
+    limiter: Limiter,
+    count: Counters,
+    /// Packets that got an identification here.
+    identified: u32,
+    now: u64,
+}
+
+/// Ethernet of one side: our address as a word to compare, and the header of what leaves.
+struct Link {
+    own: u64,
+    leaving: [u8; L3],
+}
+
+impl Link {
+    fn new(mac: Mac, next_hop: Mac, kind: u16) -> Link {
+        let m = mac.0;
+        let mut out = [0; L3];
+        out[..12].copy_from_slice(&leaving(mac, next_hop));
+        out[12..].copy_from_slice(&kind.to_be_bytes());
+        Link { own: u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0]), leaving: out }
+    }
+}
+
+impl<S: Softwires> Tunnel<S> {
+    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense.
+    pub fn new(config: Config, softwires: S, worker: u16, workers: u16, seed: u64) -> Result<Tunnel<S>, ConfigError> {
+        config.validate()?;
+        assert!(worker < workers, "worker {worker} of {workers}");
+        let dscp = if let config::TrafficClass::Fixed(d) = config.traffic_class { d << 2 } else { 0 };
+        let label = if let config::FlowLabel::Fixed(l) = config.flow_label { l } else { 0 };
+        let copy_dscp = if config.traffic_class == config::TrafficClass::Copy { 0xfc } else { 0 };
+        Ok(Tunnel {
+            own: worker,
+            workers,
+            v4: Link::new(config.v4.mac, config.v4.next_hop, TYPE_IPV4),
+            v6: Link::new(config.v6.mac, config.v6.next_hop, TYPE_IPV6),
+            ce: config.ipv6 == Side::Internet,
+            room: usize::from(config.v6.mtu) - OVERHEAD,
+            mtu4: config.v4.mtu.into(),
+            last_hop: config.hop.into(),
+            first_word: 6 << 28 | u32::from(dscp) << 20 | label,
+            copied: copy_dscp | ecn::enter(config.ecn, 3),
+            hash_flows: config.flow_label == config::FlowLabel::Hash,
+            hasher: Hasher::new(seed),
+            reassembly: Reassembly::new(&config.reassembly),
+            tracker: Tracker::new(&config.fragments),
+            limiter: Limiter::default(),
+            count: Counters::default(),
+            identified: u32::from(worker) << 24,
+            now: 0,
+            softwires,
+            config,
+        })
+    }
+
+    /// How packets from the IPv4 side are to be spread over the workers: by both addresses, so that the fragments of a
+    /// datagram meet.
+    pub const STEER_IPV4: Steering = Steering::Hash(&[(26, 8)]);
+    /// How packets from the IPv6 side are to be spread over the workers: by the ends of the tunnel.
+    pub const STEER_IPV6: Steering = Steering::Hash(&[(22, 32)]);
+
+    /// How often something happened.
+    pub fn counter(&self, e: Event) -> u64 {
+        self.count.get(e)
+    }
+
+    /// The strategy.
+    pub fn softwires(&self) -> &S {
+        &self.softwires
+    }
+
+    /// The strategy, to be changed between batches.
+    pub fn softwires_mut(&mut self) -> &mut S {
+        &mut self.softwires
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The IPv4 side.
+    fn ipv4(&self) -> Side {
+        self.config.ipv6.other()
+    }
+
+    /// The customer's end and the other one, of source and destination of a packet on its way into the tunnel.
+    #[inline(always)]
+    fn ends_in(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
+        if self.ce { (src, dst) } else { (dst, src) }
+    }
+
+    /// The same of a packet out of the tunnel.
+    #[inline(always)]
+    fn ends_out(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
+        if self.ce { (dst, src) } else { (src, dst) }
+    }
+
+    /// The next identification: a bijection, so that none comes twice soon, that nobody outside can guess (RFC 7739).
+    fn identification(&mut self) -> u32 {
+        self.identified = self.identified.wrapping_add(1);
+        let key = self.hasher.one(0) as u32;
+        let x = (self.identified ^ key).wrapping_mul(0x9e37_79b1);
+        let x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
+        x ^ x >> 13
+    }
+
+    /// End what waited for too long.
+    #[inline]
+    fn expire<P: Packet, Q: Spare<P>>(&mut self, spare: &mut Q) {
+        if !self.tracker.is_empty() {
+            let lost = self.tracker.expire(self.now);
+            self.count.add_many(Event::FragmentLate, lost);
+        }
+        while let Some(late) = self.reassembly.expire(self.now) {
+            self.count.add_many(Event::FragmentLate, late.parts);
+            if let Some(first) = late.first {
+                self.reply6(&first, error::REASSEMBLY_TIME, spare);
+            }
+        }
+    }
+}
+
+impl<S: Softwires> Function for Tunnel<S> {
+    fn process<P: Packet, Q: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut Q,
+    ) {
+        self.now = self.now.max(now);
+        self.softwires.settle();
+        self.expire(spare);
+        if from == self.config.ipv6 {
+            self.batch_out(batch, verdicts, spare);
+        } else {
+            self.batch_in(batch, verdicts, spare);
+        }
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        self.softwires.settle();
+        self.count.add_many(Event::FragmentLate, self.tracker.expire(self.now));
+    }
+
+    fn clear(&mut self) {
+        self.softwires.clear();
+        self.reassembly.clear();
+        self.tracker.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn counters(&self) -> Drops {
+        self.count.all()
+    }
+}

@@ -1,0 +1,34 @@
+//! The strategy of those who have one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
+
+use crate::ends::{Point4, Softwires, Wrap};
+use crate::event::Event;
+use std::net::Ipv6Addr;
+
+/// One tunnel: everything goes into it, and what comes out of it must come from its other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneTunnel {
+    own: u128,
+    peer: u128,
+}
+
+impl OneTunnel {
+    /// The tunnel from an own address to the other end's.
+    pub fn new(own: Ipv6Addr, peer: Ipv6Addr) -> OneTunnel {
+        OneTunnel { own: own.to_bits(), peer: peer.to_bits() }
+    }
+}
+
+impl Softwires for OneTunnel {
+    #[inline(always)]
+    fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {
+        Ok(Wrap { src: self.own, dst: self.peer, customer: customer.addr })
+    }
+
+    #[inline(always)]
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _remote: Point4) -> Result<u32, Event> {
+        if dst != self.own {
+            return Err(Event::UnknownSoftwire);
+        }
+        if src == self.peer { Ok(customer.addr) } else { Err(Event::Spoofed) }
+    }
+}

@@ -1,0 +1,82 @@
+//! ICMPv6 errors about tunnel packets: the sender of the packet inside is told by an ICMP error (RFC 2473, section 8). Only
+//! errors about packets of a tunnel that there is are believed.
+
+use super::error::{self, Error, HOST_UNREACHABLE, Refusal, sum6};
+use super::head4::Head4;
+use super::{OVERHEAD, Tunnel, address};
+use crate::ends::Softwires;
+use crate::event::Event;
+use crate::function::{Packet, Spare, Verdict};
+use crate::ip6::{Head6, next};
+use wire::header::be32;
+
+/// ICMPv6 types.
+const UNREACHABLE: u8 = 1;
+const TOO_BIG: u8 = 2;
+const TIME_EXCEEDED: u8 = 3;
+const PARAMETER: u8 = 4;
+/// Smallest MTU of an IPv6 link.
+const LEAST_MTU: u32 = 1280;
+
+impl<S: Softwires> Tunnel<S> {
+    /// An ICMPv6 message: an error about a tunnel packet is told to whoever sent the packet inside; all others are the
+    /// machine's own.
+    pub(super) fn relay<P: Packet, Q: Spare<P>>(
+        &mut self,
+        b: &[u8],
+        head: &Head6,
+        spare: &mut Q,
+    ) -> Result<Verdict, Refusal> {
+        let message = &b[..head.end];
+        let l4 = head.l4;
+        if head.end < l4 + 8 || !matches!(b[l4], UNREACHABLE | TOO_BIG | TIME_EXCEEDED | PARAMETER) {
+            return Ok(self.local());
+        }
+        let quote = match Head6::read(message, l4 + 8) {
+            Ok(q) if q.protocol == next::IPV4 => q,
+            _ => return Ok(self.local()),
+        };
+        if !sum6(message, head.l3, l4, head.end).is_valid() {
+            return Err(Event::IcmpChecksum.into());
+        }
+        if quote.part.is_some_and(|p| p.offset > 0) {
+            return Err(Event::IcmpUntranslatable.into());
+        }
+        let inner = Head4::read(message, quote.l4)?;
+        let (customer, remote) = self.ends_in(inner.points(message)?);
+        // Which address stands for the customer outside, and whether the tunnel is one at all, the way back says.
+        let stands_for = self.softwires.unwrap(quote.dst, quote.src, customer, remote)?;
+        let error = counterpart(message, l4, &inner).ok_or(Event::IcmpUntranslatable)?;
+        let mut about = message[inner.l3..].to_vec();
+        let own = Head4 { l3: 0, l4: inner.l4 - inner.l3, end: inner.len().min(about.len()), ..inner };
+        if !own.is_icmp_error(&about) {
+            address::replace(&mut about, &own, !self.ce, stands_for)?;
+        }
+        // Who sits behind a tunnel himself hears of it there.
+        let points = inner.points(message)?;
+        let back = if !self.ce && self.softwires.serves(inner.src) {
+            self.softwires.wrap(points[0], points[1]).ok().map(|w| (w.src, w.dst))
+        } else {
+            None
+        };
+        if self.reply4(back, &about, error, spare) {
+            self.count.add(Event::Relayed);
+        } else {
+            self.count.add(Event::IcmpUntranslatable);
+        }
+        Ok(Verdict::Drop)
+    }
+}
+
+/// The ICMP error for an ICMPv6 error about a packet inside a tunnel (RFC 2473, section 8.3).
+fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
+    match (b[l4], b[l4 + 1]) {
+        // Only who asked for it hears of sizes; all others' packets can be cut.
+        (TOO_BIG, _) if inner.df => {
+            let mtu = be32(b, l4 + 4).max(LEAST_MTU).min(65_535) as usize;
+            Some(error::fragmentation_needed(mtu - OVERHEAD))
+        }
+        (UNREACHABLE | PARAMETER, _) | (TIME_EXCEEDED, 0) => Some(HOST_UNREACHABLE),
+        _ => None,
+    }
+}

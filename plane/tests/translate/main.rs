@@ -1,0 +1,7 @@
+//! Conformance of the translator: one file an RFC, one test a requirement, named after it. `etherparse` builds the
+//! packets and judges every packet that comes out; nothing of the plane's own checksum code is used here.
+
+mod bed;
+mod packets;
+mod rfc7915_to4;
+mod rfc7915_to6;
