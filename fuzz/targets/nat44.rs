@@ -98,6 +98,8 @@ enum Step {
     Arrive { customer: bool, steered: bool, frames: Vec<Arrival> },
     /// Nothing to do.
     Idle,
+    /// Somebody looks at the state table.
+    Look(u8),
     /// No memory for further packets from here on, or again.
     Memory(Option<u8>),
     /// Forget everything.
@@ -155,6 +157,10 @@ impl Bench {
             Step::Wait(n, long) => self.now += u64::from(*n) * if *long { 1_000_000_000 } else { 1_000_000 },
             Step::Arrive { customer, steered, frames } => self.arrive(*customer, *steered, frames),
             Step::Idle => self.workers.iter_mut().for_each(|w| w.idle(self.now)),
+            Step::Look(most) => {
+                let look = |w: &Nat44| w.sessions(self.now, usize::from(*most)).len();
+                assert!(self.workers.iter().all(|w| look(w) <= usize::from(*most)));
+            }
             Step::Memory(most) => {
                 self.uneven |= most.is_some();
                 self.memory = most.map_or(usize::MAX, usize::from);
