@@ -5,6 +5,9 @@
 //! Lines of JSON, each flushed to the disk before the change it speaks of. Only one run at a time has a journal: the
 //! machine lock is taken with it. A journal that is there when the lock is free was left by a run that was killed;
 //! the next run that needs machine-wide settings puts them back first and says so.
+//!
+//! A kill leaves the journal cut after any octet. What has no newline is cut off before anything is appended, and the
+//! value that the kernel makes of ours is known before it is written, so that every cut says which values are ours.
 
 use crate::DutError;
 use crate::host::Host;
@@ -20,9 +23,9 @@ const FILE: &str = "machine.journal";
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
-    /// `path` is about to change.
+    /// `path` is about to change to `new`, which is what the kernel is known to make of the value asked for.
     Change { path: String, old: String, new: String },
-    /// The kernel made something else of the value of the change before (it rounds table sizes).
+    /// The kernel made something else of the change before, which nobody foresaw.
     Became { value: String },
     /// The change of this number is taken back, or nobody's business any more.
     Done { change: usize },
@@ -100,6 +103,8 @@ impl std::fmt::Display for Restored {
 pub struct Journal {
     path: PathBuf,
     file: Option<File>,
+    /// Octets of the file up to the end of its last whole line.
+    sound: u64,
     changes: Vec<Change>,
     // Last, so that it is given back when all else is done.
     _lock: Lock,
@@ -113,8 +118,8 @@ impl Journal {
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
         let lock = Lock::take(dir, What::Machine)?;
         let path = dir.path().join(FILE);
-        let changes = load(&path)?;
-        let mut journal = Journal { path, file: None, changes, _lock: lock };
+        let (changes, sound) = load(&path)?;
+        let mut journal = Journal { path, file: None, sound, changes, _lock: lock };
         let restored = journal.restore(host);
         let failures = failures(&restored);
         if failures.is_empty() {
@@ -135,23 +140,28 @@ impl Journal {
         path: &str,
         value: &str,
     ) -> Result<io::Result<Option<usize>>, DutError> {
+        let value = &settled(path, value);
         let old = match host.read(Place::Machine, path) {
             Ok(old) if same(&old, value) => return Ok(Ok(None)),
             Ok(old) => old,
             Err(e) => return Ok(Err(e)),
         };
-        let action = Action::Write { path: path.to_owned(), value: value.to_owned() };
+        let action = Action::Write { path: path.to_owned(), value: value.clone() };
         let number = self.changes.len();
-        self.append(&Line::Change { path: path.to_owned(), old: old.clone(), new: value.to_owned() })?;
-        self.changes.push(Change { path: path.to_owned(), old, new: value.to_owned(), became: None, done: false });
+        self.append(&Line::Change { path: path.to_owned(), old: old.clone(), new: value.clone() })?;
+        self.changes.push(Change { path: path.to_owned(), old, new: value.clone(), became: None, done: false });
         if let Err(e) = host.perform(Place::Machine, why, &action) {
-            self.finish(number);
+            // Mostly nothing has changed; what has is put back.
+            self.take_back(host, number);
             return Ok(Err(e));
         }
         match host.read(Place::Machine, path) {
             Ok(now) if !same(&now, value) => {
                 self.changes[number].became = Some(now.clone());
-                self.append(&Line::Became { value: now })?;
+                if let Err(e) = self.append(&Line::Became { value: now }) {
+                    self.take_back(host, number);
+                    return Err(e);
+                }
             }
             _ => {}
         }
@@ -187,6 +197,7 @@ impl Journal {
         if self.changes.iter().all(|c| c.done) {
             self.changes.clear();
             self.file = None;
+            self.sound = 0;
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -203,7 +214,13 @@ impl Journal {
         let mut text = serde_json::to_string(line).expect("a line of strings");
         text.push('\n');
         let file = self.file.as_mut().expect("opened above");
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+        // A line that a crash or a full disk cut short would swallow this one.
+        file.set_len(self.sound)
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .and_then(|()| file.sync_all())
+            .map_err(failed)?;
+        self.sound += text.len() as u64;
+        Ok(())
     }
 }
 
@@ -231,24 +248,43 @@ pub fn is_left(dir: &RunDir) -> bool {
     dir.path().join(FILE).exists()
 }
 
-fn load(path: &Path) -> Result<Vec<Change>, DutError> {
+/// The changes of a journal, and the octets of its whole lines.
+fn load(path: &Path) -> Result<(Vec<Change>, u64), DutError> {
     let failed = |source| DutError::Journal { doing: "reading", path: path.to_owned(), source };
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         Err(e) => return Err(failed(e)),
     };
-    let mut changes: Vec<Change> = Vec::new();
     // What has no newline was cut short by a crash, before the change it announces was made.
-    for line in text.split_inclusive('\n').filter(|l| l.ends_with('\n')) {
-        let broken = || failed(io::Error::new(io::ErrorKind::InvalidData, format!("not a line of a journal: {line}")));
-        match serde_json::from_str(line).map_err(|_| broken())? {
+    let sound = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
+    let mut changes: Vec<Change> = Vec::new();
+    for line in bytes[..sound].split_inclusive(|b| *b == b'\n') {
+        let broken = || {
+            let line = String::from_utf8_lossy(line);
+            let way_out = "what the lines before it changed is for you to put back; then remove the file";
+            failed(io::Error::new(io::ErrorKind::InvalidData, format!("not a line of a journal: {line}({way_out})")))
+        };
+        match serde_json::from_slice(line).map_err(|_| broken())? {
             Line::Change { path, old, new } => changes.push(Change { path, old, new, became: None, done: false }),
             Line::Became { value } => changes.last_mut().ok_or_else(broken)?.became = Some(value),
             Line::Done { change } => changes.get_mut(change).ok_or_else(broken)?.done = true,
         }
     }
-    Ok(changes)
+    Ok((changes, sound as u64))
+}
+
+/// What the kernel will make of a value: the hash of connection tracking fills whole pages of list heads, eight octets
+/// each. Only an exact value can be recognised as ours by somebody who knows nothing but what was intended.
+fn settled(path: &str, value: &str) -> String {
+    let rounded = ["/nf_conntrack_buckets", "/nf_conntrack/parameters/hashsize"].iter().any(|end| path.ends_with(end));
+    match value.parse::<u64>() {
+        Ok(number) if rounded => {
+            let heads_a_page = rustix::param::page_size() as u64 / 8;
+            number.checked_next_multiple_of(heads_a_page).map_or_else(|| value.to_owned(), |exact| exact.to_string())
+        }
+        _ => value.to_owned(),
+    }
 }
 
 fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
@@ -261,8 +297,8 @@ fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
     if same(&now, &old) {
         return Restored::Already { path, value: old };
     }
-    let wrote = became.clone().unwrap_or_else(|| new.clone());
-    if !same(&now, &new) && !same(&now, &wrote) {
+    let wrote = became.unwrap_or(new);
+    if !same(&now, &wrote) {
         return Restored::LeftAlone { path, now, wrote, old };
     }
     let action = Action::Write { path: path.clone(), value: old.clone() };
@@ -303,7 +339,8 @@ mod tests {
 
     impl Machine {
         fn new() -> Machine {
-            let root = tempfile::tempdir().unwrap();
+            // In memory where there is such a place: a disk takes its time with each of the many flushes.
+            let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
             let host = Here::below(root.path());
             let dir = RunDir::at(root.path().join("run"));
             let machine = Machine { root, host, dir };
@@ -449,29 +486,149 @@ mod tests {
         assert!(matches!(&error, DutError::Busy { pid, .. } if *pid == std::process::id().to_string()), "{error}");
     }
 
-    /// A host that rounds what is written up to 512, as the kernel does with table sizes.
-    struct Rounding(Here);
+    /// A host that rounds what is written up, as the kernel does with table sizes, and notes what a kill would leave:
+    /// before and after each write the octets of the journal and all settings.
+    struct Rounding {
+        host: Here,
+        to: u64,
+        journal: PathBuf,
+        seen: Vec<(usize, [String; 2])>,
+    }
+
+    impl Rounding {
+        fn of(m: &Machine, to: u64) -> Rounding {
+            Rounding { host: m.host.clone(), to, journal: m.dir.path().join(FILE), seen: Vec::new() }
+        }
+        fn note(&mut self) {
+            let octets = fs::metadata(&self.journal).map_or(0, |m| m.len() as usize);
+            let settings = [MAX, HASH].map(|path| self.host.read(Place::Machine, path).unwrap());
+            self.seen.push((octets, settings));
+        }
+    }
 
     impl Host for Rounding {
         fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<crate::host::Output> {
             let Action::Write { path, value } = action else { panic!("only writes") };
-            let value = value.parse::<u64>().unwrap().next_multiple_of(512).to_string();
-            self.0.perform(place, why, &Action::Write { path: path.clone(), value })
+            let value = value.parse::<u64>().unwrap().next_multiple_of(self.to).to_string();
+            self.note();
+            let done = self.host.perform(place, why, &Action::Write { path: path.clone(), value });
+            self.note();
+            done
         }
         fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-            self.0.read(place, path)
+            self.host.read(place, path)
         }
     }
 
     #[test]
     fn a_value_that_the_kernel_rounded_is_recognised_as_ours() {
         let mut m = Machine::new();
-        let mut host = Rounding(m.host.clone());
+        let heads = rustix::param::page_size() as u64 / 8;
+        // The page as foreseen, and what nobody foresaw.
+        for to in [heads, 3 * heads] {
+            let mut host = Rounding::of(&m, to);
+            let mut journal = m.begin();
+            journal.write(&mut host, "", HASH, "1000000").unwrap().unwrap();
+            assert_eq!(m.get(HASH), 1_000_000u64.next_multiple_of(heads).next_multiple_of(to).to_string());
+            m.kill(journal);
+            assert!(matches!(m.clean()[0], Restored::Back { .. }));
+            assert_eq!(m.get(HASH), "65536");
+        }
+    }
+
+    /// A whole run: what the journal was before it was removed, and everything that was ever in effect beside how many
+    /// octets of it.
+    fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
+        let mut m = Machine::new();
+        let mut host = Rounding::of(&m, 1);
         let mut journal = m.begin();
-        journal.write(&mut host, "", HASH, "1000000").unwrap().unwrap();
-        assert_eq!(m.get(HASH), "1000448");
-        m.kill(journal);
-        assert!(matches!(m.clean()[0], Restored::Back { .. }));
-        assert_eq!(m.get(HASH), "65536");
+        let mut last = None;
+        for (path, value) in [(HASH, "1000000"), (MAX, "1000000"), (HASH, "4000000"), (MAX, "4000000")] {
+            last = journal.write(&mut host, "", path, value).unwrap().unwrap();
+        }
+        // All but the first are taken back as a run does it; the file goes with the last.
+        for number in (1..=last.unwrap()).rev() {
+            journal.take_back(&mut host, number);
+        }
+        let mut text = fs::read(&journal.path).unwrap();
+        journal.take_back(&mut host, 0);
+        host.note();
+        text.extend(serde_json::to_vec(&Line::Done { change: 0 }).unwrap());
+        text.push(b'\n');
+        host.seen.last_mut().unwrap().0 = text.len();
+        host.seen.insert(0, (0, host.seen[0].1.clone()));
+        (text, host.seen)
+    }
+
+    /// Every cut, with every setting that was in effect while the journal was that long: between two notes it grows from
+    /// one length to the next, and the settings stay.
+    fn every_kill() -> impl Iterator<Item = (Vec<u8>, [String; 2])> {
+        let (text, seen) = whole_run();
+        let mut kills = Vec::new();
+        for pair in seen.windows(2) {
+            kills.extend((pair[0].0..=pair[1].0).map(|cut| (cut, pair[0].1.clone())));
+        }
+        kills.push(seen.last().cloned().unwrap());
+        kills.into_iter().map(move |(cut, settings)| (text[..cut].to_vec(), settings))
+    }
+
+    fn after(journal: &[u8], settings: &[String; 2]) -> Machine {
+        let m = Machine::new();
+        m.set(MAX, &settings[0]);
+        m.set(HASH, &settings[1]);
+        drop(Lock::take(&m.dir, What::Machine).unwrap());
+        fs::create_dir_all(m.dir.path()).unwrap();
+        fs::write(m.dir.path().join(FILE), journal).unwrap();
+        m
+    }
+
+    #[test]
+    fn a_kill_at_any_octet_is_put_right() {
+        let mut tried = 0;
+        for (journal, settings) in every_kill() {
+            let mut m = after(&journal, &settings);
+            let restored = m.clean();
+            let text = String::from_utf8_lossy(&journal);
+            assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()), "{settings:?}\n{text}");
+            assert!(restored.iter().all(|r| !matches!(r, Restored::LeftAlone { .. })), "{restored:?}\n{text}");
+            assert!(!m.dir.path().exists(), "nothing is left: {text}");
+            tried += 1;
+        }
+        assert!(tried > 400, "{tried}");
+    }
+
+    #[test]
+    fn a_kill_at_any_octet_and_then_somebody_else() {
+        for (journal, settings) in every_kill() {
+            let mut m = after(&journal, &settings);
+            m.set(MAX, "777");
+            m.clean();
+            let text = String::from_utf8_lossy(&journal);
+            assert_eq!((m.get(MAX), m.get(HASH)), ("777".into(), "65536".into()), "{settings:?}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_second_kill_while_putting_back_is_put_right_too() {
+        for (journal, settings) in every_kill() {
+            let mut m = after(&journal, &settings);
+            // The first attempt gets no further than a setting that cannot be read.
+            let file = m.root.path().join(&MAX[1..]);
+            fs::rename(&file, m.root.path().join("away")).unwrap();
+            let _ = clean(&m.dir, &mut m.host);
+            fs::rename(m.root.path().join("away"), &file).unwrap();
+            m.clean();
+            let text = String::from_utf8_lossy(&journal);
+            assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()), "{settings:?}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_line_is_shown_and_nothing_is_touched() {
+        let mut m = after(b"{\"change\":{\"path\":\"/proc\n", &["1000000".into(), "65536".into()]);
+        let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
+        assert!(error.contains("not a line of a journal"), "{error}");
+        assert_eq!(m.get(MAX), "1000000");
+        assert!(is_left(&m.dir));
     }
 }

@@ -5,103 +5,212 @@ use crate::engine::EngineError;
 use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
-use method::{Direction, Leg, Nanos, Order, Rate, TrialError};
+use method::{Direction, FaultCounts, Leg, Nanos, Order, Rate, TrialError};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::{Kind, View};
+use std::time::{Duration, Instant};
+use wire::{Kind, Tag, Values, View};
 
-/// The tester's own figures.
+/// What the tester is, whatever it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct Basics {
     /// One reading of the clock, picoseconds.
     pub clock_read_ps: u64,
     /// Departure error of the pacing loop at 1 Mfps: median, nanoseconds.
     pub departure_p50_ns: u64,
     /// The same: 99th percentile.
     pub departure_p99_ns: u64,
-    /// Frames per second that one thread sends, receives and judges, **both directions added**.
-    pub one_thread: Rate,
-    /// The sender's own time a frame, picoseconds, back-end excluded.
-    pub send_ps: u64,
-    /// The judge's own time a frame, picoseconds, back-end excluded.
-    pub receive_ps: u64,
     /// From hand-over to receipt on the in-process link, nanoseconds.
     pub latency_floor_ns: u64,
 }
 
-/// Measure the tester itself with the frames and flows of `view`, on `core`; takes about `per_run` × 4.
-///
-/// The view must be stateless in what it expects, i.e. made for a plain cable: frames come back as sent.
-///
-/// # Errors
-/// No memory, or an interrupt.
-pub fn tester(clock: Clock, core: Option<usize>, view: &Arc<View>, per_run: Nanos) -> Result<Limits, CalibrateError> {
-    let (departure_p50_ns, departure_p99_ns) = departure_error(clock, core)?;
-    let mut limits = Limits {
-        clock_read_ps: clock_read(clock),
-        departure_p50_ns,
-        departure_p99_ns,
-        latency_floor_ns: latency_floor(clock, view)?,
-        ..Limits::default()
-    };
-    let mut runs = Vec::new();
-    // A first run guesses how many frames fill the time, three more are the measurement.
-    let mut frames = 200_000;
-    for run in 0..4 {
-        let out = loop_once(clock, core, view, frames)?;
-        let per_second = (frames as u128 * 1_000_000_000 / u128::from(out.forward.send_time.0.max(1))) as u64;
-        if run == 0 {
-            frames = Rate(per_second).frames_in(per_run).max(10_000);
-        } else {
-            runs.push((per_second, out.cost));
-        }
-    }
-    runs.sort_by_key(|r| r.0);
-    let (rate, cost) = runs[runs.len() / 2];
-    limits.one_thread = Rate(rate);
-    limits.send_ps = cost.send.0 * 1000 / frames;
-    limits.receive_ps = cost.judge.0 * 1000 / frames;
-    Ok(limits)
+/// What one thread of the tester can do with the frames and flows of a view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ceiling {
+    /// Frames per second that it sends, receives and judges, per direction.
+    pub frames: Rate,
+    /// Connections per second that it opens and learns; `None` for a stateless view.
+    pub set_up: Option<Rate>,
+    /// The sender's own time a frame, picoseconds, back-end excluded.
+    pub send_ps: u64,
+    /// The judge's own time a frame, picoseconds, back-end excluded.
+    pub receive_ps: u64,
 }
 
-/// Send `frames` frames as fast as one thread can over a cable from Left to Right and judge them all.
+/// Runs of phase 2, of which the median is the ceiling.
+const RUNS: usize = 3;
+/// Runs of phase 1 at most; fewer where one takes long.
+const FILLS: usize = 9;
+
+/// Measure what does not depend on frames and flows, on `core`; takes some 30 ms.
 ///
 /// # Errors
-/// As [`tester`].
-pub fn loop_once(
+/// No memory, or a core that is not ours.
+pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, CalibrateError> {
+    let (departure_p50_ns, departure_p99_ns) = departure_error(clock, core)?;
+    let mut pool = Pool::single(PoolConfig::compact(1, 8, view.left.len()))?;
+    let (mut left, mut right) = link("loop", clock, 4, (1, Steer::First), (1, Steer::First));
+    let latency_floor_ns = latency(clock, view, (&mut left[0], &mut right[0]), &mut pool, &mut || {})?;
+    Ok(Basics { clock_read_ps: clock_read(clock), departure_p50_ns, departure_p99_ns, latency_floor_ns })
+}
+
+/// Measure what one thread on `core` can do over a plain cable, each of four runs of phase 2 about `per_run` long.
+///
+/// Frames must be right as they were sent; so a stateful view is one in which what phase 1 learns is what the Initiator
+/// sent. Its table is filled by a phase 1 with all its connections, and then used as in phase 2.
+///
+/// # Errors
+/// No memory, an interrupt, or frames that are lost or wrong on a cable.
+pub fn ceiling(
     clock: Clock,
     core: Option<usize>,
     view: &Arc<View>,
-    frames: u64,
-) -> Result<PhaseOutcome, CalibrateError> {
-    let pool = Pool::single(PoolConfig::compact(1, 512, view.left.len()))?;
-    let (mut left, mut right) = link("loop", clock, 256, (1, Steer::First), (1, Steer::First));
-    let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
-    let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
-    let store =
-        if view.stateful { Some(StateTable::new(view.connections()).map_err(EngineError::from)?) } else { None };
-    let mut stage =
-        Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, Arc::new(AtomicBool::new(false)));
-    stage.never_give_up();
-    let out = stage.run(&Phase {
-        kind: Kind::Data,
-        // Always behind schedule: the loop runs as fast as it can.
-        rate: Rate(1_000_000_000),
-        frames,
-        connections: view.connections(),
-        direction: Direction::Forward,
-        forward_order: Order::Random,
-        reverse_order: Order::Random,
-        learn: false,
-        drain: Nanos::from_millis(1),
-    })?;
-    if out.forward.received != frames {
-        let Leg { sent, received, faults, .. } = out.forward;
-        return Err(CalibrateError::Loop { sent, received, faults });
+    direction: Direction,
+    responder_order: Order,
+    per_run: Nanos,
+) -> Result<Ceiling, CalibrateError> {
+    let mut cable = Cable::new(clock, core, view)?;
+    let mut ceiling = Ceiling { set_up: cable.fill(per_run)?, ..Ceiling::default() };
+    let (mut runs, mut frames) = (Vec::with_capacity(RUNS), 20_000);
+    // A first run guesses how many frames fill the time.
+    for run in 0..=RUNS {
+        let out = cable.run(&Phase {
+            kind: Kind::Data,
+            frames,
+            direction,
+            forward_order: Order::Random,
+            reverse_order: responder_order,
+            ..cable.phase1()
+        })?;
+        let rate = pace(&out, frames);
+        if run == 0 {
+            frames = rate.frames_in(per_run).max(10_000);
+        } else {
+            runs.push((rate, out.cost));
+        }
     }
-    Ok(out)
+    runs.sort_by_key(|r| r.0);
+    let (rate, cost) = runs[RUNS / 2];
+    let all = frames * direction.count();
+    (ceiling.frames, ceiling.send_ps, ceiling.receive_ps) = (rate, cost.send.0 * 1000 / all, cost.judge.0 * 1000 / all);
+    Ok(ceiling)
+}
+
+/// Frames per second and direction of a run with `frames` in each direction.
+fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
+    let time = out.forward.send_time.max(out.reverse.send_time).0.max(1);
+    Rate((u128::from(frames) * 1_000_000_000 / u128::from(time)) as u64)
+}
+
+/// One lane with both ends of a cable.
+struct Cable {
+    stage: Stage,
+    stateful: bool,
+}
+
+impl Cable {
+    fn new(clock: Clock, core: Option<usize>, view: &Arc<View>) -> Result<Cable, CalibrateError> {
+        let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
+        let (mut left, mut right) = link("loop", clock, 256, (1, Steer::First), (1, Steer::First));
+        let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
+        let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
+        let store =
+            view.stateful.then(|| StateTable::new(view.connections())).transpose().map_err(EngineError::from)?;
+        let never = Arc::new(AtomicBool::new(false));
+        let mut stage = Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, never);
+        stage.never_give_up();
+        Ok(Cable { stage, stateful: view.stateful })
+    }
+
+    fn phase1(&self) -> Phase {
+        Phase {
+            kind: Kind::Establish,
+            // Always behind schedule: the loop runs as fast as it can.
+            rate: Rate(1_000_000_000),
+            frames: self.stage.connections(),
+            connections: self.stage.connections(),
+            direction: Direction::Forward,
+            forward_order: Order::RoundRobin,
+            reverse_order: Order::RoundRobin,
+            learn: false,
+            drain: Nanos::from_millis(1),
+        }
+    }
+
+    /// Fill the table of a stateful view for about `time`; connections per second.
+    fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
+        if !self.stateful {
+            return Ok(None);
+        }
+        let began = Instant::now();
+        let phase = Phase { learn: true, ..self.phase1() };
+        let mut rates = Vec::with_capacity(FILLS);
+        while rates.is_empty() || rates.len() < FILLS && began.elapsed() < time.into() {
+            let out = self.run(&phase)?;
+            if out.learned != phase.frames {
+                return Err(CalibrateError::Table { learned: out.learned, connections: phase.frames });
+            }
+            rates.push(pace(&out, phase.frames));
+        }
+        rates.sort_unstable();
+        Ok(Some(rates[rates.len() / 2]))
+    }
+
+    /// Every frame must come back right.
+    fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
+        let out = self.stage.run(phase)?;
+        for leg in [&out.forward, &out.reverse] {
+            if leg.received != leg.planned {
+                let Leg { sent, received, faults, .. } = *leg;
+                return Err(CalibrateError::Loop { sent, received, faults });
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Frames of which the median latency is taken.
+const PROBES: usize = 301;
+/// A frame that has not come by then does not come.
+const PROBE_LOST: Duration = Duration::from_secs(1);
+
+/// Median time in nanoseconds from hand-over to receipt of single frames, from Left to Right over what lies between
+/// these ports. Whatever must be polled so that the frame gets on is called again and again: `work`.
+///
+/// # Errors
+/// When a port breaks, or a frame does not arrive.
+pub fn latency(
+    clock: Clock,
+    view: &View,
+    (left, right): (&mut dyn Port, &mut dyn Port),
+    pool: &mut Pool,
+    work: &mut dyn FnMut(),
+) -> Result<u64, CalibrateError> {
+    let (mut burst, mut times) = (port::burst(), Vec::with_capacity(PROBES));
+    let values = Values::of(view.flows.flow(view.order.get(0)));
+    for sequence in 0..PROBES as u64 {
+        let tag = Tag { trial: 0, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index: 0 };
+        burst.extend(pool.alloc(view.left.len()));
+        for frame in &mut burst {
+            view.left.write(frame.bytes_mut(), &values, &tag);
+        }
+        let start = clock.now();
+        left.transmit(pool, &mut burst)?;
+        let mut got = 0;
+        while got == 0 {
+            work();
+            got = right.receive(pool, &mut burst)?;
+            if got == 0 && clock.nanos(clock.now() - start) > PROBE_LOST.as_nanos() as u64 {
+                return Err(CalibrateError::Loop { sent: 1, received: 0, faults: FaultCounts::default() });
+            }
+        }
+        times.push(clock.now() - start);
+        pool.free_all(&mut burst);
+    }
+    times.sort_unstable();
+    Ok(clock.nanos(times[PROBES / 2]))
 }
 
 /// Picoseconds of one reading of the clock.
@@ -143,24 +252,6 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
     Ok(std::thread::scope(|s| s.spawn(measure).join().expect("the pacing loop does not panic"))?)
 }
 
-/// Median time of one frame over the in-process link and back to the same thread.
-fn latency_floor(clock: Clock, view: &View) -> Result<u64, CalibrateError> {
-    let mut pool = Pool::single(PoolConfig::compact(1, 8, view.left.len()))?;
-    let (mut left, mut right) = link("loop", clock, 4, (1, Steer::First), (1, Steer::First));
-    let mut burst = port::burst();
-    let mut times = Vec::new();
-    for _ in 0..1001 {
-        burst.extend(pool.alloc(view.left.len()));
-        let start = clock.now();
-        left[0].transmit(&mut pool, &mut burst)?;
-        right[0].receive(&mut pool, &mut burst)?;
-        times.push(clock.now() - start);
-        pool.free_all(&mut burst);
-    }
-    times.sort_unstable();
-    Ok(clock.nanos(times[times.len() / 2]))
-}
-
 /// Why the tester could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
@@ -173,6 +264,16 @@ pub enum CalibrateError {
     /// The stage could not be made.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Connections are missing in the tester's own state table.
+    #[error(
+        "the tester's own loop opened {connections} connections, but its state table holds {learned}: it cannot be trusted here"
+    )]
+    Table {
+        /// Four-tuples in the table.
+        learned: u64,
+        /// Connections opened.
+        connections: u64,
+    },
     /// Frames were lost or wrong on a cable: something is wrong with the tester itself.
     #[error(
         "the tester's own loop gave back {received} right frames of {sent}: it cannot be trusted here ({faults:?})"
@@ -183,6 +284,6 @@ pub enum CalibrateError {
         /// Right frames received.
         received: u64,
         /// What was wrong with the others.
-        faults: method::FaultCounts,
+        faults: FaultCounts,
     },
 }

@@ -34,6 +34,11 @@ pub trait Device: Send {
     /// threads of these cores (the kernel's own among them) that never got a turn would take one in the middle of a
     /// trial, for as long as they like.
     fn rest(&mut self) {}
+    /// Time since the last call that a thread of the device waited for its core, by the scheduler's account (that of the
+    /// thread that waited longest); `None` where it cannot be known.
+    fn run_delay(&mut self) -> Option<Nanos> {
+        None
+    }
 }
 
 /// Stateless devices: nothing to clear or to count.
@@ -253,11 +258,13 @@ impl Engine {
         }
     }
 
-    /// One phase, with what the device knows of its own stalls.
+    /// One phase, with what the device knows of its own stalls and waits.
     fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+        self.device.run_delay();
         self.device.stall();
         let mut outcome = self.stage.run(phase)?;
         outcome.host.dut_stall = self.device.stall();
+        outcome.host.dut_run_delay = self.device.run_delay();
         Ok(outcome)
     }
 
@@ -299,7 +306,10 @@ fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
     HostNoise {
         tester_stall: a.tester_stall.max(b.tester_stall),
         dut_stall: a.dut_stall.max(b.dut_stall),
-        queue_lasts: a.queue_lasts.min(b.queue_lasts),
+        tester_run_delay: a.tester_run_delay.max(b.tester_run_delay),
+        dut_run_delay: a.dut_run_delay.max(b.dut_run_delay),
+        queue_lasts: [a.queue_lasts, b.queue_lasts].into_iter().flatten().min(),
+        dut_queue: a.dut_queue.min(b.dut_queue),
         tester_drops: a.tester_drops + b.tester_drops,
         link_lost: a.link_lost || b.link_lost,
     }

@@ -4,7 +4,7 @@
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, Expect, Mismatch, StreamId, Tag, View, Words};
+use wire::{Batch, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
 
 // A burst is a batch.
 const _: () = assert!(BURST == wire::BATCH);
@@ -98,6 +98,8 @@ pub struct Findings {
     pub learned: u64,
     /// Hop limit of the first right frame.
     pub hop_limit: Option<u8>,
+    /// That of the outer header of tunnelled frames; 0 where there is none.
+    pub outer_hop_limit: u8,
     /// Time spent judging.
     pub own: Ticks,
     /// Time inside the back-end when it had frames.
@@ -169,7 +171,6 @@ struct Work {
     flows: [u32; BURST],
     values: Batch,
     words: Words,
-    hops: [u8; BURST],
 }
 
 impl Work {
@@ -213,24 +214,21 @@ impl JudgePlan<'_> {
             return false;
         };
         self.expect_all(count, work);
-        let expected = work.words.addresses.iter().zip(&work.words.ports).zip(&mut work.hops);
-        for (j, (frame, ((&addresses, &ports), slot))) in frames.iter().zip(expected).enumerate() {
-            *slot = if LEARN {
-                let Some((addr, port, hop)) = self.expect.right_and_new(frame.bytes(), addresses, ports) else {
-                    return false;
-                };
-                work.values.learned(j, addr, port);
-                hop
-            } else {
-                let Some(hop) = self.expect.right(frame.bytes(), addresses, ports) else { return false };
-                hop
-            };
-        }
-        let hop = findings.hop_limit.unwrap_or(work.hops[0]);
-        if work.hops[..count].iter().any(|h| *h != hop) || !seen.arrive_in_a_row(first, count) {
+        let Some(first_hops) = frames.first().and_then(|f| self.expect.hops(f.bytes())) else { return false };
+        let hops = findings.hops().unwrap_or(first_hops);
+        let bytes = frames.iter().map(Frame::bytes);
+        let right = if LEARN {
+            self.expect.all_right_and_new(bytes, hops, &work.words, &mut work.values)
+        } else {
+            self.expect.all_right(bytes, hops, &work.words)
+        };
+        if !right {
             return false;
         }
-        findings.hop_limit = Some(hop);
+        if !seen.arrive_in_a_row(first, count) {
+            return false;
+        }
+        findings.set_hops(hops);
         findings.received += count as u64;
         if let (Some((store, trial)), true) = (self.store, LEARN) {
             for (j, &index) in work.indices[..count].iter().enumerate() {
@@ -256,13 +254,16 @@ impl JudgePlan<'_> {
             store.prefetch_all(later);
         }
         values.set(&self.view.flows, flows);
+        if let Some(ends) = self.expect.layout().ends() {
+            values.rows_ahead(ends, arena::prefetch);
+        }
         if let (Some((store, trial)), false) = (self.store, self.learn) {
             for (j, &index) in indices.iter().enumerate() {
                 let (addr, port) = store.get(index, trial).unwrap_or_default();
                 values.learned(j, addr, port);
             }
         }
-        values.words(self.expect.fields(), words);
+        self.expect.words(values, words);
     }
 
     /// Judge frames one by one, whatever they are.
@@ -281,13 +282,12 @@ impl JudgePlan<'_> {
             }
         }
         self.expect_all(count, work);
-        let expected = work.words.addresses.iter().zip(&work.words.ports);
-        for (&(frame, tag), (&addresses, &ports)) in kept[..count].iter().zip(expected) {
+        for (j, &(frame, tag)) in kept[..count].iter().enumerate() {
             let outcome = match planned(seen, StreamId::sender(tag), StreamId::sequence(tag)) {
                 None => Err(Fault::Unexpected),
-                Some(seen) if self.learn => self.learn_one(frame, (addresses, ports), tag, seen, findings),
-                Some(seen) => match self.expect.check_words(frame, addresses, ports) {
-                    Ok(hop) => findings.count(hop, seen, StreamId::sequence(tag)),
+                Some(seen) if self.learn => self.learn_one(frame, (&work.words, j), tag, seen, findings),
+                Some(seen) => match self.expect.check_words(frame, &work.words, j) {
+                    Ok(hops) => findings.count(hops, seen, StreamId::sequence(tag)),
                     Err(mismatch) => Err(fault_of(mismatch)),
                 },
             };
@@ -311,13 +311,13 @@ impl JudgePlan<'_> {
     fn learn_one(
         &self,
         frame: &[u8],
-        (addresses, ports): (u64, u32),
+        (words, j): (&Words, usize),
         tag: [u64; 2],
         seen: &mut Seen,
         findings: &mut Findings,
     ) -> Result<(), Fault> {
-        let (addr, port, hop) = self.expect.learn_words(frame, addresses, ports).map_err(fault_of)?;
-        findings.count(hop, seen, StreamId::sequence(tag))?;
+        let (addr, port, hops) = self.expect.learn_words(frame, words, j).map_err(fault_of)?;
+        findings.count(hops, seen, StreamId::sequence(tag))?;
         if let Some((store, trial)) = self.store {
             findings.learned += u64::from(!store.learn(StreamId::index(tag), trial, addr, port));
         }
@@ -332,11 +332,24 @@ fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
 }
 
 impl Findings {
-    /// Count a frame that is what it must be, unless its hop limit differs from the others or it had arrived before.
+    /// The hop limits of right frames, once there was one.
     #[inline(always)]
-    fn count(&mut self, hop: u8, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
-        if *self.hop_limit.get_or_insert(hop) != hop {
-            return Err(Fault::WrongHopLimit);
+    fn hops(&self) -> Option<Hops> {
+        self.hop_limit.map(|hop| (self.outer_hop_limit as Hops) << 8 | hop as Hops)
+    }
+
+    #[inline(always)]
+    fn set_hops(&mut self, hops: Hops) {
+        (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
+    }
+
+    /// Count a frame that is what it must be, unless its hop limits differ from the others or it had arrived before.
+    #[inline(always)]
+    fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
+        match self.hops() {
+            Some(first) if first != hops => return Err(Fault::WrongHopLimit),
+            Some(_) => {}
+            None => self.set_hops(hops),
         }
         let out_of_order = seen.arrive(sequence).ok_or(Fault::Duplicate)?;
         self.received += 1;

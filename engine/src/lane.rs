@@ -75,6 +75,8 @@ pub struct Report {
     pub at_right: Findings,
     /// Longest time between two rounds in which nothing was handed over.
     pub stall: Nanos,
+    /// Time that the thread was runnable and waited for its core, where the kernel says so.
+    pub run_delay: Option<Nanos>,
 }
 
 /// The tasks of one lane in one phase.
@@ -106,16 +108,24 @@ pub fn run(
         return Err(error);
     }
     // On in-process links nothing is left to the kernel; on all others its own threads have work to do for us.
-    let in_process = lane.left.iter().chain(&lane.right).all(|p| p.facts().backend == "link");
-    let _ = (in_process && port::host::preempt_others()) || port::host::hurry();
+    let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
+    // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
+    let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
+    let _ = (alone && port::host::preempt_others()) || port::host::hurry();
+    // 0 is "unknown": then what one poll of each port fetches.
+    let queued = facts.iter().map(|f| f.own_queue.max(port::BURST)).sum();
     let start = shared.all_ready(clock);
+    // A file is read for it: before the start and after the end, never in between.
+    let waited_before = port::host::thread_run_delay_nanos();
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
     }
     let Lane { left, right, pool, companion, .. } = lane;
-    let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false, now: 0 };
-    let ended = round.until_drained(drain);
+    let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false, got: 0, now: 0 };
+    let ended = round.until_drained(drain, queued);
+    let run_delay =
+        port::host::thread_run_delay_nanos().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
     if ended.is_err() {
         shared.broken.store(true, Ordering::Relaxed);
     }
@@ -127,6 +137,7 @@ pub fn run(
         at_left: tasks.left_judge.map(|j| j.findings).unwrap_or_default(),
         at_right: tasks.right_judge.map(|j| j.findings).unwrap_or_default(),
         stall: Nanos(clock.nanos(stall)),
+        run_delay: run_delay.map(Nanos),
     })
 }
 
@@ -141,12 +152,16 @@ struct Round<'r, 'a> {
     stall: Ticks,
     /// Something was handed over or received in this round.
     ran: bool,
+    /// Frames received in this round.
+    got: usize,
     /// The last reading of the clock.
     now: Ticks,
 }
 
 impl Round<'_, '_> {
-    fn until_drained(&mut self, drain: Ticks) -> Result<(), PortError> {
+    /// Until everybody has sent, the drain is over, and what waited for this lane by then is fetched: it has arrived in
+    /// time, even if this thread was not on its core. No more than `queued` frames, which is all that can have waited.
+    fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
         let mut last = self.clock.now();
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
@@ -160,7 +175,7 @@ impl Round<'_, '_> {
                 self.stall = self.stall.max(now - last);
             }
             (last, self.now) = (now, now);
-            self.ran = false;
+            (self.ran, self.got) = (false, 0);
             if left_sending {
                 left_sending = self.poll_sender(true)?;
             }
@@ -174,18 +189,22 @@ impl Round<'_, '_> {
             if let (Some(judge), Some(port)) = (&mut self.tasks.right_judge, self.right.as_mut()) {
                 let got;
                 (got, self.now) = judge.poll(self.now, port, self.pool)?;
-                self.ran |= got > 0;
+                self.got += got;
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.left_judge, self.left.as_mut()) {
                 let got;
                 (got, self.now) = judge.poll(self.now, port, self.pool)?;
-                self.ran |= got > 0;
+                self.got += got;
             }
+            self.ran |= self.got > 0;
             // Acquire: who sees that nobody sends any more must also see when the last one ended.
             if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
-                break;
+                if self.got == 0 || self.got > queued {
+                    break;
+                }
+                queued -= self.got;
             }
         }
         Ok(())

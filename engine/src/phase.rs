@@ -156,7 +156,7 @@ impl Stage {
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);
         outcome.host.link_lost = after.1;
-        outcome.host.queue_lasts = self.queue_lasts(phase.rate);
+        (outcome.host.queue_lasts, outcome.host.dut_queue) = self.queues(phase.rate);
         Ok(outcome)
     }
 
@@ -182,7 +182,7 @@ impl Stage {
         if !active {
             return Vec::new();
         }
-        (0..senders).map(|s| share(phase.frames, s, senders)).collect()
+        (0..senders).map(|s| Departures::share(phase.frames, s, senders)).collect()
     }
 
     fn senders(&self, left: bool) -> u64 {
@@ -209,10 +209,13 @@ impl Stage {
         counters.fold((0, false), |(drops, lost), c| (drops + c.own_drops, lost || c.link_lost))
     }
 
-    /// How long the shortest queue on the way lasts at this rate.
-    fn queue_lasts(&self, rate: Rate) -> Nanos {
-        let frames = self.port_facts().iter().map(|f| f.dut_queue.min(f.own_queue)).min().unwrap_or(0);
-        rate.time_for(frames as u64)
+    /// How long the shortest known queue on the way lasts at this rate, and how many frames the shortest in front of the
+    /// device holds. 0 in the facts is "unknown".
+    fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
+        let facts = self.port_facts();
+        let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
+        let in_front = facts.iter().map(|f| f.dut_queue as Count).min().filter(|&frames| frames > 0);
+        (known.map(|frames| rate.time_for(frames as Count)), in_front)
     }
 
     fn on_all_lanes(&mut self, phase: &Phase, planned: &[Vec<Count>; 2]) -> Result<Vec<Report>, PortError> {
@@ -286,6 +289,7 @@ impl Stage {
             add_findings(&mut out.reverse, &mut out.hop_limit[1], &r.at_left);
             out.learned += r.at_right.learned;
             out.host.tester_stall = out.host.tester_stall.max(r.stall);
+            out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
         }
         // Several receivers of one direction: a frame that two of them counted is one frame and one duplicate.
         for (side, leg) in [(1, &mut out.forward), (0, &mut out.reverse)] {
@@ -316,11 +320,6 @@ impl Stage {
         }
         twice
     }
-}
-
-/// What sender `which` of `of` gets of a whole: whole numbers that add up.
-fn share(whole: u64, which: u64, of: u64) -> u64 {
-    whole / of + u64::from(which < whole % of)
 }
 
 fn add_sender(leg: &mut Leg, sent: &Leg) {
@@ -361,21 +360,23 @@ impl<'a> TaskMaker<'a> {
     /// The next sender of a side, if that side sends.
     fn sender(&self, left: bool, next: &mut u64) -> Option<Sender<'a>> {
         let planned = &self.planned[usize::from(!left)];
-        let frames = *planned.get(*next as usize)?;
         let (which, of) = (*next, planned.len() as u64);
+        if which >= of {
+            return None;
+        }
         *next += 1;
         let (template, order) = if left {
             (&self.view.left, self.phase.forward_order)
         } else {
             (&self.view.right, self.phase.reverse_order)
         };
-        let rate = Rate(share(self.phase.rate.0, which, of));
+        let (rate, frames) = (self.phase.rate, self.phase.frames);
         let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
         let plan = SenderPlan {
             view: self.view,
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
-            departures: Departures::new(0, self.clock.frequency(), rate, frames),
+            departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
             indices: Indices::new(order, self.phase.connections, seed, which, of),
             tag: Tag {
                 trial: self.number,

@@ -5,16 +5,25 @@ use method::{Count, Order, Rate};
 use port::Ticks;
 use wire::perm::splitmix;
 
-/// Departure times of one sender: frame k is due at start + k / rate.
+/// Departure times of one sender: with its n - 1 fellows it shares one schedule, in which frame k is due at start + k / rate;
+/// sender w has the frames w, w + n, w + 2n, …, so that shares are even whatever rate and number of frames are.
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
+    /// Start of the common schedule.
     start: Ticks,
+    /// When the first frame of this sender is due.
+    begin: Ticks,
+    /// Frames of this sender.
     frames: Count,
-    /// Frames per 2^32 ticks × 2^32, i.e. a 64.64 fixed-point number of frames per tick.
-    per_tick: u128,
+    /// Frames of this sender per tick × 2^`shift`, see [`ratio`].
+    per_tick: u64,
+    shift: u32,
+    /// Of all senders together.
     rate: u64,
     frequency: u64,
     burst: u32,
+    which: u64,
+    of: u64,
 }
 
 impl Departures {
@@ -22,21 +31,43 @@ impl Departures {
     ///
     /// The burst is 1 up to 1 Mfps; above, the smallest that leaves 1 µs between two looks at the clock, at most 32.
     pub fn new(start: Ticks, frequency: u64, rate: Rate, frames: Count) -> Departures {
-        let burst = rate.0.div_ceil(1_000_000).clamp(1, port::BURST as u64) as u32;
-        Departures {
+        Departures::shared(start, frequency, rate, frames, (0, 1))
+    }
+
+    /// The part of sender `which` of `of` in a schedule of `frames` frames at `rate` in all.
+    pub fn shared(start: Ticks, frequency: u64, rate: Rate, frames: Count, (which, of): (u64, u64)) -> Departures {
+        let rate = rate.0.max(1);
+        let (per_tick, shift) = ratio(rate, frequency as u128 * of as u128);
+        let mut departures = Departures {
             start,
-            frames,
-            // Rounded up, so that a frame due exactly now counts; too little to make any other frame early.
-            per_tick: ((rate.0 as u128) << 64).div_ceil(frequency as u128),
-            rate: rate.0.max(1),
+            begin: start,
+            frames: Departures::share(frames, which, of),
+            per_tick,
+            shift,
+            rate,
             frequency,
-            burst,
-        }
+            burst: rate.div_ceil(of).div_ceil(1_000_000).clamp(1, port::BURST as u64) as u32,
+            which,
+            of,
+        };
+        departures.start_at(start);
+        departures
+    }
+
+    /// How many of `frames` frames sender `which` of `of` has.
+    pub fn share(frames: Count, which: u64, of: u64) -> Count {
+        frames / of + u64::from(which < frames % of)
     }
 
     /// Move the whole schedule to begin at `start`.
     pub fn start_at(&mut self, start: Ticks) {
         self.start = start;
+        self.begin = self.due(0);
+    }
+
+    /// When the common schedule begins.
+    pub fn start(&self) -> Ticks {
+        self.start
     }
 
     /// Declared burst.
@@ -44,28 +75,36 @@ impl Departures {
         self.burst
     }
 
-    /// Frames in all.
+    /// Frames of this sender in all.
     pub fn frames(&self) -> Count {
         self.frames
     }
 
-    /// When frame `k` is due.
+    /// When this sender's frame `k` is due.
     #[inline]
     pub fn due(&self, k: Count) -> Ticks {
-        self.start + ((k as u128 * self.frequency as u128) / self.rate as u128) as u64
+        let k = k as u128 * self.of as u128 + self.which as u128;
+        self.start + ((k * self.frequency as u128) / self.rate as u128) as u64
     }
 
-    /// How many frames are due at `now`: whole bursts only, but never beyond the last frame.
+    /// How many of this sender's frames are due at `now`: whole bursts only, but never beyond the last frame.
     #[inline(always)]
     pub fn due_count(&self, now: Ticks) -> Count {
-        if now < self.start {
+        if now < self.begin {
             return 0;
         }
         // Frames with due time <= now, then as many bursts as have begun.
-        let frames = ((((now - self.start) as u128).wrapping_mul(self.per_tick)) >> 64) as u64 + 1;
+        let frames = (((now - self.begin) as u128 * self.per_tick as u128) >> self.shift) as u64 + 1;
         let bursts = frames.div_ceil(self.burst as u64);
         (bursts * self.burst as u64).min(self.frames)
     }
+}
+
+/// `rate` / `ticks` as a number of 62 or 63 significant bits and how far it is shifted. Rounded up, so that a frame that
+/// is due exactly now counts; by so little that no frame is early, however slow the rate and however long the trial.
+fn ratio(rate: u64, ticks: u128) -> (u64, u32) {
+    let shift = 62 + ticks.ilog2() - rate.ilog2();
+    (((rate as u128) << shift).div_ceil(ticks) as u64, shift)
 }
 
 /// The order in which a sender uses connection indices.
@@ -161,6 +200,31 @@ mod tests {
         let day = 86_400 * 2_596_104_321;
         assert!(d.due_count(day).abs_diff(86_400 * 40_000_000) <= 32);
         assert_eq!(d.due(86_400 * 40_000_000), day);
+    }
+
+    /// Whatever rate and number of frames are, and however they divide: together the senders follow the one schedule, and
+    /// nobody's last frame is due after the last of all.
+    #[test]
+    fn uneven_shares_make_one_even_schedule() {
+        for (rate, frames, of) in [(3, 8, 2), (1, 5, 3), (1_000_001, 7001, 2), (999_999, 10_000, 3), (700, 2, 4)] {
+            let whole = Departures::new(77, 2_596_104_321, Rate(rate), frames);
+            let parts: Vec<_> =
+                (0..of).map(|w| Departures::shared(77, 2_596_104_321, Rate(rate), frames, (w, of))).collect();
+            for k in 0..frames {
+                let (part, own) = (&parts[(k % of) as usize], k / of);
+                assert_eq!(part.due(own), whole.due(k), "frame {k} at {rate}/s by {of} senders");
+                let due = part.due(own);
+                assert_eq!(part.due_count(due - 1), own, "not early");
+                assert_eq!(part.due_count(due + 1), own + 1, "at most the tick late by which times are rounded");
+            }
+            assert_eq!(parts.iter().map(Departures::frames).sum::<u64>(), frames);
+        }
+    }
+
+    #[test]
+    fn several_senders_have_the_burst_of_their_own_rate() {
+        let burst = |of| Departures::shared(0, 2_500_000_000, Rate(6_000_001), 10, (0, of)).burst();
+        assert_eq!((burst(1), burst(2), burst(7)), (7, 4, 1));
     }
 
     /// 64 cells by their upper bits, by their lower bits, and by the distance from the one before: for 63 degrees of

@@ -4,7 +4,7 @@
 use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
-use port::{BURST, Burst, Clock, Pool, Port, PortError, Ticks};
+use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Prepared, Tag, Template, View, Words};
 
 // A burst is a batch.
@@ -148,12 +148,13 @@ impl<'a> Sender<'a> {
                 values.learned(j, addr, port);
             }
         }
-        values.words(template.fields(), words);
+        if let Some(ends) = template.layout().ends() {
+            values.rows_ahead(ends, arena::prefetch);
+        }
+        template.words(values, words);
         template.prepare(words, &Tag { sequence: self.next, ..*tag }, &self.ahead, prepared);
         prefetch(last);
-        for (j, frame) in self.burst.iter_mut().take(BURST).enumerate() {
-            template.write_prepared(frame.bytes_mut(), words, prepared, j);
-        }
+        template.write_all(self.burst.iter_mut().take(BURST).map(Frame::bytes_mut), words, prepared);
         self.ahead.copy_within(built.., 0);
         self.ahead[BURST - built..].copy_from_slice(fresh);
     }
@@ -188,7 +189,7 @@ impl<'a> Sender<'a> {
             planned: d.frames(),
             sent: self.accepted + self.refused,
             refused: self.refused,
-            send_time: ns(self.last_handed.saturating_sub(d.due(0))),
+            send_time: ns(self.last_handed.saturating_sub(d.start())),
             timing: Timing {
                 finished_late: ns(finished_late),
                 worst_late: ns(self.worst_late),

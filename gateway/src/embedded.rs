@@ -115,6 +115,10 @@ struct Control {
     /// CPU time while frames were there, in ticks, and frames seen: for the price of a frame.
     busy: AtomicU64,
     frames: AtomicU64,
+    /// The worker's thread as the kernel knows it, 0 before it runs; and how long it had waited for its core at the last
+    /// look, in nanoseconds.
+    thread: AtomicU64,
+    waited: AtomicU64,
     counters: std::sync::Mutex<(WorkerCounters, plane::Drops)>,
 }
 
@@ -149,10 +153,10 @@ impl Embedded {
             std::thread::Builder::new()
                 .name(format!("gateway-{i}"))
                 .spawn(move || {
-                    if let Some(core) = core {
-                        port::host::pin(core)?;
-                    }
-                    let _ = (preempt && port::host::preempt_others()) || port::host::hurry();
+                    round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
+                    core.map(port::host::pin).transpose()?;
+                    // Who has no core of its own must let others run.
+                    let _ = (preempt && core.is_some() && port::host::preempt_others()) || port::host::hurry();
                     while round.once()? {}
                     Ok(())
                 })
@@ -222,6 +226,16 @@ impl Embedded {
     /// Longest time since the last call that a worker was kept from its rounds, in nanoseconds.
     pub fn stall(&self) -> u64 {
         self.controls.iter().map(|c| self.clock.nanos(c.stall.swap(0, Ordering::Relaxed))).max().unwrap_or(0)
+    }
+
+    /// Nanoseconds since the last call that the worker that waited longest for its core did so, by the scheduler's account;
+    /// `None` where the kernel keeps none, or without threads. The workers are not asked: they have better to do.
+    pub fn run_delay(&self) -> Option<u64> {
+        let delay = |c: &Arc<Control>| {
+            let waited = port::host::run_delay(c.thread.load(Ordering::Relaxed))?;
+            Some(waited.saturating_sub(c.waited.swap(waited, Ordering::Relaxed)))
+        };
+        if self.polled { None } else { self.controls.iter().filter_map(delay).max() }
     }
 
     /// Nanoseconds that workers spent in rounds with frames, and frames, since the last call.

@@ -3,6 +3,7 @@
 
 use plane::{Drops, Function, Packet, Side, Spare, Verdict};
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 /// What is injected. Everything is off at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +18,11 @@ pub struct TruthConfig {
     pub capacity: u64,
     /// New flows per second; frames that would open more are lost.
     pub set_up_rate: u64,
-    /// Only frames from this side are lost, duplicated and misrouted; `None`: both.
+    /// Let every k-th frame be overtaken by the rest of its batch, by the next frame of its direction at least.
+    pub overtake_every: u64,
+    /// Keep every batch back for so long after it is done, by the system's clock: exact for one frame at a time.
+    pub delay: Duration,
+    /// Only frames from this side are lost, duplicated, misrouted, overtaken and delayed; `None`: both.
     pub only: Option<Side>,
 }
 
@@ -64,6 +69,15 @@ pub struct Truth<F> {
     lost: u64,
     duplicated: u64,
     misrouted: u64,
+    overtaken: u64,
+    held: Option<Held>,
+}
+
+/// A frame that the next one of its direction is to overtake.
+struct Held {
+    to: Side,
+    frame: Vec<u8>,
+    overtaken: bool,
 }
 
 impl<F: Function> Truth<F> {
@@ -81,6 +95,35 @@ impl<F: Function> Truth<F> {
             lost: 0,
             duplicated: 0,
             misrouted: 0,
+            overtaken: 0,
+            held: None,
+        }
+    }
+
+    /// Keep a frame back if it is its turn, and note whom it overtakes. Exact wherever the caller puts what is emitted
+    /// among the frames of a batch.
+    fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
+        match &mut self.held {
+            Some(held) => {
+                held.overtaken |= held.to == to;
+                false
+            }
+            None if hits(self.forwarded, self.config.overtake_every) => {
+                self.held = Some(Held { to, frame: frame.to_vec(), overtaken: false });
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Send what was kept back, as a copy, once another frame has gone before it.
+    fn let_go<P: Packet>(&mut self, spare: &mut impl Spare<P>) {
+        if let Some(held) = self.held.take_if(|held| held.overtaken)
+            && let Some(mut late) = spare.fresh(held.frame.len())
+        {
+            late.bytes_mut().copy_from_slice(&held.frame);
+            spare.emit(held.to, late);
+            self.overtaken += 1;
         }
     }
 
@@ -117,6 +160,8 @@ impl<F: Function> Function for Truth<F> {
         verdicts: &mut [Verdict],
         spare: &mut S,
     ) {
+        self.let_go(spare);
+        let frames = batch.len();
         for (packet, verdict) in batch.iter_mut().zip(verdicts) {
             if self.takes(now, from, packet.bytes()) {
                 self.lost += 1;
@@ -140,6 +185,15 @@ impl<F: Function> Function for Truth<F> {
                 spare.emit(to, copy);
                 self.duplicated += 1;
             }
+            if self.holds_back(to, packet.bytes()) {
+                *verdict = Verdict::Drop;
+            }
+        }
+        if frames > 0 && self.config.delay > Duration::ZERO && self.touches(from) {
+            let done = Instant::now();
+            while done.elapsed() < self.config.delay {
+                std::hint::spin_loop();
+            }
         }
     }
 
@@ -149,6 +203,7 @@ impl<F: Function> Function for Truth<F> {
 
     fn clear(&mut self) {
         self.known.clear();
+        self.held = None;
         self.inner.clear();
     }
 
@@ -162,6 +217,7 @@ impl<F: Function> Function for Truth<F> {
             ("truth-lost", self.lost),
             ("truth-duplicated", self.duplicated),
             ("truth-misrouted", self.misrouted),
+            ("truth-overtaken", self.overtaken),
         ]);
         all
     }

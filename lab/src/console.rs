@@ -2,9 +2,10 @@
 //! over again and again for what is going on.
 
 use crate::event::{Event, Listener};
-use crate::folder::{Bound, Outcome};
+use crate::folder::Outcome;
 use crate::report::number::si;
 use anstyle::{AnsiColor, Style};
+use method::{Rate, ResultKind};
 use std::io::{IsTerminal, Write};
 
 /// Listener that prints for people, on stderr: results go to stdout when the run has ended.
@@ -49,13 +50,14 @@ impl Console {
     }
 
     fn done(&mut self, o: &Outcome) {
-        let bound = match o.bound {
-            Bound::Exact => String::new(),
-            Bound::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
-            Bound::UpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
-            Bound::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
+        let result = &o.result;
+        let bound = match result.kind {
+            ResultKind::Exact => String::new(),
+            ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
+            ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
+            ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
         };
-        let at_least = if matches!(o.bound, Bound::TesterLimit | Bound::UpperLimit) { "≥ " } else { "" };
+        let at_least = if result.at_least() { "≥ " } else { "" };
         let unit = if crate::run::is_establishment(&o.measurement.metric) {
             "connections/s"
         } else {
@@ -66,9 +68,9 @@ impl Console {
             "  {GOOD}{}{GOOD:#} {:<22} {at_least}{:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
             m.repetition,
             m.metric,
-            short(o.rate.0),
-            o.trials,
-            o.invalid
+            short(result.rate.0),
+            result.trials,
+            result.invalid_repeats
         ));
     }
 }
@@ -102,13 +104,15 @@ impl Listener for Console {
                     self.line(&format!("self-test: {BAD}FAILED{BAD:#}: {}", bad.join(", ")));
                 }
             }
-            Event::Calibrated(c) => self.line(&format!(
-                "tester: {} frames/s per direction at most; {:.1} ns to send, {:.1} ns to judge a frame; {}",
-                short(c.ceiling.0),
-                c.send_ps as f64 / 1e3,
-                c.receive_ps as f64 / 1e3,
-                c.clock
-            )),
+            Event::Calibrated(c) => {
+                let set_up = c.set_up.map_or_else(String::new, |Rate(r)| format!(", {} connections/s", short(r)));
+                self.line(&format!(
+                    "tester: {} frames/s per direction{set_up} at most; {:.1} ns to send, {:.1} ns to judge a frame",
+                    short(c.frames.0),
+                    c.send_ps as f64 / 1e3,
+                    c.receive_ps as f64 / 1e3,
+                ));
+            }
             Event::DutPreparing { dut, connections: 0, cores } => self.line(&format!("{dut}, {cores} core(s)")),
             Event::DutPreparing { dut, connections, cores } => {
                 self.line(&format!("{dut}, {} connections, {cores} core(s)", short(*connections)));

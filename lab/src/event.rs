@@ -1,7 +1,7 @@
 //! What happens in a run, as data. Nothing below the lab prints; the console and `--json` are two listeners
 //! to the same events, and the run folder is a third.
 
-use crate::folder::{Calibration, Outcome, SelfTest};
+use crate::folder::{Ceiling, Outcome, SelfTest};
 use crate::plan::Measurement;
 use method::Rate;
 use serde::Serialize;
@@ -23,8 +23,8 @@ pub enum Event {
     },
     /// The known-truth self-test has ended.
     SelfTested(SelfTest),
-    /// The tester knows its own limits.
-    Calibrated(Calibration),
+    /// The tester knows its own limits at a number of connections.
+    Calibrated(Ceiling),
     /// A device is being brought into a known state.
     DutPreparing {
         /// Its name.

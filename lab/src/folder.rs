@@ -15,7 +15,7 @@
 
 use crate::plan::{Measurement, Plan};
 use crate::scenario::Scenario;
-use method::{Count, Rate};
+use method::{Count, Rate, SearchResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub struct Facts {
     pub doubts: Vec<String>,
 }
 
-/// The tester's own limits for this scenario's frames, flows and back-end.
+/// The tester's own limits for this scenario's frames and flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The clock in words.
@@ -57,17 +57,39 @@ pub struct Calibration {
     pub departure_p50_ns: u64,
     /// As above.
     pub departure_p99_ns: u64,
-    /// Frames per second per direction that the tester sends, receives and judges with no DUT in between
-    /// (both directions at once).
-    pub ceiling: Rate,
+    /// Shortest time from hand-over to receipt, nanoseconds.
+    pub latency_floor_ns: u64,
+    /// What the tester can do at each number of connections that has been measured so far.
+    pub ceilings: Vec<Ceiling>,
+}
+
+impl Calibration {
+    /// The ceiling at this number of connections, if it is known.
+    pub fn at(&self, connections: Count) -> Option<&Ceiling> {
+        self.ceilings.iter().find(|c| c.connections == connections)
+    }
+}
+
+/// What one thread of the tester can do with no device in between, in the directions of the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Connections (N) in the state table; 0: stateless, no table.
+    pub connections: Count,
+    /// Frames per second per direction that it sends, receives and judges, on connections in random order.
+    pub frames: Rate,
+    /// Connections per second that it opens and learns in phase 1; `None` without a table.
+    pub set_up: Option<Rate>,
     /// CPU picoseconds a frame of sending.
     pub send_ps: u64,
     /// CPU picoseconds a frame of receiving and judging.
     pub receive_ps: u64,
-    /// Shortest time from hand-over to receipt, nanoseconds.
-    pub latency_floor_ns: u64,
-    /// Tester and DUT share a core, or there are more threads than cores: scaling figures say nothing.
-    pub shares_core: bool,
+}
+
+impl Ceiling {
+    /// That of a metric: connections per second for what counts connections set up, else frames per second.
+    pub fn of(&self, metric: &str) -> Option<Rate> {
+        if crate::run::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+    }
 }
 
 /// Verdict of the known-truth self-test.
@@ -112,59 +134,16 @@ pub struct CommandLine {
     pub output: String,
 }
 
-/// How far a value can be trusted as the DUT's own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    /// The DUT's value within the error.
-    #[default]
-    Exact,
-    /// The tester could not go higher: the value is "≥".
-    TesterLimit,
-    /// The upper end of the search passed: the value is "≥".
-    UpperLimit,
-    /// No rate passed.
-    NothingPassed,
-}
-
-/// Result of one measurement.
+/// Result of one measurement: what was measured, and the result of the search beside it in the same JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What was measured.
     pub measurement: Measurement,
-    /// Highest rate that passed, per direction.
-    pub rate: Rate,
-    /// Directions that were active (1 or 2): the total is `rate` times this.
+    /// Directions that were active (1 or 2): the total is the rate times this.
     pub directions: u32,
-    /// What the value is.
-    pub bound: Bound,
-    /// Width of the interval at which the search stopped, per direction.
-    pub error: Rate,
-    /// The last eight verdicts of the search were all equal.
-    pub one_sided: bool,
-    /// A late sender was counted as a FAIL because the DUT works inside the sender's calls.
-    pub closed_loop: bool,
-    /// Trials, and how many of them were invalid and repeated.
-    pub trials: u32,
-    /// As above.
-    pub invalid: u32,
-    /// Frames that phase 1 lost in all preparing phases.
-    pub phase1_lost: Count,
-    /// The search: offered rate and verdict of each step, for the figure.
-    pub trace: Vec<(Rate, Step)>,
-    /// Extra figures by name (declared burst, DUT entries, CPU ns a frame, …).
-    #[serde(default)]
-    pub extra: BTreeMap<String, f64>,
-}
-
-/// Verdict of one step of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Passed.
-    Pass,
-    /// Failed.
-    Fail,
-    /// The tester could not.
-    TesterBound,
+    /// Tester and DUT shared a core, or there were more threads than cores: scaling over cores says nothing.
+    pub shares_core: bool,
+    /// What was found, rates per direction.
+    #[serde(flatten)]
+    pub result: SearchResult,
 }

@@ -10,14 +10,17 @@ use crate::report::number::{grouped, si};
 use crate::rig::embedded::{self, Cores};
 use crate::rig::{Process, Rig, RigError, mac};
 use engine::Settings;
-use gateway::{Truth, TruthConfig};
+use gateway::{Embedded, EmbeddedConfig, Truth, TruthConfig};
 use method::procedure::{Precision, SearchResult, SearchSettings, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::{self, Bed};
 use plane::{Hop, Router, Side};
+use port::link::{Steer, link};
+use port::{Pool, PoolConfig, Port};
 use std::sync::Arc;
+use std::time::Duration;
 use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
 /// How much a self-test does.
@@ -58,6 +61,7 @@ pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
 fn run(process: &Process, depth: Depth) -> SelfTest {
     let t = Tester { process, depth };
     let mut checks = t.counting();
+    checks.push(t.delay());
     checks.push(t.capacity(Rate(600_000)));
     checks.push(t.set_up_rate(Rate(300_000)));
     SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks }
@@ -75,14 +79,17 @@ impl Tester<'_> {
         let (n, every) = (self.depth.frames, self.depth.misroute_every);
         let loses = |only, every| TruthConfig { lose_every: every, only: Some(only), ..TruthConfig::default() };
         let misroutes = |only| TruthConfig { misroute_every: every, only: Some(only), ..TruthConfig::default() };
-        let doubles = TruthConfig { duplicate_every: 1000, ..TruthConfig::default() };
+        // Fewer copies than the link's queue holds: a slow machine is behind all the time, and then each of them waits there.
+        let twice_every = (n / 100).max(1);
+        let doubles = TruthConfig { duplicate_every: twice_every, ..TruthConfig::default() };
         let wrong = n / every;
         vec![
             self.counts("nothing injected", TruthConfig::default(), [n, n], Fault::Duplicate, [0, 0]),
             self.counts("loss, forward", loses(Side::Customer, 1000), [n - n / 1000, n], Fault::Duplicate, [0, 0]),
             self.counts("loss, reverse", loses(Side::Internet, 777), [n, n - n / 777], Fault::Duplicate, [0, 0]),
-            // Both sides together are doubled every 1000th frame: only the sum is exact.
-            self.duplicates("duplicates", doubles, 2 * n / 1000),
+            // Frames of both sides are counted together: only the sum is exact.
+            self.duplicates("duplicates", doubles, 2 * n / twice_every),
+            self.overtaken("frames overtaken, reverse", Side::Internet, 777),
             self.counts("wrong port, forward", misroutes(Side::Customer), [n - wrong, n], Fault::WrongPort, [wrong, 0]),
             self.counts("wrong port, reverse", misroutes(Side::Internet), [n, n - wrong], Fault::WrongPort, [0, wrong]),
         ]
@@ -122,6 +129,27 @@ impl Tester<'_> {
         )
     }
 
+    /// Frames that were overtaken are right and counted as reordered.
+    fn overtaken(&self, name: &str, only: Side, every: u64) -> SelfTestCheck {
+        let n = self.depth.frames;
+        // The last frame of all would have nobody to overtake it.
+        let expected = [0, (n - 1) / every];
+        let say = |right: u64, reordered: [u64; 2]| {
+            format!("{} right, {} + {} reordered", grouped(right), grouped(reordered[0]), grouped(reordered[1]))
+        };
+        self.check(
+            name,
+            say(2 * n, expected),
+            |o| {
+                let right = o.forward.received + o.reverse.received;
+                let reordered = [o.forward.reordered, o.reverse.reordered];
+                let faults = o.forward.faults.total() + o.reverse.faults.total();
+                (say(right, reordered), (right, reordered, faults) == (2 * n, expected, 0))
+            },
+            TruthConfig { overtake_every: every, only: Some(only), ..TruthConfig::default() },
+        )
+    }
+
     fn check(
         &self,
         name: &str,
@@ -150,6 +178,47 @@ impl Tester<'_> {
             responder_order: Order::Random,
         };
         rig.run(&spec).map_err(|e| e.to_string())
+    }
+
+    /// A device of known delay: what calibration calls the latency must grow by it. The device waits by the system's clock,
+    /// the tester has its own.
+    fn delay(&self) -> SelfTestCheck {
+        let mut check = SelfTestCheck {
+            name: "delay".to_owned(),
+            truth: format!("floor + {} ns within {} ns", grouped(DELAY.as_nanos() as u64), grouped(DELAY_ERROR)),
+            ..SelfTestCheck::default()
+        };
+        for _ in 0..TRIES {
+            match self.latency(Duration::ZERO).and_then(|floor| Ok((floor, self.latency(DELAY)?))) {
+                Ok((floor, delayed)) => {
+                    let grown = delayed.saturating_sub(floor);
+                    check.passed = grown.abs_diff(DELAY.as_nanos() as u64) <= DELAY_ERROR;
+                    check.measured = format!("{} + {} ns", grouped(floor), grouped(grown));
+                }
+                Err(error) => check.measured = error,
+            }
+            if check.passed {
+                break;
+            }
+        }
+        check
+    }
+
+    /// Median latency over a device with this delay that is polled by this thread.
+    fn latency(&self, delay: Duration) -> Result<u64, String> {
+        let clock = self.process.clock;
+        let view = view::forwarding(&bed(40_000 * 100).map_err(|e| e.to_string())?);
+        let mut pools = Pool::for_workers(PoolConfig::compact(2, 64, view.left.len())).map_err(|e| e.to_string())?;
+        let (own, pools) = (pools.remove(0), pools);
+        let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
+        let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
+        let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
+        let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
+        let function = Truth::new(Router::new(hop(1), hop(2)), TruthConfig { delay, ..TruthConfig::default() });
+        let (_running, mut rounds) = Embedded::polled(clock, config, vec![function]);
+        let (mut own, mut work) = (own, || rounds.iter_mut().for_each(|round| round()));
+        engine::calibrate::latency(clock, &view, (&mut left[0], &mut right[0]), &mut own, &mut work)
+            .map_err(|e| e.to_string())
     }
 
     /// A device of known capacity: the throughput must be that within the error.
@@ -205,6 +274,11 @@ impl Tester<'_> {
         )
     }
 }
+
+/// The injected delay, and how far the median of the measured ones may be from it.
+const DELAY: Duration = Duration::from_micros(100);
+/// In nanoseconds.
+const DELAY_ERROR: u64 = 2_000;
 
 /// Searches that the host may spoil before the check is inconclusive.
 const TRIES: u32 = 3;

@@ -5,12 +5,11 @@
 mod fixture;
 
 use fixture::{Run, Truth};
-use lab::folder::Bound;
 use lab::report::{KNOWN, Report, ReportError};
 use lab::scenario::{Dut, Sweep};
 use lab::store;
 use method::trial::Fault;
-use method::{Nanos, Rate};
+use method::{Nanos, Rate, ResultKind, StepVerdict};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -50,17 +49,18 @@ fn tester_limited() -> Run {
 fn nothing_passed() -> Run {
     let mut run = fixture::quickstart();
     for outcome in run.outcomes.iter_mut().filter(|o| o.measurement.point.connections == 4_000_000) {
-        (outcome.rate, outcome.bound) = (Rate(0), Bound::NothingPassed);
-        outcome.trace = (0..9).map(|i| (Rate(1_000_000 >> i), lab::folder::Step::Fail)).collect();
+        let result = &mut outcome.result;
+        (result.rate, result.kind) = (Rate(0), ResultKind::NothingPassed);
+        result.trace = (0..9).map(|i| fixture::step_of(1_000_000 >> i, StepVerdict::Fail)).collect();
     }
     run
 }
 
 fn closed_loop() -> Run {
     let mut run = fixture::kernel();
-    run.outcomes.iter_mut().for_each(|o| o.closed_loop = true);
-    run.outcomes[4].one_sided = true;
-    run.outcomes[5].phase1_lost = 12;
+    run.outcomes.iter_mut().for_each(|o| o.result.closed_loop = true);
+    run.outcomes[4].result.one_sided = true;
+    run.outcomes[5].result.phase1_lost = 12;
     run.spoil(Fault::WrongPort, 3);
     run.spoil(Fault::Foreign, 5);
     run
@@ -223,7 +223,7 @@ fn the_median_and_its_total_are_those_of_the_repetitions() {
 #[test]
 fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     let report = report(&tester_limited());
-    let limited: Vec<_> = report.cells.iter().filter(|c| c.bound == Bound::TesterLimit).collect();
+    let limited: Vec<_> = report.cells.iter().filter(|c| c.bound == ResultKind::TesterLimit).collect();
     assert_eq!(limited.len(), 2);
     assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
     // Every other cell would be compared with the limited one, so it has no known scale either.
@@ -244,8 +244,11 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
 #[test]
 fn what_bounds_one_device_is_not_said_of_the_others() {
     let mut run = fixture::kernel();
-    run.calibration.shares_core = false;
-    run.outcomes.iter_mut().filter(|o| o.measurement.point.dut == 3).for_each(|o| o.bound = Bound::TesterLimit);
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = false);
+    run.outcomes
+        .iter_mut()
+        .filter(|o| o.measurement.point.dut == 3)
+        .for_each(|o| o.result.kind = ResultKind::TesterLimit);
     let report = report(&run);
     let sentences = report.sentences();
     assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
@@ -277,7 +280,7 @@ fn a_failed_self_test_comes_first() {
 #[test]
 fn near_the_testers_own_limit_the_device_is_not_blamed() {
     let mut run = fixture::quickstart();
-    run.calibration.ceiling = Rate(8_000_000);
+    run.ceiling(Rate(8_000_000));
     let report = report(&run);
     assert!(report.sentences()[0].contains("within 10 % of the tester's own limit"), "{}", report.sentences()[0]);
     assert!(!report.sentences()[0].contains("to spare"));
@@ -287,7 +290,7 @@ fn near_the_testers_own_limit_the_device_is_not_blamed() {
 #[test]
 fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
     let mut run = fixture::quickstart();
-    run.outcomes.iter_mut().for_each(|o| o.bound = Bound::UpperLimit);
+    run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
     let first = report(&run).sentences()[0].clone();
     let tester =
         "90 % of the tester's own ceiling, the highest rate at which it is believed, passed: the device can do";
@@ -300,7 +303,7 @@ fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
 #[test]
 fn without_calibration_nothing_is_said_about_the_tester() {
     let mut run = fixture::quickstart();
-    run.calibration.ceiling = Rate(0);
+    run.ceiling(Rate(0));
     let first = report(&run).sentences()[0].clone();
     assert!(first.ends_with("the tester's own limit was not calibrated."), "{first}");
 }
@@ -309,8 +312,23 @@ fn without_calibration_nothing_is_said_about_the_tester() {
 fn scaling_over_cores_is_no_result_on_a_shared_core() {
     let mut run = fixture::cores();
     assert!(text(&run).contains("\n  S_CPU  "));
-    run.calibration.shares_core = true;
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
     assert!(text(&run).contains("\n  S_CPU (not a scaling result)  "));
+}
+
+/// With two cores the tester has one to itself beside a device of one core, and none beside a device of two.
+#[test]
+fn sharing_a_core_is_said_of_the_points_that_do() {
+    let mut run = fixture::cores();
+    run.outcomes.iter_mut().filter(|o| o.measurement.point.cores > 1).for_each(|o| o.shares_core = true);
+    let text = text(&run);
+    let row = text.lines().find(|l| l.starts_with("  S_CPU (*: not a scaling result)")).unwrap();
+    let marked: Vec<bool> = row.split_whitespace().rev().take(3).map(|value| value.ends_with('*')).collect();
+    assert_eq!(marked, [true, true, false], "{row}");
+    assert!(text.contains("at 4 of 6 points: scaling figures say nothing there"), "{text}");
+    let report = report(&run);
+    assert!(report.doubts.iter().any(|d| d.starts_with("Tester and device share a core at 4 of 6 points")));
+    assert!(report.sentences().iter().any(|s| s.contains("Where they share a core, a rate is that of both.")));
 }
 
 #[test]

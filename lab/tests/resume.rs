@@ -7,7 +7,7 @@ use lab::rig::Process;
 use lab::run::Run;
 use lab::scenario::{Options, parse};
 use lab::store::RunFolder;
-use method::{Load, Rate, TrialRecord};
+use method::{Criteria, Load, Rate, TrialRecord, judge};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -52,6 +52,7 @@ fn a_device_that_was_dead_is_asked_again() {
             (record.outcome.forward.planned, record.outcome.forward.sent) = (1_000, 1_000);
         }
         record.outcome.forward.received = 0;
+        record.verdict = judge(&record.spec, &record.outcome, &Criteria::default());
         folder.append_trial(&record).unwrap();
     }
     drop(folder);
@@ -61,4 +62,36 @@ fn a_device_that_was_dead_is_asked_again() {
     let keys: Vec<String> = trials(&dead).into_iter().map(|t| t.measurement).collect();
     assert!(keys[..2].iter().all(|k| *k == first.measurement));
     assert!(keys[2..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
+}
+
+/// A report reads what was recorded, a search judges anew: they must not tell two stories.
+#[test]
+fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let folder = RunFolder::create(dir.path(), "changed", SystemTime::UNIX_EPOCH).unwrap();
+    let path = folder.path().to_path_buf();
+    Run::begin(&header, SCENARIO, folder, Process::new(), &mut Nobody)
+        .unwrap()
+        .complete(Facts::default(), None)
+        .unwrap();
+    let file = path.join(lab::store::TRIALS);
+    let lines: Vec<String> = std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+    let passed = lines.iter().position(|l| l.contains(r#""verdict":"pass""#)).unwrap();
+    let mut changed: TrialRecord = serde_json::from_str(&lines[passed]).unwrap();
+    changed.outcome.forward.received -= 1;
+    let mut with = lines.clone();
+    with[passed] = serde_json::to_string(&changed).unwrap();
+    std::fs::write(&file, with.join("\n") + "\n").unwrap();
+    let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
+    let error = Run::resume(&header, folder, Process::new(), &mut Nobody).err().unwrap().to_string();
+    let begins = format!(
+        "{}, line {}: trial {} of `{}` was judged Pass",
+        file.display(),
+        passed + 1,
+        changed.seq,
+        changed.measurement
+    );
+    assert!(error.starts_with(&begins), "{error}");
+    assert!(error.contains("is judged Fail(") && error.contains("start a new run"), "{error}");
 }

@@ -1,12 +1,13 @@
 //! Whole runs: on the simulated device, where every byte is known, and counting on the real engine and
 //! gateway. A run that was killed and resumed must be the run that was not.
 
-use lab::folder::{Bound, Facts, Header, Outcome};
+use lab::folder::{Facts, Header, Outcome};
 use lab::plan::Plan;
 use lab::rig::Process;
 use lab::run::Run;
 use lab::scenario::{Options, parse};
 use lab::store::RunFolder;
+use method::ResultKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -51,9 +52,10 @@ fn the_injected_truth_is_found() {
     assert_eq!(outcomes.len(), 2 * 2 * 2);
     for o in outcomes {
         let truth = if o.measurement.metric == "throughput" { 3_000_000 } else { 700_000 };
-        assert_eq!(o.bound, Bound::Exact);
-        assert!(o.rate.0 <= truth && o.rate.0 + o.error.0 >= truth, "{} is not {truth}", o.rate);
-        assert!(o.error.0 <= truth / 90, "{} is no error of 1 %", o.error);
+        let r = o.result;
+        assert_eq!(r.kind, ResultKind::Exact);
+        assert!(r.rate.0 <= truth && r.rate.0 + r.error.0 >= truth, "{} is not {truth}", r.rate);
+        assert!(r.error.0 <= truth / 90, "{} is no error of 1 %", r.error);
     }
 }
 
@@ -68,7 +70,7 @@ fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
     for cut in (0..=lines.len()).step_by(7) {
         let path = dir.path().join(format!("cut-{cut}"));
         fs::create_dir(&path).unwrap();
-        for name in ["scenario.toml", "run.json", "facts.json", "calibration.json"] {
+        for name in ["scenario.toml", "run.json", "facts.json"] {
             fs::copy(whole.join(name), path.join(name)).unwrap();
         }
         // A torn line at the end, as kill -9 leaves it.

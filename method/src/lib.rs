@@ -23,7 +23,7 @@ pub mod units;
 pub mod validity;
 
 pub use judged::{Attempt, Decision, Judged, Judgement, Patience};
-pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step};
+pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step, StepVerdict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
 pub use stats::Summary;

@@ -197,7 +197,7 @@ impl SimulatedDut {
 
     /// Trouble of the tester and its host, after the DUT has done its part.
     fn disturb(&mut self, outcome: &mut TrialOutcome, rate: Rate) {
-        outcome.host = HostNoise { queue_lasts: Nanos(500_000), ..HostNoise::default() };
+        outcome.host = HostNoise { queue_lasts: Some(Nanos(500_000)), ..HostNoise::default() };
         if self.rng.chance(self.truth.tester_drops) {
             outcome.host.tester_drops = 1;
         }

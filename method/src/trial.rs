@@ -243,12 +243,24 @@ pub struct Timing {
 /// What the host did to the measurement while it ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostNoise {
-    /// Longest time that a tester thread was runnable and not running, as far as it can be known.
+    /// Longest time between two rounds of a tester thread that had nothing to do.
     pub tester_stall: Nanos,
     /// The same for the DUT's threads, where they are ours to look at.
     pub dut_stall: Nanos,
-    /// For how long the queues in front of the DUT and of the receiver last at the offered rate.
-    pub queue_lasts: Nanos,
+    /// Time that a tester thread was runnable and waited for its core, in all (the scheduler's run delay; that of the
+    /// thread that waited longest); `None` where the kernel does not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester_run_delay: Option<Nanos>,
+    /// The same for the DUT's threads, where they are ours to look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dut_run_delay: Option<Nanos>,
+    /// For how long the shortest known queue in front of the DUT or of the receiver lasts at the offered rate; `None` if
+    /// none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_lasts: Option<Nanos>,
+    /// Frames that the shortest queue in front of the DUT holds; `None` if one of them is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dut_queue: Option<Count>,
     /// Frames that the tester's own sockets or rings dropped.
     pub tester_drops: Count,
     /// A port lost its link.

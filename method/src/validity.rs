@@ -5,8 +5,8 @@
 //! The rules in order, for all legs that send at the same time:
 //!
 //! 1. Link lost, drops in the tester's own sockets or rings, more received than sent: *invalid*. A loss that
-//!    remains although every frame that the tester dropped is taken for received is the DUT's in any case. A
-//!    stall of the tester longer than the queues last makes its drops the host's.
+//!    remains although every frame that the tester dropped is taken for received is the DUT's in any case.
+//!    Drops of a tester that was off its core for longer than the queues last are the host's.
 //! 2. Last frame later than max(0.001 % of the planned send time, 100 µs): *invalid*, unless the DUT works
 //!    inside the sender's thread ([`Loop::Closed`]) and the tester's own share would have met the schedule:
 //!    then a *fail*, marked closed loop. A stall that explains the lateness makes it the host's.
@@ -33,6 +33,8 @@ pub const LATE_PART: u64 = 100_000;
 pub const BUFFER_FACTOR: u64 = 100;
 /// Only the longest stall of a trial is known; this many of its kind are held possible.
 pub const STALLS_HELD_POSSIBLE: u64 = 10;
+/// Where no queue is known, a thread off its core for no longer than any sender may be late explains no loss.
+pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
 /// What counts as a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,8 +205,17 @@ pub enum Invalid {
         of_dut: bool,
         /// Longest stall.
         stall: Nanos,
-        /// What the queues can bridge.
-        queue_lasts: Nanos,
+        /// What the queues can bridge, where one is known.
+        queue_lasts: Option<Nanos>,
+    },
+    /// The same, by the scheduler's account: a thread was runnable and waited for its core.
+    HostRunDelay {
+        /// Whether it was a thread of the DUT, else of the tester.
+        of_dut: bool,
+        /// How long it waited in all.
+        delay: Nanos,
+        /// What the queues can bridge, where one is known.
+        queue_lasts: Option<Nanos>,
     },
 }
 
@@ -224,7 +235,7 @@ impl Invalid {
     /// Who spoiled the trial.
     pub fn spoiler(&self) -> Spoiler {
         match self {
-            Invalid::HostBurst { .. } | Invalid::HostStall { .. } => Spoiler::Host,
+            Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => Spoiler::Host,
             Invalid::Phase1Incomplete { .. } => Spoiler::Phase1,
             _ => Spoiler::Tester,
         }
@@ -245,7 +256,7 @@ impl Invalid {
             Invalid::Phase1Incomplete { .. } => {
                 "lower the rate of phase 1, or check that the DUT's table, port pool and timeouts fit this many connections"
             }
-            Invalid::HostBurst { .. } | Invalid::HostStall { .. } => {
+            Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => {
                 "quieten the host: pin tester and DUT to free cores, stop other load, or use a machine that is not shared"
             }
         }
@@ -275,11 +286,22 @@ impl fmt::Display for Invalid {
                 write!(f, "{stream}: loss in a trial with a catch-up burst of {worst} frames, {declared} declared")
             }
             Invalid::HostStall { of_dut, stall, queue_lasts } => {
-                let who = if of_dut { "DUT" } else { "tester" };
-                write!(f, "a {who} thread was off its core for {}, queues last {}", show(stall), show(queue_lasts))
+                write!(f, "a {} thread was off its core for {}{}", who(of_dut), show(stall), queues(queue_lasts))
+            }
+            Invalid::HostRunDelay { of_dut, delay, queue_lasts } => {
+                let (who, delay, queues) = (who(of_dut), show(delay), queues(queue_lasts));
+                write!(f, "a {who} thread waited {delay} for its core by the scheduler's account{queues}")
             }
         }
     }
+}
+
+fn who(of_dut: bool) -> &'static str {
+    if of_dut { "DUT" } else { "tester" }
+}
+
+fn queues(last: Option<Nanos>) -> String {
+    last.map_or_else(|| ", no queue is known".to_owned(), |last| format!(", queues last {}", show(last)))
 }
 
 /// Judge one trial.
@@ -352,13 +374,8 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
         if store.learned < needed {
             // A stall of the host during phase 1 says nothing about the DUT's set-up rate: no reason to go slower.
-            let host = &outcome.host;
-            for (of_dut, stall) in [(false, host.tester_stall), (true, host.dut_stall)] {
-                if stall > host.queue_lasts && host.queue_lasts.0 > 0 {
-                    return invalid(Invalid::HostStall { of_dut, stall, queue_lasts: host.queue_lasts });
-                }
-            }
-            return invalid(Invalid::Phase1Incomplete { learned: store.learned, needed });
+            let host = off_core(outcome).next().map(|off| off.reason);
+            return invalid(host.unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
         }
     }
     judge_together(&main_parts(spec, outcome, criteria), outcome)?;
@@ -404,7 +421,7 @@ fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criter
 /// What the tester's own drops say about the trial: nothing, if there were none, or if a stream misses its
 /// acceptance even with all of them added to what it received.
 fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
-    let HostNoise { tester_drops: frames, tester_stall: stall, queue_lasts, .. } = outcome.host;
+    let frames = outcome.host.tester_drops;
     let beyond = |leg: &Leg, needed: Count| leg.received.saturating_add(frames) < needed;
     let validated = outcome.validation.as_ref();
     if frames == 0
@@ -413,11 +430,8 @@ fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria)
     {
         return None;
     }
-    Some(if stall > queue_lasts && queue_lasts.0 > 0 {
-        Invalid::HostStall { of_dut: false, stall, queue_lasts }
-    } else {
-        Invalid::TesterDrops { frames }
-    })
+    let host = off_core(outcome).find(|off| !off.of_dut).map(|off| off.reason);
+    Some(host.unwrap_or(Invalid::TesterDrops { frames }))
 }
 
 /// Judge streams that were sent at the same time: validity of all of them first, then their losses.
@@ -460,10 +474,10 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
 fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     let late = part.leg.timing.finished_late;
     let limit = late_limit(part.send_time);
-    let HostNoise { tester_stall: stall, queue_lasts, .. } = outcome.host;
-    // Without its longest stall the sender would have been in time.
-    if stall > queue_lasts && late <= Nanos(limit.0.saturating_add(stall.0)) {
-        return Verdict::Invalid(Invalid::HostStall { of_dut: false, stall, queue_lasts });
+    // Had it not been kept from its core, the sender would have been in time.
+    let explains = |off: &OffCore| !off.of_dut && late <= Nanos(limit.0.saturating_add(off.time.0));
+    if let Some(off) = off_core(outcome).find(explains) {
+        return Verdict::Invalid(off.reason);
     }
     if outcome.dut_loop == Loop::Closed && own_share_fits(parts) {
         return Verdict::Fail(Failure {
@@ -488,6 +502,37 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
     parts.iter().all(|part| own <= u128::from(part.send_time.0))
 }
 
+/// A thread that was off its core for longer than the queues last.
+struct OffCore {
+    of_dut: bool,
+    time: Nanos,
+    /// How many times over frames may have been due in that time.
+    times: u64,
+    reason: Invalid,
+}
+
+/// Who was off its core for longer than the queues last: by the longest stall, of which there may have been more, and by
+/// the scheduler's run delay, which is the sum of all.
+///
+/// In a closed loop the tester's run delay says nothing about the host: the DUT's work may be done by threads of
+/// the kernel on the tester's own core, and waiting for these is waiting for the DUT.
+fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
+    let HostNoise { tester_stall, dut_stall, tester_run_delay, dut_run_delay, queue_lasts, .. } = outcome.host;
+    let tester_run_delay = tester_run_delay.filter(|_| outcome.dut_loop == Loop::Open);
+    let bridged = queue_lasts.unwrap_or(QUEUE_UNKNOWN);
+    [(false, tester_stall, tester_run_delay), (true, dut_stall, dut_run_delay)]
+        .into_iter()
+        .flat_map(move |(of_dut, stall, delay)| {
+            let delay = delay.unwrap_or_default();
+            [
+                (stall, STALLS_HELD_POSSIBLE, Invalid::HostStall { of_dut, stall, queue_lasts }),
+                (delay, 1, Invalid::HostRunDelay { of_dut, delay, queue_lasts }),
+            ]
+            .map(|(time, times, reason)| OffCore { of_dut, time, times, reason })
+        })
+        .filter(move |off| off.time > bridged)
+}
+
 /// What the host did that can explain the loss, if anything.
 ///
 /// Noise disturbs the frames that it touches: those that left in catch-up bursts too large for half of the
@@ -501,7 +546,7 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
     for part in parts {
         let timing = &part.leg.timing;
         // What the queue in front of the DUT holds twice over is no reason for a loss.
-        let harmless = part.rate.frames_in(outcome.host.queue_lasts) / 2;
+        let harmless = outcome.host.dut_queue.unwrap_or(0) / 2;
         if Count::from(timing.worst_burst) > harmless.max(timing.burst.max(1).into()) && outcome.dut_loop == Loop::Open
         {
             touched = touched.saturating_add(timing.crowded.max(timing.worst_burst.into()));
@@ -509,15 +554,12 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
             noise = noise.or(Some(Invalid::HostBurst { stream: part.stream, declared, worst }));
         }
     }
-    let host = &outcome.host;
-    let queue_lasts = host.queue_lasts;
-    for (of_dut, stall) in [(false, host.tester_stall), (true, host.dut_stall)] {
-        if stall > queue_lasts {
-            let due: Count =
-                parts.iter().map(|part| part.rate.frames_in(stall).saturating_add(1)).fold(0, Count::saturating_add);
-            touched = touched.saturating_add(due.saturating_mul(STALLS_HELD_POSSIBLE));
-            noise = noise.or(Some(Invalid::HostStall { of_dut, stall, queue_lasts }));
-        }
+    let due = |time: Nanos| {
+        parts.iter().map(|part| part.rate.frames_in(time).saturating_add(1)).fold(0, Count::saturating_add)
+    };
+    for off in off_core(outcome) {
+        touched = touched.saturating_add(due(off.time).saturating_mul(off.times));
+        noise = noise.or(Some(off.reason));
     }
     if lost <= touched { noise } else { None }
 }

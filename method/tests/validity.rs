@@ -211,7 +211,7 @@ fn drops_in_a_stall_longer_than_the_queues_are_the_hosts() {
     let reason = invalid(verdict(|o| {
         o.forward.received -= 7;
         o.host.tester_drops = 7;
-        o.host.queue_lasts = Nanos::from_millis(1);
+        o.host.queue_lasts = Some(Nanos::from_millis(1));
         o.host.tester_stall = Nanos::from_millis(2);
     }));
     assert_eq!(reason.spoiler(), Spoiler::Host);
@@ -286,7 +286,7 @@ fn a_fail_with_a_stall_longer_than_the_queue_lasts_is_the_hosts() {
     for of_dut in [false, true] {
         let reason = invalid(verdict(|o| {
             o.forward.received -= 20;
-            o.host.queue_lasts = Nanos(500_000);
+            o.host.queue_lasts = Some(Nanos(500_000));
             *(if of_dut { &mut o.host.dut_stall } else { &mut o.host.tester_stall }) = Nanos(500_001);
         }));
         assert!(matches!(reason, Invalid::HostStall { of_dut: d, .. } if d == of_dut));
@@ -297,9 +297,99 @@ fn a_fail_with_a_stall_longer_than_the_queue_lasts_is_the_hosts() {
 fn a_fail_with_a_stall_that_the_queue_bridges_stands() {
     loss(verdict(|o| {
         o.forward.received -= 20;
-        o.host.queue_lasts = Nanos(500_000);
+        o.host.queue_lasts = Some(Nanos(500_000));
         o.host.tester_stall = Nanos(500_000);
     }));
+}
+
+/// By the scheduler's account as by the tester's own: the sum of all waits, so that loss beyond what was due in it stands.
+#[test]
+fn a_fail_in_which_a_thread_waited_longer_for_its_core_than_the_queue_lasts_is_the_hosts() {
+    for of_dut in [false, true] {
+        let wait = |delay: u64, lost: u64| {
+            verdict(|o| {
+                o.forward.received -= lost;
+                o.host.queue_lasts = Some(Nanos(500_000));
+                *(if of_dut { &mut o.host.dut_run_delay } else { &mut o.host.tester_run_delay }) = Some(Nanos(delay));
+            })
+        };
+        let reason = invalid(wait(500_001, 20));
+        let expected = Invalid::HostRunDelay { of_dut, delay: Nanos(500_001), queue_lasts: Some(Nanos(500_000)) };
+        assert_eq!((reason, reason.spoiler()), (expected, Spoiler::Host));
+        loss(wait(500_000, 20));
+        // 500 frames and one were due in each direction.
+        assert_eq!(invalid(wait(500_001, 1002)), expected);
+        loss(wait(500_001, 1003));
+    }
+}
+
+/// There the tester waits for the DUT, whose threads may share its core.
+#[test]
+fn in_a_closed_loop_the_testers_run_delay_is_no_noise() {
+    let fail = verdict(|o| {
+        o.dut_loop = Loop::Closed;
+        o.forward.received -= 20;
+        o.host.tester_run_delay = Some(Nanos::from_millis(50));
+    });
+    assert_eq!(loss(fail), (Stream::Forward, true));
+    let dut = verdict(|o| {
+        o.dut_loop = Loop::Closed;
+        o.forward.received -= 20;
+        o.host.dut_run_delay = Some(Nanos::from_millis(50));
+    });
+    assert_eq!(invalid(dut).spoiler(), Spoiler::Host);
+}
+
+#[test]
+fn a_pass_in_which_threads_waited_stands() {
+    let pass = verdict(|o| {
+        (o.host.tester_run_delay, o.host.dut_run_delay) = (Some(Nanos::from_secs(1)), Some(Nanos::from_secs(1)));
+    });
+    assert_eq!(pass, Verdict::Pass);
+}
+
+#[test]
+fn without_a_known_queue_only_stalls_beyond_the_allowed_lateness_are_noise() {
+    let stalled = |stall: Nanos| {
+        verdict(|o| {
+            o.forward.received -= 20;
+            o.host.tester_stall = stall;
+        })
+    };
+    loss(stalled(LATE_FLOOR));
+    let reason = invalid(stalled(Nanos(LATE_FLOOR.0 + 1)));
+    assert!(matches!(reason, Invalid::HostStall { queue_lasts: None, .. }));
+    assert!(reason.to_string().ends_with("no queue is known"), "{reason}");
+}
+
+#[test]
+fn a_catch_up_burst_that_half_of_the_known_queue_holds_is_no_noise() {
+    let burst = |queue: Option<u64>| {
+        verdict(|o| {
+            o.forward.received -= 20;
+            o.forward.timing.worst_burst = 500;
+            o.host.dut_queue = queue;
+            o.host.queue_lasts = Some(Nanos::from_millis(100));
+        })
+    };
+    loss(burst(Some(1000)));
+    // Twice the burst by not a single frame; and a queue of the tester says nothing about that of the DUT.
+    for queue in [Some(999), None] {
+        assert_eq!(invalid(burst(queue)).spoiler(), Spoiler::Host);
+    }
+}
+
+#[test]
+fn lateness_that_waiting_for_the_core_explains_is_the_hosts() {
+    let late = |delay: u64| {
+        invalid(verdict(|o| {
+            o.forward.timing.finished_late = Nanos::from_millis(3);
+            o.host.tester_run_delay = Some(Nanos(delay));
+        }))
+    };
+    // 600 µs are allowed in 60 s.
+    assert_eq!(late(2_400_000).spoiler(), Spoiler::Host);
+    assert_eq!(late(2_399_999).spoiler(), Spoiler::Tester);
 }
 
 #[test]

@@ -3,7 +3,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aftr;
+pub mod chain;
 mod count;
+pub mod customers;
 pub mod ends;
 pub mod event;
 pub mod function;
@@ -11,6 +14,8 @@ pub mod hash;
 pub mod ip6;
 pub mod map;
 pub mod nat44;
+pub mod nat64;
+pub mod pinned;
 pub mod router;
 pub mod side;
 pub mod steer;
@@ -19,6 +24,7 @@ pub mod translate;
 pub mod tunnel;
 pub mod view;
 
+pub use chain::Chain;
 pub use ends::{Addressing, End, Point4, Softwires, Wrap};
 pub use function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 pub use ip6::Prefix6;

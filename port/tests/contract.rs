@@ -287,7 +287,7 @@ fn middleware_rig() -> impl FnMut() -> Rig {
     move || {
         let rig = plain();
         let wrap = |port: Box<dyn Port>| {
-            let captured = Capture::new(port, std::io::sink(), Scope::default(), rig.clock);
+            let (captured, _) = Capture::new(port, Scope { octets: 128, frames: 64 }, rig.clock);
             Box::new(Impair::new(Count::new(captured), Impairment::default(), 4096, rig.clock))
         };
         Rig { left: wrap(rig.left), right: wrap(rig.right), ..rig }

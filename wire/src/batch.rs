@@ -2,32 +2,63 @@
 //! arithmetic of a whole burst becomes vector code. A file of its own, because sender and judge share it.
 
 use crate::flow::FlowSpace;
+use crate::layout::{Address6, Ends6, Row};
 use crate::template::{Fields, Source, Values};
 
 /// Flows that a [`Batch`] holds; the same number as frames in a burst.
 pub const BATCH: usize = 32;
 
-/// [`Values`] of [`BATCH`] flows, by [`Source`].
+/// [`Values`] of [`BATCH`] flows: by [`Source`], then their subscribers.
 #[derive(Clone, Debug, Default)]
-pub struct Batch([[u32; BATCH]; 6]);
+pub struct Batch([[u32; BATCH]; 7]);
 
-/// The variable header words of [`BATCH`] frames, as they lie in memory.
+/// Where subscribers are in [`Batch`] and [`Values`].
+pub(crate) const SUBSCRIBER: usize = 6;
+
+/// The variable header words of [`BATCH`] frames, as they lie in memory. Those that a layout has not mean nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     /// Both IPv4 addresses.
     pub addresses: [u64; BATCH],
     /// Both ports.
     pub ports: [u32; BATCH],
+    /// Both IPv6 addresses.
+    pub(crate) ends: [[Row; 2]; BATCH],
+    /// Sums of both, of 35 bits.
+    pub(crate) end_sums: [u64; BATCH],
+}
+
+/// The variable header words of one frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameWords {
+    pub(crate) addresses: u64,
+    pub(crate) ports: u32,
+    pub(crate) ends: [Row; 2],
+    pub(crate) end_sum: u64,
+}
+
+impl Words {
+    /// Those of frame `j`.
+    #[inline(always)]
+    pub(crate) fn at(&self, j: usize) -> FrameWords {
+        let Words { addresses, ports, ends, end_sums } = self;
+        FrameWords { addresses: addresses[j], ports: ports[j], ends: ends[j], end_sum: end_sums[j] }
+    }
 }
 
 impl Batch {
     /// Become the values of these flows, about which nothing has been learned.
     #[inline(never)]
     pub fn set(&mut self, space: &FlowSpace, flows: &[u32; BATCH]) {
-        let [inside_addr, inside_port, remote_addr, remote_port, outer_addr, outer_port] = &mut self.0;
-        space.flows(flows, [inside_addr, inside_port, remote_addr, remote_port]);
+        let [inside_addr, inside_port, remote_addr, remote_port, outer_addr, outer_port, subscriber] = &mut self.0;
+        space.flows(flows, [inside_addr, inside_port, remote_addr, remote_port, subscriber]);
         *outer_addr = [0; BATCH];
         *outer_port = [0; BATCH];
+    }
+
+    /// Subscribers of the flows.
+    pub fn subscribers(&self) -> &[u32; BATCH] {
+        &self.0[SUBSCRIBER]
     }
 
     /// Set what phase 1 has shown of flow `j`.
@@ -68,12 +99,54 @@ impl Batch {
             words.ports[j] = (src_port[j] << 16 | dst_port[j]).to_be();
         }
     }
+
+    /// The IPv6 addresses of frames with these ends.
+    #[inline(never)]
+    pub fn end_words(&self, ends: &Ends6, words: &mut Words) {
+        let Words { ends: rows, end_sums, .. } = words;
+        *end_sums = [0; BATCH];
+        self.gather::<0>(&ends.src, rows, end_sums);
+        self.gather::<1>(&ends.dst, rows, end_sums);
+    }
+
+    /// Fetch the rows of one address: three loops, so that nothing is decided within one.
+    #[inline(always)]
+    fn gather<const END: usize>(&self, address: &Address6, rows: &mut [[Row; 2]; BATCH], sums: &mut [u64; BATCH]) {
+        let mut put = |j: usize, row: Row| {
+            rows[j][END] = row;
+            sums[j] += row.sum();
+        };
+        match address {
+            Address6::Constant(row) => (0..BATCH).for_each(|j| put(j, *row)),
+            Address6::BySubscriber(table) => {
+                self.0[SUBSCRIBER].iter().enumerate().for_each(|(j, &s)| put(j, table[s as usize]));
+            }
+            Address6::ByRemote(first, table) => {
+                let remotes = self.0[Source::RemoteAddr as usize].iter().enumerate();
+                remotes.for_each(|(j, &r)| put(j, table[r.wrapping_sub(*first) as usize]));
+            }
+        }
+    }
+
+    /// Call `each` with every row of a large table that [`Self::end_words`] will read, to bring it closer.
+    #[inline(always)]
+    pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
+        for address in [&ends.src, &ends.dst] {
+            if address.table().is_some_and(|rows| rows.len() >= LARGE) {
+                let [remotes, subscribers] = [Source::RemoteAddr as usize, SUBSCRIBER].map(|of| &self.0[of]);
+                subscribers.iter().zip(remotes).for_each(|(&s, &r)| each(address.row(s, r)));
+            }
+        }
+    }
 }
+
+/// Rows of a table that no longer stays in the cache nearest to a core.
+const LARGE: usize = 2048;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{AddrRange, PortRange};
+    use crate::flow::{AddrRange, PortRange, SharedPorts};
 
     #[test]
     fn a_batch_agrees_with_its_flows_one_by_one() {
@@ -83,14 +156,24 @@ mod tests {
             dst: Source::OuterAddr,
             dst_port: Source::RemotePort,
         };
-        for (inside, remote) in [(1, 1), (3, 1), (1, 3), (7, 5)] {
-            let space = FlowSpace::new(
-                AddrRange { first: [10, 0, 0, 2].into(), count: inside },
-                PortRange { first: 65_000, last: 65_535 },
-                AddrRange { first: [198, 19, 0, 2].into(), count: remote },
-                PortRange { first: 0, last: 999 },
-            )
-            .unwrap();
+        let first = [10, 0, 0, 2].into();
+        let ports = PortRange { first: 65_000, last: 65_535 };
+        let remote = |count| (AddrRange { first: [198, 19, 0, 2].into(), count }, PortRange { first: 0, last: 999 });
+        let mut spaces = Vec::new();
+        for (inside, (remote, remote_ports)) in [(1, remote(1)), (3, remote(1)), (1, remote(3)), (7, remote(5))] {
+            let addrs = AddrRange { first, count: inside };
+            spaces.push(FlowSpace::new(addrs, ports, remote, remote_ports).unwrap());
+            spaces.push(FlowSpace::overlapping(inside, first, ports, remote, remote_ports).unwrap());
+            for shared in [(6, 8, 10, 99), (0, 3, 0, 8192), (0, 0, 5, 65_531), (1, 1, 3, 1000)] {
+                let (offset, len, from, count) = shared;
+                let shared = SharedPorts { offset, len, first: from, count };
+                if let Ok(space) = FlowSpace::sharing(inside, first, shared, remote, remote_ports) {
+                    spaces.push(space);
+                }
+            }
+        }
+        assert!(spaces.len() > 16);
+        for space in spaces {
             let flows = std::array::from_fn(|j| (j as u64 * 999_983 % space.size()) as u32);
             let (mut batch, mut words) = (Batch::default(), Words::default());
             batch.set(&space, &flows);

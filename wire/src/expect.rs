@@ -2,10 +2,13 @@
 //! the flow, fields that are learned, payload and checksums. Every received frame is held against this,
 //! so the right frame takes one straight path and only a wrong one is looked at closely.
 
+use crate::batch::{BATCH, Batch, FrameWords, Words};
 use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::{AddrRange, PortRange};
 use crate::header::{self, be16, be32, half, word};
-use crate::template::{Fields, HEAD, Template, Values};
+use crate::layout::{At, ENDS6, Layout, by_head};
+use crate::port_set::PortSet;
+use crate::template::{Fields, Template, Values, place};
 
 /// Why a frame is not what it must be. The first that applies, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,58 +38,124 @@ pub struct OuterRange {
     pub ports: PortRange,
 }
 
-/// An expectation for frames of one direction (Ethernet/IPv4/UDP).
+/// An expectation for frames of one direction.
 #[derive(Clone, Debug)]
 pub struct Expect {
     len: usize,
-    /// Bytes 12..20 and 20..24 that must stand there, and the masks that select them.
-    constant: (u64, u32),
-    mask: (u64, u32),
-    /// UDP length in its place of bytes 34..42.
+    /// What must stand in the first IP header (with the EtherType) and in an IPv4 header inside of it.
+    headers: [Constant; 2],
+    /// UDP length in its place of the UDP header.
     udp_len: u64,
     /// Sum of the UDP pseudo header without addresses, and of everything behind the tag.
     udp_sum: u64,
     fields: Fields,
-    /// Where addresses and ports are learned: all ones.
+    layout: Layout,
+    /// Where IPv4 addresses and ports are learned: all ones.
     outer_bits: (u64, u32),
     outer: Option<OuterRange>,
+    set: PortSet,
     tail: Vec<u8>,
 }
 
-/// Of bytes 34..42 ports and UDP length, but not the checksum.
+/// Eight and four bytes of a header that must stand there, and the masks that select them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Constant {
+    value: (u64, u32),
+    mask: (u64, u32),
+}
+
+/// Where a [`Constant`] stands in a frame, and which of the four bytes are the hop limit: as [`At`] has it.
+type Place = (usize, usize, u32);
+
+impl Constant {
+    /// What stands in `b` of the bits that the masks select.
+    fn of(b: &[u8], (long, short, _): Place, mask: ([u8; 8], [u8; 4])) -> Constant {
+        let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
+        Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
+    }
+
+    /// With a hop limit.
+    #[inline(always)]
+    fn with_hop(self, hop: u8, (_, _, at): Place) -> Constant {
+        let hop = u32::from_ne_bytes([hop; 4]) & at;
+        Constant { value: (self.value.0, self.value.1 | hop), mask: (self.mask.0, self.mask.1 | at) }
+    }
+
+    #[inline(always)]
+    fn diff(&self, frame: &[u8], (long, short, _): Place) -> u64 {
+        let a = (word(frame, long) & self.mask.0) ^ self.value.0;
+        let b = (half(frame, short) & self.mask.1) ^ self.value.1;
+        a | b as u64
+    }
+}
+
+/// Of an IPv4 header behind an EtherType: type, version and header length; total length. More fragments and offset;
+/// protocol.
+const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
+/// The same of one behind an IPv6 header.
+const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);
+/// Of an IPv6 header: type, version; payload length. Payload length, next header.
+const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]);
+
+/// Hop limits of a frame: that of the packet in the low byte, that of a tunnel's outer header in the high byte.
+pub type Hops = u16;
+
+/// Of the UDP header ports and length, but not the checksum.
 const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 impl Expect {
-    /// Offset of the hop limit (TTL).
-    pub const TTL_AT: usize = 22;
-
-    /// The expectation for frames sent by `sent` that arrive with these four fields. Masked out, because a router or
-    /// NAT44 may change them: both MAC addresses, TOS, identification and DF, TTL (judged apart), checksums (recomputed).
+    /// The expectation for IPv4 frames sent by `sent` that arrive with these four fields: [`Self::udp`] in the layout of
+    /// IPv4.
     pub fn udp_v4(sent: &Template, fields: Fields, outer: Option<OuterRange>) -> Expect {
-        let b = sent.bytes();
-        // Type, version and header length; total length. More fragments and offset; protocol.
-        let mask = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
-        let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
-        let tail = b[HEAD..].to_vec();
+        Expect::udp(sent, fields, Layout::Ipv4, outer)
+    }
+
+    /// The expectation for what `sent` sends (in whatever layout), arriving with these fields in this layout.
+    ///
+    /// Masked out, because a router, NAT or translator may change them: both MAC addresses; TOS, identification and DF;
+    /// traffic class and flow label; TTL and hop limits (judged apart); checksums (recomputed). Where phase 1 learns
+    /// and there is no IPv4 address in the layout, only the port is learned, as address 0.
+    pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
+        let size = sent.len() - sent.layout().overhead() + header::FCS;
+        let (to, from) = Default::default();
+        let right = Template::udp(&crate::template::UdpFrame { to, from, size, ttl: 0, fields }, layout.clone());
+        let (b, udp_len) = (right.bytes(), right.udp_len());
+        let headers = match &layout {
+            Layout::Ipv4 => [Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST), Constant::default()],
+            Layout::Ipv6(_) => [Constant::of(b, At::<{ crate::layout::IPV6 }>::FIRST, IPV6_FIRST), Constant::default()],
+            Layout::Tunnel(_) => [
+                Constant::of(b, At::<{ crate::layout::TUNNEL }>::FIRST, IPV6_FIRST),
+                Constant::of(b, At::<{ crate::layout::TUNNEL }>::SECOND, IPV4_SECOND),
+            ],
+        };
+        let tail = b[layout.head()..].to_vec();
+        let ones = Values::default().learned(u32::MAX, u16::MAX);
         Expect {
-            len: sent.len(),
-            constant: (word(b, 12) & mask.0, half(b, 20) & mask.1),
-            mask,
-            udp_len: place(0, sent.udp_len()),
-            udp_sum: pseudo_v4(0, header::PROTO_UDP, sent.udp_len()).bytes(&tail).fold().into(),
+            len: b.len(),
+            headers,
+            udp_len: place(0, udp_len, [0; 2]),
+            udp_sum: pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&tail).fold().into(),
             fields,
-            outer_bits: {
-                let ones = Values::default().learned(u32::MAX, u16::MAX);
-                (fields.addresses(&ones), fields.ports(&ones))
-            },
+            layout,
+            outer_bits: (fields.addresses(&ones), fields.ports(&ones)),
             outer,
+            set: PortSet::ALL,
             tail,
         }
     }
 
+    /// Where ports are learned: they must belong to this set, too.
+    pub fn within(self, set: PortSet) -> Expect {
+        Expect { set, ..self }
+    }
+
+    /// What must stand between Ethernet and UDP.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
     /// Offset of the tag.
     pub fn tag_at(&self) -> usize {
-        Template::TAG_AT
+        self.layout.tag_at()
     }
     /// Length of a right frame, without FCS.
     pub fn frame_len(&self) -> usize {
@@ -102,32 +171,111 @@ impl Expect {
         &self.fields
     }
 
+    /// The header words of a batch of flows.
+    #[inline(always)]
+    pub fn words(&self, flows: &Batch, words: &mut Words) {
+        flows.words(&self.fields, words);
+        if let Some(ends) = self.layout.ends() {
+            flows.end_words(ends, words);
+        }
+    }
+
+    /// The hop limits that stand in a frame, if it has the length of a right one.
+    #[inline(always)]
+    pub fn hops(&self, frame: &[u8]) -> Option<Hops> {
+        (frame.len() == self.len).then(|| by_head!(self.layout.head(), self.hops_in(frame)))
+    }
+
+    #[inline(always)]
+    fn hops_in<const HEAD: usize>(&self, head: &[u8]) -> Hops {
+        let ttl = At::<HEAD>::IP4 + 8;
+        match (At::<HEAD>::HAS6, At::<HEAD>::HAS4) {
+            (true, true) => (head[HOP_LIMIT_AT] as u16) << 8 | head[ttl] as u16,
+            (true, false) => head[HOP_LIMIT_AT] as u16,
+            _ => head[ttl] as u16,
+        }
+    }
+
+    /// Whether the first frames (at most [`BATCH`]) of a batch of flows with these words are all right and arrived with these hop limits.
+    #[inline(always)]
+    pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> bool {
+        by_head!(self.layout.head(), self.all_right_in(frames, hops, words))
+    }
+
+    // A function of its own for each layout: together they would keep each other from registers.
+    #[inline(never)]
+    fn all_right_in<'f, const HEAD: usize>(
+        &self,
+        frames: impl Iterator<Item = &'f [u8]>,
+        hops: Hops,
+        words: &Words,
+    ) -> bool {
+        let row = self.row::<HEAD>(hops);
+        // Not `all`: it is a loop of its own, with the row no longer in registers.
+        for (j, frame) in (0..BATCH).zip(frames) {
+            if !row.right(frame, &words.at(j)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// As [`Self::all_right`] in phase 1, when outside addresses and ports are not yet known: puts what is seen into
+    /// `flows`.
+    #[inline(always)]
+    pub fn all_right_and_new<'f>(
+        &self,
+        frames: impl Iterator<Item = &'f [u8]>,
+        hops: Hops,
+        words: &Words,
+        flows: &mut Batch,
+    ) -> bool {
+        by_head!(self.layout.head(), self.all_right_and_new_in(frames, hops, words, flows))
+    }
+
+    #[inline(never)]
+    fn all_right_and_new_in<'f, const HEAD: usize>(
+        &self,
+        frames: impl Iterator<Item = &'f [u8]>,
+        hops: Hops,
+        words: &Words,
+        flows: &mut Batch,
+    ) -> bool {
+        let row = self.row::<HEAD>(hops);
+        for (j, frame) in (0..BATCH).zip(frames) {
+            let Some((addr, port)) = self.right_and_new(&row, frame, words.at(j)) else { return false };
+            flows.learned(j, addr, port);
+        }
+        true
+    }
+
     /// Hold a frame against the values of its flow.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
     #[inline]
     pub fn check(&self, frame: &[u8], values: &Values) -> Result<(), Mismatch> {
-        self.check_words(frame, self.fields.addresses(values), self.fields.ports(values)).map(|_| ())
+        let words = values.words(&self.fields, &self.layout);
+        by_head!(self.layout.head(), self.check_in(frame, &words)).map(|_| ())
     }
 
-    /// As [`Self::check`], with the words of a [`Batch`](crate::Batch); returns the hop limit of a right frame.
+    /// As [`Self::check`], with the words of a [`Batch`]; returns the hop limits of a right frame.
     ///
     /// # Errors
     /// As [`Self::check`].
-    #[inline(always)]
-    pub fn check_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<u8, Mismatch> {
-        self.right(frame, addresses, ports).ok_or_else(|| self.explain(frame, addresses, ports, false))
+    #[inline]
+    pub fn check_words(&self, frame: &[u8], words: &Words, j: usize) -> Result<Hops, Mismatch> {
+        by_head!(self.layout.head(), self.check_in(frame, &words.at(j)))
     }
 
-    /// As [`Self::check_words`], without saying what is wrong.
     #[inline(always)]
-    pub fn right(&self, frame: &[u8], addresses: u64, ports: u32) -> Option<u8> {
-        let head = self.head(frame)?;
-        let diff = (word(head, 26) ^ addresses)
-            | (word(head, 34) ^ place(ports, 0) ^ self.udp_len) & PORTS_AND_LEN
-            | self.constant_diff(head);
-        (diff == 0 && self.checksums_valid(head) && self.tail_right(frame)).then_some(head[Expect::TTL_AT])
+    fn check_in<const HEAD: usize>(&self, frame: &[u8], words: &FrameWords) -> Result<Hops, Mismatch> {
+        let Some(head) = self.head::<HEAD>(frame) else { return Err(Mismatch::Length) };
+        let hops = self.hops_in::<HEAD>(head);
+        if self.row::<HEAD>(hops).right(frame, words) {
+            return Ok(hops);
+        }
+        Err(self.explain::<HEAD>(frame, words, false))
     }
 
     /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns them as seen.
@@ -136,107 +284,112 @@ impl Expect {
     /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used what it may not.
     #[inline]
     pub fn learn(&self, frame: &[u8], values: &Values) -> Result<(u32, u16), Mismatch> {
-        let values = values.learned(0, 0);
-        self.learn_words(frame, self.fields.addresses(&values), self.fields.ports(&values))
-            .map(|(addr, port, _)| (addr, port))
+        let words = values.learned(0, 0).words(&self.fields, &self.layout);
+        by_head!(self.layout.head(), self.learn_in(frame, words)).map(|(addr, port, _)| (addr, port))
     }
 
-    /// As [`Self::learn`], with the words of a [`Batch`](crate::Batch) about which nothing was learned; returns the hop
-    /// limit, too.
+    /// As [`Self::learn`], with the words of a [`Batch`] about which nothing was learned; returns the hop limits, too.
     ///
     /// # Errors
     /// As [`Self::learn`].
     #[inline]
-    pub fn learn_words(&self, frame: &[u8], addresses: u64, ports: u32) -> Result<(u32, u16, u8), Mismatch> {
-        self.right_and_new(frame, addresses, ports).ok_or_else(|| match self.head(frame) {
-            Some(head) => {
-                let (addresses, ports) = self.with_outer(head, addresses, ports);
-                self.explain(frame, addresses, ports, true)
-            }
-            None => Mismatch::Length,
-        })
+    pub fn learn_words(&self, frame: &[u8], words: &Words, j: usize) -> Result<(u32, u16, Hops), Mismatch> {
+        by_head!(self.layout.head(), self.learn_in(frame, words.at(j)))
     }
 
-    /// As [`Self::learn_words`], without saying what is wrong.
     #[inline(always)]
-    pub fn right_and_new(&self, frame: &[u8], addresses: u64, ports: u32) -> Option<(u32, u16, u8)> {
-        let head = self.head(frame)?;
+    fn learn_in<const HEAD: usize>(&self, frame: &[u8], mut words: FrameWords) -> Result<(u32, u16, Hops), Mismatch> {
+        let Some(head) = self.head::<HEAD>(frame) else { return Err(Mismatch::Length) };
+        let hops = self.hops_in::<HEAD>(head);
+        if let Some((addr, port)) = self.right_and_new(&self.row::<HEAD>(hops), frame, words) {
+            return Ok((addr, port, hops));
+        }
+        self.fill_outer(head, &mut words);
+        Err(self.explain::<HEAD>(frame, &words, true))
+    }
+
+    /// Outside address and port of a frame that is right and one of this row.
+    #[inline(always)]
+    fn right_and_new<const HEAD: usize>(
+        &self,
+        row: &Row<'_, HEAD>,
+        frame: &[u8],
+        mut words: FrameWords,
+    ) -> Option<(u32, u16)> {
+        let head = row.head(frame)?;
         let (addr, port) = self.outer_seen(head);
-        let (addresses, ports) = self.with_outer(head, addresses, ports);
-        let hop = self.right(frame, addresses, ports)?;
-        self.in_pool(addr, port).then_some((addr, port, hop))
+        self.fill_outer(head, &mut words);
+        (row.right(frame, &words) && self.in_pool::<HEAD>(addr, port)).then_some((addr, port))
+    }
+
+    /// What all right frames have in common that arrive with these hop limits.
+    #[inline(always)]
+    fn row<const HEAD: usize>(&self, hops: Hops) -> Row<'_, HEAD> {
+        let [first, second] = self.headers;
+        let (ttl, outer) = (hops as u8, (hops >> 8) as u8);
+        let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
+        Row {
+            len: self.len,
+            first: first.with_hop(if tunnel { outer } else { ttl }, At::<HEAD>::FIRST),
+            second: second.with_hop(ttl, At::<HEAD>::SECOND),
+            udp_len: self.udp_len,
+            udp_sum: self.udp_sum,
+            tail: &self.tail,
+        }
     }
 
     /// What is learned stands where the expected frame has its outer fields, as a NAT's translation does.
     #[inline(always)]
-    fn with_outer(&self, head: &[u8; HEAD], addresses: u64, ports: u32) -> (u64, u32) {
-        (addresses | word(head, 26) & self.outer_bits.0, ports | half(head, 34) & self.outer_bits.1)
+    fn fill_outer<const HEAD: usize>(&self, head: &[u8; HEAD], words: &mut FrameWords) {
+        words.addresses |= word(head, At::<HEAD>::ENDS4) & self.outer_bits.0;
+        words.ports |= half(head, At::<HEAD>::UDP) & self.outer_bits.1;
     }
 
     #[inline(always)]
-    fn head<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8; HEAD]> {
+    fn head<'f, const HEAD: usize>(&self, frame: &'f [u8]) -> Option<&'f [u8; HEAD]> {
         if frame.len() == self.len { frame.first_chunk() } else { None }
     }
 
     /// Outside address and port as they stand in a frame; whatever stands there where the frame has none.
     #[inline(always)]
-    fn outer_seen(&self, head: &[u8; HEAD]) -> (u32, u16) {
+    fn outer_seen<const HEAD: usize>(&self, head: &[u8; HEAD]) -> (u32, u16) {
         let f = &self.fields;
-        let addr = if f.src.is_outer() { be32(head, 26) } else { be32(head, 30) };
-        let port = if f.src_port.is_outer() { be16(head, 34) } else { be16(head, 36) };
+        let (ends, ports) = (At::<HEAD>::ENDS4, At::<HEAD>::UDP);
+        let addr = match (At::<HEAD>::HAS4, f.src.is_outer()) {
+            (false, _) => 0,
+            (true, true) => be32(head, ends),
+            (true, false) => be32(head, ends + 4),
+        };
+        let port = if f.src_port.is_outer() { be16(head, ports) } else { be16(head, ports + 2) };
         (addr, port)
     }
 
     #[inline(always)]
-    fn constant_diff(&self, head: &[u8; HEAD]) -> u64 {
-        let a = (word(head, 12) & self.mask.0) ^ self.constant.0;
-        let b = (half(head, 20) & self.mask.1) ^ self.constant.1;
-        a | b as u64
-    }
-
-    #[inline(always)]
-    fn checksums_valid(&self, head: &[u8; HEAD]) -> bool {
-        let addresses = Sum(word(head, 26));
-        let ip = addresses.word_around(word(head, 14)).word_around(half(head, 22).into());
-        let compensation = u16::from_ne_bytes([head[58], head[59]]);
-        let udp = addresses
-            .word_around(word(head, 34))
-            .word_around(word(head, 42))
-            .word_around(word(head, 50))
-            .word_around(self.udp_sum + u64::from(compensation));
-        // A zero field means "no checksum" in UDP over IPv4; every frame is sent with one, so zero is wrong.
-        // Two different ways to the same answer, because compilers pair equal ones in vectors, which here costs more.
-        // The UDP sum is not zero, because its checksum field is not.
-        (ip.fold() == 0xffff) & udp.is_multiple() & (u16::from_ne_bytes([head[40], head[41]]) != 0)
-    }
-
-    #[inline(always)]
-    fn tail_right(&self, frame: &[u8]) -> bool {
-        self.tail.is_empty() || frame[HEAD..] == self.tail[..]
-    }
-
-    #[inline(always)]
-    fn in_pool(&self, addr: u32, port: u16) -> bool {
+    fn in_pool<const HEAD: usize>(&self, addr: u32, port: u16) -> bool {
         match &self.outer {
-            Some(r) => r.addrs.contains(addr.into()) && r.ports.contains(port),
+            Some(r) => {
+                let addr_in = !At::<HEAD>::HAS4 || r.addrs.contains(addr.into());
+                addr_in && r.ports.contains(port) && self.set.contains(port)
+            }
             None => true,
         }
     }
 
     /// Find out what is wrong with a frame.
     #[cold]
-    fn explain(&self, frame: &[u8], addresses: u64, ports: u32, learning: bool) -> Mismatch {
-        let Some(head) = self.head(frame) else { return Mismatch::Length };
+    fn explain<const HEAD: usize>(&self, frame: &[u8], words: &FrameWords, learning: bool) -> Mismatch {
+        let Some(head) = self.head::<HEAD>(frame) else { return Mismatch::Length };
+        let row = self.row::<HEAD>(self.hops_in::<HEAD>(head));
         let (addr, port) = self.outer_seen(head);
-        if word(head, 26) != addresses {
+        if row.addresses_diff(head, words) != 0 {
             Mismatch::Address
-        } else if half(head, 34) != ports {
+        } else if half(head, At::<HEAD>::UDP) != words.ports {
             Mismatch::Port
-        } else if learning && !self.in_pool(addr, port) {
+        } else if learning && !self.in_pool::<HEAD>(addr, port) {
             Mismatch::Pool
-        } else if self.constant_diff(head) != 0 || (word(head, 34) ^ self.udp_len) & PORTS_AND_LEN != place(ports, 0) {
+        } else if row.constant_diff(head) | row.ports_and_len_diff(head, words.ports) != 0 {
             Mismatch::Header
-        } else if !self.tail_right(frame) {
+        } else if !row.tail_right(frame) {
             Mismatch::Payload
         } else {
             Mismatch::Checksum
@@ -244,11 +397,84 @@ impl Expect {
     }
 }
 
-/// Ports (as they lie in memory) and UDP length in their places of bytes 34..42.
-#[inline(always)]
-fn place(ports: u32, udp_len: u16) -> u64 {
-    let (p, l) = (ports.to_ne_bytes(), udp_len.to_be_bytes());
-    u64::from_ne_bytes([p[0], p[1], p[2], p[3], l[0], l[1], 0, 0])
+/// Where the hop limit of an IPv6 header stands.
+const HOP_LIMIT_AT: usize = header::ETH + 7;
+
+/// What all right frames of a row have in common, made once for many frames so that it stays in registers.
+#[derive(Clone, Copy, Debug)]
+struct Row<'e, const HEAD: usize> {
+    len: usize,
+    first: Constant,
+    second: Constant,
+    udp_len: u64,
+    udp_sum: u64,
+    tail: &'e [u8],
+}
+
+impl<const HEAD: usize> Row<'_, HEAD> {
+    /// Whether a frame is right: addresses, ports, every other header field that is not masked, all checksums and the
+    /// payload.
+    #[inline(always)]
+    fn right(&self, frame: &[u8], words: &FrameWords) -> bool {
+        let Some(head) = self.head(frame) else { return false };
+        let diff =
+            self.addresses_diff(head, words) | self.ports_and_len_diff(head, words.ports) | self.constant_diff(head);
+        diff == 0 && self.checksums_valid(head, words) && self.tail_right(frame)
+    }
+
+    #[inline(always)]
+    fn head<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8; HEAD]> {
+        if frame.len() == self.len { frame.first_chunk() } else { None }
+    }
+
+    #[inline(always)]
+    fn addresses_diff(&self, head: &[u8; HEAD], words: &FrameWords) -> u64 {
+        let v4 = if At::<HEAD>::HAS4 { word(head, At::<HEAD>::ENDS4) ^ words.addresses } else { 0 };
+        if !At::<HEAD>::HAS6 {
+            return v4;
+        }
+        let [src, dst] = words.ends;
+        let at = ENDS6.start;
+        let same = head[at..at + 16] == src.0 && head[at + 16..at + 32] == dst.0;
+        v4 | u64::from(!same)
+    }
+
+    #[inline(always)]
+    fn ports_and_len_diff(&self, head: &[u8; HEAD], ports: u32) -> u64 {
+        (word(head, At::<HEAD>::UDP) ^ place(ports, 0, [0; 2]) ^ self.udp_len) & PORTS_AND_LEN
+    }
+
+    #[inline(always)]
+    fn constant_diff(&self, head: &[u8; HEAD]) -> u64 {
+        let first = self.first.diff(head, At::<HEAD>::FIRST);
+        let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
+        if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
+    }
+
+    /// Called only once the addresses are known to be right, so that the sums of IPv6 addresses need not be made again.
+    #[inline(always)]
+    fn checksums_valid(&self, head: &[u8; HEAD], words: &FrameWords) -> bool {
+        let (ip4, udp) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
+        let addresses = if At::<HEAD>::HAS4 { Sum(word(head, At::<HEAD>::ENDS4)) } else { Sum(words.end_sum) };
+        let ip = addresses.word_around(word(head, ip4)).word_around(half(head, ip4 + 8).into());
+        let ip_valid = !At::<HEAD>::HAS4 || ip.fold() == 0xffff;
+        let compensation = u16::from_ne_bytes([head[HEAD - 2], head[HEAD - 1]]);
+        let sum = addresses
+            .word_around(word(head, udp))
+            .word_around(word(head, udp + 8))
+            .word_around(word(head, udp + 16))
+            .word_around(self.udp_sum + u64::from(compensation));
+        // A zero field means "no checksum" in UDP over IPv4, and is forbidden over IPv6; every frame is sent with one,
+        // so zero is wrong.
+        // Two different ways to the same answer, because compilers pair equal ones in vectors, which here costs more.
+        // The UDP sum is not zero, because its checksum field is not.
+        ip_valid & sum.is_multiple() & (u16::from_ne_bytes([head[udp + 6], head[udp + 7]]) != 0)
+    }
+
+    #[inline(always)]
+    fn tail_right(&self, frame: &[u8]) -> bool {
+        self.tail.is_empty() || frame[HEAD..] == *self.tail
+    }
 }
 
 #[cfg(test)]
@@ -258,8 +484,13 @@ mod tests {
     use crate::template::UdpFrame;
     use crate::{Kind, Source, Tag};
 
-    const FLOW: Flow =
-        Flow { inside_addr: 0xc612_0002, inside_port: 40_000, remote_addr: 0xc613_0002, remote_port: 80 };
+    const FLOW: Flow = Flow {
+        inside_addr: 0xc612_0002,
+        inside_port: 40_000,
+        remote_addr: 0xc613_0002,
+        remote_port: 80,
+        subscriber: 1,
+    };
 
     fn template(size: usize, src: Source, src_port: Source) -> Template {
         Template::udp_v4(&UdpFrame {
@@ -337,6 +568,18 @@ mod tests {
         for outer in [(0xc613_0003, 5000), (0xc613_0001, 80)] {
             let (frame, expect, values) = translated(64, outer);
             assert_eq!(expect.learn(&frame, &values), Err(Mismatch::Pool));
+        }
+    }
+
+    #[test]
+    fn learning_refuses_ports_of_other_sets() {
+        let (frame, expect, values) = translated(64, OUTER);
+        let set = PortSet::new(6, 8, 0).unwrap();
+        let own = set.psid_of(OUTER.1).unwrap();
+        for psid in 0..=255 {
+            let expect = expect.clone().within(PortSet { psid, ..set });
+            let right = if psid == own { Ok(OUTER) } else { Err(Mismatch::Pool) };
+            assert_eq!(expect.learn(&frame, &values), right);
         }
     }
 

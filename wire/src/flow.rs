@@ -1,6 +1,7 @@
-//! The flow space: a flow is a number. N connections are the product of inside addresses, source ports,
+//! The flow space: a flow is a number. N connections are the product of subscribers, source ports,
 //! destination ports and outside (remote) addresses; this file turns the number into header values.
 
+use crate::port_set::{PortSet, PortSetError};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
@@ -65,6 +66,8 @@ pub struct Flow {
     pub remote_addr: u32,
     /// Port of the Responder.
     pub remote_port: u16,
+    /// Which of the Initiator's subscribers.
+    pub subscriber: u32,
 }
 
 /// Why a flow space cannot be built.
@@ -84,6 +87,64 @@ pub enum FlowError {
         /// Flows that there are.
         have: u64,
     },
+    /// There is no such port set.
+    #[error(transparent)]
+    PortSet(#[from] PortSetError),
+    /// The port set of a subscriber does not hold the source ports.
+    #[error(
+        "a subscriber's port set has {have} ports, but its source ports are to be numbers {first} to {last} of it: use fewer, or a shorter PSID"
+    )]
+    SetTooSmall {
+        /// First place in the set.
+        first: u32,
+        /// Last place.
+        last: u64,
+        /// Ports of the set.
+        have: u32,
+    },
+}
+
+/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T): of each port set those from place
+/// `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedPorts {
+    /// PSID offset, in bits.
+    pub offset: u8,
+    /// PSID length k, in bits: 2^k subscribers share an address.
+    pub len: u8,
+    /// Place of the first port to use in its set.
+    pub first: u32,
+    /// How many ports to use of each set.
+    pub count: u32,
+}
+
+/// Who sends from where: a number of subscribers, each with its address and source ports. The three kinds of
+/// subscribers are one formula.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    subscribers: u32,
+    first: u32,
+    /// 0 if all have the same address, else all ones.
+    own_address: u32,
+    /// The set of PSID 0; all ports for subscribers with addresses of their own.
+    set: PortSet,
+    first_place: u32,
+    places: u32,
+}
+
+impl Inside {
+    #[inline(always)]
+    fn addr(&self, subscriber: u32) -> u32 {
+        self.first.wrapping_add((subscriber >> self.set.len) & self.own_address)
+    }
+    #[inline(always)]
+    fn port(&self, subscriber: u32, place: u32) -> u32 {
+        let psid = subscriber & ((1 << self.set.len) - 1);
+        PortSet { psid: psid as u16, ..self.set }.nth(self.first_place + place) as u32
+    }
+    fn addresses(&self) -> u32 {
+        ((self.subscribers - 1) >> self.set.len & self.own_address) + 1
+    }
 }
 
 /// Exact division by a constant, by one multiplication, without a branch and in 32-bit factors: in a loop over many
@@ -114,18 +175,17 @@ impl Divisor {
 /// All flows of a measurement: which header values flow number f has, f in [0, `size`).
 #[derive(Clone, Debug)]
 pub struct FlowSpace {
-    inside: AddrRange,
-    inside_ports: PortRange,
+    inside: Inside,
     remote: AddrRange,
     remote_ports: PortRange,
     size: u64,
-    by_inside_port: Divisor,
+    by_place: Divisor,
     by_remote_port: Divisor,
     by_remote: Divisor,
 }
 
 impl FlowSpace {
-    /// The product of the four ranges.
+    /// The product of the four ranges: each inside address is a subscriber.
     ///
     /// # Errors
     /// When a range is empty or the product exceeds 2^32.
@@ -135,17 +195,67 @@ impl FlowSpace {
         remote: AddrRange,
         remote_ports: PortRange,
     ) -> Result<FlowSpace, FlowError> {
-        let fits = |a: AddrRange| a.count >= 1 && u32::from(a.first).checked_add(a.count - 1).is_some();
+        let inside = Inside { own_address: u32::MAX, ..alike(inside.count, inside.first, inside_ports)? };
+        FlowSpace::of(inside, remote, remote_ports)
+    }
+
+    /// Subscribers that all have the same address, told from each other by their tunnels (DS-Lite, RFC 6333).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn overlapping(
+        subscribers: u32,
+        inside: Ipv4Addr,
+        inside_ports: PortRange,
+        remote: AddrRange,
+        remote_ports: PortRange,
+    ) -> Result<FlowSpace, FlowError> {
+        FlowSpace::of(alike(subscribers, inside, inside_ports)?, remote, remote_ports)
+    }
+
+    /// Subscribers that share consecutive addresses from `first` on by port sets (RFC 7596, RFC 7597): the PSID of
+    /// subscriber s is s mod 2^k, its address the (s / 2^k)-th.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; when there is no such port set, or too few ports in it.
+    pub fn sharing(
+        subscribers: u32,
+        first: Ipv4Addr,
+        ports: SharedPorts,
+        remote: AddrRange,
+        remote_ports: PortRange,
+    ) -> Result<FlowSpace, FlowError> {
+        let set = PortSet::new(ports.offset, ports.len, 0)?;
+        if ports.count == 0 {
+            return Err(FlowError::Range("the number of source ports of a subscriber"));
+        }
+        let last = u64::from(ports.first) + u64::from(ports.count) - 1;
+        if last >= u64::from(set.count()) {
+            return Err(FlowError::SetTooSmall { first: ports.first, last, have: set.count() });
+        }
+        let inside = Inside {
+            subscribers,
+            first: first.into(),
+            own_address: u32::MAX,
+            set,
+            first_place: ports.first,
+            places: ports.count,
+        };
+        FlowSpace::of(inside, remote, remote_ports)
+    }
+
+    fn of(inside: Inside, remote: AddrRange, remote_ports: PortRange) -> Result<FlowSpace, FlowError> {
+        let fits = |first: u32, count: u32| count >= 1 && first.checked_add(count - 1).is_some();
         let checks = [
-            (fits(inside), "the inside address range"),
-            (inside_ports.first <= inside_ports.last, "the source port range"),
-            (fits(remote), "the remote address range"),
+            (inside.subscribers >= 1, "the number of subscribers (inside addresses)"),
+            (inside.subscribers == 0 || fits(inside.first, inside.addresses()), "the inside address range"),
+            (fits(remote.first.into(), remote.count), "the remote address range"),
             (remote_ports.first <= remote_ports.last, "the destination port range"),
         ];
         if let Some((_, what)) = checks.into_iter().find(|(ok, _)| !ok) {
             return Err(FlowError::Range(what));
         }
-        let size = [inside.count, inside_ports.count(), remote.count, remote_ports.count()]
+        let size = [inside.subscribers, inside.places, remote.count, remote_ports.count()]
             .into_iter()
             .map(u128::from)
             .product::<u128>();
@@ -154,11 +264,10 @@ impl FlowSpace {
         }
         Ok(FlowSpace {
             inside,
-            inside_ports,
             remote,
             remote_ports,
             size: size as u64,
-            by_inside_port: Divisor::new(inside_ports.count()),
+            by_place: Divisor::new(inside.places),
             by_remote_port: Divisor::new(remote_ports.count()),
             by_remote: Divisor::new(remote.count),
         })
@@ -168,13 +277,28 @@ impl FlowSpace {
     pub fn size(&self) -> u64 {
         self.size
     }
+    /// Subscribers.
+    pub fn subscribers(&self) -> u32 {
+        self.inside.subscribers
+    }
+    /// Whether several subscribers have the same address and ports, and are told from each other by something else.
+    pub fn is_overlapping(&self) -> bool {
+        self.inside.own_address == 0 && self.inside.subscribers > 1
+    }
     /// Inside addresses.
     pub fn inside(&self) -> AddrRange {
-        self.inside
+        AddrRange { first: self.inside.first.into(), count: self.inside.addresses() }
     }
-    /// Source ports of the Initiator.
+    /// Source ports of the Initiator: from the lowest to the highest that any subscriber uses.
     pub fn inside_ports(&self) -> PortRange {
-        self.inside_ports
+        let Inside { subscribers, first_place, places, set, .. } = self.inside;
+        let psid = (subscribers - 1).min((1 << set.len) - 1) as u16;
+        PortRange { first: set.nth(first_place), last: PortSet { psid, ..set }.nth(first_place + places - 1) }
+    }
+    /// The port set of a subscriber; all ports unless subscribers share addresses.
+    pub fn port_set(&self, subscriber: u32) -> PortSet {
+        let set = self.inside.set;
+        PortSet { psid: (subscriber & ((1 << set.len) - 1)) as u16, ..set }
     }
     /// Remote addresses.
     pub fn remote(&self) -> AddrRange {
@@ -186,46 +310,71 @@ impl FlowSpace {
     }
 
     /// Header values of flow number `f` < size: source port varies fastest, then destination port,
-    /// remote address, inside address.
+    /// remote address, subscriber.
     #[inline(always)]
     pub fn flow(&self, f: u32) -> Flow {
-        let (rest, inside_port) = self.by_inside_port.div_rem(f);
+        let (rest, place) = self.by_place.div_rem(f);
         let (rest, remote_port) = self.by_remote_port.div_rem(rest);
-        let (inside, remote) = self.by_remote.div_rem(rest);
+        let (subscriber, remote) = self.by_remote.div_rem(rest);
         Flow {
-            inside_addr: u32::from(self.inside.first).wrapping_add(inside),
-            inside_port: self.inside_ports.first.wrapping_add(inside_port as u16),
+            inside_addr: self.inside.addr(subscriber),
+            inside_port: self.inside.port(subscriber, place) as u16,
             remote_addr: u32::from(self.remote.first).wrapping_add(remote),
             remote_port: self.remote_ports.first.wrapping_add(remote_port as u16),
+            subscriber,
         }
     }
 
     /// Header values of many flows side by side: `out[0]` inside addresses, then inside ports, remote addresses,
-    /// remote ports, each as [`Self::flow`] has it.
+    /// remote ports, subscribers, each as [`Self::flow`] has it.
     #[inline(always)]
-    pub(crate) fn flows<const L: usize>(&self, f: &[u32; L], out: [&mut [u32; L]; 4]) {
-        let [inside_addr, inside_port, remote_addr, remote_port] = out;
-        let (first_inside_port, first_remote_port) = (self.inside_ports.first as u32, self.remote_ports.first as u32);
-        let (first_inside, first_remote) = (u32::from(self.inside.first), u32::from(self.remote.first));
+    pub(crate) fn flows<const L: usize>(&self, f: &[u32; L], out: [&mut [u32; L]; 5]) {
+        let [inside_addr, inside_port, remote_addr, remote_port, subscriber] = out;
+        let (first_place, first_remote_port) = (self.inside.first_place, self.remote_ports.first as u32);
+        let first_remote = u32::from(self.remote.first);
         for j in 0..L {
-            let (rest, port) = self.by_inside_port.div_rem(f[j]);
-            inside_port[j] = first_inside_port.wrapping_add(port);
+            let (rest, place) = self.by_place.div_rem(f[j]);
+            inside_port[j] = first_place.wrapping_add(place);
             let (rest, port) = self.by_remote_port.div_rem(rest);
             remote_port[j] = first_remote_port.wrapping_add(port);
-            inside_addr[j] = rest;
+            subscriber[j] = rest;
         }
-        if self.inside.count == 1 && self.remote.count == 1 {
+        if self.inside.subscribers == 1 && self.remote.count == 1 {
             // The usual case, and a third of the work.
-            *inside_addr = [first_inside; L];
+            *inside_addr = [self.inside.first; L];
             *remote_addr = [first_remote; L];
-            return;
+            *subscriber = [0; L];
+        } else {
+            for j in 0..L {
+                let (of, remote) = self.by_remote.div_rem(subscriber[j]);
+                subscriber[j] = of;
+                inside_addr[j] = self.inside.addr(of);
+                remote_addr[j] = first_remote.wrapping_add(remote);
+            }
         }
-        for j in 0..L {
-            let (inside, remote) = self.by_remote.div_rem(inside_addr[j]);
-            inside_addr[j] = first_inside.wrapping_add(inside);
-            remote_addr[j] = first_remote.wrapping_add(remote);
+        if self.inside.set != PortSet::ALL {
+            let set = self.inside.set;
+            for j in 0..L {
+                let psid = subscriber[j] & ((1 << set.len) - 1);
+                inside_port[j] = PortSet { psid: psid as u16, ..set }.nth(inside_port[j]) as u32;
+            }
         }
     }
+}
+
+/// Subscribers with one address in common and all ports of a range.
+fn alike(subscribers: u32, first: Ipv4Addr, ports: PortRange) -> Result<Inside, FlowError> {
+    if ports.first > ports.last {
+        return Err(FlowError::Range("the source port range"));
+    }
+    Ok(Inside {
+        subscribers,
+        first: first.into(),
+        own_address: 0,
+        set: PortSet::ALL,
+        first_place: ports.first.into(),
+        places: ports.count(),
+    })
 }
 
 #[cfg(test)]
@@ -259,6 +408,68 @@ mod tests {
         assert_eq!(space(1, (1, 65535), 1, (1, 65535)).unwrap().size(), 65535 * 65535);
         assert_eq!(space(2, (0, 65535), 1, (0, 65535)).unwrap_err(), FlowError::TooMany(1 << 33));
         assert_eq!(space(1, (0, 65535), 1, (0, 65535)).unwrap().size(), 1 << 32);
+    }
+
+    fn shared(offset: u8, len: u8, first: u32, count: u32) -> SharedPorts {
+        SharedPorts { offset, len, first, count }
+    }
+
+    fn remote() -> (AddrRange, PortRange) {
+        (AddrRange { first: [198, 19, 0, 2].into(), count: 2 }, PortRange { first: 1, last: 11 })
+    }
+
+    #[test]
+    fn overlapping_subscribers_differ_in_nothing_but_their_number() {
+        let (r, d) = remote();
+        let inside = [192, 168, 1, 2].into();
+        let s = FlowSpace::overlapping(1000, inside, PortRange { first: 1024, last: 1030 }, r, d).unwrap();
+        assert_eq!((s.size(), s.subscribers(), s.inside()), (1000 * 7 * 2 * 11, 1000, AddrRange::one(inside)));
+        assert!(s.is_overlapping() && !space(3, (1, 2), 1, (1, 2)).unwrap().is_overlapping());
+        let mut seen = std::collections::HashSet::new();
+        for f in 0..s.size() as u32 {
+            let x = s.flow(f);
+            assert_eq!(x.inside_addr, u32::from(inside));
+            assert!(seen.insert((x.subscriber, x.inside_port, x.remote_addr, x.remote_port)));
+        }
+    }
+
+    /// RFC 7597, section 5.1: who shares an address owns ports of its own PSID alone.
+    #[test]
+    fn sharing_subscribers_have_ports_of_their_own() {
+        let (r, d) = remote();
+        for ports in [shared(6, 8, 100, 152), shared(0, 3, 0, 200), shared(0, 0, 1024, 10), shared(4, 2, 1, 50)] {
+            let s = FlowSpace::sharing(21, [192, 0, 2, 1].into(), ports, r, d).unwrap();
+            assert_eq!(s.size(), 21 * u64::from(ports.count) * 2 * 11);
+            assert_eq!(s.inside().count, (21u32).div_ceil(1 << ports.len));
+            let mut seen = std::collections::HashSet::new();
+            for f in 0..s.size() as u32 {
+                let x = s.flow(f);
+                assert_eq!(x.inside_addr, 0xc000_0201 + (x.subscriber >> ports.len));
+                let set = PortSet::new(ports.offset, ports.len, (x.subscriber % (1 << ports.len)) as u16).unwrap();
+                assert_eq!(set, s.port_set(x.subscriber));
+                let place = set.index_of(x.inside_port).unwrap();
+                assert!((ports.first..ports.first + ports.count).contains(&place));
+                assert!(s.inside().contains(x.inside_addr.into()) && s.inside_ports().contains(x.inside_port));
+                assert!(seen.insert((x.inside_addr, x.inside_port, x.remote_addr, x.remote_port)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let (r, d) = remote();
+        let sharing =
+            |subscribers, first: [u8; 4], p| FlowSpace::sharing(subscribers, first.into(), p, r, d).unwrap_err();
+        let all = [192, 0, 2, 1];
+        assert_eq!(sharing(1, all, shared(9, 8, 0, 1)), FlowError::PortSet(PortSetError::Bits(9, 8)));
+        let small = FlowError::SetTooSmall { first: 1, last: 8192, have: 8192 };
+        assert_eq!(sharing(1, all, shared(0, 3, 1, 8192)), small);
+        assert!(matches!(sharing(1, all, shared(0, 3, 1, 0)), FlowError::Range(_)));
+        assert!(matches!(sharing(0, all, shared(0, 3, 1, 1)), FlowError::Range(_)));
+        assert!(matches!(sharing(9, [255; 4], shared(0, 3, 1, 1)), FlowError::Range(_)), "a second address");
+        assert!(FlowSpace::sharing(8, [255; 4].into(), shared(0, 3, 1, 1), r, d).is_ok());
+        let million = FlowError::TooMany(1_000_000 * 8192 * 22);
+        assert_eq!(sharing(1_000_000, all, shared(0, 3, 0, 8192)), million);
     }
 
     proptest! {

@@ -24,6 +24,8 @@ pub const TYPE_IPV6: u16 = 0x86dd;
 
 /// IP protocol number of ICMP.
 pub const ICMP: u8 = 1;
+/// IP protocol number of IPv4 inside another IP header.
+pub const PROTO_IPV4: u8 = 4;
 /// IP protocol number of TCP.
 pub const TCP: u8 = 6;
 /// IP protocol number of UDP.

@@ -63,20 +63,24 @@ impl Permutation {
         let (whole, rest) = positions.as_chunks::<LANES>();
         let (out_whole, out_rest) = out.as_chunks_mut::<LANES>();
         for (p, o) in whole.iter().zip(out_whole) {
-            *o = self.lanes(p);
+            *o = self.many(p);
             self.walk_all(o);
         }
         if rest.len() > FEW {
             let mut p = [0; LANES];
             p[..rest.len()].copy_from_slice(rest);
-            let o = self.lanes(&p);
-            out_rest.copy_from_slice(&o[..rest.len()]);
+            out_rest.copy_from_slice(&self.many(&p)[..rest.len()]);
             self.walk_all(out_rest);
         } else {
             for (p, o) in rest.iter().zip(out_rest) {
                 *o = self.walk(self.once(*p));
             }
         }
+    }
+
+    #[inline(always)]
+    fn many(&self, p: &[u32; LANES]) -> [u32; LANES] {
+        if self.a > u16::MAX as u32 { self.lanes::<true>(p) } else { self.lanes::<false>(p) }
     }
 
     /// Walk on while outside [0, N). The domain exceeds N by less than 2^k, so a step is rare and a long walk
@@ -115,18 +119,18 @@ impl Permutation {
     /// [`Self::once`] on many positions side by side, in a form that compilers turn into vector code: 16-bit numbers
     /// throughout (both halves fit), no branch, every array indexed alike.
     #[inline(always)]
-    fn lanes<const L: usize>(&self, p: &[u32; L]) -> [u32; L] {
-        // Where a is 2^16 it is 0 here, and the hash itself is uniform on [0, a).
-        let (a, k, whole) = (self.a as u16, self.k, if self.a > u16::MAX as u32 { u16::MAX } else { 0 });
+    fn lanes<const WHOLE: bool>(&self, p: &[u32; LANES]) -> [u32; LANES] {
+        let (a, k) = (self.a as u16, self.k);
         let mask = ((1u32 << k) - 1) as u16;
-        let mut l: [u16; L] = std::array::from_fn(|j| (p[j] >> k) as u16);
-        let mut r: [u16; L] = std::array::from_fn(|j| p[j] as u16 & mask);
+        let mut l: [u16; LANES] = std::array::from_fn(|j| (p[j] >> k) as u16);
+        let mut r: [u16; LANES] = std::array::from_fn(|j| p[j] as u16 & mask);
         for [left, right] in self.keys.as_chunks::<2>().0 {
-            for j in 0..L {
+            for j in 0..LANES {
                 let h = hash(r[j], *left);
-                l[j] = add_mod(l[j], high(h, a) | h & whole, a);
+                // Where a is 2^16 the hash itself is uniform on [0, a).
+                l[j] = add_mod(l[j], if WHOLE { h } else { high(h, a) }, a);
             }
-            for j in 0..L {
+            for j in 0..LANES {
                 r[j] = r[j].wrapping_add(hash(l[j], *right) >> (16 - k)) & mask;
             }
         }
@@ -180,12 +184,11 @@ fn high(x: u16, y: u16) -> u16 {
     ((x as u32 * y as u32) >> 16) as u16
 }
 
-/// (x + y) mod m for x, y < m ≤ 2^16 (m = 0 is 2^16).
+/// (x + y) mod m for x, y < m ≤ 2^16 (m = 0 is 2^16), without a comparison: if x + y < m, the first of the two wraps to
+/// x + y - m + 2^16, which is not below the second; else the second is x + y or all ones, which is not below the first.
 #[inline(always)]
 fn add_mod(x: u16, y: u16, m: u16) -> u16 {
-    let room = m.wrapping_sub(y);
-    let s = x.wrapping_sub(room);
-    if x < room { s.wrapping_add(m) } else { s }
+    x.wrapping_sub(m.wrapping_sub(y)).min(x.saturating_add(y))
 }
 
 /// One step of the splitmix64 generator: the project's way of stretching a seed.
@@ -209,6 +212,16 @@ mod tests {
             for i in 0..n as u32 {
                 let x = p.get(i) as usize;
                 assert!(!std::mem::replace(&mut seen[x], true), "N = {n}: {x} twice");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_wrap_at_every_modulus() {
+        for m in [1u32, 2, 3, 100, 32_767, 32_768, 32_769, 40_000, 65_534, 65_535, 65_536] {
+            let some = [0, 1, 2, m / 3, m / 2, m / 2 + 1, m - 1].map(|v| v.min(m - 1));
+            for (x, y) in some.into_iter().flat_map(|x| some.map(|y| (x, y))) {
+                assert_eq!(u32::from(add_mod(x as u16, y as u16, m as u16)), (x + y) % m, "{x} + {y} mod {m}");
             }
         }
     }

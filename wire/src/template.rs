@@ -2,11 +2,12 @@
 //! tag's compensation set so that the template's UDP checksum stays right. Data made before the trial;
 //! [`Template::write`] is the only thing the sender does per frame.
 
-use crate::batch::{BATCH, Words};
+use crate::batch::{BATCH, Batch, FrameWords, SUBSCRIBER, Words};
 use crate::checksum::{Sum, pseudo_v4};
 use crate::flow::Flow;
-use crate::header::{self, be16, put16};
-use crate::tag::{self, Tag};
+use crate::header::{self, put16};
+use crate::layout::{At, ENDS6, Layout, by_head};
+use crate::tag::Tag;
 
 /// Where a field's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,18 +72,19 @@ impl Fields {
 }
 
 /// The values that fields are filled from: those of the flow, and what was learned about it. Indexed by
-/// [`Source`], so that filling a field is a load and not a decision.
+/// [`Source`], so that filling a field is a load and not a decision; the subscriber comes last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Values([u32; 6]);
+pub struct Values([u32; 7]);
 
 impl Values {
     /// The values of a flow about which nothing has been learned.
     #[inline(always)]
     pub fn of(flow: Flow) -> Values {
-        Values([flow.inside_addr, flow.inside_port as u32, flow.remote_addr, flow.remote_port as u32, 0, 0])
+        let Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber } = flow;
+        Values([inside_addr, inside_port.into(), remote_addr, remote_port.into(), 0, 0, subscriber])
     }
     #[inline(always)]
-    pub(crate) fn from_array(values: [u32; 6]) -> Values {
+    pub(crate) fn from_array(values: [u32; 7]) -> Values {
         Values(values)
     }
     /// With what phase 1 has shown of it.
@@ -97,15 +99,31 @@ impl Values {
     pub fn get(&self, source: Source) -> u32 {
         self.0[source as usize]
     }
+    /// The words of a frame with these fields in this layout.
+    #[inline]
+    pub(crate) fn words(&self, fields: &Fields, layout: &Layout) -> FrameWords {
+        let (addresses, ports) = (fields.addresses(self), fields.ports(self));
+        let Some(ends) = layout.ends() else {
+            return FrameWords { addresses, ports, ..FrameWords::default() };
+        };
+        let [subscriber, remote] = [SUBSCRIBER, Source::RemoteAddr as usize].map(|of| self.0[of]);
+        let rows = [&ends.src, &ends.dst].map(|end| *end.row(subscriber, remote));
+        FrameWords { addresses, ports, ends: rows, end_sum: rows[0].sum() + rows[1].sum() }
+    }
 }
 
-/// A frame to be copied, and what to fill in. Frames are Ethernet/IPv4/UDP without FCS.
+/// A frame to be copied, and what to fill in. Frames are without FCS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
-    /// Headers and tag: the smallest frame, a copy of the first of `bytes`.
-    head: [u8; HEAD],
+    /// The first of `bytes`.
+    start: [u8; 32],
+    /// The IPv4 header inside of IPv6.
+    inner: [u8; 16],
+    /// UDP length and checksum in their places of the UDP header.
+    udp: u64,
     fields: Fields,
+    layout: Layout,
     /// Sum of the IPv4 header without addresses and checksum.
     ip_sum: Sum,
 }
@@ -119,9 +137,6 @@ pub struct Prepared {
     compensations: [u16; BATCH],
 }
 
-/// Headers and tag: all of the smallest frame.
-pub(crate) const HEAD: usize = Template::TAG_AT + tag::LEN;
-
 /// What a [`Template`] is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct UdpFrame {
@@ -129,9 +144,10 @@ pub struct UdpFrame {
     pub to: header::Mac,
     /// Source of the Ethernet header: the tester.
     pub from: header::Mac,
-    /// Frame size in octets **with** FCS, at least 64.
+    /// Frame size in octets **with** FCS, at least 64, of the frame as IPv4 alone: the same payload makes other layouts
+    /// longer by their overhead.
     pub size: usize,
-    /// Time to live; RFC 2544 has 10.
+    /// Time to live and hop limit; RFC 2544 has 10.
     pub ttl: u8,
     /// The fields that differ from flow to flow.
     pub fields: Fields,
@@ -139,35 +155,55 @@ pub struct UdpFrame {
 
 impl Template {
     /// Offset of the tag in an Ethernet/IPv4/UDP frame.
-    pub const TAG_AT: usize = header::ETH + header::IPV4 + header::UDP;
+    pub const TAG_AT: usize = Layout::Ipv4.tag_at();
 
     /// An Ethernet/IPv4/UDP frame as RFC 2544, appendix C, has it: no options, DF clear, identification 0;
     /// after the tag the payload is filled with incrementing octets.
     ///
     /// # Panics
-    /// When `size` cannot hold the headers and the tag: sizes are checked when a scenario is read.
+    /// As [`Self::udp`].
     pub fn udp_v4(f: &UdpFrame) -> Template {
-        let len = f.size - header::FCS;
-        assert!(len >= Template::TAG_AT + tag::LEN, "a frame of {} octets holds no tag", f.size);
+        Template::udp(f, Layout::Ipv4)
+    }
+
+    /// The same in any layout. IPv6 headers have traffic class and flow label zero and no extensions.
+    ///
+    /// # Panics
+    /// When `size` cannot hold the headers and the tag: sizes are checked when a scenario is read.
+    pub fn udp(f: &UdpFrame, layout: Layout) -> Template {
+        let head = layout.head();
+        assert!(f.size >= Layout::Ipv4.smallest(), "a frame of {} octets holds no tag", f.size);
+        let len = f.size - header::FCS + layout.overhead();
         let mut b = vec![0; len];
         b[..6].copy_from_slice(&f.to.0);
         b[6..12].copy_from_slice(&f.from.0);
-        put16(&mut b, 12, header::TYPE_IPV4);
-        b[14] = 0x45;
-        put16(&mut b, 16, (len - header::ETH) as u16);
-        b[22] = f.ttl;
-        b[23] = header::PROTO_UDP;
-        let udp_len = (len - header::ETH - header::IPV4) as u16;
-        put16(&mut b, 38, udp_len);
-        for (k, octet) in b[Template::TAG_AT + tag::LEN..].iter_mut().enumerate() {
+        for (k, octet) in b[head..].iter_mut().enumerate() {
             *octet = k as u8;
         }
+        let udp_at = layout.tag_at() - header::UDP;
+        let udp_len = (len - udp_at) as u16;
+        put16(&mut b, udp_at + 4, udp_len);
         // With every variable field, tag and compensation zero: the compensation makes them sum to nothing later.
-        let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[34..]);
-        b[40..42].copy_from_slice(&sum.checksum());
-        let ip_sum = Sum::default().bytes(&b[14..34]);
-        let head = *b.first_chunk().expect("the length was checked above");
-        Template { bytes: b, head, fields: f.fields, ip_sum }
+        let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[udp_at..]).checksum();
+        // Zero would mean that there is none (RFC 768).
+        let sum = if sum == [0; 2] { [0xff; 2] } else { sum };
+        b[udp_at + 6..udp_at + 8].copy_from_slice(&sum);
+        let mut ip_sum = Sum::default();
+        if !matches!(layout, Layout::Ipv6(_)) {
+            let ip = &mut b[udp_at - header::IPV4..];
+            put16(ip, 2, ip.len() as u16);
+            (ip[0], ip[8], ip[9]) = (0x45, f.ttl, header::PROTO_UDP);
+            ip_sum = Sum::default().bytes(&ip[..header::IPV4]);
+        }
+        put16(&mut b, 12, if layout.ends().is_some() { header::TYPE_IPV6 } else { header::TYPE_IPV4 });
+        if layout.ends().is_some() {
+            let next = if udp_at == ENDS6.end { header::PROTO_UDP } else { header::PROTO_IPV4 };
+            put16(&mut b, 18, (len - ENDS6.end) as u16);
+            (b[14], b[20], b[21]) = (0x60, next, f.ttl);
+        }
+        let start = *b.first_chunk().expect("the length was checked above");
+        let inner = *b[udp_at - header::IPV4..].first_chunk().expect("as above");
+        Template { bytes: b, start, inner, udp: place(0, udp_len, sum), fields: f.fields, layout, ip_sum }
     }
 
     /// Length in bytes, without FCS.
@@ -182,9 +218,17 @@ impl Template {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+    /// UDP length as the template states it.
+    pub fn udp_len(&self) -> u16 {
+        header::be16(&self.bytes, self.tag_at() - header::UDP + 4)
+    }
+    /// What stands between Ethernet and UDP.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
     /// Offset of the tag.
     pub fn tag_at(&self) -> usize {
-        Template::TAG_AT
+        self.layout.tag_at()
     }
     /// Whether a frame needs what phase 1 learned.
     pub fn needs_outer(&self) -> bool {
@@ -199,73 +243,125 @@ impl Template {
     /// Write the frame of one flow into `out`, which has the template's length.
     ///
     /// # Panics
-    /// When `out` has another length.
+    /// When `out` has another length, or a table of the layout no row for the flow.
     #[inline]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
-        let (addresses, ports, tag) = (self.fields.addresses(values), self.fields.ports(values), tag.words());
-        let (ip_checksum, compensation) = self.sums(addresses, ports, tag);
-        self.put(out, addresses, ports, tag, ip_checksum, compensation);
+        by_head!(self.layout.head(), self.write_in(out, values, tag));
+    }
+
+    #[inline(always)]
+    fn write_in<const HEAD: usize>(&self, out: &mut [u8], values: &Values, tag: &Tag) {
+        let (words, tag) = (values.words(&self.fields, &self.layout), tag.words());
+        let sums = self.sums::<HEAD>(words.addresses, words.ports, words.end_sum, tag);
+        self.put::<HEAD>(out, &words, tag, sums);
+    }
+
+    /// The header words of a batch of flows.
+    #[inline(always)]
+    pub fn words(&self, flows: &Batch, words: &mut Words) {
+        flows.words(&self.fields, words);
+        if let Some(ends) = self.layout.ends() {
+            flows.end_words(ends, words);
+        }
     }
 
     /// Work out everything that differs between the frames of a batch with these header words: frame j bears `first`
     /// with the sequence number j higher and with the index `indices[j]`.
-    #[inline(never)]
     pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
+        by_head!(self.layout.head(), self.prepare_in(words, first, indices, out));
+    }
+
+    #[inline(never)]
+    fn prepare_in<const HEAD: usize>(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
         for (j, &index) in indices.iter().enumerate() {
             let tag = Tag { sequence: first.sequence + j as u64, index, ..*first }.words();
-            let (ip_checksum, compensation) = self.sums(words.addresses[j], words.ports[j], tag);
             (out.first[j], out.second[j]) = (tag[0], tag[1]);
-            (out.ip_checksums[j], out.compensations[j]) = (ip_checksum, compensation);
+            (out.ip_checksums[j], out.compensations[j]) =
+                self.sums::<HEAD>(words.addresses[j], words.ports[j], words.end_sums[j], tag);
         }
     }
 
-    /// Write frame `j` of a batch, from its header words and what was prepared of them, into `out`, which has the template's length.
-    ///
-    /// # Panics
-    /// When `out` has another length or `j` is not below [`BATCH`].
+    /// Checksum of the IPv4 header, if there is one, and compensation of the tag, as they lie in memory.
     #[inline(always)]
-    pub fn write_prepared(&self, out: &mut [u8], words: &Words, p: &Prepared, j: usize) {
-        let tag = [p.first[j], p.second[j]];
-        self.put(out, words.addresses[j], words.ports[j], tag, p.ip_checksums[j], p.compensations[j]);
+    fn sums<const HEAD: usize>(&self, addresses: u64, ports: u32, end_sum: u64, tag: [u64; 2]) -> (u16, u16) {
+        let addresses = Sum::default().word(addresses);
+        // The pseudo header has the addresses of the header that UDP follows (RFC 8200, section 8.1).
+        let pseudo = if At::<HEAD>::HAS4 { addresses } else { Sum(end_sum) };
+        let udp = pseudo.half(ports).word(tag[0]).word(tag[1]);
+        let ip = if At::<HEAD>::HAS4 { !Sum(self.ip_sum.0 + addresses.0).fold() } else { 0 };
+        (ip, !udp.fold())
     }
 
-    /// Checksum of the IPv4 header and compensation of the tag, as they lie in memory.
+    /// Write the first frames of a batch, from their header words and what was prepared of them, into `frames`, which
+    /// have the template's length: as many as there are, at most [`BATCH`].
+    ///
+    /// # Panics
+    /// When a frame has another length.
     #[inline(always)]
-    fn sums(&self, addresses: u64, ports: u32, tag: [u64; 2]) -> (u16, u16) {
-        let variable = Sum::default().word(addresses);
-        let ip = Sum(self.ip_sum.0 + variable.0);
-        let udp = variable.half(ports).word(tag[0]).word(tag[1]);
-        (!ip.fold(), !udp.fold())
+    pub fn write_all<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, words: &Words, p: &Prepared) {
+        by_head!(self.layout.head(), self.write_all_in(frames, words, p));
+    }
+
+    #[inline(never)]
+    fn write_all_in<'f, const HEAD: usize>(
+        &self,
+        frames: impl Iterator<Item = &'f mut [u8]>,
+        words: &Words,
+        p: &Prepared,
+    ) {
+        for (j, frame) in (0..BATCH).zip(frames) {
+            let (tag, sums) = ([p.first[j], p.second[j]], (p.ip_checksums[j], p.compensations[j]));
+            self.put::<HEAD>(frame, &words.at(j), tag, sums);
+        }
     }
 
     /// Store a frame. Everything that differs is put together first, because reading back what was just stored byte
     /// by byte stalls.
     #[inline(always)]
-    fn put(&self, out: &mut [u8], addresses: u64, ports: u32, tag: [u64; 2], ip_checksum: u16, compensation: u16) {
+    fn put<const HEAD: usize>(
+        &self,
+        out: &mut [u8],
+        words: &FrameWords,
+        tag: [u64; 2],
+        (ip_checksum, compensation): (u16, u16),
+    ) {
         assert!(out.len() == self.bytes.len(), "a frame has its template's length");
         let Some((head, tail)) = out.split_first_chunk_mut::<HEAD>() else { return };
-        *head = self.head;
-        head[24..26].copy_from_slice(&ip_checksum.to_ne_bytes());
-        head[26..34].copy_from_slice(&addresses.to_ne_bytes());
-        head[34..38].copy_from_slice(&ports.to_ne_bytes());
-        head[42..50].copy_from_slice(&tag[0].to_ne_bytes());
-        head[50..58].copy_from_slice(&tag[1].to_ne_bytes());
-        head[58..60].copy_from_slice(&compensation.to_ne_bytes());
+        head[..32].copy_from_slice(&self.start);
+        if At::<HEAD>::HAS6 {
+            let [src, dst] = &words.ends;
+            head[ENDS6.start..][..16].copy_from_slice(&src.0);
+            head[ENDS6.start + 16..][..16].copy_from_slice(&dst.0);
+        }
+        if At::<HEAD>::HAS4 {
+            if At::<HEAD>::HAS6 {
+                head[At::<HEAD>::IP4..][..16].copy_from_slice(&self.inner);
+            }
+            head[At::<HEAD>::ENDS4 - 2..][..2].copy_from_slice(&ip_checksum.to_ne_bytes());
+            head[At::<HEAD>::ENDS4..][..8].copy_from_slice(&words.addresses.to_ne_bytes());
+        }
+        head[At::<HEAD>::UDP..][..8].copy_from_slice(&(place(words.ports, 0, [0; 2]) | self.udp).to_ne_bytes());
+        head[At::<HEAD>::TAG..][..8].copy_from_slice(&tag[0].to_ne_bytes());
+        head[At::<HEAD>::TAG + 8..][..8].copy_from_slice(&tag[1].to_ne_bytes());
+        head[HEAD - 2..].copy_from_slice(&compensation.to_ne_bytes());
         if !tail.is_empty() {
             tail.copy_from_slice(&self.bytes[HEAD..]);
         }
     }
+}
 
-    /// UDP length as the template states it.
-    pub fn udp_len(&self) -> u16 {
-        be16(&self.bytes, 38)
-    }
+/// Ports (as they lie in memory), UDP length and checksum in their places of bytes 34..42.
+#[inline(always)]
+pub(crate) fn place(ports: u32, udp_len: u16, [c, d]: [u8; 2]) -> u64 {
+    let ([p, q, r, s], [l, m]) = (ports.to_ne_bytes(), udp_len.to_be_bytes());
+    u64::from_ne_bytes([p, q, r, s, l, m, c, d])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::layout::{Address6, Ends6, Row};
+    use crate::{AddrRange, FlowSpace, Kind, PortRange, tag};
     use proptest::prelude::*;
 
     fn frame(size: usize) -> UdpFrame {
@@ -283,68 +379,144 @@ mod tests {
         }
     }
 
+    const SUBSCRIBERS: u128 = 0x2001_0002_0000_0002_0000_0000_0000_0001;
+    const REMOTES: u128 = 0x2001_0002_0000_0064_0000_0000_c613_0002;
+
+    fn rows(first: u128, count: u128) -> std::sync::Arc<[Row]> {
+        (first..first + count).map(Row::from).collect()
+    }
+
+    /// Every layout, from subscribers to remote addresses or to a constant tunnel end point.
+    fn layouts() -> [Layout; 4] {
+        let by_subscriber = Address6::BySubscriber(rows(SUBSCRIBERS, 100));
+        let by_remote = Address6::ByRemote(0xc613_0002, rows(REMOTES, 10));
+        let translated = Layout::Ipv6(Ends6 { src: by_subscriber.clone(), dst: by_remote });
+        let tunnel = Layout::Tunnel(Ends6 { src: by_subscriber, dst: Address6::constant(REMOTES) });
+        [Layout::Ipv4, translated.reversed(), tunnel.clone(), translated]
+    }
+
+    /// What `etherparse`, the independent judge, makes of a frame: IPv6 addresses, IPv4 addresses, ports. Every length
+    /// and checksum was right.
+    fn parsed(bytes: &[u8]) -> (Option<[u128; 2]>, Option<[u32; 2]>, [u16; 2]) {
+        use etherparse::{Ethernet2HeaderSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice};
+        let ether = Ethernet2HeaderSlice::from_slice(bytes).unwrap();
+        let mut rest = &bytes[ether.slice().len()..];
+        let (mut v6, mut v4, mut next) = (None, None, etherparse::IpNumber::IPV4);
+        if ether.ether_type() == etherparse::EtherType::IPV6 {
+            let h = Ipv6HeaderSlice::from_slice(rest).unwrap();
+            rest = &rest[h.slice().len()..];
+            assert_eq!((h.payload_length() as usize, h.hop_limit(), h.traffic_class()), (rest.len(), 10, 0));
+            v6 = Some(h.to_header());
+            next = h.next_header();
+        }
+        if next == etherparse::IpNumber::IPV4 {
+            let h = Ipv4HeaderSlice::from_slice(rest).unwrap().to_header();
+            assert_eq!((h.total_len as usize, h.time_to_live, h.dont_fragment), (rest.len(), 10, false));
+            assert_eq!(h.header_checksum, h.calc_header_checksum());
+            rest = &rest[h.header_len()..];
+            next = h.protocol;
+            v4 = Some(h);
+        }
+        assert_eq!(next, etherparse::IpNumber::UDP);
+        let udp = UdpHeaderSlice::from_slice(rest).unwrap().to_header();
+        assert_eq!(udp.length as usize, rest.len());
+        let sum = match (&v4, &v6) {
+            (Some(h), _) => udp.calc_checksum_ipv4(h, &rest[8..]).unwrap(),
+            (None, h) => udp.calc_checksum_ipv6(h.as_ref().unwrap(), &rest[8..]).unwrap(),
+        };
+        assert_eq!(udp.checksum, sum);
+        assert_ne!(udp.checksum, 0);
+        let v6 = v6.map(|h| [h.source, h.destination].map(u128::from_be_bytes));
+        let v4 = v4.map(|h| [h.source, h.destination].map(u32::from_be_bytes));
+        (v6, v4, [udp.source_port, udp.destination_port])
+    }
+
     proptest! {
-        /// `etherparse` is the independent judge: addresses, ports, lengths and both checksums.
         #[test]
         fn frames_are_right_for_an_independent_parser(
             size in prop_oneof![Just(64usize), Just(65), Just(128), Just(1518), 64usize..9216],
-            a: u32, p: u16, b: u32, q: u16, trial: u16, sequence in 0..=tag::MAX_SEQUENCE, index: u32, sender: u8,
+            inside_addr: u32, inside_port: u16, remote in 0u32..10, remote_port: u16, subscriber in 0u32..100,
+            trial: u16, sequence in 0..=tag::MAX_SEQUENCE, index: u32, sender: u8,
         ) {
-            let t = Template::udp_v4(&frame(size));
-            let flow = Flow { inside_addr: a, inside_port: p, remote_addr: b, remote_port: q };
+            let remote_addr = 0xc613_0002 + remote;
+            let flow = Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber };
             let tag = Tag { trial, stream: Tag::stream(Kind::Data, true), sender, sequence, index };
-            let mut out = vec![0xee; t.len()];
-            t.write(&mut out, &Values::of(flow), &tag);
-            let sliced = etherparse::SlicedPacket::from_ethernet(&out).unwrap();
-            let Some(etherparse::NetSlice::Ipv4(ip)) = sliced.net else { panic!("no IPv4") };
-            let Some(etherparse::TransportSlice::Udp(udp)) = sliced.transport else { panic!("no UDP") };
-            let h = ip.header().to_header();
-            prop_assert_eq!(h.header_checksum, h.calc_header_checksum());
-            prop_assert_eq!((h.source, h.destination, h.time_to_live), (a.to_be_bytes(), b.to_be_bytes(), 10));
-            prop_assert_eq!(h.total_len as usize, size - 18);
-            let u = udp.to_header();
-            prop_assert_eq!((u.source_port, u.destination_port), (p, q));
-            prop_assert_eq!(u.checksum, u.calc_checksum_ipv4(&h, udp.payload()).unwrap());
-            prop_assert_ne!(u.checksum, 0);
-            prop_assert_eq!(Tag::read(&out, t.tag_at()), Some(tag));
+            let (customer, pe, remote) = (SUBSCRIBERS + subscriber as u128, REMOTES, REMOTES + remote as u128);
+            let v6 = [None, Some([remote, customer]), Some([customer, pe]), Some([customer, remote])];
+            for (layout, v6) in layouts().into_iter().zip(v6) {
+                let v4 = (!matches!(layout, Layout::Ipv6(_))).then_some([inside_addr, remote_addr]);
+                let t = Template::udp(&frame(size), layout.clone());
+                prop_assert_eq!(t.len(), size - 4 + layout.overhead());
+                let mut out = vec![0xee; t.len()];
+                t.write(&mut out, &Values::of(flow), &tag);
+                prop_assert_eq!(parsed(&out), (v6, v4, [inside_port, remote_port]));
+                prop_assert_eq!(Tag::read(&out, t.tag_at()), Some(tag));
+            }
+        }
+    }
+
+    #[test]
+    fn frames_of_every_size_have_a_checksum() {
+        for layout in layouts() {
+            for size in 64..=9216 {
+                let t = Template::udp(&frame(size), layout.clone());
+                let at = t.tag_at() - 2;
+                assert_ne!(t.bytes()[at..at + 2], [0; 2], "{size} octets");
+            }
         }
     }
 
     #[test]
     fn a_prepared_batch_is_what_single_frames_are() {
-        let t = Template::udp_v4(&frame(128));
         let mut words = Words::default();
         let mut prepared = Prepared::default();
         let indices = std::array::from_fn(|j| j as u32 * 0x0765_4321);
         // The sequence number passes from one word of the tag into the other.
         let first =
             Tag { trial: 7, stream: Tag::stream(Kind::Data, true), sender: 3, sequence: (1 << 24) - 5, index: 0 };
-        let flows: [_; BATCH] = std::array::from_fn(|j| Flow {
-            inside_addr: 0xc612_0002 + j as u32 * 0x0101_0101,
-            inside_port: j as u16 * 999,
-            remote_addr: 0xc613_0002,
-            remote_port: !(j as u16),
-        });
-        for (j, &f) in flows.iter().enumerate() {
-            words.addresses[j] = t.fields.addresses(&Values::of(f));
-            words.ports[j] = t.fields.ports(&Values::of(f));
-        }
-        t.prepare(&words, &first, &indices, &mut prepared);
-        let (mut one, mut other) = (vec![1; t.len()], vec![2; t.len()]);
-        for j in 0..BATCH {
-            let tag = Tag { sequence: first.sequence + j as u64, index: indices[j], ..first };
-            t.write(&mut one, &Values::of(flows[j]), &tag);
-            t.write_prepared(&mut other, &words, &prepared, j);
-            assert_eq!(one, other);
+        let space = FlowSpace::new(
+            AddrRange { first: [198, 18, 0, 2].into(), count: 100 },
+            PortRange { first: 1, last: 1000 },
+            AddrRange { first: [198, 19, 0, 2].into(), count: 10 },
+            PortRange { first: 1, last: 100 },
+        )
+        .unwrap();
+        let flows = std::array::from_fn(|j| j as u32 * 3_097_919);
+        let mut batch = Batch::default();
+        batch.set(&space, &flows);
+        for layout in layouts() {
+            let t = Template::udp(&frame(128), layout);
+            t.words(&batch, &mut words);
+            t.prepare(&words, &first, &indices, &mut prepared);
+            for built in [1, 7, BATCH] {
+                let (mut one, mut all) = (vec![1; t.len()], vec![vec![2; t.len()]; built]);
+                t.write_all(all.iter_mut().map(Vec::as_mut_slice), &words, &prepared);
+                for (j, other) in all.iter().enumerate() {
+                    let tag = Tag { sequence: first.sequence + j as u64, index: indices[j], ..first };
+                    t.write(&mut one, &Values::of(space.flow(flows[j])), &tag);
+                    assert_eq!(&one, other);
+                }
+            }
         }
     }
 
     #[test]
-    fn the_smallest_frame_is_60_bytes_and_fixed_ports_have_a_right_checksum() {
+    fn the_smallest_frames_are_those_of_the_methodology() {
+        let sizes: Vec<_> = layouts().map(|l| Template::udp(&frame(64), l).len() + header::FCS).into();
+        assert_eq!(sizes, [64, 84, 104, 84]);
+    }
+
+    #[test]
+    fn fixed_ports_have_a_right_checksum() {
         let t = Template::udp_v4(&frame(64));
-        assert_eq!((t.len(), t.udp_len()), (60, 26));
         let mut out = vec![0; 60];
-        let flow = Flow { inside_addr: 0xc612_0002, inside_port: 0xc020, remote_addr: 0xc613_0002, remote_port: 7 };
+        let flow = Flow {
+            inside_addr: 0xc612_0002,
+            inside_port: 0xc020,
+            remote_addr: 0xc613_0002,
+            remote_port: 7,
+            subscriber: 0,
+        };
         let tag = Tag { trial: 0, stream: 1, sender: 0, sequence: 0, index: 0 };
         t.write(&mut out, &Values::of(flow), &tag);
         assert!(pseudo_v4(header::word(&out, 26), 17, 26).bytes(&out[34..]).is_valid());

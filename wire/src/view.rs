@@ -29,4 +29,9 @@ impl View {
     pub fn connections(&self) -> u64 {
         self.order.len()
     }
+
+    /// Length of the longest frame that either side sends or receives, without FCS: what pools are made for.
+    pub fn longest(&self) -> usize {
+        self.left.len().max(self.right.len()).max(self.expect_left.frame_len()).max(self.expect_right.frame_len())
+    }
 }

@@ -4,6 +4,7 @@
 //! `cargo bench -p natmeter-engine --bench tester`, with `-- --large` for tables of 256 M connections
 //! (takes 2 GiB and some minutes), with `-- loop` and the like for one part only.
 
+mod layouts;
 mod lists;
 mod parts;
 mod whole;
@@ -32,5 +33,8 @@ fn main() {
     }
     if on("loop") {
         whole::print(clock, large);
+    }
+    if on("layouts") {
+        layouts::print(clock);
     }
 }

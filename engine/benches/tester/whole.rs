@@ -53,8 +53,9 @@ fn bed(ports: u16, remotes: u16) -> Bed {
     Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
 }
 
-fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
-    let pool = Pool::single(PoolConfig::compact(1, 512, view.left.len())).map_err(|e| e.to_string())?;
+/// A tester on one thread, both its sides joined by a cable.
+pub fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
+    let pool = Pool::single(PoolConfig::compact(1, 512, view.longest())).map_err(|e| e.to_string())?;
     let (mut left, mut right) = link("cable", clock, 256, (1, Steer::First), (1, Steer::First));
     let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
     let core = port::host::cores().first().copied();
@@ -66,7 +67,8 @@ fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
     Ok(stage)
 }
 
-fn data(connections: u64, direction: Direction) -> Phase {
+/// Test traffic as fast as it goes.
+pub fn data(connections: u64, direction: Direction) -> Phase {
     Phase {
         kind: Kind::Data,
         // Always behind schedule: the loop runs as fast as it can.
@@ -98,7 +100,8 @@ fn run(stage: &mut Stage, phase: &Phase) -> PhaseOutcome {
     out
 }
 
-fn row(name: &str, stage: &mut Stage, phase: &Phase) {
+/// Measure a phase many times and print a line.
+pub fn row(name: &str, stage: &mut Stage, phase: &Phase) {
     run(stage, phase);
     let runs: Vec<_> = (0..4 * RUNS).map(|_| (run(stage, phase), phase.frames)).collect();
     line(name, &runs);

@@ -3,9 +3,11 @@
 use super::{fail, process};
 use crate::cli::{self, Global};
 use crate::exit::Exit;
+use crate::folder::Calibration;
 use crate::plan::Plan;
 use crate::run::{RunError, calibrate as measure};
 use crate::{priority, report::number::si};
+use std::fmt::Write;
 use std::path::Path;
 
 /// `natmeter calibrate [FILE]`.
@@ -14,32 +16,55 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let plan = Plan::new(&loaded.scenario);
-    let Some(first) = plan.measurements.first() else { return Exit::Done };
+    let mut calibration = Calibration::default();
     let _raised = priority::raise();
-    let found = process()
-        .map_err(|e| RunError::DutDead(format!("handling signals: {e}")))
-        .and_then(|process| measure(&loaded.scenario, &first.point, &process).map_err(RunError::from));
-    match found {
-        Ok(c) if global.json => cli::out(&format!("{}\n", serde_json::to_string(&c).unwrap_or_default())),
-        Ok(c) => cli::out(&format!(
-            "clock                {}\n\
-             one reading          {:.1} ns\n\
-             departure error      {} ns median, {} ns 99th percentile (1 Mfps, no back-end)\n\
-             send                 {:.1} ns a frame\n\
-             judge                {:.1} ns a frame\n\
-             ceiling              {}frames/s per direction, both at once, one thread\n\
-             latency floor        {} ns on the in-process link\n",
-            c.clock,
-            c.clock_read_ps as f64 / 1e3,
-            c.departure_p50_ns,
-            c.departure_p99_ns,
+    let found = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}"))).and_then(|process| {
+        for m in Plan::new(&loaded.scenario).measurements {
+            measure(&mut calibration, &loaded.scenario, &m.point, &process)?;
+        }
+        Ok(())
+    });
+    if let Err(error) = found {
+        return fail(&error);
+    }
+    let text = if global.json { serde_json::to_string(&calibration).unwrap_or_default() } else { text(&calibration) };
+    cli::out(&format!("{}\n", text.trim_end()));
+    Exit::Done
+}
+
+fn text(c: &Calibration) -> String {
+    if c.ceilings.is_empty() {
+        return "a simulated device has no frames: there is nothing to calibrate".to_owned();
+    }
+    let mut out = format!(
+        "clock                {}\n\
+         one reading          {:.1} ns\n\
+         departure error      {} ns median, {} ns 99th percentile (1 Mfps, no back-end)\n\
+         latency floor        {} ns on the in-process link\n",
+        c.clock,
+        c.clock_read_ps as f64 / 1e3,
+        c.departure_p50_ns,
+        c.departure_p99_ns,
+        c.latency_floor_ns,
+    );
+    for c in &c.ceilings {
+        let (frames, set_up) = (si(c.frames.0 as f64, 3), c.set_up.map(|rate| si(rate.0 as f64, 3)));
+        let at = match c.connections {
+            0 => "stateless".to_owned(),
+            n => format!("{} connections", si(n as f64, 3)),
+        };
+        let _ = write!(
+            out,
+            "\none thread, {at}, no device in between\n\
+             \x20 send               {:.1} ns a frame\n\
+             \x20 judge              {:.1} ns a frame\n\
+             \x20 ceiling            {frames} frames/s per direction\n",
             c.send_ps as f64 / 1e3,
             c.receive_ps as f64 / 1e3,
-            si(c.ceiling.0 as f64, 3),
-            c.latency_floor_ns,
-        )),
-        Err(error) => return fail(&error),
+        );
+        if let Some(set_up) = set_up {
+            let _ = writeln!(out, "  ceiling of phase 1 {set_up} connections/s");
+        }
     }
-    Exit::Done
+    out
 }

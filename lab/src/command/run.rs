@@ -5,7 +5,7 @@ use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
-use crate::folder::{Bound, Header, Outcome};
+use crate::folder::{Header, Outcome};
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::run::{Run, RunError};
@@ -13,6 +13,7 @@ use crate::scenario::{Dut, Scenario};
 use crate::store::date::rfc3339;
 use crate::store::{self, RunFolder};
 use crate::{facts, priority, selftest};
+use method::ResultKind;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -124,6 +125,6 @@ fn conclude(
         .flatten()
         .map_or(0, |h| h.plan.measurements.len());
     let limited = outcomes.len() < planned
-        || outcomes.iter().any(|o| matches!(o.bound, Bound::TesterLimit | Bound::NothingPassed));
+        || outcomes.iter().any(|o| matches!(o.result.kind, ResultKind::TesterLimit | ResultKind::NothingPassed));
     if limited { Exit::TesterLimit } else { Exit::Done }
 }

@@ -1,12 +1,12 @@
 //! The results of a run, grouped: one cell is one metric at one point of the matrix with all its repetitions. Its
 //! own file because this is where single outcomes become statistics, once, for every format.
 
-use crate::folder::{Bound, Outcome, Step};
+use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
-use method::{Count, Rate, TrialRecord, Verdict, scaling};
+use method::{Count, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,13 +30,15 @@ pub struct Cell {
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
     pub summary: Option<Summary>,
     /// The weakest of what bounds the repetitions.
-    pub bound: Bound,
+    pub bound: ResultKind,
     /// Largest error of a repetition, per direction.
     pub error: Rate,
     /// Repetitions that were one-sided.
     pub one_sided: usize,
     /// Repetitions whose rate is that of DUT and tester together.
     pub closed_loop: usize,
+    /// Tester and DUT shared a core: scaling over cores says nothing.
+    pub shares_core: bool,
     /// Trials of all repetitions.
     pub trials: u64,
     /// Of these: worth nothing, and repeated.
@@ -65,13 +67,13 @@ pub struct Repetition {
     /// Highest rate that passed, per direction.
     pub rate: Rate,
     /// What bounds it.
-    pub bound: Bound,
+    pub bound: ResultKind,
     /// Width of the final interval.
     pub error: Rate,
     /// The last eight verdicts were equal.
     pub one_sided: bool,
     /// The search.
-    pub trace: Vec<(Rate, Step)>,
+    pub trace: Vec<Step>,
 }
 
 /// A trial as a point of the loss curve.
@@ -107,16 +109,16 @@ impl Cell {
 
     /// Whether the printed values are lower bounds.
     pub fn at_least(&self) -> bool {
-        matches!(self.bound, Bound::TesterLimit | Bound::UpperLimit)
+        matches!(self.bound, ResultKind::TesterLimit | ResultKind::AtUpperLimit)
     }
 
     /// Whether no repetition passed anything: there is no rate to print.
     pub fn nothing_passed(&self) -> bool {
-        !self.repetitions.is_empty() && self.count(Bound::NothingPassed) == self.repetitions.len()
+        !self.repetitions.is_empty() && self.count(ResultKind::NothingPassed) == self.repetitions.len()
     }
 
     /// Repetitions with this bound.
-    pub fn count(&self, bound: Bound) -> usize {
+    pub fn count(&self, bound: ResultKind) -> usize {
         self.repetitions.iter().filter(|r| r.bound == bound).count()
     }
 
@@ -129,7 +131,7 @@ impl Cell {
 
     /// The lowest rate that any search tried.
     pub fn lowest_tried(&self) -> Option<Rate> {
-        self.repetitions.iter().flat_map(|r| &r.trace).map(|&(rate, _)| rate).min()
+        self.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate).min()
     }
 
     fn key(&self) -> CellKey<'_> {
@@ -185,10 +187,11 @@ fn empty(m: &Measurement) -> Cell {
         directions: 1,
         planned: 0,
         summary: None,
-        bound: Bound::Exact,
+        bound: ResultKind::Exact,
         error: Rate(0),
         one_sided: 0,
         closed_loop: 0,
+        shares_core: false,
         trials: 0,
         invalid: 0,
         phase1_lost: 0,
@@ -202,34 +205,43 @@ fn empty(m: &Measurement) -> Cell {
 }
 
 fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
+    let results: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
     // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
-    let rates: Vec<u64> = outcomes.iter().map(|o| o.rate.0).collect();
+    let rates: Vec<u64> = results.iter().map(|r| r.rate.0).collect();
     cell.summary = Summary::of(&rates);
     cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
-    let weakest = [Bound::NothingPassed, Bound::TesterLimit, Bound::UpperLimit];
-    cell.bound = weakest.into_iter().find(|b| outcomes.iter().any(|o| o.bound == *b)).unwrap_or_default();
-    cell.error = outcomes.iter().map(|o| o.error).max().unwrap_or_default();
-    cell.one_sided = outcomes.iter().filter(|o| o.one_sided).count();
-    cell.closed_loop = outcomes.iter().filter(|o| o.closed_loop).count();
-    cell.trials = outcomes.iter().map(|o| u64::from(o.trials)).sum();
-    cell.invalid = outcomes.iter().map(|o| u64::from(o.invalid)).sum();
-    cell.phase1_lost = outcomes.iter().map(|o| o.phase1_lost).sum();
+    cell.shares_core = outcomes.iter().any(|o| o.shares_core);
+    let weakest = [ResultKind::NothingPassed, ResultKind::TesterLimit, ResultKind::AtUpperLimit];
+    let weakest = weakest.into_iter().find(|kind| results.iter().any(|r| r.kind == *kind));
+    cell.bound = weakest.unwrap_or(ResultKind::Exact);
+    cell.error = results.iter().map(|r| r.error).max().unwrap_or_default();
+    cell.one_sided = results.iter().filter(|r| r.one_sided).count();
+    cell.closed_loop = results.iter().filter(|r| r.closed_loop).count();
+    cell.trials = results.iter().map(|r| r.trials).sum();
+    cell.invalid = results.iter().map(|r| r.invalid_repeats).sum();
+    cell.phase1_lost = results.iter().map(|r| r.phase1_lost).sum();
     let mut extra: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (name, value) in outcomes.iter().flat_map(|o| &o.extra) {
-        extra.entry(name.clone()).or_default().push(*value);
+    for (name, value) in results.iter().flat_map(|r| further(r)) {
+        extra.entry(name.to_owned()).or_default().push(value);
     }
     cell.extra = extra.into_iter().map(|(name, values)| (name, median_of(values))).collect();
-    cell.repetitions = outcomes
-        .iter()
-        .map(|o| Repetition {
-            repetition: o.measurement.repetition,
-            rate: o.rate,
-            bound: o.bound,
-            error: o.error,
-            one_sided: o.one_sided,
-            trace: o.trace.clone(),
-        })
-        .collect();
+    let repetition = |o: &&Outcome| Repetition {
+        repetition: o.measurement.repetition,
+        rate: o.result.rate,
+        bound: o.result.kind,
+        error: o.result.error,
+        one_sided: o.result.one_sided,
+        trace: o.result.trace.clone(),
+    };
+    cell.repetitions = outcomes.iter().map(repetition).collect();
+}
+
+/// What a result says beside its rate.
+fn further(result: &SearchResult) -> impl Iterator<Item = (&'static str, f64)> {
+    let phase1 = result.phase1_rate.map(|rate| ("phase 1 rate", rate.0 as f64));
+    let changes = result.table_changes;
+    let changed = (changes > 0).then_some(("trials after which the table had changed", changes as f64));
+    phase1.into_iter().chain(changed)
 }
 
 fn median_of(mut values: Vec<f64>) -> f64 {
@@ -267,7 +279,7 @@ fn relate(cells: &mut [Cell], scenario: &Scenario) {
     for i in 0..cells.len() {
         let cell = &cells[i];
         // A rate that nothing bounds from above, or that is none at all, scales in no known way.
-        let usable = |c: &&Cell| c.bound == Bound::Exact && c.summary.is_some();
+        let usable = |c: &&Cell| c.bound == ResultKind::Exact && c.summary.is_some();
         let Some(own) = usable(&cell).then_some(cell).and_then(Cell::median) else { continue };
         let same = |c: &&Cell| c.dut == cell.dut && c.metric == cell.metric && usable(c);
         let series: Vec<&Cell> = cells.iter().filter(|c| c.dut == cell.dut && c.metric == cell.metric).collect();

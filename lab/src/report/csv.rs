@@ -4,7 +4,7 @@
 use super::cell::Cell;
 use super::facts::technology;
 use super::{Format, Report, number, published};
-use crate::folder::Bound;
+use method::ResultKind;
 use method::metric::{self, Unit};
 use std::fmt::Write;
 
@@ -74,7 +74,7 @@ impl Line<'_> {
         }
     }
 
-    fn value(&self, out: &mut String, stat: &str, unit: &str, value: f64, repetition: Option<(u32, Bound)>) {
+    fn value(&self, out: &mut String, stat: &str, unit: &str, value: f64, repetition: Option<(u32, ResultKind)>) {
         let (report, cell) = (self.report, self.cell);
         let scenario = &report.header.scenario;
         let traffic = &scenario.traffic;
@@ -121,11 +121,11 @@ impl Line<'_> {
     }
 }
 
-fn bound_name(bound: Bound) -> &'static str {
+fn bound_name(bound: ResultKind) -> &'static str {
     match bound {
-        Bound::Exact => "exact",
-        Bound::TesterLimit => "tester-limit",
-        Bound::UpperLimit => "upper-limit",
-        Bound::NothingPassed => "nothing-passed",
+        ResultKind::Exact => "exact",
+        ResultKind::TesterLimit => "tester-limit",
+        ResultKind::AtUpperLimit => "at-upper-limit",
+        ResultKind::NothingPassed => "nothing-passed",
     }
 }

@@ -2,13 +2,13 @@
 //! because these sentences are the same in every format.
 
 use super::Report;
-use super::number::{self, grouped};
-use crate::folder::Bound;
-use crate::scenario::{Dut, Link, Mapping, VethIo};
+use super::number::{self, grouped, si};
+use crate::folder::Ceiling;
+use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::Spoiler;
-use method::{Count, Direction, TrialRecord, Verdict};
+use method::{Count, Direction, ResultKind, TrialRecord, Verdict};
 use serde::Serialize;
 
 /// What the judge counted over all trials of a run, invalid ones included.
@@ -113,7 +113,7 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
     let mut conditions = vec![
         ("Frames", format!("{} octets with FCS, {direction}", t.frame_size)),
-        ("Link", link(&scenario.link)),
+        ("Link", link(scenario)),
         ("Trials", format!("{}; {}", number::duration(m.duration.0), waits.join(", "))),
         (
             "Search",
@@ -132,8 +132,8 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     conditions
 }
 
-fn link(link: &Link) -> String {
-    match link {
+fn link(scenario: &Scenario) -> String {
+    let link = match &scenario.link {
         Link::InProcess { depth } => format!("in-process, {} frames deep", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),
         Link::Veth { io } => {
@@ -144,6 +144,10 @@ fn link(link: &Link) -> String {
             };
             format!("two veth pairs, {io}")
         }
+    };
+    match &scenario.impair {
+        Some(impair) => format!("{link}; IMPAIRED ON PURPOSE: {}", impair_in_words(impair)),
+        None => link,
     }
 }
 
@@ -160,19 +164,47 @@ pub fn technology(dut: &Dut) -> &'static str {
 /// The tester's limits as pairs of name and value.
 pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     let Some(c) = &report.calibration else { return Vec::new() };
-    let sharing = if c.shares_core { "yes: scaling figures say nothing" } else { "no" };
-    vec![
-        ("Ceiling", format!("{} frames/s per direction, both at once, no device in between", grouped(c.ceiling.0))),
-        ("Send", format!("{} CPU a frame", nanoseconds(c.send_ps))),
-        ("Receive and judge", format!("{} CPU a frame", nanoseconds(c.receive_ps))),
+    let shared = report.cells.iter().filter(|c| c.shares_core).count();
+    let sharing = match shared {
+        0 => "no".to_owned(),
+        n if n == report.cells.len() => "yes: scaling figures say nothing".to_owned(),
+        n => format!("at {n} of {} points: scaling figures say nothing there", report.cells.len()),
+    };
+    let mut rows: Vec<_> = c.ceilings.iter().map(|c| ("Ceiling, no device in between", ceiling_in_words(c))).collect();
+    rows.extend([
+        ("Send", format!("{} CPU a frame", from_to(&c.ceilings, |c| c.send_ps))),
+        ("Receive and judge", format!("{} CPU a frame", from_to(&c.ceilings, |c| c.receive_ps))),
         (
             "Departure error",
             format!("median {} ns, 99th percentile {} ns", grouped(c.departure_p50_ns), grouped(c.departure_p99_ns)),
         ),
         ("Latency floor", format!("{} ns", grouped(c.latency_floor_ns))),
         ("Clock", format!("{}, {} a reading", c.clock, nanoseconds(c.clock_read_ps))),
-        ("Shares a core with the device", sharing.to_owned()),
-    ]
+        ("Shares a core with the device", sharing),
+    ]);
+    rows
+}
+
+fn ceiling_in_words(c: &Ceiling) -> String {
+    let frames = format!("{} a direction", number::si_unit(c.frames.0 as f64, 3, "fps"));
+    match c.set_up {
+        None => frames,
+        Some(rate) => {
+            let (n, rate) = (grouped(c.connections), si(rate.0 as f64, 3));
+            format!("{n} connections: {frames}, {rate} connections/s")
+        }
+    }
+}
+
+/// The smallest and the largest of a figure in picoseconds.
+fn from_to(ceilings: &[Ceiling], figure: impl Fn(&Ceiling) -> u64) -> String {
+    let figures = || ceilings.iter().map(&figure);
+    match (figures().min(), figures().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("{} to {}", number::significant(least as f64 / 1e3, 3), nanoseconds(most))
+        }
+        (least, _) => nanoseconds(least.unwrap_or(0)),
+    }
 }
 
 fn nanoseconds(picoseconds: u64) -> String {
@@ -182,11 +214,10 @@ fn nanoseconds(picoseconds: u64) -> String {
 /// Share of the tester's own ceiling above which a figure is not believed as the device's (methodology, self-test).
 pub const BELIEVED_SHARE: f64 = 0.9;
 
-/// The tester's own ceiling for the frames of a cell, per direction. One thread sends and judges: what it can do for
-/// both directions at once it can do twice for one.
+/// The tester's own ceiling for what a cell counts, at its number of connections, per direction.
 pub fn ceiling(report: &Report, cell: &super::Cell) -> Option<f64> {
-    let ceiling = report.calibration.as_ref()?.ceiling.0;
-    (ceiling > 0).then(|| ceiling as f64 * 2.0 / f64::from(cell.directions.max(1)))
+    let ceiling = report.calibration.as_ref()?.at(cell.connections)?.of(&cell.metric)?.0;
+    (ceiling > 0).then_some(ceiling as f64)
 }
 
 /// What ended a search whose highest rate passed.
@@ -206,11 +237,14 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
         doubts.push(format!("The self-test failed ({}): believe none of these figures.", failed.join(", ")));
     }
     doubts.extend(report.facts.doubts.iter().cloned());
-    if report.calibration.as_ref().is_some_and(|c| c.shares_core) {
-        doubts.push(
-            "Tester and device share a core: rates are those of both, and scaling over cores is not measured."
-                .to_owned(),
-        );
+    let shared = report.cells.iter().filter(|c| c.shares_core).count();
+    if shared > 0 {
+        let everywhere = shared == report.cells.len();
+        let at = if everywhere { String::new() } else { format!(" at {shared} of {} points", report.cells.len()) };
+        let there = if everywhere { "" } else { " there" };
+        doubts.push(format!(
+            "Tester and device share a core{at}: rates are those of both{there}, and scaling over cores is not measured."
+        ));
     }
     near_the_ceiling(report, &mut doubts);
     let repetitions = || report.cells.iter().flat_map(|c| &c.repetitions);
@@ -256,7 +290,7 @@ fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
 fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
     let near = |c: &&super::Cell| {
         let believed = ceiling(report, c).map(|ceiling| ceiling * BELIEVED_SHARE);
-        c.bound == Bound::Exact && c.median().zip(believed).is_some_and(|(median, believed)| median > believed)
+        c.bound == ResultKind::Exact && c.median().zip(believed).is_some_and(|(median, believed)| median > believed)
     };
     let cells: Vec<String> = report.cells.iter().filter(near).map(place).collect();
     if !cells.is_empty() {

@@ -4,7 +4,7 @@
 use super::cell::{Cell, Worth};
 use super::svg::{self, Axis, Labels, Plot, Point, SHAPES, Series, Shape};
 use super::{Report, facts, number, table};
-use crate::folder::Step;
+use method::StepVerdict;
 use method::metric::{self, Unit};
 use std::collections::BTreeSet;
 
@@ -41,10 +41,10 @@ pub fn overview(report: &Report) -> Vec<Figure> {
         let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).filter(|&n| n > 0).collect();
         let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
         if connections.len() > 1 {
-            figures.push(lines(report, metric, &cells, true, n));
+            figures.push(lines(metric, &cells, true, n));
         }
         if cores.len() > 1 {
-            figures.push(lines(report, metric, &cells, false, n + 1));
+            figures.push(lines(metric, &cells, false, n + 1));
         }
         if figures.len() == n {
             figures.push(side_by_side(metric, &cells, n));
@@ -66,7 +66,7 @@ fn spoken(cell: &Cell) -> String {
     format!("{}: {value}", facts::place(cell))
 }
 
-fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool, n: usize) -> Figure {
+fn lines(metric: &str, cells: &[&Cell], over_connections: bool, n: usize) -> Figure {
     let (title, unit) = title_and_unit(metric);
     let mut names: Vec<(usize, u64)> = Vec::new();
     let group = |c: &Cell| (c.dut, if over_connections { u64::from(c.cores) } else { c.connections });
@@ -99,7 +99,7 @@ fn lines(report: &Report, metric: &str, cells: &[&Cell], over_connections: bool,
             points: cells.iter().filter(|c| group(c) == key).filter_map(|c| point(c, on_axis(c))).collect(),
         })
         .collect();
-    let shared = report.calibration.as_ref().is_some_and(|c| c.shares_core);
+    let shared = cells.iter().any(|c| c.shares_core);
     if !over_connections && !shared {
         series.extend(names.iter().enumerate().filter_map(|(i, &key)| ideal(&cells, group, key, i)));
     }
@@ -197,9 +197,9 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
     if shown.trace.is_empty() {
         return None;
     }
-    let steps = || shown.trace.iter().enumerate().map(|(i, &(rate, step))| ((i + 1) as f64, rate.0 as f64, step));
+    let steps = || shown.trace.iter().enumerate().map(|(i, s)| ((i + 1) as f64, s.rate.0 as f64, s.verdict));
     let highest = steps().map(|(_, rate, _)| rate).fold(0.0, f64::max);
-    let of = |wanted: Option<Step>| -> Vec<Point> {
+    let of = |wanted: Option<StepVerdict>| -> Vec<Point> {
         let chosen = steps().filter(|s| wanted.is_none_or(|w| s.2 == w));
         chosen.map(|(x, y, _)| Point { x, y, whisker: None, at_least: false }).collect()
     };
@@ -223,9 +223,9 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
         band_name: "open interval",
         series: vec![
             series("", "path", None, of(None)),
-            series("passed", "pass", Some(Shape::Circle), of(Some(Step::Pass))),
-            series("failed", "fail", Some(Shape::Cross), of(Some(Step::Fail))),
-            series("tester's bound", "bound", Some(Shape::Triangle), of(Some(Step::TesterBound))),
+            series("passed", "pass", Some(Shape::Circle), of(Some(StepVerdict::Pass))),
+            series("failed", "fail", Some(Shape::Cross), of(Some(StepVerdict::Fail))),
+            series("tester's bound", "bound", Some(Shape::Triangle), of(Some(StepVerdict::TesterBound))),
         ],
         labels: Labels::None,
         size: (NARROW, 280.0),
@@ -240,14 +240,14 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
 }
 
 /// What was still open before each step: from the highest rate passed to the lowest that did not.
-fn interval(trace: &[(method::Rate, Step)], highest: f64) -> Vec<(f64, f64, f64)> {
+fn interval(trace: &[method::Step], highest: f64) -> Vec<(f64, f64, f64)> {
     let (mut low, mut high) = (0.0f64, highest * 1.02);
     let mut band = Vec::new();
-    for (i, &(rate, step)) in trace.iter().enumerate() {
+    for (i, step) in trace.iter().enumerate() {
         band.push((i as f64 + 0.5, low, high));
-        match step {
-            Step::Pass => low = low.max(rate.0 as f64),
-            Step::Fail | Step::TesterBound => high = high.min(rate.0 as f64),
+        match step.verdict {
+            StepVerdict::Pass => low = low.max(step.rate.0 as f64),
+            StepVerdict::Fail | StepVerdict::TesterBound => high = high.min(step.rate.0 as f64),
         }
     }
     band

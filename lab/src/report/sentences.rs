@@ -4,8 +4,8 @@
 use super::cell::Cell;
 use super::number::{self, grouped, grouped_f64, percent, plural, si};
 use super::{Report, facts};
-use crate::folder::Bound;
 
+use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -148,8 +148,9 @@ fn per_second(unit: Option<Unit>, value: f64) -> String {
 
 /// What other than the device was the limit, and where; empty if nothing was.
 fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String> {
-    let with = |bound: Bound| -> Vec<&Cell> { cells.iter().filter(|c| c.count(bound) > 0).copied().collect() };
-    let (tester, upper, nothing) = (with(Bound::TesterLimit), with(Bound::UpperLimit), with(Bound::NothingPassed));
+    let with = |bound: ResultKind| -> Vec<&Cell> { cells.iter().filter(|c| c.count(bound) > 0).copied().collect() };
+    let (tester, upper, nothing) =
+        (with(ResultKind::TesterLimit), with(ResultKind::AtUpperLimit), with(ResultKind::NothingPassed));
     let closed: Vec<&Cell> = cells.iter().filter(|c| c.closed_loop > 0).copied().collect();
     let mut sentences = Vec::new();
     if !tester.is_empty() {
@@ -173,7 +174,7 @@ fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String
         let places = places(&closed, cells);
         sentences.push(format!("Device and tester worked in one closed loop{places}: the rate is that of both."));
     }
-    let bounded = |c: &&&Cell| c.bound != Bound::Exact || c.closed_loop > 0;
+    let bounded = |c: &&&Cell| c.bound != ResultKind::Exact || c.closed_loop > 0;
     let free = cells.iter().filter(|c| !bounded(c)).count();
     if !sentences.is_empty() && free > 0 {
         sentences.push("Elsewhere the device was the limit.".to_owned());
@@ -202,20 +203,25 @@ fn places(some: &[&Cell], all: &[&Cell]) -> String {
 /// The device was the limit, as far as the calibration can say so.
 fn device_limit(report: &Report, cells: &[&Cell], elsewhere: bool) -> String {
     let spare = |c: &&Cell| Some(facts::ceiling(report, c)? / c.median().filter(|&m| m > 0.0)?);
-    let Some(spare) = cells.iter().filter_map(spare).min_by(f64::total_cmp) else {
+    let least =
+        |shared: bool| cells.iter().filter(|c| c.shares_core == shared).filter_map(spare).min_by(f64::total_cmp);
+    let (apart, shared) = (least(false), least(true));
+    let Some(spare) = [apart, shared].into_iter().flatten().min_by(f64::total_cmp) else {
         return "The device lost frames above that; the tester's own limit was not calibrated.".to_owned();
     };
     if spare * facts::BELIEVED_SHARE < 1.0 {
         return "The highest rate is within 10 % of the tester's own limit: it may not be the device's.".to_owned();
     }
-    let times = number::significant(spare, 2);
-    if report.calibration.as_ref().is_some_and(|c| c.shares_core) {
+    let Some(apart) = apart else {
+        let times = number::significant(spare, 2);
         return format!(
             "Device and tester share a core, so a rate is that of both; alone, the tester reaches {times} times the highest."
         );
-    }
+    };
+    let times = number::significant(apart, 2);
     let the = if elsewhere { "Elsewhere the" } else { "The" };
-    format!("{the} device was the limit; the tester had {times} times to spare.")
+    let both = if shared.is_some() { " Where they share a core, a rate is that of both." } else { "" };
+    format!("{the} device was the limit; the tester had {times} times to spare.{both}")
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."

@@ -6,7 +6,7 @@ use super::Report;
 use super::cell::Cell;
 use super::facts::{self, technology};
 use super::number::{self, grouped, grouped_f64, ratio};
-use crate::folder::Bound;
+use method::ResultKind;
 use method::metric::{self, Metric, Unit};
 use std::collections::BTreeSet;
 
@@ -125,12 +125,12 @@ fn of_device(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Tab
             };
             tables.push(table(report, Axis::Cores, title, cells));
         }
-        _ => tables.push(scale_up(report, &name, cells, &cores, &connections)),
+        _ => tables.push(scale_up(&name, cells, &cores, &connections)),
     }
 }
 
 /// Where both axes vary, the table over cores is short: medians with S_CPU.
-fn scale_up(report: &Report, name: &str, cells: &[&Cell], cores: &BTreeSet<u32>, connections: &BTreeSet<u64>) -> Table {
+fn scale_up(name: &str, cells: &[&Cell], cores: &BTreeSet<u32>, connections: &BTreeSet<u64>) -> Table {
     let mut metrics: Vec<&str> = Vec::new();
     for cell in cells {
         if !metrics.contains(&cell.metric.as_str()) {
@@ -140,12 +140,13 @@ fn scale_up(report: &Report, name: &str, cells: &[&Cell], cores: &BTreeSet<u32>,
     let line = |metric: &str, n: u64| {
         let at = |&cores: &u32| {
             let cell = cells.iter().find(|c| c.metric == metric && c.connections == n && c.cores == cores)?;
-            Some(cell.s_cpu.map_or_else(|| median(cell), |s| format!("{} ({})", median(cell), ratio(s))))
+            let s_cpu = s_cpu(cell, s_cpu_label(of(cells, metric)));
+            Some(s_cpu.map_or_else(|| median(cell), |s| format!("{} ({s})", median(cell))))
         };
         row(&format!("{} connections", grouped(n)), cores.iter().map(at))
     };
     let group = |metric: &&str| Group {
-        title: format!("{}: median ({})", titled(metric), s_cpu_label(report)),
+        title: format!("{}: median ({})", titled(metric), s_cpu_label(of(cells, metric))),
         rows: connections.iter().map(|&n| line(metric, n)).collect(),
         bars: Vec::new(),
     };
@@ -159,10 +160,24 @@ fn scale_up(report: &Report, name: &str, cells: &[&Cell], cores: &BTreeSet<u32>,
     }
 }
 
+fn of<'c>(cells: &'c [&'c Cell], metric: &'c str) -> impl Iterator<Item = &'c Cell> {
+    cells.iter().copied().filter(move |c| c.metric == metric)
+}
+
 /// S_CPU says nothing where tester and device share a core.
-fn s_cpu_label(report: &Report) -> &'static str {
-    let shared = report.calibration.as_ref().is_some_and(|c| c.shares_core);
-    if shared { "S_CPU (not a scaling result)" } else { "S_CPU" }
+fn s_cpu_label<'c>(cells: impl Iterator<Item = &'c Cell>) -> &'static str {
+    let (shared, apart): (Vec<&Cell>, Vec<&Cell>) = cells.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
+    match (shared.is_empty(), apart.is_empty()) {
+        (true, _) => "S_CPU",
+        (false, true) => "S_CPU (not a scaling result)",
+        (false, false) => "S_CPU (*: not a scaling result)",
+    }
+}
+
+/// The value of S_CPU, marked where it says nothing and others say something.
+fn s_cpu(cell: &Cell, label: &str) -> Option<String> {
+    let mark = if cell.shares_core && label.contains('*') { "*" } else { "" };
+    cell.s_cpu.map(|s| format!("{}{mark}", ratio(s)))
 }
 
 /// Title and unit of a metric.
@@ -289,7 +304,7 @@ fn group(
         statistic("99th percentile", |c| c.summary.map(|s| s.p99)),
         row(
             "error of the search",
-            cells.iter().map(|c| c.filter(|c| c.bound == Bound::Exact).map(|c| grouped(c.error.0))),
+            cells.iter().map(|c| c.filter(|c| c.bound == ResultKind::Exact).map(|c| grouped(c.error.0))),
         ),
     ];
     rows[1].strong = true;
@@ -301,7 +316,8 @@ fn group(
         rows.push(row("S_C", cells.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
     }
     if axis == Axis::Cores && cells.iter().flatten().any(|c| c.s_cpu.is_some()) {
-        rows.push(row(s_cpu_label(report), cells.iter().map(|c| c.and_then(|c| c.s_cpu).map(ratio))));
+        let label = s_cpu_label(cells.iter().copied().flatten());
+        rows.push(row(label, cells.iter().map(|c| c.and_then(|c| s_cpu(c, label)))));
     }
     if cells.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
         let share = |c: &Cell| c.forwarding_percent.map(number::percent);
@@ -372,13 +388,13 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
             remarks.push(text(some(n)));
         }
     };
-    note(cell.count(Bound::TesterLimit), &|some| {
+    note(cell.count(ResultKind::TesterLimit), &|some| {
         format!("tester limit{some}: the tester or its host could try no more, the device can do at least this")
     });
-    note(cell.count(Bound::UpperLimit), &|some| {
+    note(cell.count(ResultKind::AtUpperLimit), &|some| {
         format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
     });
-    note(cell.count(Bound::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
+    note(cell.count(ResultKind::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
     note(cell.closed_loop, &|some| {
         format!("closed loop, tester included{some}: device and tester share the sender's thread")
     });

@@ -1,5 +1,6 @@
 //! The embedded gateway as device: in-process links, one worker a core, the tester on a core of its own.
 
+use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, mac, settings};
 use crate::folder::FactTable;
 use crate::plan::Point;
@@ -36,7 +37,8 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     let functions = functions(nat, scenario, workers)?;
     let cores = Cores::assign(workers);
-    let mut rig = assemble(view, functions, depth, settings(scenario, Loop::Open), &cores, process)?;
+    let wires = Wires::of(scenario, process.clock);
+    let mut rig = wired(view, functions, depth, settings(scenario, Loop::Open), &cores, process, wires)?;
     rig.facts.extend(facts(nat));
     Ok(rig)
 }
@@ -49,13 +51,26 @@ pub fn assemble<F: Function + 'static>(
     view: Arc<View>,
     functions: Vec<F>,
     depth: usize,
-    mut settings: Settings,
+    settings: Settings,
     cores: &Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
+    wired(view, functions, depth, settings, cores, process, Wires::bare(process.clock))
+}
+
+/// As [`assemble`], with something around the tester's ports.
+fn wired<F: Function + 'static>(
+    view: Arc<View>,
+    functions: Vec<F>,
+    depth: usize,
+    mut settings: Settings,
+    cores: &Cores,
+    process: &Process,
+    mut wires: Wires,
+) -> Result<Rig, RigError> {
     let workers = functions.len();
     let clock = process.clock;
-    let frames = 4 * depth * workers + SLACK;
+    let frames = 4 * depth * workers + SLACK + wires.frames();
     let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
     let pool = pools.remove(0);
     let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_CUSTOMER)));
@@ -77,8 +92,8 @@ pub fn assemble<F: Function + 'static>(
     let lane = Lane {
         core: cores.tester,
         pool,
-        left: Some(Box::new(left.remove(0))),
-        right: Some(Box::new(right.remove(0))),
+        left: Some(wires.wrap("left", Box::new(left.remove(0)))),
+        right: Some(wires.wrap("right", Box::new(right.remove(0)))),
         companion,
     };
     let running = Arc::new(Mutex::new(Some(embedded)));
@@ -93,12 +108,13 @@ pub fn assemble<F: Function + 'static>(
         trials: Box::new(engine),
         buffered: depth as u64,
         facts: placed.into_iter().collect(),
-        doubts: Vec::new(),
+        doubts: wires.doubts(),
         shares_core: cores.shared,
         price: Some(Box::new({
             let running = Arc::clone(&running);
             move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
         })),
+        captures: wires.into_captures(),
         teardown: Some(Box::new(move || stop(&running))),
     })
 }
@@ -261,5 +277,8 @@ impl Device for Gateway {
             e.rest();
             Ok(())
         });
+    }
+    fn run_delay(&mut self) -> Option<Nanos> {
+        self.with(|e| Ok(e.run_delay())).ok().flatten().map(Nanos)
     }
 }

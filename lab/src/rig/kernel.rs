@@ -1,6 +1,7 @@
 //! This kernel as device, in a namespace that the tool makes: the crate `dut` builds and undoes it, here its
 //! ports and the engine are joined.
 
+use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, settings};
 use crate::folder::FactTable;
 use crate::plan::Point;
@@ -69,7 +70,8 @@ pub fn build(
     let device =
         dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
     let view = Arc::new(view(scenario, nat, point)?);
-    let mut pool = Pool::single(config.bed.pools(1, FRAMES, view.left.len()))?;
+    let mut wires = Wires::of(scenario, process.clock);
+    let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
     let (left, right) = device.open_ports(process.clock, &mut pool)?;
     let inline = left.facts().inline;
     let buffered = left.facts().dut_queue.max(right.facts().dut_queue) as u64;
@@ -77,13 +79,13 @@ pub fn build(
     for (side, port) in [("left", left.facts()), ("right", right.facts())] {
         facts.insert(format!("{side} port"), format!("{} {} {}", port.backend, port.name, port.mode).trim().to_owned());
     }
-    let doubts = device.facts().iter().filter_map(|f| f.doubt.clone()).collect();
+    let doubts = wires.doubts().into_iter().chain(device.facts().iter().filter_map(|f| f.doubt.clone())).collect();
     let shares_core = inline || config.bed.dut_cores.contains(&port::host::cores()[0]);
     let lane = Lane {
         core: port::host::cores().first().copied(),
         pool,
-        left: Some(left),
-        right: Some(right),
+        left: Some(wires.wrap("left", left)),
+        right: Some(wires.wrap("right", right)),
         companion: None,
     };
     let running = Arc::new(Mutex::new(Some(device)));
@@ -98,6 +100,7 @@ pub fn build(
         doubts,
         shares_core,
         price: None,
+        captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
             let device = running.lock().expect("no panic while held").take();
             device.map(|d| d.teardown().left).unwrap_or_default()

@@ -4,8 +4,10 @@
 mod commands;
 pub mod embedded;
 pub mod kernel;
+pub mod wires;
 
 pub use commands::Commands;
+use wires::Captures;
 
 use crate::folder::FactTable;
 use crate::plan::Point;
@@ -78,6 +80,8 @@ pub struct Rig {
     pub shares_core: bool,
     /// Nanoseconds that embedded workers spent on frames, and frames, since the last time; `None` for other devices.
     price: Option<Price>,
+    /// Captures of its ports.
+    pub captures: Captures,
     /// Undoes everything that was set up; errors in words.
     teardown: Option<Box<dyn FnOnce() -> Vec<String>>>,
 }
@@ -106,6 +110,7 @@ impl Rig {
             doubts: Vec::new(),
             shares_core: false,
             price: None,
+            captures: Captures::default(),
             teardown: None,
         }
     }
@@ -135,7 +140,9 @@ impl Drop for Rig {
 
 impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        self.trials.run(spec)
+        let result = self.trials.run(spec);
+        self.captures.write().map_err(TrialError::Store)?;
+        result
     }
 }
 

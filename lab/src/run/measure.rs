@@ -2,21 +2,15 @@
 
 use super::record::Record;
 use crate::event::{Event, Listener};
-use crate::folder::{Bound, Calibration, Outcome, Step};
+use crate::folder::{Calibration, Outcome};
 use crate::plan::{Measurement, Point};
-use crate::rig::{self, Process, Rig};
+use crate::rig::Rig;
 use crate::scenario::{Dut, Scenario};
 use crate::store::RunFolder;
-use method::procedure::{
-    Precision, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, establishment, throughput,
-};
+use method::procedure::{Precision, Progress, SearchResult, SearchSettings, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
 use method::{Direction, Nanos, Rate, Replay, TrialError, TrialRecord, Trials};
-use plane::Hop;
-use plane::view::{self, Bed};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Maximum connection establishment rate, without validation (RFC 9693, section 4.5).
@@ -61,8 +55,9 @@ impl Searcher<'_> {
         recorded: Vec<TrialRecord>,
         rig: &mut Rig,
     ) -> Result<Outcome, TrialError> {
-        let settings = self.settings(m);
-        let buffered = rig.buffered;
+        let settings = self.settings(m)?;
+        rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
+        let (buffered, shares_core) = (rig.buffered, rig.shares_core);
         // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
         let listener: &mut dyn Listener = &mut *self.listener;
         let listener = std::cell::RefCell::new(listener);
@@ -87,27 +82,33 @@ impl Searcher<'_> {
         let mut trials = Replay::new(recorded, record)?;
         let phase1_rate = phase1_rate(self.outcomes, &m.point, &settings);
         let result = procedure(m, &settings, buffered, phase1_rate, &mut trials, &mut watch)?;
-        Ok(outcome(m, &settings, &result))
+        let directions = settings.direction.count() as u32;
+        Ok(Outcome { measurement: m.clone(), directions, shares_core, result })
     }
 
-    fn settings(&self, m: &Measurement) -> SearchSettings {
+    fn settings(&self, m: &Measurement) -> Result<SearchSettings, TrialError> {
         let (measure, traffic) = (&self.scenario.measure, &self.scenario.traffic);
         let direction = if is_establishment(&m.metric) { Direction::Forward } else { traffic.direction };
         let alpha = measure.alpha_ppm.filter(|_| m.metric == VALIDATED).map(|a| Ratio::from_ppm(u64::from(a)));
-        SearchSettings {
-            hi: upper_end(self.scenario, self.calibration, direction),
+        Ok(SearchSettings {
+            hi: upper_end(self.scenario, self.calibration, m)?,
             precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
-            criteria: Criteria {
-                acceptance: Ratio::from_ppm(u64::from(measure.acceptance_ppm)),
-                phase1_acceptance: Ratio::from_ppm(u64::from(measure.phase1_acceptance_ppm)),
-            },
+            criteria: criteria(self.scenario),
             repetitions: measure.repetitions,
             duration: measure.duration,
             direction,
             alpha,
             responder_order: traffic.responder_order,
             ..SearchSettings::default()
-        }
+        })
+    }
+}
+
+/// What counts as a pass in every trial of a scenario.
+pub fn criteria(scenario: &Scenario) -> Criteria {
+    Criteria {
+        acceptance: Ratio::from_ppm(u64::from(scenario.measure.acceptance_ppm)),
+        phase1_acceptance: Ratio::from_ppm(u64::from(scenario.measure.phase1_acceptance_ppm)),
     }
 }
 
@@ -154,85 +155,18 @@ fn procedure(
 /// The rate of preparing phases: a safe share of the smallest establishment rate found at this point.
 fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -> Option<Rate> {
     let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_establishment(&o.measurement.metric));
-    found.map(|o| o.rate).min().filter(|r| r.0 > 0).map(|r| settings.phase1_share.of(r).max(Rate(1)))
+    found.map(|o| o.result.rate).min().filter(|r| r.0 > 0).map(|r| settings.phase1_share.of(r).max(Rate(1)))
 }
 
-/// The highest rate worth trying: the scenario's own limit, and what the tester can be believed at.
-fn upper_end(scenario: &Scenario, calibration: &Calibration, direction: Direction) -> Rate {
-    let ceiling = calibration.ceiling.0 * 2 / direction.count() * BELIEVED_TENTHS / 10;
-    Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(ceiling).max(1))
-}
-
-fn outcome(m: &Measurement, settings: &SearchSettings, result: &SearchResult) -> Outcome {
-    let step = |v: StepVerdict| match v {
-        StepVerdict::Pass => Step::Pass,
-        StepVerdict::Fail => Step::Fail,
-        StepVerdict::TesterBound => Step::TesterBound,
+/// The highest rate worth trying: the scenario's own limit, and what the tester can be believed at, at this number of
+/// connections.
+fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
+    let connections = m.point.connections;
+    let unknown = || TrialError::Tester(format!("it was not calibrated at {connections} connections"));
+    let ceiling = match scenario.duts[m.point.dut] {
+        // It has no frames, so no tester either that could be at its end.
+        Dut::Simulated { .. } => Rate(1_000_000_000),
+        _ => calibration.at(connections).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
     };
-    let mut extra = BTreeMap::new();
-    if let Some(rate) = result.phase1_rate {
-        extra.insert("phase 1 rate".to_owned(), rate.0 as f64);
-    }
-    if result.table_changes > 0 {
-        extra.insert("trials after which the table had changed".to_owned(), result.table_changes as f64);
-    }
-    Outcome {
-        measurement: m.clone(),
-        rate: result.rate,
-        directions: settings.direction.count() as u32,
-        bound: match result.kind {
-            ResultKind::Exact => Bound::Exact,
-            ResultKind::AtUpperLimit => Bound::UpperLimit,
-            ResultKind::TesterLimit => Bound::TesterLimit,
-            ResultKind::NothingPassed => Bound::NothingPassed,
-        },
-        error: result.error,
-        one_sided: result.one_sided,
-        closed_loop: result.closed_loop,
-        trials: result.trials as u32,
-        invalid: result.invalid_repeats as u32,
-        phase1_lost: result.phase1_lost,
-        trace: result.trace.iter().map(|s| (s.rate, step(s.verdict))).collect(),
-        extra,
-    }
-}
-
-/// Measure the tester itself with the scenario's frames and flows.
-///
-/// # Errors
-/// When the tester's own loop does not work.
-pub fn calibrate(
-    scenario: &Scenario,
-    point: &Point,
-    process: &Process,
-) -> Result<Calibration, engine::calibrate::CalibrateError> {
-    if let Dut::Simulated { .. } = scenario.duts[point.dut] {
-        // There are no frames: the simulated device brings its own tester along.
-        return Ok(Calibration { ceiling: Rate(1_000_000_000), clock: "simulated".into(), ..Calibration::default() });
-    }
-    let flows = rig::flow_space(scenario).map_err(|e| TrialError::Refused(e.to_string()))?;
-    let bed = Bed {
-        left: Hop::default(),
-        right: Hop::default(),
-        frame_size: scenario.traffic.frame_size,
-        ttl: scenario.traffic.ttl,
-        connections: rig::connections(&flows, point),
-        flows,
-        seed: scenario.traffic.seed,
-    };
-    let view = Arc::new(view::forwarding(&bed));
-    let core = port::host::cores().first().copied();
-    let limits = engine::calibrate::tester(process.clock, core, &view, Nanos::from_millis(200))?;
-    Ok(Calibration {
-        clock: process.clock.describe(),
-        clock_read_ps: limits.clock_read_ps,
-        departure_p50_ns: limits.departure_p50_ns,
-        departure_p99_ns: limits.departure_p99_ns,
-        // One thread sends and judges each frame once: with both directions at once each gets half.
-        ceiling: Rate(limits.one_thread.0 / 2),
-        send_ps: limits.send_ps,
-        receive_ps: limits.receive_ps,
-        latency_floor_ns: limits.latency_floor_ns,
-        shares_core: false,
-    })
+    Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(ceiling.0 * BELIEVED_TENTHS / 10).max(1)))
 }

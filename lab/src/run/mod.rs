@@ -1,10 +1,12 @@
 //! A run: the plan carried out measurement by measurement, every trial recorded before the search sees it.
 //! A resumed run is the same code with recorded trials in front.
 
+mod calibrate;
 mod measure;
 mod record;
 
-pub use measure::{calibrate, is_establishment};
+pub use calibrate::calibrate;
+pub use measure::is_establishment;
 pub use record::Record;
 
 use crate::event::{Event, Listener};
@@ -12,10 +14,10 @@ use crate::folder::{Calibration, Facts, Header, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan, Point};
 use crate::rig::{Process, Rig, RigError};
 use crate::scenario::Scenario;
-use crate::store::{RunFolder, StoreError};
+use crate::store::{CALIBRATION, FACTS, RunFolder, StoreError, TRIALS};
 use measure::Searcher;
-use method::{TrialError, TrialRecord};
-use std::path::PathBuf;
+use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Why a run ended before its plan did.
@@ -41,13 +43,30 @@ pub enum RunError {
         /// What happened.
         error: TrialError,
     },
+    /// What a recorded trial was judged to be worth is not what it is worth by today's rules.
+    #[error(
+        "{}, line {line}: trial {seq} of `{measurement}` was judged {recorded:?} when it was recorded, and is judged {now:?} now; \
+         the file was changed, or written by another version of natmeter: start a new run, or resume with that version",
+        .path.display()
+    )]
+    Verdict {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The trial's number in the run.
+        seq: u64,
+        /// The measurement that it belongs to.
+        measurement: String,
+        /// What it was judged to be worth.
+        recorded: Box<Verdict>,
+        /// What it is judged to be worth.
+        now: Box<Verdict>,
+    },
     /// The tester itself could not be measured.
     #[error("calibrating the tester: {0}")]
     Calibrate(#[from] engine::calibrate::CalibrateError),
 }
-
-const CALIBRATION: &str = "calibration.json";
-const FACTS: &str = "facts.json";
 
 /// A run in progress.
 pub struct Run<'a> {
@@ -85,7 +104,7 @@ impl<'a> Run<'a> {
     /// Continue a run where it stopped.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// When the folder cannot be read, or a recorded trial would be judged otherwise now.
     pub fn resume(
         header: &Header,
         folder: RunFolder,
@@ -93,6 +112,7 @@ impl<'a> Run<'a> {
         listener: &'a mut dyn Listener,
     ) -> Result<Run<'a>, RunError> {
         let (records, outcomes) = (folder.trials()?, folder.outcomes()?);
+        same_verdicts(&folder.path().join(TRIALS), &records, &measure::criteria(&header.scenario))?;
         Ok(Run::with(header, folder, process, listener, records, outcomes))
     }
 
@@ -140,11 +160,7 @@ impl<'a> Run<'a> {
         self.compare_with_the_first_machine()?;
         // A resumed run keeps the limits that its searches began with, or their recorded trials would not fit.
         let known = crate::store::read_document(&self.folder.path().join(CALIBRATION))?;
-        self.calibration = match (known, points.first()) {
-            (Some(known), _) => known,
-            (None, Some(first)) => measure::calibrate(&self.scenario, first, &self.process)?,
-            (None, None) => Calibration::default(),
-        };
+        self.calibration = known.unwrap_or_default();
         for point in points {
             if self.left().any(|m| m.point == point) {
                 self.at_point(&point)?;
@@ -163,6 +179,11 @@ impl<'a> Run<'a> {
             connections: point.connections,
             cores: point.cores,
         })?;
+        // Before the rig stands: its threads would be in the way.
+        if let Some(ceiling) = calibrate(&mut self.calibration, &self.scenario, point, &self.process)? {
+            self.write_again(CALIBRATION, &self.calibration.clone())?;
+            self.tell(&Event::Calibrated(ceiling))?;
+        }
         let built = Rig::build(&self.scenario, point, &self.process);
         self.note_commands()?;
         let mut rig = built?;
@@ -177,9 +198,8 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Write down what the rig is; calibration and facts are complete once the first rig stands.
+    /// Write down what the rig is.
     fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
-        self.calibration.shares_core |= rig.shares_core;
         self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
         for doubt in &rig.doubts {
             if !self.facts.doubts.contains(doubt) {
@@ -187,9 +207,8 @@ impl<'a> Run<'a> {
                 self.tell(&Event::Doubt { text: doubt.clone() })?;
             }
         }
-        self.write_again(CALIBRATION, &self.calibration.clone())?;
         self.write_again(FACTS, &self.facts.clone())?;
-        self.tell(&Event::Calibrated(self.calibration.clone()))
+        Ok(())
     }
 
     fn one(&mut self, measurement: &Measurement, rig: &mut Rig) -> Result<(), RunError> {
@@ -312,6 +331,25 @@ impl<'a> Run<'a> {
             .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
         crate::store::write_whole(&path, &text)
     }
+}
+
+/// Whether recorded trials would be judged today as they were: a search that goes on from them must not believe otherwise
+/// than the report, which reads what was recorded.
+fn same_verdicts(path: &Path, records: &[TrialRecord], criteria: &Criteria) -> Result<(), RunError> {
+    for (i, record) in records.iter().enumerate() {
+        let now = judge(&record.spec, &record.outcome, criteria);
+        if now != record.verdict {
+            return Err(RunError::Verdict {
+                path: path.to_path_buf(),
+                line: i + 1,
+                seq: record.seq,
+                measurement: record.measurement.clone(),
+                recorded: Box::new(record.verdict.clone()),
+                now: Box::new(now),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The points of a plan in the order of their first measurement.

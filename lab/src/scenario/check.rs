@@ -4,11 +4,11 @@
 
 use super::address;
 use super::diagnostic::{Diagnostic, Place, nearest};
-use super::draft::{Draft, DutDraft, MeasureDraft, Nat44Draft};
+use super::draft::{Draft, DutDraft, DutKind, MeasureDraft, Nat44Draft};
 use super::quantity::{show_count, show_grouped, show_time};
 use super::section::Spot;
 use super::summary::show_range;
-use super::{Link, Mapping};
+use super::{Impair, Link, Mapping};
 use method::metric::{self, Origin};
 use method::{Count, Nanos, Rate};
 use std::net::Ipv4Addr;
@@ -19,6 +19,7 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     addresses(draft, log);
     frames(draft, log);
     links(draft, log);
+    beside_the_link(draft, log);
     repeated(&draft.cores.value, |n| format!("`{n}`"), log);
     for measure in [&draft.quick, &draft.full] {
         metrics(draft, measure, log);
@@ -132,6 +133,42 @@ fn links(draft: &Draft, log: &mut Vec<Diagnostic>) {
                 .at(dut.key, format!("`{}` {words}", dut.name()))
                 .instead(way_out),
         );
+    }
+}
+
+/// Only ports can be impaired or captured, and a frame that is held comes before the trial is over.
+fn beside_the_link(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    let (impair, capture) = (draft.link.impair, draft.link.capture);
+    let simulated = |dut: &&DutDraft| matches!(dut.kind, DutKind::Simulated { .. });
+    for place in [impair.map(|i| i.0), capture.map(|c| c.0)].into_iter().flatten() {
+        if let Some(dut) = draft.duts.iter().find(simulated) {
+            log.push(
+                Diagnostic::new("the simulated device has no frames")
+                    .at(place, "works on frames")
+                    .at(dut.key, "only numbers")
+                    .instead("leave it out, or measure a device that has frames"),
+            );
+        }
+    }
+    let Some((place, impair)) = impair else { return };
+    if impair == (Impair { seed: impair.seed, ..Impair::default() }) {
+        log.push(
+            Diagnostic::new("nothing is impaired")
+                .at(place, "no loss, duplicates, reordering, corruption or delay")
+                .instead("give a share, for example loss = \"100 ppm\", or leave the table out"),
+        );
+    }
+    for measure in [&draft.quick, &draft.full] {
+        let shortest = measure.drain.min(measure.phase1_drain);
+        if impair.delay >= shortest {
+            let drain = format!("the shortest drain is {}", show_time(shortest));
+            log.push(
+                Diagnostic::new("every frame would come when its trial is over")
+                    .at(place, format!("held for {}, and {drain}", show_time(impair.delay)))
+                    .instead("use a shorter delay, or longer drain and phase1-drain"),
+            );
+            return;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! result, so that no quick figure is ever taken for a conforming one.
 
 use super::quantity::{show_duration, show_share};
+use super::summary::impair_in_words;
 use super::{Dut, Scenario};
 use method::metric::{self, Origin};
 use method::{Direction, Nanos, Order};
@@ -34,6 +35,9 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     if let Some(required) = required.max().filter(|&required| measure.repetitions < required) {
         departures
             .push(format!("{} repetitions, below {required} (published practice of RFC 9693)", measure.repetitions));
+    }
+    if let Some(impair) = &scenario.impair {
+        departures.push(format!("frames are impaired on purpose: {}", impair_in_words(impair)));
     }
     if scenario.traffic.direction != Direction::Both {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());

@@ -4,7 +4,7 @@
 use super::diagnostic::Place;
 use super::quantity::WrittenRate;
 use super::section::{Given, Spot};
-use super::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
+use super::{Capture, Dut, Impair, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
 use method::{Count, Direction, Nanos, Order};
 use wire::{AddrRange, PortRange};
 
@@ -52,6 +52,9 @@ pub struct LinkDraft {
     pub link: Link,
     pub depth: Option<Place>,
     pub sound: bool,
+    /// `[link.impair]` and the words that name it.
+    pub impair: Option<(Place, Impair)>,
+    pub capture: Option<(Place, Capture)>,
 }
 
 pub struct TrafficDraft {
@@ -128,6 +131,8 @@ impl Draft {
             about: self.about.clone(),
             duts: self.duts.iter().map(|dut| dut.build(largest, frame_size)).collect(),
             link: self.link.link.clone(),
+            impair: self.link.impair.map(|(_, impair)| impair),
+            capture: self.link.capture.map(|(_, capture)| capture),
             traffic: self.traffic.build(),
             sweep: Sweep { connections, cores: self.cores.value.iter().map(|n| n.value as u32).collect() },
             measure: measure.build(frame_size),

@@ -19,7 +19,7 @@ mod tree;
 pub use conformance::conformance;
 pub use diagnostic::Complaints;
 pub use read::{Loaded, Options, ScenarioError, parse, read};
-pub use summary::Summary;
+pub use summary::{Summary, impair_in_words};
 
 use method::{Count, Direction, Nanos, Order};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,12 @@ pub struct Scenario {
     pub duts: Vec<Dut>,
     /// How tester and DUT are joined.
     pub link: Link,
+    /// What is done on purpose to frames that the tester receives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impair: Option<Impair>,
+    /// What is kept of the tester's frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
     /// Test frames.
     pub traffic: Traffic,
     /// The axes.
@@ -132,6 +138,31 @@ pub enum Link {
         /// Back-end of the tester's ends.
         io: VethIo,
     },
+}
+
+/// Damage done on purpose to frames on their way to the tester, on both sides: for teaching, and to see whether a
+/// set-up notices. Shares are parts per million.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Impair {
+    /// Frames lost.
+    pub loss_ppm: u32,
+    /// Frames that come twice.
+    pub duplicate_ppm: u32,
+    /// Frames that a later one overtakes.
+    pub reorder_ppm: u32,
+    /// Frames with one bit inverted behind the Ethernet header.
+    pub corrupt_ppm: u32,
+    /// How long every frame is held.
+    pub delay: Nanos,
+    /// Chooses the frames.
+    pub seed: u64,
+}
+
+/// Frames kept for Wireshark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capture {
+    /// Of each of the tester's ports in each trial at most so many: the first half, and the last.
+    pub frames: u32,
 }
 
 /// Back-end on a veth pair.

@@ -8,7 +8,7 @@ use super::draft::{Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft
 use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
 use super::tree::{self, Entry, Table, Value};
-use super::{Link, Mapping, Scenario, VethIo, schema};
+use super::{Capture, Impair, Link, Mapping, Scenario, VethIo, schema};
 use method::{Count, Direction, Nanos, Order};
 use std::path::{Path, PathBuf};
 use wire::{AddrRange, PortRange};
@@ -124,7 +124,10 @@ fn kinds<'a>(root: &'a Table, of: &str, log: &mut Vec<Diagnostic>) -> (Option<&'
         }
         None => return (None, Vec::new()),
     };
-    for entry in table.entries.iter().filter(|entry| schema::kinds(of).all(|kind| kind != entry.name)) {
+    let is_known = |name: &str| {
+        schema::kinds(of).any(|kind| kind == name) || (of == "link" && schema::BESIDE_A_LINK.contains(&name))
+    };
+    for entry in table.entries.iter().filter(|entry| !is_known(&entry.name)) {
         let all: Vec<String> = schema::kinds(of).map(|kind| format!("[{of}.{kind}]")).collect();
         let way_out = match nearest(&entry.name, schema::kinds(of)) {
             Some(meant) => format!("did you mean [{of}.{meant}]?"),
@@ -192,11 +195,13 @@ fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft
     const DEPTH: usize = 512;
     let before = log.len();
     let (table, found) = kinds(root, "link", log);
+    let impair = table.and_then(|table| impair(table, log));
+    let capture = table.and_then(|table| capture(table, log));
     let Some(table) = table.filter(|_| !found.is_empty()) else {
         // Left out, it is the simplest link that fits the first device.
         let kernel = duts.first().is_some_and(|dut| !dut.is_in_process());
         let link = if kernel { Link::Tap } else { Link::InProcess { depth: DEPTH } };
-        return LinkDraft { key: None, link, depth: None, sound: log.len() == before };
+        return LinkDraft { key: None, link, depth: None, sound: log.len() == before, impair, capture };
     };
     if let [(first, place), (second, other), ..] = found[..] {
         let diagnostic = Diagnostic::new("a scenario has one link").at(other, format!("second link `{second}`"));
@@ -222,7 +227,28 @@ fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft
         }
     };
     section.finish();
-    LinkDraft { key: Some(key), link, depth, sound: log.len() == before }
+    LinkDraft { key: Some(key), link, depth, sound: log.len() == before, impair, capture }
+}
+
+fn impair(link: &Table, log: &mut Vec<Diagnostic>) -> Option<(Place, Impair)> {
+    let place = link.get("impair")?.key;
+    let mut section = Section::new(link, "impair", "link.impair", log);
+    let mut share = |key: &str| section.get(key, section::share_or_none).value.unwrap_or(0);
+    let [loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm] =
+        ["loss", "duplicate", "reorder", "corrupt"].map(&mut share);
+    let delay = section.get("delay", section::duration_in(Nanos(0)..=Nanos::from_secs(1))).value.unwrap_or_default();
+    let seed = section.get("seed", section::count).value.unwrap_or(1);
+    section.finish();
+    Some((place, Impair { loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm, delay, seed }))
+}
+
+fn capture(link: &Table, log: &mut Vec<Diagnostic>) -> Option<(Place, Capture)> {
+    const FRAMES: u64 = 64;
+    let place = link.get("capture")?.key;
+    let mut section = Section::new(link, "capture", "link.capture", log);
+    let frames = section.get("frames", section::count_in(1..=100_000)).value.unwrap_or(FRAMES) as u32;
+    section.finish();
+    Some((place, Capture { frames }))
 }
 
 /// Defaults are those of methodology 2.2 to 2.4 for stateful tests: one address a side, 40,000 × 100 ports.

@@ -13,6 +13,8 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("link.in-process", &["depth"]),
     ("link.tap", &[]),
     ("link.veth", &["io"]),
+    ("link.impair", &["loss", "duplicate", "reorder", "corrupt", "delay", "seed"]),
+    ("link.capture", &["frames"]),
     (
         "traffic",
         &[
@@ -102,9 +104,13 @@ pub fn tables_with(key: &str) -> impl Iterator<Item = &'static str> {
     TABLES.iter().filter(move |(_, keys)| keys.contains(&key)).map(|&(table, _)| table)
 }
 
+/// Tables below `link` that are no kind of link: they stand beside one.
+pub const BESIDE_A_LINK: &[&str] = &["impair", "capture"];
+
 /// Kinds that stand as tables below `dut` or `link`.
 pub fn kinds(of: &str) -> impl Iterator<Item = &'static str> {
-    TABLES.iter().filter_map(move |(table, _)| table.strip_prefix(of)?.strip_prefix('.'))
+    let below = TABLES.iter().filter_map(move |(table, _)| table.strip_prefix(of)?.strip_prefix('.'));
+    below.filter(move |kind| of != "link" || !BESIDE_A_LINK.contains(kind))
 }
 
 /// Dotted path of a key.

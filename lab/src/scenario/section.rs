@@ -256,6 +256,11 @@ pub fn share(value: &Value) -> Parsed<u32> {
     }
 }
 
+/// A share in parts per million, none at all included.
+pub fn share_or_none(value: &Value) -> Parsed<u32> {
+    Ok(quantity::share_ppm(words(value)?)?)
+}
+
 /// A rate above zero.
 pub fn rate(value: &Value) -> Parsed<WrittenRate> {
     match quantity::rate(words(value)?)? {

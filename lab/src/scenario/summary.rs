@@ -2,7 +2,7 @@
 
 use super::conformance::conformance;
 use super::quantity::{show_count, show_duration, show_grouped, show_share};
-use super::{Dut, Link, Scenario, Traffic, VethIo};
+use super::{Dut, Impair, Link, Scenario, Traffic, VethIo};
 use method::Direction;
 use std::fmt;
 use wire::AddrRange;
@@ -27,6 +27,10 @@ impl Summary {
             ("frames", frames(traffic)),
             ("flows", flows(traffic)),
         ];
+        rows.extend(scenario.impair.map(|impair| ("IMPAIRED", impair_in_words(&impair))));
+        rows.extend(
+            scenario.capture.map(|c| ("capture", format!("{} frames a port and trial", show_count(c.frames.into())))),
+        );
         rows.extend(pools(scenario).map(|pool| ("pool", pool)));
         if !connections.is_empty() {
             rows.push(("connections", all(connections)));
@@ -67,6 +71,22 @@ fn link(link: &Link) -> String {
             format!("two veth pairs into the kernel, by {io}")
         }
     }
+}
+
+/// What is done to frames on purpose.
+pub fn impair_in_words(impair: &Impair) -> String {
+    let shares = [
+        (impair.loss_ppm, "lost"),
+        (impair.duplicate_ppm, "doubled"),
+        (impair.reorder_ppm, "overtaken"),
+        (impair.corrupt_ppm, "corrupted"),
+    ];
+    let mut parts: Vec<String> =
+        shares.iter().filter(|(ppm, _)| *ppm > 0).map(|(ppm, what)| format!("{ppm} in a million {what}")).collect();
+    if impair.delay.0 > 0 {
+        parts.push(format!("each held for {}", show_duration(impair.delay)));
+    }
+    format!("{} (seed {}), on both sides of the tester", parts.join(", "), impair.seed)
 }
 
 fn frames(traffic: &Traffic) -> String {

@@ -1,9 +1,8 @@
 //! What the store promises, at every byte at which a process can be killed.
 
 use super::*;
-use crate::folder::Bound;
 use crate::plan::{Measurement, Point};
-use method::{Nanos, Rate};
+use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, Step, StepVerdict};
 use serde::Deserialize;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -152,18 +151,35 @@ fn results_come_back_as_they_were() {
     let point = Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1 };
     let outcome = Outcome {
         measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
-        rate: Rate(7_400_000),
         directions: 2,
-        bound: Bound::TesterLimit,
-        error: Rate(7_400),
-        one_sided: false,
-        closed_loop: false,
-        trials: 12,
-        invalid: 1,
-        phase1_lost: 0,
-        trace: vec![],
-        extra: [("burst".to_owned(), 8.0)].into(),
+        shares_core: false,
+        result: SearchResult {
+            rate: Rate(7_400_000),
+            kind: ResultKind::TesterLimit,
+            error: Rate(7_400),
+            one_sided: false,
+            closed_loop: false,
+            trials: 12,
+            invalid_repeats: 1,
+            phase1_lost: 0,
+            phase1_rate: Some(Rate(1_000_000)),
+            table_changes: 0,
+            lost_at_rate: 0,
+            tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
+            trace: vec![Step {
+                rate: Rate(7_400_000),
+                verdict: StepVerdict::Pass,
+                reason: String::new(),
+                closed_loop: false,
+                trials: 1,
+                invalid: 0,
+                lost: 0,
+            }],
+        },
     };
     folder.append_outcome(&outcome).unwrap();
+    // For people and for scripts: one flat object with words in it.
+    let line = fs::read_to_string(folder.path().join(RESULTS)).unwrap();
+    assert!(line.contains(r#","rate":7400000,"kind":"tester-limit","error":7400,"#), "{line}");
     assert_eq!(folder.outcomes().unwrap(), [outcome]);
 }

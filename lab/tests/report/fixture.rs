@@ -1,13 +1,15 @@
 //! Run folders built by code, always the same: what the report tests read. Searches are plain bisections against a
 //! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
 
-use lab::folder::{Bound, Calibration, CommandLine, Facts, Header, Outcome, SelfTest, SelfTestCheck, Step};
+use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
 use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic, VethIo};
 use lab::store::{self, RunFolder};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
-use method::{Direction, Invalid, Nanos, Order, Rate, TrialRecord, Verdict};
+use method::{
+    Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
@@ -43,9 +45,9 @@ impl Run {
             scenario,
         };
         Run {
-            header,
             facts: facts(),
-            calibration: calibration(),
+            calibration: calibration(&header.plan),
+            header,
             self_test: self_test(),
             outcomes: vec![],
             trials: vec![],
@@ -66,56 +68,58 @@ impl Run {
     pub fn search(&mut self, m: &Measurement, truth: &Truth) {
         let spread = truth.capacity * truth.noise / 1_000;
         let capacity = truth.capacity - spread / 2 + self.random() % (spread + 1);
-        let (mut low, mut high, mut bound) = (0, 20_000_000.min(truth.capacity * 5), Bound::UpperLimit);
+        let (mut low, mut high, mut kind) = (0, 20_000_000.min(truth.capacity * 5), ResultKind::AtUpperLimit);
         let (mut trace, mut invalid) = (vec![], 0);
         while high - low > (low / 100).max(truth.capacity / 200).max(1) {
             let rate = low.midpoint(high);
             let step = if rate > truth.tester {
                 invalid += 3;
-                Step::TesterBound
+                StepVerdict::TesterBound
             } else if rate > capacity {
-                Step::Fail
+                StepVerdict::Fail
             } else {
-                Step::Pass
+                StepVerdict::Pass
             };
             match step {
-                Step::Pass => low = rate,
-                Step::Fail => (high, bound) = (rate, Bound::Exact),
-                Step::TesterBound => (high, bound) = (rate, Bound::TesterLimit),
+                StepVerdict::Pass => low = rate,
+                StepVerdict::Fail => (high, kind) = (rate, ResultKind::Exact),
+                StepVerdict::TesterBound => (high, kind) = (rate, ResultKind::TesterLimit),
             }
-            trace.push((Rate(rate), step));
+            trace.push(step_of(rate, step));
             self.trial(m, rate, capacity, step);
         }
         let directions = if m.metric == "max_conn_est_rate" { 1 } else { 2 };
         self.outcomes.push(Outcome {
             measurement: m.clone(),
-            rate: Rate(low),
             directions,
-            bound: if low == 0 { Bound::NothingPassed } else { bound },
-            error: Rate(high - low),
-            one_sided: false,
-            closed_loop: false,
-            trials: trace.len() as u32 + invalid,
-            invalid,
-            phase1_lost: 0,
-            trace,
-            extra: if directions == 2 {
-                BTreeMap::from([("phase 1 rate".to_owned(), 2_345_678.0)])
-            } else {
-                BTreeMap::new()
+            shares_core: false,
+            result: SearchResult {
+                rate: Rate(low),
+                kind: if low == 0 { ResultKind::NothingPassed } else { kind },
+                error: Rate(high - low),
+                one_sided: false,
+                closed_loop: false,
+                trials: trace.len() as u64 + invalid,
+                invalid_repeats: invalid,
+                phase1_lost: 0,
+                phase1_rate: (directions == 2).then_some(Rate(2_345_678)),
+                table_changes: 0,
+                lost_at_rate: 0,
+                tester_limit: None,
+                trace,
             },
         });
     }
 
-    fn trial(&mut self, m: &Measurement, rate: u64, capacity: u64, step: Step) {
+    fn trial(&mut self, m: &Measurement, rate: u64, capacity: u64, step: StepVerdict) {
         let duration = self.header.scenario.measure.duration;
         let frames = Rate(rate).frames_in(duration);
         let lost = if rate > capacity { frames * (rate - capacity) / rate } else { 0 };
         let leg = Leg { planned: frames, sent: frames, received: frames - lost, send_time: duration, ..Leg::default() };
         let establish = m.metric == "max_conn_est_rate";
         let verdict = match step {
-            Step::Pass => Verdict::Pass,
-            Step::Fail => Verdict::Fail(Failure {
+            StepVerdict::Pass => Verdict::Pass,
+            StepVerdict::Fail => Verdict::Fail(Failure {
                 reason: FailReason::Loss {
                     stream: Stream::Forward,
                     sent: frames,
@@ -124,7 +128,7 @@ impl Run {
                 },
                 closed_loop: false,
             }),
-            Step::TesterBound => Verdict::Invalid(Invalid::SenderLate {
+            StepVerdict::TesterBound => Verdict::Invalid(Invalid::SenderLate {
                 stream: Stream::Forward,
                 late: Nanos(400_000),
                 limit: Nanos(100_000),
@@ -159,6 +163,13 @@ impl Run {
         self.state >> 33
     }
 
+    /// The tester can do this at every number of connections.
+    pub fn ceiling(&mut self, rate: Rate) {
+        for c in &mut self.calibration.ceilings {
+            (c.frames, c.set_up) = (rate, c.set_up.map(|_| rate));
+        }
+    }
+
     /// Frames with this fault in the first trial.
     pub fn spoil(&mut self, fault: Fault, frames: u64) {
         let mut faults = FaultCounts::default();
@@ -180,6 +191,12 @@ impl Run {
         lines(&folder, store::RESULTS, &self.outcomes);
         folder.path().to_path_buf()
     }
+}
+
+/// A step of a search that was decided by one trial.
+pub fn step_of(rate: u64, verdict: StepVerdict) -> Step {
+    let reason = String::new();
+    Step { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
 }
 
 fn lines<T: serde::Serialize>(folder: &RunFolder, name: &str, values: &[T]) {
@@ -216,8 +233,8 @@ pub fn kernel() -> Run {
         };
         Truth { capacity, tester: 3_000_000, noise: 60 }
     });
-    run.calibration.shares_core = true;
-    run.calibration.ceiling = Rate(2_400_000);
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
+    run.ceiling(Rate(2_400_000));
     run.commands = commands();
     let forwarding = BTreeMap::from([("kernel".into(), "6.12.0".into()), ("queues".into(), "1".into())]);
     run.facts.duts = BTreeMap::from([("linux-forwarding".into(), forwarding)]);
@@ -242,6 +259,8 @@ pub fn quickstart_scenario() -> Scenario {
         about: "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes.".into(),
         duts: vec![Dut::Embedded(nat())],
         link: Link::InProcess { depth: 1024 },
+        impair: None,
+        capture: None,
         traffic: Traffic {
             frame_size: 64,
             ttl: 10,
@@ -284,6 +303,8 @@ fn kernel_scenario() -> Scenario {
             kernel("iptables-nft", Some(nat())),
         ],
         link: Link::Veth { io: VethIo::AfPacket },
+        impair: None,
+        capture: None,
         sweep: Sweep { connections: vec![1_000_000], cores: vec![1] },
         ..quickstart_scenario()
     }
@@ -313,17 +334,27 @@ fn facts() -> Facts {
     }
 }
 
-fn calibration() -> Calibration {
+/// The tester of these runs slows down with its state table.
+fn calibration(plan: &Plan) -> Calibration {
+    let mut ceilings: Vec<Ceiling> = Vec::new();
+    for n in plan.measurements.iter().map(|m| m.point.connections) {
+        if ceilings.iter().all(|c| c.connections != n) {
+            ceilings.push(Ceiling {
+                connections: n,
+                frames: Rate(15_600_000 - n.min(4_000_000)),
+                set_up: (n > 0).then_some(Rate(21_000_000 - n.min(4_000_000))),
+                send_ps: 14_200 + n / 1_000,
+                receive_ps: 18_900 + n / 1_000,
+            });
+        }
+    }
     Calibration {
         clock: "TSC, 2.6 GHz".into(),
         clock_read_ps: 9_300,
         departure_p50_ns: 40,
         departure_p99_ns: 310,
-        ceiling: Rate(15_600_000),
-        send_ps: 14_200,
-        receive_ps: 18_900,
         latency_floor_ns: 850,
-        shares_core: false,
+        ceilings,
     }
 }
 

@@ -55,7 +55,9 @@ impl DomainError {
     pub fn place(&self) -> Option<(usize, Option<usize>)> {
         match *self {
             DomainError::Rule { at, .. } => Some((at, None)),
-            DomainError::SameIpv6 { at, other, .. } | DomainError::SameIpv4 { at, other, .. } => Some((at, Some(other))),
+            DomainError::SameIpv6 { at, other, .. } | DomainError::SameIpv4 { at, other, .. } => {
+                Some((at, Some(other)))
+            }
             DomainError::TooMany(_) => None,
         }
     }
@@ -151,8 +153,8 @@ impl Domain {
     /// The end of the tunnel to whoever has this IPv4 address and port: the customer's MAP address.
     ///
     /// # Errors
-    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when nobody has the port,
-    /// [`Event::Protocol`] without the port that is needed.
+    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when nobody has the port, and without a port
+    /// where one is needed.
     #[inline]
     pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
         let (slot, place) = self.find(addr, port)?;
@@ -241,7 +243,6 @@ impl Domain {
     #[inline(never)]
     fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, Place), Event> {
         let mut at = first;
-        let mut why = Event::OutsidePortSet;
         loop {
             let slot = &self.slots[at as usize];
             let found = if slot.mapping.is_explicit() { self.sibling(at, port) } else { Some(at) };
@@ -254,12 +255,9 @@ impl Domain {
                 }
                 return Ok((found, place));
             }
-            if port.is_none() {
-                why = Event::Protocol;
-            }
             // Address and port are matched together (RFC 7599, section 8.1): the rule around may have the port.
-            if slot.around == NONE {
-                return Err(why);
+            if slot.around == NONE || port.is_none() {
+                return Err(Event::OutsidePortSet);
             }
             at = slot.around;
         }

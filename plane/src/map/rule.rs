@@ -56,7 +56,7 @@ impl Rule {
     /// The first mistake.
     pub fn prepare(&self) -> Result<Mapping, RuleError> {
         let (n, r, o) = (self.ipv6.len, self.ipv4.len, self.ea_bits);
-        if n > 64 {
+        if n == 0 || n > 64 {
             return Err(RuleError::Ipv6Length(n));
         }
         if r > 32 {
@@ -99,8 +99,8 @@ impl fmt::Display for Rule {
 /// Why a rule, or a customer's prefix under it, makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The IPv6 prefix leaves no room for the interface identifier.
-    #[error("a rule's IPv6 prefix of length {0}: at most 64, the interface identifier begins there")]
+    /// The IPv6 prefix is everything, or leaves no room for the interface identifier.
+    #[error("a rule's IPv6 prefix of length {0}: 1 to 64, where the interface identifier begins")]
     Ipv6Length(u8),
     /// No such IPv4 prefix.
     #[error("an IPv4 prefix of length {0}: at most 32")]
@@ -235,8 +235,7 @@ impl Mapping {
             psid_mask: ((1u32 << ports.len) - 1) as u16,
             embedded,
             own,
-            // Without any bit before them there are no EA bits either, and nothing to shift.
-            ea_shift: (64 - rule.ipv6.len - rule.ea_bits).min(63),
+            ea_shift: 64 - rule.ipv6.len - rule.ea_bits,
             ea_bits: rule.ea_bits,
             offset: ports.offset,
             psid_len: ports.len,
@@ -278,7 +277,7 @@ impl Mapping {
         if !self.is_shared() {
             return Ok(0);
         }
-        let port = port.ok_or(Event::Protocol)?;
+        let port = port.ok_or(Event::OutsidePortSet)?;
         let psid = port >> self.psid_shift & self.psid_mask;
         if (port as u32) < self.reserved || self.is_explicit() && psid as u32 != self.fixed {
             return Err(Event::OutsidePortSet);
@@ -289,7 +288,7 @@ impl Mapping {
     /// The customer that has this address (of the rule's prefix) and port.
     ///
     /// # Errors
-    /// [`Event::OutsidePortSet`] for a port that nobody has, [`Event::Protocol`] without the port that is needed.
+    /// [`Event::OutsidePortSet`] for a port that nobody has, and without a port where one is needed.
     #[inline(always)]
     pub fn place(&self, addr: u32, port: Option<u16>) -> Result<Place, Event> {
         let psid = self.psid_of(port)?;

@@ -1,11 +1,11 @@
 //! What a NAT44 is told: typed tables that a scenario fills, and the checks that make them safe to run. Apart
 //! from the rest, because this is the only part of the NAT that people who write scenarios meet.
 
+use super::pool::{PortClasses, below};
 pub use crate::side::Side4 as SideConfig;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use super::pool::{PortClasses, below};
 use wire::{AddrRange, PortRange, PortSet};
 
 /// An IPv4 prefix.
@@ -193,6 +193,13 @@ pub struct Config {
     pub fragments: FragmentLimits,
     /// ICMP errors that the gateway itself sends in a second, at most; 0 for none (RFC 5508, REQ-9; RFC 1812, 4.3.2.8).
     pub icmp_errors_per_second: u32,
+    /// Set where this is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix are
+    /// numbers out of a dictionary (`customers`), each one worker's own. Then what comes from inside is never handed over for
+    /// its address, and the NAT keeps account of the numbers that have sessions.
+    pub numbered: Option<Prefix>,
+    /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
+    /// segment restarts the timer only as the state machine of section 3.5.2 says.
+    pub rfc6146: bool,
 }
 
 impl Config {
@@ -220,6 +227,8 @@ impl Config {
             untranslated: Vec::new(),
             fragments: FragmentLimits::default(),
             icmp_errors_per_second: 1000,
+            numbered: None,
+            rfc6146: false,
         }
     }
 

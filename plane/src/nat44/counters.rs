@@ -96,6 +96,10 @@ events! {
     FragmentLate = "fragment-late",
     /// Drop: the first fragment of the datagram was dropped.
     FragmentOrphan = "fragment-orphan",
+    /// Drop: a fragment that overlaps others in part, and what waited of its datagram (RFC 5722, section 4).
+    FragmentOverlap = "fragment-overlap",
+    /// Drop: a fragment whose octets have all come before.
+    FragmentAgain = "fragment-again",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",
 }

@@ -223,17 +223,15 @@ impl Nat44 {
             if let Some(h) = b.first_chunk_mut::<42>() {
                 hop(h, macs, end, to, true);
             }
-        } else {
-            if s.seen != tick {
+        } else if let Some(h) = b.first_chunk_mut::<54>() {
+            let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT));
+            if s.seen != tick && (!self.config.rfc6146 || tcp::restarts(old, new, h[47])) {
                 s.seen = tick;
             }
-            if let Some(h) = b.first_chunk_mut::<54>() {
-                let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT));
-                if new != old {
-                    s.set_flags(new);
-                }
-                hop(h, macs, end, to, false);
+            if new != old {
+                s.set_flags(new);
             }
+            hop(h, macs, end, to, false);
         }
         self.count.add(if OUT { Event::In2Out } else { Event::Out2In });
         Verdict::Forward(if OUT { Side::Internet } else { Side::Customer })

@@ -6,6 +6,7 @@
 use super::Nat44;
 use super::config::FragmentLimits;
 use super::counters::Event;
+use super::cover::{Cover, Fit};
 use super::header::Head;
 use super::rewrite::{End, L3, address};
 use crate::function::{Packet, Side, Spare, Verdict};
@@ -14,8 +15,8 @@ use crate::steer::by_hash;
 use crate::table::{Index, Slab};
 use arena::ArenaError;
 use std::collections::VecDeque;
-use wire::checksum::Sum;
-use wire::header::{TCP, be16, put16};
+use wire::checksum::{Sum, update16};
+use wire::header::{TCP, be16, be32, put16};
 
 /// What became of a datagram's first fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ enum Fate {
     Elsewhere(u16),
     /// Dropped.
     Dropped,
+    /// Its fragments overlapped: none goes on, whatever still comes.
+    GivenUp,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +40,10 @@ struct Datagram {
     rest: u64,
     fate: Fate,
     due: u64,
-    /// Payload octets seen, and in all (0 while the last fragment has not come).
-    seen: u32,
-    total: u32,
+    cover: Cover,
 }
 
-const NO_DATAGRAM: Datagram = Datagram { addresses: 0, rest: 0, fate: Fate::Unknown, due: 0, seen: 0, total: 0 };
+const NO_DATAGRAM: Datagram = Datagram { addresses: 0, rest: 0, fate: Fate::Unknown, due: 0, cover: Cover::NOTHING };
 
 /// A fragment that waits for the first of its datagram.
 struct Waiting {
@@ -108,15 +109,22 @@ impl Fragments {
         Some(e)
     }
 
-    /// Count a fragment; true when the datagram is complete.
-    fn count(&mut self, e: u32, head: &Head) -> bool {
-        let payload = (head.end - head.l4) as u32;
-        let d = &mut self.slab[e];
-        d.seen = d.seen.saturating_add(payload);
-        if !head.more {
-            d.total = head.offset as u32 + payload;
+    /// Count a fragment: how it fits those that came before.
+    fn count(&mut self, e: u32, head: &Head) -> Fit {
+        let first = head.offset as u32;
+        let end = first + (head.end - head.l4) as u32;
+        self.slab[e].cover.add(first, end, !head.more)
+    }
+
+    /// Give a datagram up: what waits goes, and what still comes will. Gives how many fragments went.
+    fn give_up(&mut self, e: u32) -> u64 {
+        self.slab[e].fate = Fate::GivenUp;
+        let mut lost = 0;
+        while let Some(bytes) = self.next_waiting(e) {
+            self.spare.push(bytes);
+            lost += 1;
         }
-        d.total > 0 && d.seen >= d.total
+        lost
     }
 
     fn remove(&mut self, e: u32) {
@@ -151,10 +159,7 @@ impl Fragments {
             if self.slab[e].due != due {
                 continue;
             }
-            while let Some(bytes) = self.next_waiting(e) {
-                self.spare.push(bytes);
-                lost += 1;
-            }
+            lost += self.give_up(e);
             self.remove(e);
         }
         lost
@@ -195,11 +200,35 @@ impl Nat44 {
         if (head.protocol == TCP && head.offset == 8) || (head.more && !(head.end - head.l4).is_multiple_of(8)) {
             return Err(Event::TinyFragment);
         }
-        if !settled && let Some(worker) = self.fragment_worker(head) {
+        // All that a numbered customer sends comes to one worker anyway.
+        let together = from == Side::Customer && self.config.numbered.is_some();
+        if !settled
+            && !together
+            && let Some(worker) = self.fragment_worker(head)
+        {
             return Ok(self.hand_over(worker));
         }
+        if from == Side::Customer && !settled {
+            self.set_identification(p.bytes_mut());
+        }
         let e = self.fragments.entry(self.now, from, head).ok_or(Event::FragmentStore)?;
-        let complete = self.fragments.count(e, head);
+        if self.fragments.slab[e].fate == Fate::GivenUp {
+            return Err(Event::FragmentOverlap);
+        }
+        let complete = match self.fragments.count(e, head) {
+            Fit::New => false,
+            Fit::Complete => true,
+            // Not sent on, so that a receiver never sees octets of one place twice.
+            Fit::Again => return Err(Event::FragmentAgain),
+            Fit::Scattered => return Err(Event::FragmentStore),
+            // What overlaps was made to look different to different receivers: the whole datagram goes, with what has
+            // not come yet (RFC 3128, section 3; RFC 5722, section 4).
+            Fit::Overlap => {
+                let lost = self.fragments.give_up(e);
+                self.count.add_many(Event::FragmentOverlap, lost);
+                return Err(Event::FragmentOverlap);
+            }
+        };
         let result =
             if head.offset == 0 { self.first(from, p, head, e, settled, spare) } else { self.later(p, head, e, spare) };
         if complete {
@@ -251,7 +280,7 @@ impl Nat44 {
         spare: &mut S,
     ) -> Result<Verdict, Event> {
         match self.fragments.slab[e].fate {
-            Fate::Dropped => Err(Event::FragmentOrphan),
+            Fate::Dropped | Fate::GivenUp => Err(Event::FragmentOrphan),
             Fate::Unknown => {
                 if !self.fragments.wait(e, p.bytes()) {
                     return Err(Event::FragmentStore);
@@ -299,7 +328,7 @@ impl Nat44 {
 
     fn let_one_go<P: Packet, S: Spare<P>>(&mut self, from: Side, e: u32, bytes: &[u8], spare: &mut S) {
         let fate = self.fragments.slab[e].fate;
-        if matches!(fate, Fate::Dropped | Fate::Unknown) {
+        if matches!(fate, Fate::Dropped | Fate::GivenUp | Fate::Unknown) {
             self.count.add(Event::FragmentOrphan);
             return;
         }
@@ -314,7 +343,7 @@ impl Nat44 {
                 self.set_mark(p.bytes_mut());
                 self.hand_over(w)
             }
-            Fate::Dropped | Fate::Unknown => return,
+            Fate::Dropped | Fate::GivenUp | Fate::Unknown => return,
         };
         match self.cut(&mut p, verdict, spare) {
             Ok(Verdict::Forward(to)) => spare.emit(to, p),
@@ -322,6 +351,22 @@ impl Nat44 {
             Ok(_) => {}
             Err(why) => self.count.add(why),
         }
+    }
+
+    /// Give a packet that leaves in fragments an identification that nobody else uses with the same address: one of the port
+    /// set (RFC 7597, section 8.3.3; RFC 7599, section 10.3). The same for all fragments of a datagram, and others for those
+    /// that follow it.
+    fn set_identification(&self, b: &mut [u8]) {
+        if !self.config.shares_addresses() {
+            return;
+        }
+        let (set, old) = (self.config.port_set, be16(b, L3 + 4));
+        let ends = (be32(b, L3 + 12) as u64) << 32 | be32(b, L3 + 16) as u64;
+        let start = self.hasher.pair(ends, b[L3 + 9].into()) as u16;
+        let new = set.nth(u32::from(start.wrapping_add(old)) % set.count().max(1));
+        put16(b, L3 + 4, new);
+        let sum = update16([b[L3 + 10], b[L3 + 11]], old, new);
+        b[L3 + 10..L3 + 12].copy_from_slice(&sum);
     }
 
     /// The worker that keeps the fragments of this datagram, unless it is this one.
@@ -353,6 +398,9 @@ impl Nat44 {
         let fragment = be16(b, L3 + 6);
         if fragment & 0x4000 != 0 || piece == 0 {
             return Err(Event::TooBig);
+        }
+        if to == Side::Internet && fragment & 0x3fff == 0 {
+            self.set_identification(p.bytes_mut());
         }
         let payload = total - ihl;
         let mut at = piece;

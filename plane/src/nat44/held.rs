@@ -41,11 +41,13 @@ impl HeldSyns {
         self.0.push_back(Held { outside, remote, due: now + HOLD, packet: kept, len });
     }
 
-    /// The customer opened this connection: the held SYN is silently dropped.
-    pub fn forget(&mut self, outside: u64, remote: u64) {
-        if !self.0.is_empty() {
+    /// The customer opened this connection: the held SYN, if there is one, is silently dropped.
+    pub fn forget(&mut self, outside: u64, remote: u64) -> bool {
+        let before = self.0.len();
+        if before > 0 {
             self.0.retain(|h| h.outside != outside || h.remote != remote);
         }
+        self.0.len() < before
     }
 
     /// Forget all.

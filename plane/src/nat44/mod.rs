@@ -2,8 +2,10 @@
 //! worker's share. State is a *session* for each four-tuple and protocol under every mapping behaviour;
 //! endpoint-independent mapping puts a *mapping* above its sessions.
 
+mod census;
 pub mod config;
 pub mod counters;
+mod cover;
 mod fast;
 mod fragment;
 mod header;
@@ -26,6 +28,7 @@ use crate::hash::Hasher;
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
 use arena::ArenaError;
+use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
 use fragment::Fragments;
@@ -81,6 +84,7 @@ pub struct Nat44 {
     sessions: Table<Session>,
     mappings: Option<Mappings>,
     subscribers: Option<Subscribers>,
+    census: Option<Census>,
     fragments: Fragments,
     held: HeldSyns,
     limiter: Limiter,
@@ -123,6 +127,7 @@ impl Nat44 {
             sessions,
             mappings,
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
+            census: Census::new(&config)?,
             fragments: Fragments::new(&config.fragments, hasher)?,
             held: HeldSyns::new(),
             limiter: Limiter::default(),
@@ -143,7 +148,10 @@ impl Nat44 {
             Mapping::EndpointIndependent => Mappings::bytes_for(config, workers),
             Mapping::AddressAndPortDependent => 0,
         };
-        let one = bytes_for::<Session>(config.sessions_per_worker(workers)) + mappings + Subscribers::bytes_for(config);
+        let one = bytes_for::<Session>(config.sessions_per_worker(workers))
+            + mappings
+            + Subscribers::bytes_for(config)
+            + Census::bytes_for(config);
         one * workers as u64
     }
 
@@ -156,6 +164,17 @@ impl Nat44 {
     /// The same for any configuration: blocks are as large as its port set allows, so that each worker has a share.
     pub fn steer_internet(config: &Config, workers: usize) -> Steering {
         Steering::Block { at: 36, shift: PortClasses::new(config, 0, workers).all.shift() }
+    }
+
+    /// Where customers are numbered: epoch of their census, modulo 256. Moves on as packets and idle time pass.
+    pub fn epoch(&self) -> u8 {
+        self.census.as_ref().map_or(0, Census::epoch)
+    }
+
+    /// Where customers are numbered: epochs since a number was last met with a session. Nobody needs it any more after
+    /// two, if it was not given to a packet in them, either.
+    pub fn epochs_without_session(&self, number: u32) -> u8 {
+        self.census.as_ref().map_or(u8::MAX, |c| c.age(number))
     }
 
     /// How often something happened.

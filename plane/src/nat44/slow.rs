@@ -147,6 +147,10 @@ impl Nat44 {
                 head.transport(b)?;
                 match kind(b[head.l4]) {
                     Kind::Query => (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0)),
+                    // The answer to a query that came in.
+                    Kind::Reply if self.config.rfc6146 => {
+                        (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0))
+                    }
                     Kind::Error => return self.error_out(p, head),
                     Kind::Reply | Kind::Other => return Err(Event::IcmpOther),
                 }
@@ -172,13 +176,14 @@ impl Nat44 {
         let e = match self.find_inner(self.hash(inside, remote), inside, remote) {
             Some(e) => e,
             None if head.protocol == TCP && !tcp::opens(flags) => return Err(Event::TcpNotSyn),
+            None if head.protocol == ICMP && kind(b[head.l4]) == Kind::Reply => return Err(Event::IcmpNoSession),
             None => self.open_out(inside, remote, if hairpin { HAIRPIN } else { 0 })?,
         };
+        self.refresh(e, head.protocol == TCP, flags, true);
         let s = &mut self.sessions.slab[e];
-        s.seen = self.tick;
-        if head.protocol == TCP {
-            s.set_flags(tcp::step(s.flags(), flags, true));
-            self.held.forget(s.outside, remote);
+        if head.protocol == TCP && self.held.forget(s.outside, remote) && self.config.rfc6146 {
+            // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
+            s.set_flags(tcp::step(s.flags(), tcp::SYN, false));
         }
         let s = *s;
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Source, s.outside);
@@ -204,6 +209,9 @@ impl Nat44 {
                 head.transport(b)?;
                 match kind(b[head.l4]) {
                     Kind::Reply => (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0)),
+                    Kind::Query if self.config.rfc6146 => {
+                        (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0))
+                    }
                     Kind::Error => return self.error_in(p, head, hairpin),
                     Kind::Query => return Err(Event::NoSession),
                     Kind::Other => return Err(Event::IcmpOther),
@@ -220,16 +228,22 @@ impl Nat44 {
             Some(e) => e,
             None => self.invited(p.bytes(), outside, remote, flags, head, hairpin)?,
         };
-        let s = &mut self.sessions.slab[e];
-        if head.protocol == TCP {
-            s.set_flags(tcp::step(s.flags(), flags, false));
-        }
         if head.protocol == TCP || self.config.inbound_refresh {
-            s.seen = self.tick;
+            self.refresh(e, head.protocol == TCP, flags, false);
         }
-        let inside = s.inside;
+        let inside = self.sessions.slab[e].inside;
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Destination, inside);
         Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
+    }
+
+    /// A packet of a session counts: timer, and for TCP the state.
+    fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
+        let s = &mut self.sessions.slab[e];
+        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound) } else { s.flags() });
+        if !tcp || !self.config.rfc6146 || tcp::restarts(old, new, flags) {
+            s.seen = self.tick;
+        }
+        s.set_flags(new);
     }
 
     /// A session for a packet from outside that has none: mapping and filter decide.
@@ -242,7 +256,7 @@ impl Nat44 {
         head: &Head,
         hairpin: bool,
     ) -> Result<u32, Event> {
-        if head.protocol == ICMP {
+        if head.protocol == ICMP && !(self.config.rfc6146 && kind(b[head.l4]) == Kind::Query) {
             // Whoever was not asked cannot answer, whatever the filter says.
             return Err(Event::NoSession);
         }
@@ -314,7 +328,7 @@ impl Nat44 {
     /// The worker that an inside end point belongs to, unless it is this one. ICMP queries are spread by type and code, as
     /// these stand where other protocols have the port.
     pub(super) fn owner_inside(&self, inside: u64) -> Option<u16> {
-        if self.workers.is_alone() {
+        if self.workers.is_alone() || self.config.numbered.is_some() {
             return None;
         }
         let port = if super::session::protocol(inside) == ICMP { ECHO } else { port(inside) };

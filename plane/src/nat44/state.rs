@@ -93,6 +93,9 @@ impl Nat44 {
         }
         let inside = mappings.get(m).inside;
         self.make_room(addr(inside))?;
+        if let Some(c) = &mut self.census {
+            c.meet(inside);
+        }
         Ok(self.open(inside, outside, remote, flags, m))
     }
 
@@ -271,15 +274,31 @@ impl Nat44 {
         }
         let e = self.sweep.next(entries);
         let s = &self.sessions.slab[e];
-        if s.is_live() && self.lifetimes.expired(s, self.tick) {
+        if e == 0
+            && let Some(c) = &mut self.census
+        {
+            c.round(self.tick, self.lifetimes.round());
+        }
+        if !s.is_live() {
+            return;
+        }
+        if self.lifetimes.expired(s, self.tick) {
             self.expire(e);
+        } else if let Some(c) = &mut self.census {
+            c.meet(s.inside);
         }
     }
 
     /// Look at as many entries as time asks for, at most `most`.
     #[inline]
     pub(super) fn sweep_some(&mut self, most: u32) {
-        let n = self.sweep.due(self.tick, self.sessions.slab.touched(), self.lifetimes.round(), most);
+        let entries = self.sessions.slab.touched();
+        if entries == 0
+            && let Some(c) = &mut self.census
+        {
+            c.round(self.tick, self.lifetimes.round());
+        }
+        let n = self.sweep.due(self.tick, entries, self.lifetimes.round(), most);
         for _ in 0..n {
             self.sweep_one();
         }

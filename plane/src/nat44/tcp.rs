@@ -19,15 +19,16 @@ const RESET: u8 = 1 << 4;
 const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
 /// The state after a segment. A SYN in both directions establishes, whoever was first and even when they cross
-/// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or a reset ends; whatever is no reset after a reset
-/// shows that an end point did not believe it; a new SYN after the end starts again.
+/// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or, of an established connection, a reset ends; whatever is
+/// no reset after a reset shows that an end point did not believe it; a new SYN after the end starts again.
 #[inline]
 pub fn step(state: u8, segment: u8, outbound: bool) -> u8 {
     let kept = state & !STATE;
     let mut s = state & STATE;
     let (syn, fin) = if outbound { (SYN_OUT, FIN_OUT) } else { (SYN_IN, FIN_IN) };
     if segment & RST != 0 {
-        return kept | s | RESET;
+        let established = s & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN;
+        return if established { kept | s | RESET } else { state };
     }
     if segment & SYN != 0 {
         if is_closed(s) && segment & ACK == 0 {
@@ -50,6 +51,13 @@ pub fn is_established(state: u8) -> bool {
 #[inline(always)]
 fn is_closed(state: u8) -> bool {
     state & RESET != 0 || state & (FIN_OUT | FIN_IN) == FIN_OUT | FIN_IN
+}
+
+/// Whether a segment restarts the timer under RFC 6146, section 3.5.2.2: when it changes the state, when the connection
+/// is established, and when it is a SYN; not when both ends have sent a FIN, and no further reset after a reset.
+#[inline(always)]
+pub fn restarts(old: u8, new: u8, segment: u8) -> bool {
+    new != old || is_established(new) || segment & (SYN | RST) == SYN
 }
 
 /// Whether a segment may open a connection.
@@ -97,6 +105,25 @@ mod tests {
         let s = run(&[(SYN, true), (SYN | ACK, false), (FIN, true), (FIN, false), (SYN, true)]);
         assert!(!is_established(s));
         assert!(is_established(step(s, SYN | ACK, false)));
+    }
+
+    #[test]
+    fn a_reset_before_the_connection_is_established_changes_nothing() {
+        assert_eq!(run(&[(SYN, true), (RST, false)]), run(&[(SYN, true)]));
+        assert!(is_established(run(&[(SYN, true), (RST, false), (SYN, false)])));
+    }
+
+    #[test]
+    fn timers_restart_as_rfc_6146_says() {
+        let open = run(&[(SYN, true)]);
+        assert!(restarts(open, open, SYN) && !restarts(open, open, ACK));
+        let both = run(&[(SYN, true), (SYN | ACK, false)]);
+        assert!(restarts(both, both, ACK));
+        let ended = run(&[(SYN, true), (SYN | ACK, false), (FIN, true), (FIN, false)]);
+        assert!(!restarts(ended, ended, ACK));
+        let reset = step(both, RST, true);
+        assert!(restarts(both, reset, RST) && !restarts(reset, step(reset, RST, false), RST));
+        assert!(restarts(reset, step(reset, ACK, false), ACK));
     }
 
     #[test]

@@ -3,5 +3,7 @@
 
 mod bed;
 mod domain;
+mod mape;
 mod mapt;
+mod pages;
 mod rules;

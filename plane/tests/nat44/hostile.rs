@@ -141,6 +141,55 @@ fn fragments_of_a_dropped_datagram_are_dropped() {
     assert_eq!(g.count("fragment-orphan"), 1, "the one that waited");
 }
 
+/// `len` octets of one UDP datagram from `at` on, with more to come or not.
+fn piece(at: usize, len: usize, more: bool) -> Vec<u8> {
+    let whole = udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 192]);
+    let mut f = fragments(&whole, &if at == 0 { vec![len] } else { vec![at, at + len] })[usize::from(at > 0)].clone();
+    let field = (at / 8) as u16 | if more { 0x2000 } else { 0 };
+    f[20..22].copy_from_slice(&field.to_be_bytes());
+    reseal(&mut f);
+    f
+}
+
+#[test]
+fn a_datagram_whose_fragments_overlap_goes_as_a_whole() {
+    // Each time the second overlaps the first in part, or contradicts its end.
+    for [first, second] in [
+        [piece(0, 64, true), piece(56, 64, true)],
+        [piece(64, 64, true), piece(56, 16, true)],
+        [piece(64, 32, true), piece(56, 48, true)],
+        [piece(64, 32, false), piece(96, 8, false)],
+        [piece(64, 32, false), piece(0, 104, true)],
+        [piece(64, 64, true), piece(64, 32, false)],
+    ] {
+        let mut g = Gateway::new(config());
+        g.map((A, 5000), (REMOTE, 80));
+        g.send(Customer, &first);
+        let waited = g.count("fragment-held");
+        let before = g.count("fragment-overlap");
+        assert!(g.send(Customer, &second).is_empty());
+        assert_eq!(g.count("fragment-overlap") - before, 1 + waited, "what waited goes with it");
+        for rest in [piece(0, 64, true), piece(120, 8, true), piece(128, 64, false)] {
+            assert!(g.send(Customer, &rest).is_empty(), "what has not come yet goes too");
+        }
+    }
+}
+
+#[test]
+fn octets_that_come_twice_do_not_complete_a_datagram() {
+    let mut g = Gateway::new(config());
+    g.map((A, 5000), (REMOTE, 80));
+    assert_eq!(g.send(Customer, &piece(0, 64, true)).len(), 1);
+    assert_eq!(g.send(Customer, &piece(136, 64, false)).len(), 1);
+    for _ in 0..3 {
+        g.dropped(Customer, &piece(0, 64, true), "fragment-again");
+        g.dropped(Customer, &piece(16, 16, true), "fragment-again");
+    }
+    // 64 octets are still missing: were the datagram forgotten, this one would wait for a first fragment.
+    assert_eq!(g.send(Customer, &piece(64, 72, true)).len(), 1);
+    assert_eq!(g.count("fragment-held"), 0);
+}
+
 #[test]
 fn without_memory_for_new_packets_nothing_breaks() {
     let mut c = config();

@@ -75,6 +75,33 @@ fn rfc7599_9_identifiers_are_of_the_set() {
     }
 }
 
+/// RFC 7597, section 8.3.3; RFC 7599, section 10.3: identifications of fragments are of the port set too, so that two
+/// customers with one address never mix theirs.
+#[test]
+fn identifications_of_fragments_are_of_the_set() {
+    let mut g = Gateway::new(with(ROWS));
+    let id = |f: &[u8]| u16::from_be_bytes([f[18], f[19]]);
+    let mut seen = HashSet::new();
+    for n in 0..50u16 {
+        let mut frame = udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 64]);
+        frame[18..20].copy_from_slice(&n.to_be_bytes());
+        reseal(&mut frame);
+        let ids: Vec<u16> = fragments(&frame, &[24, 48]).iter().map(|f| id(&g.out(f))).collect();
+        assert!(ROWS.contains(ids[0]) && ids.iter().all(|i| *i == ids[0]), "{ids:?}");
+        assert!(seen.insert(ids[0]), "datagrams in a row have different ones");
+    }
+    // The same where the NAT itself cuts, and for fragments that come before the first.
+    let mut c = with(ROWS);
+    c.internet.mtu = 100;
+    let mut g = Gateway::new(c);
+    let out = g.send(Customer, &udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 150]));
+    assert!(out.len() == 3 && out.iter().all(|(_, f)| id(f) == id(&out[0].1) && ROWS.contains(id(f))));
+    let parts = fragments(&udp_ttl((A, 5001), (REMOTE, 80), 64, &[7; 64]), &[32]);
+    assert!(g.send(Customer, &parts[1]).is_empty());
+    let out = g.send(Customer, &parts[0]);
+    assert!(out.len() == 2 && out.iter().all(|(_, f)| id(f) == id(&out[0].1) && ROWS.contains(id(f))));
+}
+
 #[test]
 fn parity_is_kept_where_the_set_has_both() {
     let mut g = Gateway::new(Config { port_set: ROWS, ..config() });

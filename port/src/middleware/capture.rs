@@ -1,129 +1,167 @@
-//! Capturing: all frames of a port into a file that Wireshark and tcpdump read (classic pcap with nanoseconds). For
-//! looking at what is wrong, not for measuring: writing takes time from the worker. A file that cannot be written
-//! never stops a trial; the error waits until the capture is finished.
+//! Capturing: the first and the last frames of each trial on a port, for files that Wireshark and tcpdump read (classic
+//! pcap with nanoseconds). For looking at what is wrong, not for measuring: keeping them takes time from the worker.
+//! They are kept in memory that was there before, and taken out between two trials: no file is touched while frames move.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
-use std::io::{self, BufWriter, Write};
-
-/// Which frames are captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Received ones.
-    In,
-    /// Those handed over, refused ones included.
-    Out,
-    /// All.
-    Both,
-}
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a capture holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// Which frames.
-    pub direction: Direction,
-    /// At most so many octets of each.
+    /// At most so many octets of each frame.
     pub octets: usize,
-    /// At most so many frames; what comes later is passed on and not captured.
-    pub frames: u64,
+    /// At most so many frames: the first half of them, and the last that come after.
+    pub frames: usize,
 }
 
-impl Default for Scope {
-    /// A million whole frames of both directions.
-    fn default() -> Scope {
-        Scope { direction: Direction::Both, octets: 65_535, frames: 1_000_000 }
+/// What was captured since it was last taken out: the end that stays with whoever owns no port.
+#[derive(Clone)]
+pub struct Pages(Arc<Mutex<Page>>);
+
+impl Pages {
+    /// An empty page.
+    pub fn new(scope: Scope) -> Pages {
+        Pages(Arc::new(Mutex::new(Page::new(scope))))
+    }
+
+    /// Take the page as a whole pcap file, and how many frames are in it; an empty one takes its place.
+    pub fn turn(&self) -> (Vec<u8>, usize) {
+        // Whoever panicked while a record was written has left whole records before it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
     }
 }
 
-/// A port whose frames are written down.
-pub struct Capture<P, W: Write> {
-    port: P,
+/// Records in the order in which they came: the first ones side by side, then a ring of the latest.
+struct Page {
     scope: Scope,
+    first: Vec<u8>,
+    firsts: usize,
+    ring: Vec<u8>,
+    lengths: Vec<usize>,
+    /// Records that were ever put into the ring.
+    later: usize,
+}
+
+const RECORD_HEADER: usize = 16;
+
+impl Page {
+    fn new(scope: Scope) -> Page {
+        let slot = RECORD_HEADER + scope.octets;
+        let (head, tail) = (scope.frames.div_ceil(2), scope.frames / 2);
+        Page {
+            scope,
+            first: Vec::with_capacity(head * slot),
+            firsts: 0,
+            ring: vec![0; tail * slot],
+            lengths: vec![0; tail],
+            later: 0,
+        }
+    }
+
+    fn add(&mut self, record: &[u8]) {
+        if self.firsts < self.scope.frames.div_ceil(2) {
+            self.first.extend_from_slice(record);
+            self.firsts += 1;
+            return;
+        }
+        if self.lengths.is_empty() {
+            return;
+        }
+        let place = self.later % self.lengths.len();
+        let at = place * (RECORD_HEADER + self.scope.octets);
+        self.ring[at..at + record.len()].copy_from_slice(record);
+        self.lengths[place] = record.len();
+        self.later += 1;
+    }
+
+    fn turn(&mut self) -> (Vec<u8>, usize) {
+        let mut file = file_header(self.scope.octets);
+        file.extend_from_slice(&self.first);
+        let tail = self.lengths.len();
+        for number in self.later.saturating_sub(tail)..self.later {
+            let at = number % tail * (RECORD_HEADER + self.scope.octets);
+            file.extend_from_slice(&self.ring[at..at + self.lengths[number % tail]]);
+        }
+        let frames = self.firsts + self.later.min(tail);
+        self.first.clear();
+        (self.firsts, self.later) = (0, 0);
+        (file, frames)
+    }
+}
+
+/// A port whose frames are kept.
+pub struct Capture<P> {
+    port: P,
+    octets: usize,
     clock: Clock,
-    /// One moment for the whole file, so that intervals are exact.
+    /// One moment for all files, so that intervals are exact.
     calendar: Calendar,
-    file: BufWriter<W>,
-    captured: u64,
-    error: Option<io::Error>,
+    pages: Pages,
     /// Records of a burst on its way out: what is left of it was not sent.
     pending: Vec<u8>,
     ends: Vec<usize>,
 }
 
-const BUFFER: usize = 1 << 20;
-
-impl<P: Port, W: Write> Capture<P, W> {
-    /// Write the frames of `port` to `file`.
-    pub fn new(port: P, file: W, scope: Scope, clock: Clock) -> Capture<P, W> {
-        let mut file = BufWriter::with_capacity(BUFFER, file);
-        let error = file.write_all(&file_header(scope.octets)).err();
-        let calendar = Calendar::now(clock);
-        let (pending, ends) = (Vec::with_capacity(64 << 10), Vec::with_capacity(crate::BURST));
-        Capture { port, scope, clock, calendar, file, captured: 0, error, pending, ends }
-    }
-
-    /// End the file: the port inside, and how many frames are in the file.
-    ///
-    /// # Errors
-    /// The first error there was in writing.
-    pub fn finish(mut self) -> Result<(P, u64), PortError> {
-        let result = match self.error.take() {
-            Some(error) => Err(error),
-            None => self.file.flush(),
+impl<P: Port> Capture<P> {
+    /// Keep the frames of `port`; they are taken out of the pages that come with it.
+    pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
+        let pages = Pages::new(scope);
+        let room = crate::BURST * (RECORD_HEADER + scope.octets);
+        let capture = Capture {
+            port,
+            octets: scope.octets,
+            clock,
+            calendar: Calendar::now(clock),
+            pages: pages.clone(),
+            pending: Vec::with_capacity(room),
+            ends: Vec::with_capacity(crate::BURST),
         };
-        let doing = || format!("writing a capture of {} frames", self.captured);
-        result.map_err(|e| PortError::system(doing(), e, "is the disk full?"))?;
-        Ok((self.port, self.captured))
-    }
-
-    fn wants(&self, direction: Direction) -> bool {
-        let this_way = self.scope.direction == Direction::Both || self.scope.direction == direction;
-        this_way && self.error.is_none() && self.captured < self.scope.frames
-    }
-
-    fn write(&mut self, records: usize, octets: usize) {
-        self.captured += records as u64;
-        if let Err(error) = self.file.write_all(&self.pending[..octets]) {
-            self.error = Some(error);
-        }
+        (capture, pages)
     }
 
     /// Put the records of `frames` side by side, noting where each ends.
     fn prepare(&mut self, frames: &[crate::Frame], now: Option<u64>) {
         self.pending.clear();
         self.ends.clear();
-        let room = (self.scope.frames - self.captured).min(frames.len() as u64) as usize;
-        for frame in &frames[..room] {
+        for frame in frames {
             let nanos = self.calendar.nanos_at(now.unwrap_or(frame.stamp));
-            record(&mut self.pending, nanos, frame.bytes(), self.scope.octets);
+            record(&mut self.pending, nanos, frame.bytes(), self.octets);
             self.ends.push(self.pending.len());
+        }
+    }
+
+    /// Keep the first so many of what was prepared.
+    fn keep(&mut self, records: usize) {
+        let mut page = self.pages.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begin = 0;
+        for &end in &self.ends[..records] {
+            page.add(&self.pending[begin..end]);
+            begin = end;
         }
     }
 }
 
-impl<P: Port, W: Write + Send> Port for Capture<P, W> {
+impl<P: Port> Port for Capture<P> {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let first = into.len();
         let got = self.port.receive(pool, into)?;
-        if got > 0 && self.wants(Direction::In) {
+        if got > 0 {
             self.prepare(&into[first..], None);
-            self.write(self.ends.len(), self.pending.len());
+            self.keep(self.ends.len());
         }
         Ok(got)
     }
 
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        if burst.is_empty() || !self.wants(Direction::Out) {
+        let before = burst.len();
+        if before == 0 {
             return self.port.transmit(pool, burst);
         }
-        let before = burst.len();
         let now = self.clock.now();
         self.prepare(burst, Some(now));
         let sent = self.port.transmit(pool, burst)?;
-        let gone = (before - burst.len()).min(self.ends.len());
-        if gone > 0 {
-            self.write(gone, self.ends[gone - 1]);
-        }
+        self.keep(before - burst.len());
         Ok(sent)
     }
 
@@ -161,64 +199,74 @@ fn record(to: &mut Vec<u8>, nanos: u64, bytes: &[u8], limit: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{Steer, link};
+    use crate::link::{LinkPort, Steer, link};
     use crate::{PoolConfig, burst};
-
-    /// A writer whose content survives, or that fails.
-    #[derive(Clone, Default)]
-    struct Memory(std::sync::Arc<std::sync::Mutex<Vec<u8>>>, bool);
-
-    impl Write for Memory {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            if self.1 {
-                return Err(io::ErrorKind::StorageFull.into());
-            }
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     fn words(bytes: &[u8]) -> Vec<u32> {
         bytes.chunks(4).map(|w| u32::from_ne_bytes(w.try_into().unwrap())).collect()
     }
 
-    #[test]
-    fn both_directions_are_in_the_file_in_order_and_cut_to_the_limit() {
-        let clock = Clock::system();
-        let mut pool = Pool::single(PoolConfig::compact(1, 16, 200)).unwrap();
-        let (mut a, mut b) = link("t", clock, 8, (1, Steer::First), (1, Steer::First));
-        let memory = Memory::default();
-        let scope = Scope { octets: 64, frames: 3, ..Scope::default() };
-        let mut a = Capture::new(a.remove(0), memory.clone(), scope, clock);
-        let mut frames = burst();
-        for (value, len) in [(1, 60), (2, 100)] {
-            let mut frame = pool.alloc(len).unwrap();
-            frame.bytes_mut().fill(value);
-            frames.push(frame);
-        }
-        a.transmit(&mut pool, &mut frames).unwrap();
-        b[0].receive(&mut pool, &mut frames).unwrap();
-        b[0].transmit(&mut pool, &mut frames).unwrap();
-        a.receive(&mut pool, &mut frames).unwrap();
-        assert_eq!(a.finish().unwrap().1, 3, "the fourth is beyond the limit");
-
-        let file = memory.0.lock().unwrap().clone();
-        assert_eq!(words(&file[..24]), [0xa1b2_3c4d, u32::from_ne_bytes(version()), 0, 0, 64, 1]);
-        let mut at = 24;
-        let mut last = 0;
-        for (value, kept, len) in [(1, 60, 60), (2, 64, 100), (1, 60, 60)] {
+    /// First octet, kept and whole length of each record, after the header was looked at.
+    fn records(file: &[u8], limit: u32) -> Vec<(u8, u32, u32)> {
+        assert_eq!(words(&file[..24]), [0xa1b2_3c4d, u32::from_ne_bytes(version()), 0, 0, limit, 1]);
+        let (mut at, mut last, mut all) = (24, 0, Vec::new());
+        while at < file.len() {
             let header = words(&file[at..at + 16]);
             let nanos = header[0] as u64 * 1_000_000_000 + header[1] as u64;
             assert!(nanos >= last && nanos > 1_600_000_000_000_000_000);
             last = nanos;
-            assert_eq!(header[2..], [kept as u32, len]);
-            assert!(file[at + 16..at + 16 + kept].iter().all(|b| *b == value));
-            at += 16 + kept;
+            let kept = &file[at + 16..at + 16 + header[2] as usize];
+            assert!(kept.iter().all(|b| *b == kept[0]));
+            all.push((kept[0], header[2], header[3]));
+            at += 16 + header[2] as usize;
         }
-        assert_eq!(at, file.len());
+        all
+    }
+
+    fn rig(frames: usize) -> (Pool, Capture<LinkPort>, LinkPort, Pages) {
+        let clock = Clock::system();
+        let pool = Pool::single(PoolConfig::compact(1, 16, 200)).unwrap();
+        let (mut a, mut b) = link("t", clock, 8, (1, Steer::First), (1, Steer::First));
+        let (a, pages) = Capture::new(a.remove(0), Scope { octets: 64, frames }, clock);
+        (pool, a, b.remove(0), pages)
+    }
+
+    fn send(pool: &mut Pool, port: &mut impl Port, value: u8, len: usize) {
+        let mut frames = burst();
+        let mut frame = pool.alloc(len).unwrap();
+        frame.bytes_mut().fill(value);
+        frames.push(frame);
+        port.transmit(pool, &mut frames).unwrap();
+    }
+
+    #[test]
+    fn both_directions_are_in_the_file_in_order_and_cut_to_the_limit() {
+        let (mut pool, mut a, mut b, pages) = rig(10);
+        send(&mut pool, &mut a, 1, 60);
+        send(&mut pool, &mut a, 2, 100);
+        let mut frames = burst();
+        b.receive(&mut pool, &mut frames).unwrap();
+        b.transmit(&mut pool, &mut frames).unwrap();
+        a.receive(&mut pool, &mut frames).unwrap();
+        let (file, count) = pages.turn();
+        assert_eq!(count, 4);
+        assert_eq!(records(&file, 64), [(1, 60, 60), (2, 64, 100), (1, 60, 60), (2, 64, 100)]);
+    }
+
+    #[test]
+    fn the_first_and_the_last_frames_of_each_page_are_kept() {
+        let (mut pool, mut a, mut b, pages) = rig(5);
+        for (frames, kept) in [(12, vec![0, 1, 2, 10, 11]), (4, vec![0, 1, 2, 3]), (0, vec![])] {
+            for value in 0..frames {
+                send(&mut pool, &mut a, value, 60 + value as usize);
+                let mut back = burst();
+                b.receive(&mut pool, &mut back).unwrap();
+                pool.free_all(&mut back);
+            }
+            let (file, count) = pages.turn();
+            let seen: Vec<u8> = records(&file, 64).iter().map(|r| r.0).collect();
+            assert_eq!((seen, count), (kept.clone(), kept.len()));
+        }
     }
 
     #[test]
@@ -240,28 +288,11 @@ mod tests {
             }
         }
         let mut pool = Pool::single(PoolConfig::compact(1, 4, 60)).unwrap();
-        let memory = Memory::default();
-        let mut port = Capture::new(Stuck, memory.clone(), Scope::default(), Clock::system());
+        let (mut port, pages) = Capture::new(Stuck, Scope { octets: 60, frames: 8 }, Clock::system());
         let mut frames = burst();
         frames.extend([pool.alloc(60).unwrap(), pool.alloc(60).unwrap()]);
         port.transmit(&mut pool, &mut frames).unwrap();
-        assert_eq!(port.finish().unwrap().1, 1);
-        assert_eq!(memory.0.lock().unwrap().len(), 24 + 16 + 60);
-    }
-
-    #[test]
-    fn a_full_disk_stops_the_capture_and_not_the_port() {
-        let clock = Clock::system();
-        let mut pool = Pool::single(PoolConfig::compact(1, 64, 1514)).unwrap();
-        let (mut a, mut b) = link("t", clock, 64, (1, Steer::First), (1, Steer::First));
-        let mut a = Capture::new(a.remove(0), Memory(std::sync::Arc::default(), true), Scope::default(), clock);
-        let mut frames = burst();
-        for _ in 0..1000 {
-            frames.push(pool.alloc(1514).unwrap());
-            assert_eq!(a.transmit(&mut pool, &mut frames).unwrap().accepted, 1);
-            b[0].receive(&mut pool, &mut frames).unwrap();
-            pool.free_all(&mut frames);
-        }
-        assert!(a.finish().err().unwrap().to_string().contains("disk full"));
+        let (file, count) = pages.turn();
+        assert_eq!((count, file.len()), (1, 24 + 16 + 60));
     }
 }

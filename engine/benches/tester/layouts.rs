@@ -1,0 +1,45 @@
+//! What an IPv6 header more costs the tester: frames of each layout over a cable, with few and with very many subscribers,
+//! whose addresses come from a table.
+
+use crate::whole::{data, make_stage, row};
+use method::Direction;
+use plane::view::{Bed, forwarding_as};
+use port::Clock;
+use std::sync::Arc;
+use wire::{AddrRange, Address6, Ends6, FlowSpace, Layout, PortRange, Row};
+
+/// Print the figures for each layout and several numbers of subscribers; always four million connections.
+pub fn print(clock: Clock) {
+    println!("\none thread sends, receives and judges; 18 bytes of payload, random order, ns a frame");
+    println!("subscribers, layout  Mfps        in all          send     hand over       receive         judge");
+    for (subscribers, ports, remotes) in [(1u32, 40_000, 100), (65_536, 64, 1), (1_000_000, 4, 1)] {
+        let bed = bed(subscribers, ports, remotes);
+        for (name, layout) in layouts(subscribers) {
+            let mut stage = match make_stage(clock, forwarding_as(&bed, &layout)) {
+                Ok(s) => s,
+                Err(e) => return println!("{subscribers}: {e}"),
+            };
+            row(&format!("{subscribers:>9} {name}"), &mut stage, &data(bed.connections, Direction::Forward));
+        }
+    }
+}
+
+fn bed(subscribers: u32, ports: u16, remotes: u16) -> Bed {
+    let flows = FlowSpace::new(
+        AddrRange { first: [10, 0, 0, 2].into(), count: subscribers },
+        PortRange { first: 1024, last: 1023 + ports },
+        AddrRange::one([198, 19, 0, 2].into()),
+        PortRange { first: 1, last: remotes },
+    )
+    .expect("these ranges fit");
+    let hop = plane::Hop::default();
+    Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
+}
+
+fn layouts(subscribers: u32) -> [(&'static str, Layout); 3] {
+    let prefix = 0x2001_0002_0001_0000u128 << 64;
+    let rows: Arc<[Row]> = (0..subscribers).map(|s| Row::from(prefix + ((s as u128) << 64))).collect();
+    let src = if subscribers == 1 { Address6::Constant(rows[0]) } else { Address6::BySubscriber(rows) };
+    let ends = Ends6 { src, dst: Address6::constant(prefix + 1) };
+    [("IPv4", Layout::Ipv4), ("IPv6", Layout::Ipv6(ends.clone())), ("IPv4 in IPv6", Layout::Tunnel(ends))]
+}

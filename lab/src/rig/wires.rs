@@ -1,0 +1,133 @@
+//! What a scenario puts around the tester's ports: damage on purpose, and a capture. Its own file because it is the same
+//! for every rig, and because captures outlive a trial: they are written down between trials, where time costs nothing.
+
+use crate::scenario::{self, Scenario, impair_in_words};
+use port::middleware::capture::{Pages, Scope};
+use port::middleware::{Capture, Impair, Impairment};
+use port::{Clock, Port};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Frames a second that are held at most while they are delayed; what comes beyond waits in the port.
+const HELD_PER_SECOND: u64 = 5_000_000;
+/// First octet that may be corrupted: the Ethernet header would only make frames somebody else's.
+const BEHIND_ETHERNET: usize = 14;
+
+/// Wraps ports while a rig is put together.
+pub struct Wires {
+    impair: Option<scenario::Impair>,
+    capture: Option<scenario::Capture>,
+    octets: usize,
+    clock: Clock,
+    pages: Vec<(&'static str, Pages)>,
+}
+
+impl Wires {
+    /// What the scenario asks for.
+    pub fn of(scenario: &Scenario, clock: Clock) -> Wires {
+        let octets = scenario.traffic.frame_size.max(128);
+        Wires { impair: scenario.impair, capture: scenario.capture, octets, clock, pages: Vec::new() }
+    }
+
+    /// Nothing.
+    pub fn bare(clock: Clock) -> Wires {
+        Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
+    }
+
+    /// Frames that are held at most on each side.
+    fn held(&self) -> usize {
+        self.impair.map_or(0, |i| (i.delay.0 * HELD_PER_SECOND / 1_000_000_000).clamp(256, 1 << 17) as usize)
+    }
+
+    /// Frames that a pool needs besides.
+    pub fn frames(&self) -> usize {
+        // Doubled ones included, on two sides.
+        4 * self.held()
+    }
+
+    /// The port that the tester gets: what is captured is what is judged, damage included.
+    pub fn wrap(&mut self, side: &'static str, port: Box<dyn Port>) -> Box<dyn Port> {
+        let mut port = port;
+        if let Some(i) = self.impair {
+            let what = Impairment {
+                // Both sides see frames of the same numbers: they shall not lose the same ones.
+                seed: i.seed ^ (side.len() as u64) << 32,
+                loss: i.loss_ppm,
+                duplicates: i.duplicate_ppm,
+                reordered: i.reorder_ppm,
+                displacement: 1,
+                corrupted: i.corrupt_ppm,
+                corrupt_from: BEHIND_ETHERNET,
+                delay: i.delay.0,
+                jitter: 0,
+            };
+            port = Box::new(Impair::new(port, what, self.held(), self.clock));
+        }
+        if let Some(c) = self.capture {
+            let scope = Scope { octets: self.octets, frames: c.frames as usize };
+            let (capture, pages) = Capture::new(port, scope, self.clock);
+            self.pages.push((side, pages));
+            port = Box::new(capture);
+        }
+        port
+    }
+
+    /// What every report of it must say.
+    pub fn doubts(&self) -> Vec<String> {
+        let impaired = self.impair.map(|i| {
+            let words = impair_in_words(&i);
+            format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. No figure here is one of the device alone.")
+        });
+        let captured = self.capture.map(|c| {
+            let frames = c.frames;
+            format!(
+                "Frames were captured ({frames} of each port and trial): that costs the tester time, rates are lower."
+            )
+        });
+        impaired.into_iter().chain(captured).collect()
+    }
+
+    /// The captures, to be written down after each trial.
+    pub fn into_captures(self) -> Captures {
+        Captures { pages: self.pages, place: None }
+    }
+}
+
+/// Captures of the ports of a rig.
+#[derive(Default)]
+pub struct Captures {
+    pages: Vec<(&'static str, Pages)>,
+    place: Option<Place>,
+}
+
+struct Place {
+    folder: PathBuf,
+    measurement: String,
+    next_trial: u64,
+}
+
+impl Captures {
+    /// Where the next trials belong: run folder, key of the measurement, number of its next trial.
+    pub fn belong_to(&mut self, run: &Path, measurement: &str, next_trial: u64) {
+        let measurement = measurement.replace('/', ".");
+        self.place = Some(Place { folder: run.join("captures"), measurement, next_trial });
+    }
+
+    /// Write down what was captured in a trial: a file a port, named after measurement, trial and port.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&mut self) -> Result<(), String> {
+        let Some(place) = self.place.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
+        let failed = |path: &Path, e: io::Error| format!("writing the capture {}: {e}", path.display());
+        fs::create_dir_all(&place.folder).map_err(|e| failed(&place.folder, e))?;
+        for (side, pages) in &self.pages {
+            let name = format!("{}.trial-{}.{side}.pcap", place.measurement, place.next_trial);
+            let path = place.folder.join(name);
+            fs::write(&path, pages.turn().0).map_err(|e| failed(&path, e))?;
+        }
+        place.next_trial += 1;
+        Ok(())
+    }
+}

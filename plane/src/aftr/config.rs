@@ -1,0 +1,63 @@
+//! What an AFTR is told. Apart from the rest, because this is the only part that people who write scenarios meet.
+
+use crate::customers::share;
+use crate::ip6::Prefix6;
+use crate::nat44::config::{self as nat44, Prefix};
+use crate::side::{Side4, Side6};
+use crate::tunnel::config::{Ecn, FlowLabel, Oversize, PartLimits, TrafficClass};
+use std::time::Duration;
+use wire::AddrRange;
+
+/// An AFTR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Customers' side; its address is the AFTR's end of every tunnel.
+    pub customer: Side6,
+    /// Where the far ends of tunnels may be; anywhere when empty.
+    pub softwires: Vec<Prefix6>,
+    /// IPv4 addresses that customers may have; all but the AFTR's own when empty.
+    pub inner: Vec<Prefix>,
+    /// Customers (softwire and address inside) with state at once, of all workers together.
+    pub customers: u64,
+    /// Hop limit of the outer header.
+    pub hop_limit: u8,
+    /// Traffic class of the outer header.
+    pub traffic_class: TrafficClass,
+    /// ECN field of the outer header.
+    pub ecn: Ecn,
+    /// Flow label of the outer header.
+    pub flow_label: FlowLabel,
+    /// Packets larger than a tunnel.
+    pub oversize: Oversize,
+    /// Limits for tunnel packets in parts (RFC 6333, section 6.3).
+    pub reassembly: PartLimits,
+    /// The Internet's side, pool, mapping, filtering, timeouts, quotas and limits. What it says of the customers' side
+    /// (`customer`, `inside`, `numbered`) is not used: there the customers' numbers are. A subscriber of its quotas is a
+    /// customer, so a softwire with one address inside.
+    pub nat: nat44::Config,
+}
+
+impl Config {
+    /// An AFTR with the defaults of the RFCs.
+    pub fn new(customer: Side6, internet: Side4, pool: Vec<AddrRange>) -> Config {
+        Config {
+            customer,
+            softwires: Vec::new(),
+            inner: Vec::new(),
+            customers: 1 << 16,
+            hop_limit: 64,
+            traffic_class: TrafficClass::default(),
+            ecn: Ecn::default(),
+            flow_label: FlowLabel::Fixed(0),
+            oversize: Oversize::default(),
+            reassembly: PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) },
+            nat: nat44::Config::new(internet, internet, Vec::new(), pool),
+        }
+    }
+
+    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not
+    /// share out evenly.
+    pub fn customers_per_worker(&self, workers: usize) -> u64 {
+        share(self.customers, workers)
+    }
+}

@@ -1,0 +1,170 @@
+//! The AFTR of DS-Lite (RFC 6333): the far end of all customers' tunnels with a dictionary of (softwire, IPv4 address inside),
+//! and behind it a NAT44 whose inside addresses are the dictionary's numbers. So customers' addresses may overlap, which
+//! is what section 6.6 of the RFC extends the NAT's table for.
+
+pub mod config;
+mod softwires;
+
+pub use config::Config;
+pub use softwires::Customer;
+
+use crate::chain::{self, Chain};
+use crate::customers::{Customers, Softwire, numbers};
+use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::nat44::config::Prefix;
+use crate::nat44::{self, Nat44, NatError};
+use crate::pinned::{self, Pinned};
+use crate::side::Side4;
+use crate::steer::Steering;
+use crate::tunnel::{self, Tunnel};
+use arena::ArenaError;
+use std::net::Ipv4Addr;
+
+/// The AFTR's end of every tunnel (RFC 6333, section 6.5).
+pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
+
+/// Why an AFTR cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum AftrError {
+    /// A mistake in the tunnel's part of the configuration.
+    #[error("tunnels of an AFTR: {0}")]
+    Tunnel(#[from] tunnel::ConfigError),
+    /// The NAT's part.
+    #[error("state of an AFTR: {0}")]
+    Nat(#[from] NatError),
+    /// Too many customers.
+    #[error(
+        "an AFTR for {0} customers a worker: at most {most} can be told apart beside this pool; lower `customers`",
+        most = crate::customers::MOST
+    )]
+    Customers(u64),
+    /// Not enough memory.
+    #[error("making the dictionary of an AFTR: {0}")]
+    Memory(#[from] ArenaError),
+}
+
+/// One worker of an AFTR.
+pub struct Aftr {
+    pair: Pinned<Chain<Tunnel<Customer>, Nat44>>,
+}
+
+impl Aftr {
+    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense or there is not enough memory.
+    pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Aftr, AftrError> {
+        let capacity = config.customers_per_worker(workers);
+        let own = [config.nat.internet.address, AFTR];
+        let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(AftrError::Customers(capacity))?;
+        let tunnel = config.tunnel(numbers);
+        let nat = config.nat_behind(numbers);
+        let customers = Customers::<Softwire>::new(capacity, numbers, seed)?;
+        let softwires = Customer::new(customers, config.customer.address, config.softwires, config.inner);
+        // All parts of what a softwire sends come to one worker: among tunnels there is nothing to hand over.
+        let tunnel = Tunnel::new(tunnel, softwires, 0, 1, seed ^ (worker as u64) << 32)?;
+        let nat = Nat44::new(nat, worker, workers, seed)?;
+        let pair = Chain::new(("tunnel", tunnel), ("nat44", nat), workers, seed);
+        Ok(Aftr { pair: Pinned::new(pair, worker, workers) })
+    }
+
+    /// Bytes of memory that all workers together take for their tables.
+    pub fn bytes_for(config: &Config, workers: usize) -> u64 {
+        let customers = Customers::<Softwire>::bytes_for(config.customers_per_worker(workers));
+        Nat44::bytes_for(&config.nat, workers) + customers * workers as u64
+    }
+
+    /// How packets from the customers are to be spread over the workers: by the softwire's far end, the IPv6 source.
+    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
+    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
+
+    /// Customers that the dictionary has at the moment.
+    pub fn customers(&self) -> u32 {
+        self.pair.function.customer.softwires().customers()
+    }
+
+    /// The half that tunnels.
+    pub fn tunnel(&self) -> &Tunnel<Customer> {
+        &self.pair.function.customer
+    }
+
+    /// The half that keeps the state.
+    pub fn nat(&self) -> &Nat44 {
+        &self.pair.function.internet
+    }
+
+    /// Give back numbers that nobody needs any more.
+    #[inline]
+    fn tidy(&mut self, when_idle: bool) {
+        let Chain { customer, internet: nat, .. } = &mut self.pair.function;
+        customer.softwires_mut().tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+    }
+}
+
+impl Function for Aftr {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        self.pair.process(now, from, batch, verdicts, spare);
+        self.tidy(false);
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.pair.idle(now);
+        self.tidy(true);
+    }
+
+    fn clear(&mut self) {
+        self.pair.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        self.pair.entries()
+    }
+
+    fn counters(&self) -> Drops {
+        self.pair.counters()
+    }
+}
+
+impl Config {
+    /// The tunnelling half. What it sends to the Internet itself comes from the first number, which no customer has.
+    fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
+        let near = Side4 {
+            mac: chain::CUSTOMER_HALF,
+            next_hop: chain::INTERNET_HALF,
+            address: Ipv4Addr::from(u32::from(numbers.addr) & numbers.mask()),
+            mtu: u16::MAX,
+        };
+        let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
+        t.inner_address = AFTR;
+        t.hop = false;
+        t.hop_limit = self.hop_limit;
+        t.traffic_class = self.traffic_class;
+        t.ecn = self.ecn;
+        t.flow_label = self.flow_label;
+        t.oversize = self.oversize;
+        t.reassembly = self.reassembly;
+        // From one customer to another the way is through the NAT.
+        t.hairpinning = false;
+        t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
+        t
+    }
+
+    /// The half with the state. Sizes on the customers' side are the tunnel's business; what the NAT itself sends there
+    /// comes from the well-known address.
+    fn nat_behind(&self, numbers: Prefix) -> nat44::config::Config {
+        let mut nat = self.nat.clone();
+        nat.customer =
+            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: AFTR, mtu: u16::MAX };
+        nat.inside = vec![numbers];
+        nat.numbered = Some(numbers);
+        nat
+    }
+}

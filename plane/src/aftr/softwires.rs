@@ -1,0 +1,74 @@
+//! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it. Apart from the AFTR around it,
+//! because this is all that it adds to tunnels.
+
+use crate::customers::{Customers, Softwire};
+use crate::ends::{Point4, Softwires, Wrap};
+use crate::event::Event;
+use crate::ip6::Prefix6;
+use crate::nat44::config::Prefix;
+use std::net::Ipv6Addr;
+
+/// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
+const NOT_CUSTOMERS: u32 = 0xc000_0000;
+
+/// Softwires of an AFTR.
+pub struct Customer {
+    customers: Customers<Softwire>,
+    own: u128,
+    /// Where far ends may be; anywhere when empty.
+    ends: Vec<Prefix6>,
+    /// What customers may have inside; anything when empty.
+    inner: Vec<Prefix>,
+}
+
+impl Customer {
+    /// With this dictionary; `own` is the AFTR's end of every tunnel.
+    pub fn new(customers: Customers<Softwire>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix>) -> Customer {
+        Customer { customers, own: own.to_bits(), ends, inner }
+    }
+
+    /// Customers known.
+    pub fn customers(&self) -> u32 {
+        self.customers.len()
+    }
+
+    /// See [`Customers::tidy`].
+    #[inline]
+    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        self.customers.tidy(epoch, when_idle, idle);
+    }
+}
+
+impl Softwires for Customer {
+    #[inline(always)]
+    fn wrap(&self, customer: Point4, _: Point4) -> Result<Wrap, Event> {
+        let c = self.customers.customer(customer.addr).ok_or(Event::UnknownSoftwire)?;
+        Ok(Wrap { src: self.own, dst: c.end(), customer: c.inner() })
+    }
+
+    #[inline(always)]
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
+        if dst != self.own || !self.ends.is_empty() && !self.ends.iter().any(|p| p.contains(src)) {
+            return Err(Event::UnknownSoftwire);
+        }
+        let a = customer.addr;
+        if a & !1 == NOT_CUSTOMERS || !self.inner.is_empty() && !self.inner.iter().any(|p| p.contains(a)) {
+            return Err(Event::Spoofed);
+        }
+        self.customers.number(Softwire::new(src, a)).ok_or(Event::TableFull)
+    }
+
+    #[inline(always)]
+    fn prefetch_wrap(&self, customer: Point4) {
+        self.customers.prefetch_number(customer.addr);
+    }
+
+    #[inline(always)]
+    fn prefetch_unwrap(&self, src: u128, customer: Point4) {
+        self.customers.prefetch_key(Softwire::new(src, customer.addr));
+    }
+
+    fn clear(&mut self) {
+        self.customers.clear();
+    }
+}

@@ -1,0 +1,422 @@
+//! Two functions in a row as one: the customer's half and the Internet's half, joined by an inner link of plain
+//! Ethernet frames that never leave the machine. Here and not in a technology, because NAT64, AFTR and every CE with
+//! state are such pairs, and what makes pairs difficult (packets that turn round, packets that either half makes, packets
+//! for another worker in the middle of the way) is the same for all of them.
+//!
+//! **Other workers.** A packet that a half hands over before it has changed its side goes to the other worker as it came in.
+//! One that is handed over in the middle must go on at the same half there: its Ethernet destination, which only the
+//! inner link uses, then holds a mark that says which half, and follows from the seed, so that nobody outside can forge it.
+//! The Ethernet source stays the half's own: NAT44 has a mark there.
+
+use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
+use crate::hash::Hasher;
+use std::collections::HashSet;
+use std::sync::Mutex;
+use wire::Mac;
+
+/// Ethernet address of the customer's half on the inner link.
+pub const CUSTOMER_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0a]);
+/// Ethernet address of the Internet's half on the inner link.
+pub const INTERNET_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0b]);
+
+/// Times that a packet may cross the inner link: there, back (hairpins), and there again for what is sent about it. No
+/// packet of sound halves needs more, and it loses no hop limit on the way.
+const MOST_CROSSINGS: u32 = 4;
+
+/// One of the two functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    Customer,
+    Internet,
+}
+
+impl Half {
+    /// The half that faces this side.
+    fn facing(side: Side) -> Half {
+        if side == Side::Customer { Half::Customer } else { Half::Internet }
+    }
+    fn other(self) -> Half {
+        if self == Half::Customer { Half::Internet } else { Half::Customer }
+    }
+    /// The side by which it leaves the pair.
+    fn outer(self) -> Side {
+        if self == Half::Customer { Side::Customer } else { Side::Internet }
+    }
+    /// The side where the other half is.
+    fn inner(self) -> Side {
+        self.outer().other()
+    }
+    /// Its address on the inner link.
+    fn mac(self) -> [u8; 6] {
+        if self == Half::Customer { CUSTOMER_HALF.0 } else { INTERNET_HALF.0 }
+    }
+}
+
+/// What the pair itself counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    crossed: u64,
+    handed_over: u64,
+    local: u64,
+    loops: u64,
+}
+
+/// Names of what the pair itself counts: packets that crossed the inner link; packets given to another worker in the middle
+/// of the way; drops of packets that one half, by way of the other, wanted to leave to the machine; drops of packets
+/// that turned round too often.
+pub const NAMES: [&str; 4] = ["inner-link", "inner-handed-over", "inner-local", "inner-loop"];
+
+/// A pair of functions.
+pub struct Chain<A, B> {
+    /// The half at the customer's side.
+    pub customer: A,
+    /// The half at the Internet's side.
+    pub internet: B,
+    prefixes: [&'static str; 2],
+    marks: Option<Marks>,
+    count: Count,
+}
+
+/// Ethernet destinations of packets that go on in the middle at another worker.
+#[derive(Clone, Copy, Debug)]
+struct Marks([[u8; 6]; 2]);
+
+impl Marks {
+    /// Group addresses, which no link delivers as ours, with 40 bits that cannot be guessed.
+    fn new(seed: u64) -> Marks {
+        let h = Hasher::new(!seed);
+        Marks([2u64, 3].map(|k| {
+            let [a, b, c, d, e, ..] = h.one(k).to_be_bytes();
+            [3, a, b, c, d, e]
+        }))
+    }
+    fn of(&self, half: Half) -> [u8; 6] {
+        self.0[usize::from(half == Half::Internet)]
+    }
+    /// Where a packet goes on, if it carries a mark.
+    #[inline(always)]
+    fn half(&self, b: &[u8]) -> Option<Half> {
+        // Nearly always the first octet decides: unicast.
+        if b.first() != Some(&3) || b.len() < 6 {
+            return None;
+        }
+        [Half::Customer, Half::Internet].into_iter().find(|&h| b[..6] == self.of(h))
+    }
+}
+
+/// The spare of one half: what it sends towards the other one waits until the batch is done.
+struct Inner<'a, P, S> {
+    spare: &'a mut S,
+    across: &'a mut Vec<P>,
+    half: Half,
+    marks: Option<Marks>,
+    handed_over: u64,
+}
+
+impl<P: Packet, S: Spare<P>> Spare<P> for Inner<'_, P, S> {
+    fn fresh(&mut self, len: usize) -> Option<P> {
+        self.spare.fresh(len)
+    }
+    fn emit(&mut self, to: Side, packet: P) {
+        if to == self.half.outer() {
+            return self.spare.emit(to, packet);
+        }
+        if self.across.capacity() == 0 {
+            self.across.reserve(BATCH);
+        }
+        self.across.push(packet);
+    }
+    fn hand_over(&mut self, to: u16, from: Side, mut packet: P) {
+        if from == self.half.inner() {
+            mark(self.marks, self.half, packet.bytes_mut());
+            self.handed_over += 1;
+        }
+        self.spare.hand_over(to, from, packet);
+    }
+}
+
+/// Say at which half a packet goes on.
+fn mark(marks: Option<Marks>, half: Half, b: &mut [u8]) {
+    if let (Some(m), Some(d)) = (marks, b.get_mut(..6)) {
+        d.copy_from_slice(&m.of(half));
+    }
+}
+
+/// What one call of [`Function::process`] works with.
+struct Run<'a, P, S> {
+    now: u64,
+    spare: &'a mut S,
+    /// Packets that wait to cross the inner link, by the half they go to. Nothing is allocated while nothing is emitted.
+    to_customer: Vec<P>,
+    to_internet: Vec<P>,
+}
+
+impl<P, S> Run<'_, P, S> {
+    fn waiting_for(&mut self, half: Half) -> &mut Vec<P> {
+        if half == Half::Customer { &mut self.to_customer } else { &mut self.to_internet }
+    }
+}
+
+impl<A: Function, B: Function> Chain<A, B> {
+    /// A pair, each half with the prefix of its counters' names. All workers of a gateway get the same seed.
+    pub fn new(customer: (&'static str, A), internet: (&'static str, B), workers: usize, seed: u64) -> Chain<A, B> {
+        Chain {
+            prefixes: [customer.0, internet.0],
+            customer: customer.1,
+            internet: internet.1,
+            marks: (workers > 1).then(|| Marks::new(seed)),
+            count: Count::default(),
+        }
+    }
+
+    /// Let one half work on a batch that came in on `from`.
+    #[inline(always)]
+    fn half<P: Packet, S: Spare<P>>(
+        &mut self,
+        run: &mut Run<P, S>,
+        half: Half,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+    ) {
+        let across = if half == Half::Customer { &mut run.to_internet } else { &mut run.to_customer };
+        let mut inner = Inner { spare: &mut *run.spare, across, half, marks: self.marks, handed_over: 0 };
+        match half {
+            Half::Customer => self.customer.process(run.now, from, batch, verdicts, &mut inner),
+            Half::Internet => self.internet.process(run.now, from, batch, verdicts, &mut inner),
+        }
+        self.count.handed_over += inner.handed_over;
+    }
+
+    /// Take a batch through `half` and whatever comes behind it. `crossings` says how often these packets have crossed the
+    /// inner link; none means that they came in on the half's own side.
+    fn pass<P: Packet, S: Spare<P>>(
+        &mut self,
+        run: &mut Run<P, S>,
+        half: Half,
+        crossings: u32,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+    ) {
+        let from = if crossings == 0 { half.outer() } else { half.inner() };
+        self.half(run, half, from, batch, verdicts);
+        let across = Verdict::Forward(half.inner());
+        let n = batch.len();
+        let on = verdicts.iter().filter(|&&v| v == across).count();
+        self.count.crossed += on as u64;
+        if on < n {
+            self.end(half, crossings, batch, verdicts);
+        }
+        if on == 0 {
+            return;
+        }
+        if crossings == MOST_CROSSINGS {
+            self.count.loops += on as u64;
+            verdicts.iter_mut().filter(|v| **v == across).for_each(|v| *v = Verdict::Drop);
+            return;
+        }
+        if on == n {
+            return self.pass(run, half.other(), crossings + 1, batch, verdicts);
+        }
+        let order = gather(batch, verdicts, across);
+        self.pass(run, half.other(), crossings + 1, &mut batch[..on], &mut verdicts[..on]);
+        scatter(batch, verdicts, &order[..on]);
+    }
+
+    /// Packets whose way ends here: what was decided in the middle of it needs a mark, or cannot be.
+    fn end<P: Packet>(&mut self, half: Half, crossings: u32, batch: &mut [P], verdicts: &mut [Verdict]) {
+        if crossings == 0 {
+            return;
+        }
+        for (p, v) in batch.iter_mut().zip(verdicts) {
+            match *v {
+                Verdict::HandOver(_) => {
+                    mark(self.marks, half, p.bytes_mut());
+                    self.count.handed_over += 1;
+                }
+                Verdict::Local => {
+                    *v = Verdict::Drop;
+                    self.count.local += 1;
+                }
+                Verdict::Forward(_) | Verdict::Drop => {}
+            }
+        }
+    }
+
+    /// Take packets that the halves made for each other through, until there are no more.
+    fn cross<P: Packet, S: Spare<P>>(&mut self, run: &mut Run<P, S>) {
+        for round in 0..=MOST_CROSSINGS {
+            for half in [Half::Internet, Half::Customer] {
+                let mut queue = std::mem::take(run.waiting_for(half));
+                self.count.crossed += queue.len() as u64;
+                if round == MOST_CROSSINGS {
+                    self.count.loops += queue.len() as u64;
+                    continue;
+                }
+                while !queue.is_empty() {
+                    self.some(run, half, &mut queue);
+                }
+            }
+        }
+    }
+
+    /// Take the first packets of a queue through. They are no batch of the caller's: what remains of them is emitted.
+    fn some<P: Packet, S: Spare<P>>(&mut self, run: &mut Run<P, S>, half: Half, queue: &mut Vec<P>) {
+        let n = queue.len().min(BATCH);
+        let mut verdicts = [Verdict::Drop; BATCH];
+        self.pass(run, half, 1, &mut queue[..n], &mut verdicts[..n]);
+        for (p, v) in queue.drain(..n).zip(verdicts) {
+            match v {
+                Verdict::Forward(to) => run.spare.emit(to, p),
+                Verdict::HandOver(w) => run.spare.hand_over(w, half.inner(), p),
+                Verdict::Drop | Verdict::Local => {}
+            }
+        }
+    }
+
+    /// Take a batch through in which there may be packets that come from the middle of another worker's way.
+    fn sort<P: Packet, S: Spare<P>>(
+        &mut self,
+        run: &mut Run<P, S>,
+        marks: Marks,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+    ) {
+        let mut at = 0;
+        while at < batch.len() {
+            let half = marks.half(batch[at].bytes());
+            let n = batch[at..].iter().take_while(|p| marks.half(p.bytes()) == half).count();
+            let (b, v) = (&mut batch[at..at + n], &mut verdicts[at..at + n]);
+            match half {
+                None => self.pass(run, Half::facing(from), 0, b, v),
+                Some(half) => {
+                    for p in b.iter_mut() {
+                        p.bytes_mut()[..6].copy_from_slice(&half.mac());
+                    }
+                    self.pass(run, half, 1, b, v);
+                }
+            }
+            at += n;
+        }
+    }
+}
+
+impl<A: Function, B: Function> Function for Chain<A, B> {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        let n = batch.len().min(verdicts.len()).min(BATCH);
+        let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
+        let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new() };
+        let near = Half::facing(from);
+        match self.marks {
+            // Both halves may have something to do with time.
+            _ if n == 0 => {
+                self.half(&mut run, near, from, batch, verdicts);
+                self.half(&mut run, near.other(), near.other().inner(), batch, verdicts);
+            }
+            Some(marks) => {
+                batch.iter().filter_map(|p| p.bytes().first()).for_each(arena::prefetch);
+                self.sort(&mut run, marks, from, batch, verdicts);
+            }
+            None => self.pass(&mut run, near, 0, batch, verdicts),
+        }
+        if !(run.to_customer.is_empty() && run.to_internet.is_empty()) {
+            self.cross(&mut run);
+        }
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.customer.idle(now);
+        self.internet.idle(now);
+    }
+
+    fn clear(&mut self) {
+        self.customer.clear();
+        self.internet.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        match (self.customer.entries(), self.internet.entries()) {
+            (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn counters(&self) -> Drops {
+        let c = self.count;
+        let own = NAMES.into_iter().zip([c.crossed, c.handed_over, c.local, c.loops]);
+        let customer = self.customer.counters().into_iter().map(|(n, v)| (prefixed(self.prefixes[0], n), v));
+        let internet = self.internet.counters().into_iter().map(|(n, v)| (prefixed(self.prefixes[1], n), v));
+        customer.chain(internet).chain(own).collect()
+    }
+}
+
+/// Bring the packets with this verdict together at the front, in their order. Gives where each came from.
+pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdict) -> [u8; BATCH] {
+    let (mut order, mut k) = ([0u8; BATCH], 0);
+    for i in 0..batch.len().min(BATCH) {
+        if verdicts[i] == wanted {
+            batch.swap(i, k);
+            verdicts.swap(i, k);
+            order[k] = i as u8;
+            k += 1;
+        }
+    }
+    order
+}
+
+/// Put everything back to the place that [`gather`] took it from.
+pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]) {
+    for (k, &i) in order.iter().enumerate().rev() {
+        batch.swap(k, i.into());
+        verdicts.swap(k, i.into());
+    }
+}
+
+/// `prefix.name`, made once for each pair of the two: counters' names live for ever, and there are few of them.
+pub(crate) fn prefixed(prefix: &str, name: &str) -> &'static str {
+    static MADE: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let name = format!("{prefix}.{name}");
+    // A name that a panicking thread was about to make is simply made again.
+    let mut made = MADE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let made = made.get_or_insert_default();
+    if let Some(known) = made.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.into_boxed_str());
+    made.insert(name);
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gathered_goes_back_to_its_place() {
+        let (on, off) = (Verdict::Forward(Side::Internet), Verdict::Drop);
+        for bits in [0u32, 1, 0b1010_0110, 0xffff_ffff, 0x8000_0001, 0x7fff_fffe] {
+            let mut batch: Vec<u32> = (0..32).collect();
+            let mut verdicts: Vec<_> = (0..32).map(|i| if bits >> i & 1 == 1 { on } else { off }).collect();
+            let before = verdicts.clone();
+            let order = gather(&mut batch, &mut verdicts, on);
+            let n = bits.count_ones() as usize;
+            assert!(batch[..n].is_sorted() && verdicts[..n].iter().all(|v| *v == on));
+            scatter(&mut batch, &mut verdicts, &order[..n]);
+            assert_eq!((batch, verdicts), ((0..32).collect(), before));
+        }
+    }
+
+    #[test]
+    fn names_are_made_once() {
+        let (a, b) = (prefixed("left", "drops"), prefixed("left", "drops"));
+        assert_eq!((a, a.as_ptr()), ("left.drops", b.as_ptr()));
+    }
+}

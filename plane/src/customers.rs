@@ -1,0 +1,366 @@
+//! The dictionary of customers: an IPv6 address, or a softwire and the IPv4 address inside, ↔ a number that plays the
+//! customer's IPv4 address in a NAT44. With it NAT64 is translation and NAT44 in a row, and AFTR tunnel and NAT44. The
+//! numbers never leave the machine: each is written into a packet by one half and taken out again by the other.
+//!
+//! Numbers lie in a prefix that is free of the gateway's own and its outside addresses ([`numbers`]). A host on the
+//! Internet may well have such an address: it is a remote end then, which NAT44 never takes for an inside one, because the
+//! side that a packet comes in on says which is which.
+//!
+//! The dictionary is bounded; when it is full a new customer is refused and nobody who has state is pushed out. A number is
+//! given back when its customer has no session left and has sent nothing for two epochs of the NAT's census
+//! ([`crate::nat44::Nat44::epochs_without_session`]).
+
+use crate::hash::Hasher;
+use crate::nat44::config::Prefix;
+use crate::table::{Guess, Index, Slab};
+use arena::{ArenaError, Array};
+use std::cell::Cell;
+use std::net::Ipv4Addr;
+use wire::AddrRange;
+
+/// What customers are told apart by.
+pub trait Key: Copy + Eq + Send + 'static {
+    /// Nobody's.
+    const NOBODY: Self;
+    /// 64 well-mixed bits of it.
+    fn hash(&self, hasher: &Hasher) -> u64;
+}
+
+/// An IPv6 address; never the unspecified one.
+impl Key for u128 {
+    const NOBODY: u128 = 0;
+    #[inline(always)]
+    fn hash(&self, hasher: &Hasher) -> u64 {
+        hasher.pair((self >> 64) as u64, *self as u64)
+    }
+}
+
+/// The far end of a softwire and an IPv4 address inside (RFC 6333, section 6.6). Twenty octets without padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Softwire {
+    end: [u8; 16],
+    inner: u32,
+}
+
+impl Softwire {
+    /// The customer behind `end` with the address `inner`.
+    #[inline(always)]
+    pub fn new(end: u128, inner: u32) -> Softwire {
+        Softwire { end: end.to_ne_bytes(), inner }
+    }
+    /// IPv6 address of the far end.
+    #[inline(always)]
+    pub fn end(&self) -> u128 {
+        u128::from_ne_bytes(self.end)
+    }
+    /// IPv4 address inside.
+    #[inline(always)]
+    pub fn inner(&self) -> u32 {
+        self.inner
+    }
+}
+
+impl Key for Softwire {
+    const NOBODY: Softwire = Softwire { end: [0; 16], inner: 0 };
+    #[inline(always)]
+    fn hash(&self, hasher: &Hasher) -> u64 {
+        let end = self.end();
+        // Spread over the upper bits, which addresses of neighbours share.
+        hasher.pair((end >> 64) as u64 ^ (self.inner as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15), end as u64)
+    }
+}
+
+/// Customers known at once, at most: the largest prefix of numbers is a /4.
+pub const MOST: u64 = (1 << 28) - 1;
+/// Packets that a prefetch of the entry runs behind that of the bucket.
+const BEHIND: usize = 8;
+/// Entries looked at for being unused in one step: beside a batch, and when there is nothing else to do.
+const STEP: u32 = 32;
+const STEP_IDLE: u32 = 512;
+
+/// One worker's customers.
+pub struct Customers<K: Key> {
+    slab: Slab<K>,
+    index: Index,
+    hasher: Hasher,
+    /// Epoch in which each was last given to a packet.
+    used: Array<u8>,
+    epoch: u8,
+    /// Next entry to be looked at for being unused; past the last one until the next epoch begins.
+    sweep: u32,
+    base: u32,
+    /// Hashes whose bucket is on its way and whose entry is to be brought closer next.
+    recent: [Cell<u64>; BEHIND],
+    /// How many were ever put there, and taken out.
+    put: Cell<u32>,
+    taken: Cell<u32>,
+}
+
+impl<K: Key> Customers<K> {
+    /// Room for `capacity` customers whose numbers lie in `numbers`; the first number of the prefix is never given out.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(capacity: u64, numbers: Prefix, seed: u64) -> Result<Customers<K>, ArenaError> {
+        let n = capacity.clamp(1, MOST).min(numbers.count() - 1);
+        Ok(Customers {
+            slab: Slab::new("the customers", n, K::NOBODY)?,
+            index: Index::new("the customers", n)?,
+            hasher: Hasher::new(seed ^ 0x6375_7374),
+            used: Array::filled("the customers", n as usize, 0)?,
+            epoch: 0,
+            sweep: 0,
+            base: (u32::from(numbers.addr) & numbers.mask()) + 1,
+            recent: std::array::from_fn(|_| Cell::new(0)),
+            put: Cell::new(0),
+            taken: Cell::new(0),
+        })
+    }
+
+    /// Bytes of memory for so many: key, free list, index, epoch, and the NAT's census.
+    pub fn bytes_for(capacity: u64) -> u64 {
+        capacity * (size_of::<K>() as u64 + 4 + 1 + 1) + Index::bytes_for(capacity)
+    }
+
+    /// How many are known.
+    pub fn len(&self) -> u32 {
+        self.slab.len()
+    }
+
+    /// Whether nobody is known.
+    pub fn is_empty(&self) -> bool {
+        self.slab.is_empty()
+    }
+
+    /// The number of a customer; a new one if it was not known. `None` when the dictionary is full.
+    #[inline]
+    pub fn number(&mut self, key: K) -> Option<u32> {
+        self.catch_up();
+        let hash = key.hash(&self.hasher);
+        let e = match self.index.find(hash, |e| self.slab[e] == key) {
+            Some(e) => e,
+            None => self.add(hash, key)?,
+        };
+        let used = &mut self.used[e as usize];
+        if *used != self.epoch {
+            *used = self.epoch;
+        }
+        Some(self.base + e)
+    }
+
+    #[cold]
+    fn add(&mut self, hash: u64, key: K) -> Option<u32> {
+        debug_assert!(key != K::NOBODY, "nobody is no customer");
+        let e = self.slab.take(key)?;
+        self.index.insert(hash, e);
+        Some(e)
+    }
+
+    /// The number of a customer that is known.
+    pub fn known(&self, key: K) -> Option<u32> {
+        self.index.find(key.hash(&self.hasher), |e| self.slab[e] == key).map(|e| self.base + e)
+    }
+
+    /// The customer that has a number.
+    #[inline]
+    pub fn customer(&self, number: u32) -> Option<K> {
+        let e = number.wrapping_sub(self.base);
+        if e >= self.slab.touched() {
+            return None;
+        }
+        let key = self.slab[e];
+        (key != K::NOBODY).then_some(key)
+    }
+
+    /// Bring closer what [`Self::number`] will read. Called for all packets of a batch before the first is looked up: the
+    /// bucket of this one, and the entry of one some calls back, whose bucket should have come by now.
+    #[inline(always)]
+    pub fn prefetch_key(&self, key: K) {
+        let hash = key.hash(&self.hasher);
+        self.index.prefetch(hash);
+        let put = self.put.get();
+        if put.wrapping_sub(self.taken.get()) as usize >= BEHIND {
+            self.catch_up();
+        }
+        self.recent[put as usize % BEHIND].set(hash);
+        self.put.set(put.wrapping_add(1));
+    }
+
+    /// Bring the next entry closer whose bucket was asked for.
+    #[inline(always)]
+    fn catch_up(&self) {
+        let taken = self.taken.get();
+        if taken == self.put.get() {
+            return;
+        }
+        if let Guess::Entry(e) = self.index.guess(self.recent[taken as usize % BEHIND].get()) {
+            self.slab.prefetch(e);
+        }
+        self.taken.set(taken.wrapping_add(1));
+    }
+
+    /// Bring closer what [`Self::customer`] will read.
+    #[inline(always)]
+    pub fn prefetch_number(&self, number: u32) {
+        let e = number.wrapping_sub(self.base);
+        if e < self.slab.touched() {
+            self.slab.prefetch(e);
+        }
+    }
+
+    /// Give back the numbers of customers without state, a few at a time and once an epoch. `epoch` is the NAT's, and `idle`
+    /// tells for a number how many epochs it has had no session.
+    #[inline]
+    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        if epoch != self.epoch {
+            self.epoch = epoch;
+            self.sweep = 0;
+        }
+        let end = self.slab.touched().min(self.sweep.saturating_add(if when_idle { STEP_IDLE } else { STEP }));
+        for e in self.sweep..end {
+            let unused = epoch.wrapping_sub(self.used[e as usize]);
+            if unused >= 2 && self.slab[e] != K::NOBODY && idle(self.base + e) >= 2 {
+                self.index.remove(self.slab[e].hash(&self.hasher), e);
+                self.slab.give_back(e);
+            }
+        }
+        self.sweep = self.sweep.max(end);
+    }
+
+    /// Forget everybody, in constant time.
+    pub fn clear(&mut self) {
+        self.slab.clear();
+        self.index.clear();
+        self.taken.set(self.put.get());
+    }
+}
+
+/// A prefix for the numbers of `capacity` customers that holds none of these outside and own addresses: the smallest one
+/// that is large enough and ordinary (RFC 1122, section 3.2.1.3), 10.0.0.0/8 or in it if possible. `None` when
+/// everything is taken, or `capacity` above [`MOST`].
+pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Prefix> {
+    if capacity > MOST {
+        return None;
+    }
+    // One more, for the first number, which is never a customer's.
+    let bits = (64 - capacity.leading_zeros()).max(8);
+    let size = 1u64 << bits;
+    let taken = |first: u64| {
+        let last = first + size - 1;
+        pool.iter().any(|r| {
+            let low = u64::from(u32::from(r.first));
+            low <= last && low + u64::from(r.count) > first
+        }) || own.iter().any(|&a| (first..=last).contains(&u32::from(a).into()))
+    };
+    let ordinary =
+        |first: u64| first >> 24 != 0 && first + size <= 224 << 24 && !(first..first + size).contains(&(127 << 24));
+    let ten = 10u64 << 24;
+    let first = [ten & !(size - 1)].into_iter().chain((0..(1 << 32) / size).map(|i| i * size));
+    let first = first.filter(|&f| ordinary(f)).find(|&f| !taken(f))?;
+    Some(Prefix { addr: Ipv4Addr::from(first as u32), len: (32 - bits) as u8 })
+}
+
+/// One worker's share of a number of customers.
+pub(crate) fn share(customers: u64, workers: usize) -> u64 {
+    match workers {
+        0 | 1 => customers.max(1),
+        n => customers.div_ceil(n as u64) * 17 / 16 + 1024,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some(capacity: u64) -> Customers<u128> {
+        Customers::new(capacity, numbers(capacity, &[], &[]).unwrap(), 1).unwrap()
+    }
+
+    #[test]
+    fn customers_and_numbers_are_each_others_inverse() {
+        let mut c = some(10_000);
+        let key = |i: u32| (0x2001_0002u128 << 96) | u128::from(i) << 16 | 2;
+        let given: Vec<u32> = (0..10_000).map(|i| c.number(key(i)).unwrap()).collect();
+        for (i, n) in given.iter().enumerate() {
+            assert_eq!((c.customer(*n), c.known(key(i as u32))), (Some(key(i as u32)), Some(*n)));
+            assert_eq!(c.number(key(i as u32)), Some(*n));
+        }
+        assert_eq!((c.number(1), c.len()), (None, 10_000), "full: refused, and nobody is pushed out");
+        assert_eq!(c.customer(given[0] - 1), None);
+        c.clear();
+        assert_eq!((c.len(), c.customer(given[5]), c.known(key(5))), (0, None, None));
+    }
+
+    #[test]
+    fn softwires_with_the_same_address_inside_are_different_customers() {
+        let mut c = Customers::<Softwire>::new(10, numbers(10, &[], &[]).unwrap(), 1).unwrap();
+        let numbers = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(e, i)| c.number(Softwire::new(e, i)).unwrap());
+        let unlike: std::collections::HashSet<_> = numbers.iter().collect();
+        assert_eq!(unlike.len(), 4);
+        assert_eq!(c.customer(numbers[2]).map(|s| (s.end(), s.inner())), Some((2, 1)));
+    }
+
+    #[test]
+    fn a_number_is_given_back_after_two_epochs_without_packet_and_session() {
+        let mut c = some(4);
+        let n = [5u128, 6, 7].map(|k| c.number(k).unwrap());
+        c.tidy(1, false, |_| 9);
+        assert_eq!(c.len(), 3, "too early");
+        c.tidy(2, false, |_| 1);
+        assert_eq!(c.len(), 3, "there was a session an epoch ago");
+        c.number(6);
+        c.tidy(3, false, |number| if number == n[2] { 0 } else { 2 });
+        assert_eq!([5u128, 6, 7].map(|k| c.known(k).is_some()), [false, true, true], "5 alone was idle in every way");
+        assert_eq!((c.customer(n[0]), c.number(8)), (None, Some(n[0])), "the number is free for another");
+    }
+
+    #[test]
+    fn each_epoch_is_swept_once_in_small_steps() {
+        let mut c = some(1000);
+        for k in 1..=1000u128 {
+            c.number(k).unwrap();
+        }
+        for step in 1..40 {
+            c.tidy(2, false, |_| 2);
+            assert_eq!(c.len(), 1000u32.saturating_sub(step * STEP));
+        }
+    }
+
+    #[test]
+    fn prefetching_changes_nothing() {
+        let mut c = some(100);
+        for round in 0..5u128 {
+            for k in 1..=32 {
+                c.prefetch_key(k + round);
+            }
+            for k in 1..=32 {
+                assert!(c.number(k + round).is_some());
+                c.prefetch_number(k as u32);
+            }
+        }
+        assert_eq!((c.len(), c.put.get()), (36, c.taken.get()));
+    }
+
+    #[test]
+    fn numbers_lie_where_nothing_else_is() {
+        let range = |a: [u8; 4], count| AddrRange { first: a.into(), count };
+        assert_eq!(numbers(1 << 20, &[], &[]).unwrap().to_string(), "10.0.0.0/11");
+        assert_eq!(numbers((1 << 20) - 1, &[], &[]).unwrap().to_string(), "10.0.0.0/12");
+        assert_eq!(numbers(1000, &[], &["10.0.3.255".parse().unwrap()]).unwrap().to_string(), "1.0.0.0/22");
+        assert_eq!(
+            numbers(1000, &[range([10, 0, 0, 0], 1), range([1, 0, 0, 0], 5)], &[]).unwrap().to_string(),
+            "1.0.4.0/22"
+        );
+        // A /4 that has 10.0.0.0 would have 0.0.0.0 too, and the one with 127.0.0.0 is not ordinary, either.
+        assert_eq!(numbers(MOST, &[], &[]).unwrap().to_string(), "16.0.0.0/4");
+        assert_eq!(numbers(MOST + 1, &[], &[]), None);
+    }
+
+    #[test]
+    fn at_most_32_bytes_a_customer_of_nat64() {
+        for n in [64_000u64, 1 << 20, 16 << 20] {
+            assert!(Customers::<u128>::bytes_for(n) <= 32 * n);
+            assert!(Customers::<Softwire>::bytes_for(n) <= 36 * n);
+        }
+    }
+}

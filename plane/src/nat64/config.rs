@@ -1,0 +1,61 @@
+//! What a NAT64 is told. Apart from the rest, because this is the only part that people who write scenarios meet.
+
+use crate::customers::share;
+use crate::ip6::Prefix6;
+use crate::nat44::config as nat44;
+use crate::side::{Side4, Side6};
+use crate::translate::{ClassRule, ZeroChecksum};
+use wire::AddrRange;
+
+/// A NAT64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Customers' side.
+    pub customer: Side6,
+    /// Prefix under which the IPv4 Internet appears to the customers, of any length that RFC 6052 has.
+    pub pref64: Prefix6,
+    /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
+    pub private_behind_well_known: bool,
+    /// Where customers may be; anywhere when empty.
+    pub inside: Vec<Prefix6>,
+    /// IPv6 addresses with state at once, of all workers together.
+    pub customers: u64,
+    /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
+    pub lowest_ipv6_mtu: u16,
+    /// Traffic class of IPv6 packets.
+    pub traffic_class: ClassRule,
+    /// Type of service of IPv4 packets.
+    pub tos: ClassRule,
+    /// UDP over IPv4 without checksum.
+    pub zero_udp_checksum: ZeroChecksum,
+    /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,
+    /// `inside`, `numbered`) is not used: there the customers' numbers are.
+    pub nat: nat44::Config,
+}
+
+impl Config {
+    /// A NAT64 with the defaults of the RFCs: endpoint-independent mapping and filtering, and packets of both directions
+    /// keep a session alive (RFC 6146, sections 3.5.1 and 3.5.3).
+    pub fn new(customer: Side6, internet: Side4, pref64: Prefix6, pool: Vec<AddrRange>) -> Config {
+        let mut nat = nat44::Config::new(internet, internet, Vec::new(), pool);
+        nat.inbound_refresh = true;
+        Config {
+            customer,
+            pref64,
+            private_behind_well_known: false,
+            inside: Vec::new(),
+            customers: 1 << 16,
+            lowest_ipv6_mtu: 1280,
+            traffic_class: ClassRule::default(),
+            tos: ClassRule::default(),
+            zero_udp_checksum: ZeroChecksum::default(),
+            nat,
+        }
+    }
+
+    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not
+    /// share out evenly.
+    pub fn customers_per_worker(&self, workers: usize) -> u64 {
+        share(self.customers, workers)
+    }
+}

@@ -1,0 +1,86 @@
+//! The strategy of a PLAT: customers by the dictionary, everybody else by the prefix. Apart from the NAT64 around it,
+//! because this is all that it adds to translation.
+
+use crate::customers::Customers;
+use crate::ends::{Addressing, End, Point4};
+use crate::event::Event;
+use crate::ip6::Prefix6;
+use crate::translate::Pref64;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Addresses of a NAT64.
+pub struct Plat {
+    customers: Customers<u128>,
+    pref64: Pref64,
+    /// The gateway's address among the customers, and the IPv4 address that stands for it on the inner link.
+    gateway: u128,
+    inner: u32,
+    /// Where customers may be; anywhere when empty.
+    inside: Vec<Prefix6>,
+}
+
+impl Plat {
+    /// With this dictionary and prefix. What the NAT itself sends to customers, from `inner`, comes from `gateway`.
+    pub fn new(
+        customers: Customers<u128>,
+        pref64: Pref64,
+        gateway: Ipv6Addr,
+        inner: Ipv4Addr,
+        inside: Vec<Prefix6>,
+    ) -> Plat {
+        Plat { customers, pref64, gateway: gateway.to_bits(), inner: inner.into(), inside }
+    }
+
+    /// Customers known.
+    pub fn customers(&self) -> u32 {
+        self.customers.len()
+    }
+
+    /// See [`Customers::tidy`].
+    #[inline]
+    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        self.customers.tidy(epoch, when_idle, idle);
+    }
+}
+
+impl Addressing for Plat {
+    #[inline(always)]
+    fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event> {
+        match end {
+            End::Customer => self.customers.customer(point.addr).ok_or(Event::DestinationUnmapped),
+            End::Remote if point.addr == self.inner => Ok(self.gateway),
+            End::Remote => self.pref64.to_ipv6(point.addr),
+        }
+    }
+
+    #[inline(always)]
+    fn to_ipv4(&mut self, end: End, addr: u128, _: Option<u16>) -> Result<u32, Event> {
+        match end {
+            End::Remote => self.pref64.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped),
+            // Packets from the prefix would go round for ever (RFC 6146, section 3.5).
+            End::Customer if self.pref64.contains(addr) || addr == 0 => Err(Event::MartianSource),
+            End::Customer if !self.inside.is_empty() && !self.inside.iter().any(|p| p.contains(addr)) => {
+                Err(Event::Spoofed)
+            }
+            End::Customer => self.customers.number(addr).ok_or(Event::TableFull),
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv4(&self, end: End, point: Point4) {
+        if end == End::Customer {
+            self.customers.prefetch_number(point.addr);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv6(&self, end: End, addr: u128) {
+        if end == End::Customer {
+            self.customers.prefetch_key(addr);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.customers.clear();
+    }
+}

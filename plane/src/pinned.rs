@@ -1,0 +1,98 @@
+//! Customers with an IPv6 address at one worker each: whatever an IPv6 customer sends goes to the worker that its
+//! address names, and a packet that comes to another one is handed over before anything is done with it. Apart from
+//! the pairs that need it (NAT64, AFTR), because it makes one of every function: each worker then knows customers that
+//! no other worker knows.
+
+use crate::chain::{gather, scatter};
+use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
+use crate::steer::{Steering, by_hash};
+use wire::header::{TYPE_IPV6, be16};
+
+/// How packets from the customers are to be spread over the workers: by all 16 octets of the IPv6 source. A /64 would do
+/// for most networks, but not for a test whose customers all lie in one.
+pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(22, 16)]);
+
+/// ICMPv6.
+const ICMPV6: u8 = 58;
+/// Where the destination stands in the packet that an ICMPv6 error quotes.
+const QUOTED_DESTINATION: usize = 14 + 40 + 8 + 24;
+
+/// A function whose IPv6 customers are pinned to workers.
+pub struct Pinned<F> {
+    /// The function.
+    pub function: F,
+    worker: usize,
+    workers: usize,
+    handed_over: u64,
+}
+
+impl<F> Pinned<F> {
+    /// Worker number `worker` of `workers`.
+    pub fn new(function: F, worker: usize, workers: usize) -> Pinned<F> {
+        Pinned { function, worker, workers, handed_over: 0 }
+    }
+
+    /// The worker that a frame from the customers' side belongs to, unless it is this one. An ICMPv6 error may come from any
+    /// router; it belongs to the customer that the quoted packet was sent to.
+    #[inline(always)]
+    fn elsewhere(&self, b: &[u8]) -> Option<u16> {
+        if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
+            return None;
+        }
+        let quoted = b[20] == ICMPV6 && b.get(54).is_some_and(|t| *t < 128);
+        let address = if quoted { b.get(QUOTED_DESTINATION..QUOTED_DESTINATION + 16) } else { None };
+        let w = by_hash(address.unwrap_or(&b[22..38]).iter().copied(), self.workers);
+        (w != self.worker).then_some(w as u16)
+    }
+}
+
+impl<F: Function> Function for Pinned<F> {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        if self.workers == 1 || from == Side::Internet {
+            return self.function.process(now, from, batch, verdicts, spare);
+        }
+        let n = batch.len().min(verdicts.len()).min(BATCH);
+        let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
+        batch.iter().filter_map(|p| p.bytes().first()).for_each(arena::prefetch);
+        let mut ours = 0;
+        for (p, v) in batch.iter().zip(verdicts.iter_mut()) {
+            *v = self.elsewhere(p.bytes()).map_or(Verdict::Local, Verdict::HandOver);
+            ours += usize::from(*v == Verdict::Local);
+        }
+        self.handed_over += (n - ours) as u64;
+        if ours == n {
+            return self.function.process(now, from, batch, verdicts, spare);
+        }
+        let order = gather(batch, verdicts, Verdict::Local);
+        self.function.process(now, from, &mut batch[..ours], &mut verdicts[..ours], spare);
+        scatter(batch, verdicts, &order[..ours]);
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.function.idle(now);
+    }
+
+    fn clear(&mut self) {
+        self.function.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        self.function.entries()
+    }
+
+    fn counters(&self) -> Drops {
+        let mut all = self.function.counters();
+        all.push((NAME, self.handed_over));
+        all
+    }
+}
+
+/// Name of the counter of packets that came to another worker than their customer's.
+pub const NAME: &str = "customer-handed-over";

@@ -1,0 +1,58 @@
+//! Single DUT set-ups of a customer edge: the tester plays the customer's hosts on the left and the PE on the right. A file
+//! of its own, because there is one CE only: its addresses are constants, or follow from its hosts' addresses.
+
+use super::ends::by_remote;
+use super::{Bed, Outside, Translated, ViewError, stateful, stateless};
+use wire::{Address6, Ends6, Layout, View};
+
+/// The ends of the one tunnel of a CE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Softwire {
+    /// The CE's.
+    pub ce: u128,
+    /// The PE's: AFTR, lwAFTR, BR.
+    pub pe: u128,
+}
+
+impl Softwire {
+    fn layout(self) -> Layout {
+        Layout::Tunnel(Ends6 { src: Address6::constant(self.ce), dst: Address6::constant(self.pe) })
+    }
+}
+
+/// CLAT of 464XLAT (RFC 6877): stateless. Each inside address is a subscriber of the flow space, and has the IPv6 address of
+/// its row.
+///
+/// # Errors
+/// When addresses and flow space do not belong together.
+pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+    if bed.flows.is_overlapping() {
+        return Err(ViewError::Overlapping);
+    }
+    Ok(stateless(bed, [Layout::Ipv4, ends.layout(bed)?]))
+}
+
+/// B4 of DS-Lite (RFC 6333): stateless, everything goes into the one tunnel as it is.
+pub fn b4(bed: &Bed, softwire: Softwire) -> View {
+    stateless(bed, [Layout::Ipv4, softwire.layout()])
+}
+
+/// lwB4 of lw4o6 (RFC 7596): NAT44 into a port set, then the tunnel. Right learns what it finds inside the tunnel.
+pub fn lwb4(bed: &Bed, softwire: Softwire, outside: impl Into<Outside>) -> View {
+    stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
+}
+
+/// CE of MAP-E (RFC 7597): as [`lwb4`].
+pub fn map_e(bed: &Bed, softwire: Softwire, outside: impl Into<Outside>) -> View {
+    stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
+}
+
+/// CE of MAP-T (RFC 7599): NAT44 into a port set, then translation from the CE's MAP address `ce` to `remotes`, one for each
+/// remote address of the flow space. Right learns the port; the address must be right from the first frame on.
+///
+/// # Errors
+/// When addresses and flow space do not belong together.
+pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>) -> Result<View, ViewError> {
+    let ends = Ends6 { src: Address6::constant(ce), dst: by_remote(bed, remotes)? };
+    Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))
+}

@@ -1,0 +1,103 @@
+//! The IPv6 ends of subscribers, remote hosts and tunnels as the views take them: rows that were worked out before, so
+//! that views know no technology's way of making addresses. Here is also what can be wrong with them.
+
+use super::Bed;
+use std::collections::HashSet;
+use std::sync::Arc;
+use wire::{Address6, Ends6, Layout, Row};
+
+/// A subscriber's end of the IPv6 link: the address that its CE translates it to, or its end of the tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subscriber6 {
+    /// Address.
+    pub address: u128,
+}
+
+/// The ends of a link with translated packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Translated<'a> {
+    /// One for each subscriber of the flow space.
+    pub subscribers: &'a [Subscriber6],
+    /// The address that stands for each remote IPv4 address of the flow space (pref64, DMR).
+    pub remotes: &'a [u128],
+}
+
+/// The ends of a link with tunnels.
+#[derive(Clone, Copy, Debug)]
+pub struct Softwires<'a> {
+    /// One for each subscriber of the flow space.
+    pub subscribers: &'a [Subscriber6],
+    /// The other end of all tunnels: AFTR, lwAFTR, BR.
+    pub pe: u128,
+}
+
+/// Why there is no such view.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ViewError {
+    /// Rows and flow space do not belong together.
+    #[error("there are {have} IPv6 addresses for the {want} {what} of the flow space: give one for each")]
+    Rows {
+        /// Of what.
+        what: &'static str,
+        /// Addresses given.
+        have: usize,
+        /// Addresses needed.
+        want: u32,
+    },
+    /// Two subscribers could not be told from each other.
+    #[error("subscriber {0} has the same IPv6 address as one before it: give each its own")]
+    Shared(usize),
+    /// A stateless device could not know whom a packet is for.
+    #[error(
+        "all subscribers have the same IPv4 address, but a device without state finds them by address and port: \
+         give them addresses or port sets of their own"
+    )]
+    Overlapping,
+}
+
+impl Translated<'_> {
+    /// Customers' frames on such a link.
+    pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
+        Ok(Layout::Ipv6(Ends6 { src: by_subscriber(bed, self.subscribers)?, dst: by_remote(bed, self.remotes)? }))
+    }
+}
+
+impl Softwires<'_> {
+    /// Customers' frames on such a link.
+    pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
+        let src = by_subscriber(bed, self.subscribers)?;
+        Ok(Layout::Tunnel(Ends6 { src, dst: Address6::constant(self.pe) }))
+    }
+}
+
+/// The address that stands for each remote address.
+pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewError> {
+    let remote = bed.flows.remote();
+    counted("remote addresses", remotes.len(), remote.count)?;
+    Ok(match remotes {
+        [only] => Address6::constant(*only),
+        _ => Address6::ByRemote(remote.first.into(), remotes.iter().map(|&address| Row::from(address)).collect()),
+    })
+}
+
+fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Address6, ViewError> {
+    counted("subscribers", subscribers.len(), bed.flows.subscribers())?;
+    let rows: Arc<[Row]> = subscribers.iter().map(|s| Row::from(s.address)).collect();
+    Ok(match &rows[..] {
+        [only] => Address6::Constant(*only),
+        _ => Address6::BySubscriber(rows),
+    })
+}
+
+fn counted(what: &'static str, have: usize, want: u32) -> Result<(), ViewError> {
+    if have == want as usize { Ok(()) } else { Err(ViewError::Rows { what, have, want }) }
+}
+
+/// A device that keeps state by IPv6 address would take two subscribers for one.
+pub(super) fn distinct(subscribers: &[Subscriber6]) -> Result<(), ViewError> {
+    let mut seen = HashSet::with_capacity(subscribers.len());
+    match subscribers.iter().position(|s| !seen.insert(s.address)) {
+        Some(at) => Err(ViewError::Shared(at)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Views: what the tester's two sides send and expect in a set-up, as data for the engine. Here are the test bed, the set-ups
+//! with IPv4 on both sides, and the one builder; those with one device have a file each for its two kinds.
+
+pub mod ce;
+pub mod ends;
+pub mod pe;
+pub mod size;
+
+pub use ends::{Softwires, Subscriber6, Translated, ViewError};
+
+use crate::router::Hop;
+use wire::template::UdpFrame;
+use wire::view::View;
+use wire::{Expect, Fields, FlowSpace, Layout, OuterRange, Permutation, PortSet, Source, Template};
+
+/// What every view needs to know about the test bed.
+#[derive(Clone, Debug)]
+pub struct Bed {
+    /// Left: the tester's own address there, and the DUT's.
+    pub left: Hop,
+    /// Right.
+    pub right: Hop,
+    /// Frame size in octets with FCS of frames with IPv4 alone; with an IPv6 header they are longer (methodology 2.3).
+    pub frame_size: usize,
+    /// Time to live and hop limit of test frames.
+    pub ttl: u8,
+    /// Flows.
+    pub flows: FlowSpace,
+    /// Connections (N), at most the size of the flow space.
+    pub connections: u64,
+    /// Seed of the pseudo-random order.
+    pub seed: u64,
+}
+
+/// What a device that keeps state may translate to.
+#[derive(Clone, Debug)]
+pub struct Outside {
+    /// Addresses and ports.
+    pub range: OuterRange,
+    /// Of these ports only those of this set: the CE of a subscriber that shares its address.
+    pub set: PortSet,
+}
+
+impl From<OuterRange> for Outside {
+    fn from(range: OuterRange) -> Outside {
+        Outside { range, set: PortSet::ALL }
+    }
+}
+
+/// From the Initiator, as it sends.
+const FROM_INSIDE: Fields = Fields {
+    src: Source::InsideAddr,
+    src_port: Source::InsidePort,
+    dst: Source::RemoteAddr,
+    dst_port: Source::RemotePort,
+};
+/// From the DUT's outside address, as the Responder sees it.
+const FROM_OUTER: Fields = Fields { src: Source::OuterAddr, src_port: Source::OuterPort, ..FROM_INSIDE };
+/// Those of frames that go the other way.
+const fn reversed(f: Fields) -> Fields {
+    Fields { src: f.dst, src_port: f.dst_port, dst: f.src, dst_port: f.src_port }
+}
+
+/// Plain IPv4 forwarding (methodology T1), and with cables only the tester's own loop (T0): what one side
+/// sends arrives unchanged at the other.
+pub fn forwarding(bed: &Bed) -> View {
+    forwarding_as(bed, &Layout::Ipv4)
+}
+
+/// The same with frames of any layout (that of the customer's frames): an IPv6 router, a router between the ends of a
+/// tunnel, or the tester's own loop with the frames of one of a set-up's links.
+pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
+    stateless(bed, [layout.clone(), layout.clone()])
+}
+
+/// A stateful NAT44 (methodology T4, RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which is one from
+/// outside (T6): Right learns outside address and port in phase 1, which must lie in `outside`, and sends to these.
+pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
+    stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
+}
+
+/// A view of devices that keep no state. The layouts are those of the customer's frames on the left and on the right.
+fn stateless(bed: &Bed, links: [Layout; 2]) -> View {
+    view(bed, links, [FROM_INSIDE, FROM_INSIDE], None)
+}
+
+/// A view of devices that keep state.
+fn stateful(bed: &Bed, links: [Layout; 2], outside: Outside) -> View {
+    view(bed, links, [FROM_INSIDE, FROM_OUTER], Some(outside))
+}
+
+/// A view from what customers' frames are on the left and on the right; the other direction is the reverse.
+fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outside>) -> View {
+    let [on_left, on_right] = links;
+    let left = template(bed, bed.left, fields[0], on_left.clone());
+    let right = template(bed, bed.right, reversed(fields[1]), on_right.reversed());
+    let (stateful, set) = (outside.is_some(), outside.as_ref().map_or(PortSet::ALL, |o| o.set));
+    let mut magic_at = vec![left.tag_at(), right.tag_at()];
+    magic_at.dedup();
+    View {
+        flows: bed.flows.clone(),
+        order: Permutation::new(bed.connections, bed.seed),
+        expect_right: Expect::udp(&left, fields[1], on_right, outside.map(|o| o.range)).within(set),
+        expect_left: Expect::udp(&right, reversed(fields[0]), on_left.reversed(), None),
+        left,
+        right,
+        stateful,
+        magic_at,
+    }
+}
+
+fn template(bed: &Bed, hop: Hop, fields: Fields, layout: Layout) -> Template {
+    Template::udp(&UdpFrame { to: hop.next, from: hop.own, size: bed.frame_size, ttl: bed.ttl, fields }, layout)
+}

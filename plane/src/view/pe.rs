@@ -1,0 +1,65 @@
+//! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and speaks IPv4 on the right. A file of its own,
+//! beside that of the CEs, because here there are up to a million subscribers.
+
+use super::ends::distinct;
+use super::{Bed, Outside, Softwires, Translated, ViewError, stateful, stateless};
+use wire::{Layout, View};
+
+/// PLAT of 464XLAT, or any stateful NAT64 (RFC 6146): frames from subscribers' CLAT addresses to pref64 addresses.
+///
+/// # Errors
+/// When addresses and flow space do not belong together, or subscribers share one.
+pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
+    distinct(ends.subscribers)?;
+    Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
+}
+
+/// AFTR of DS-Lite (RFC 6333): tunnels from B4s, of which the customers' addresses may overlap.
+///
+/// # Errors
+/// As [`plat`].
+pub fn aftr(bed: &Bed, ends: &Softwires<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
+    distinct(ends.subscribers)?;
+    Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
+}
+
+/// lwAFTR of lw4o6 (RFC 7596). It keeps no state for flows: no phase 1, and Right sends to each subscriber's address and
+/// ports directly.
+///
+/// # Errors
+/// When addresses and flow space do not belong together, or subscribers cannot be told apart by address and port.
+pub fn lwaftr(bed: &Bed, ends: &Softwires<'_>) -> Result<View, ViewError> {
+    by_address(bed, ends.layout(bed)?)
+}
+
+/// BR of MAP-E (RFC 7597): as [`lwaftr`], the CEs' addresses being those of the mapping rules.
+///
+/// # Errors
+/// As [`lwaftr`].
+pub fn map_e_br(bed: &Bed, ends: &Softwires<'_>) -> Result<View, ViewError> {
+    by_address(bed, ends.layout(bed)?)
+}
+
+/// BR of MAP-T (RFC 7599): frames from CEs' MAP addresses to addresses in the DMR's prefix. No state, as [`lwaftr`].
+///
+/// # Errors
+/// As [`lwaftr`].
+pub fn map_t_br(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+    by_address(bed, ends.layout(bed)?)
+}
+
+/// SIIT gateway (RFC 7915, methodology T3): an IPv6 address for each IPv4 address of either side.
+///
+/// # Errors
+/// As [`lwaftr`].
+pub fn siit(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+    by_address(bed, ends.layout(bed)?)
+}
+
+/// A device that finds subscribers by IPv4 address and port.
+fn by_address(bed: &Bed, left: Layout) -> Result<View, ViewError> {
+    if bed.flows.is_overlapping() {
+        return Err(ViewError::Overlapping);
+    }
+    Ok(stateless(bed, [left, Layout::Ipv4]))
+}

@@ -1,0 +1,30 @@
+//! How long a view's frames are on both links, and what follows from it: how many a line carries, and the MTU that every
+//! interface on the way must have. One file for the arithmetic of methodology 2.3.
+
+use wire::View;
+use wire::header::{ETH, FCS};
+
+/// Preamble, start of frame delimiter and inter-frame gap.
+const BETWEEN_FRAMES: u64 = 20;
+
+/// Frame sizes in octets with FCS on the left and on the right link: the same in both directions.
+pub fn frame_sizes(view: &View) -> [usize; 2] {
+    [&view.left, &view.right].map(|sent| sent.len() + FCS)
+}
+
+/// The MTU that the left and the right link must have, or the DUT fragments and something else is measured.
+pub fn mtus(view: &View) -> [usize; 2] {
+    [&view.left, &view.right].map(|sent| sent.len() - ETH)
+}
+
+/// Frames per second and direction that a line of this many bits per second carries.
+pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
+    bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
+}
+
+/// Frames per second and direction that a set-up's two links can carry, being lines of this many bits per second: what
+/// the link with the wider frames carries, if both lines are as fast.
+pub fn view_limit(view: &View, bits_per_second: [u64; 2]) -> u64 {
+    let [left, right] = frame_sizes(view);
+    line_limit(bits_per_second[0], left).min(line_limit(bits_per_second[1], right))
+}

@@ -1,0 +1,182 @@
+//! Halves that do what the frame says, and write down that they did: one letter of its plan each, then a log.
+
+use plane::{Chain, Drops, Function, Packet, Side, Spare, Verdict};
+
+pub const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
+
+/// Octets 14 and 15 hold the plan (first letter for A, second for B), from 16 on the log.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    bytes: Vec<u8>,
+}
+
+impl Frame {
+    pub fn new(plan: &str) -> Frame {
+        let mut bytes = vec![0; 14];
+        bytes[..6].copy_from_slice(&[2, 1, 1, 1, 1, 1]);
+        bytes.extend_from_slice(plan.as_bytes());
+        Frame { bytes }
+    }
+    pub fn seen(&self) -> &str {
+        std::str::from_utf8(&self.bytes[16..]).unwrap()
+    }
+}
+
+impl Packet for Frame {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+    fn grow_front(&mut self, _: usize) -> bool {
+        false
+    }
+    fn shrink_front(&mut self, _: usize) -> bool {
+        false
+    }
+    fn set_len(&mut self, len: usize) -> bool {
+        self.bytes.resize(len, 0);
+        true
+    }
+}
+
+#[derive(Default)]
+pub struct Made {
+    pub out: Vec<(Side, Frame)>,
+    pub handed: Vec<(u16, Side, Frame)>,
+}
+
+impl Spare<Frame> for Made {
+    fn fresh(&mut self, len: usize) -> Option<Frame> {
+        Some(Frame { bytes: vec![0; len] })
+    }
+    fn emit(&mut self, to: Side, packet: Frame) {
+        self.out.push((to, packet));
+    }
+    fn hand_over(&mut self, to: u16, from: Side, packet: Frame) {
+        self.handed.push((to, from, packet));
+    }
+}
+
+/// One half: a letter, and what happened to it.
+pub struct Half {
+    name: char,
+    seen: u64,
+    pub empty: u32,
+    pub largest: usize,
+    pub cleared: u32,
+    pub idled: u32,
+}
+
+impl Half {
+    pub fn new(name: char) -> Half {
+        Half { name, seen: 0, empty: 0, largest: 0, cleared: 0, idled: 0 }
+    }
+
+    fn one<S: Spare<Frame>>(&mut self, from: Side, f: &mut Frame, spare: &mut S) -> Verdict {
+        self.seen += 1;
+        let near = self.name == 'A';
+        let at = if near { 14 } else { 15 };
+        f.bytes.extend_from_slice(&[self.name as u8, if from == Side::Customer { b'>' } else { b'<' }]);
+        let inward = if near { Side::Internet } else { Side::Customer };
+        let mac = match (near, from.other() == inward) {
+            (true, true) => plane::chain::INTERNET_HALF.0,
+            (false, true) => plane::chain::CUSTOMER_HALF.0,
+            _ => OUTSIDE,
+        };
+        f.bytes[..6].copy_from_slice(&mac);
+        // A plan that was carried out once is done with, so that what comes back passes.
+        let plan = f.bytes[at];
+        match plan {
+            b'd' => Verdict::Drop,
+            b'l' => Verdict::Local,
+            b'h' => {
+                f.bytes[at] = b'a';
+                Verdict::HandOver(1)
+            }
+            // Always towards the other half.
+            b'x' => Verdict::Forward(inward),
+            b't' => {
+                f.bytes[at] = b'a';
+                Verdict::Forward(from)
+            }
+            b'e' => {
+                f.bytes[at] = b'a';
+                for to in [Side::Internet, Side::Customer] {
+                    spare.emit(to, f.clone());
+                }
+                Verdict::Forward(from.other())
+            }
+            b'w' => {
+                f.bytes[at] = b'a';
+                spare.hand_over(1, from, f.clone());
+                Verdict::Drop
+            }
+            _ => Verdict::Forward(from.other()),
+        }
+    }
+}
+
+impl Function for Half {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        _: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        self.empty += u32::from(batch.is_empty());
+        self.largest = self.largest.max(batch.len());
+        for (p, v) in batch.iter_mut().zip(verdicts) {
+            // Work on a copy of this file's own kind, whatever the packets are.
+            let mut f = Frame { bytes: p.bytes().to_vec() };
+            let mut made = Made::default();
+            *v = self.one(from, &mut f, &mut made);
+            copy(p, &f);
+            for (to, f) in made.out {
+                let mut q = spare.fresh(f.bytes.len()).unwrap();
+                copy(&mut q, &f);
+                spare.emit(to, q);
+            }
+            for (w, side, f) in made.handed {
+                let mut q = spare.fresh(f.bytes.len()).unwrap();
+                copy(&mut q, &f);
+                spare.hand_over(w, side, q);
+            }
+        }
+    }
+    fn idle(&mut self, _: u64) {
+        self.idled += 1;
+    }
+    fn clear(&mut self) {
+        self.cleared += 1;
+    }
+    fn entries(&self) -> Option<(u64, u64)> {
+        (self.name == 'A').then_some((1, 2)).or(Some((2, 3)))
+    }
+    fn counters(&self) -> Drops {
+        vec![("seen", self.seen)]
+    }
+}
+
+fn copy<P: Packet>(to: &mut P, from: &Frame) {
+    assert!(to.set_len(from.bytes.len()));
+    to.bytes_mut().copy_from_slice(&from.bytes);
+}
+
+pub fn chain(workers: usize) -> Chain<Half, Half> {
+    Chain::new(("near", Half::new('A')), ("far", Half::new('B')), workers, 7)
+}
+
+pub fn process(c: &mut Chain<Half, Half>, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
+    let mut made = Made::default();
+    let mut verdicts = vec![Verdict::Drop; frames.len()];
+    c.process(1, from, frames, &mut verdicts, &mut made);
+    (verdicts, made)
+}
+
+pub fn counter(c: &Chain<Half, Half>, name: &str) -> u64 {
+    c.counters().iter().find(|n| n.0 == name).unwrap().1
+}

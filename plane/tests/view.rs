@@ -1,0 +1,478 @@
+//! The views of set-ups with an IPv6 link against gateways that are written here, on `etherparse` and plain formulas and
+//! with nothing of the plane: what a view sends must be what such a device understands, what the device makes of it must
+//! be what the view expects, and a device that misroutes must be found out.
+
+use etherparse::{Ethernet2Header, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
+use plane::Hop;
+use plane::view::ce::{self, Softwire};
+use plane::view::size::{frame_sizes, line_limit, mtus, view_limit};
+use plane::view::{Bed, Outside, Softwires, Subscriber6, Translated, ViewError, forwarding_as, nat44, pe};
+use std::collections::HashMap;
+use wire::{AddrRange, FlowSpace, Kind, Mac, Mismatch, OuterRange, PortRange, PortSet, SharedPorts, Tag, Values, View};
+
+const SUBSCRIBERS: u32 = 100;
+const REMOTES: u32 = 3;
+const REMOTE: u32 = 0xc613_0002;
+const PUBLIC: u32 = 0xc000_0201;
+const PE: u128 = 0x2001_0002_0000_0100 << 64 | 2;
+const PREF64: u128 = 0x2001_0002_0000_0064 << 64;
+/// lw4o6 and MAP: 16 subscribers share an address; ports of 4 bits PSID behind 4 bits offset.
+const SHARED: (u8, u8) = (4, 4);
+
+fn address_of(subscriber: u32) -> u128 {
+    0x2001_0002_0001_0000 << 64 | (subscriber as u128) << 64 | 0x00c0_0002
+}
+
+fn subscribers() -> Vec<Subscriber6> {
+    (0..SUBSCRIBERS).map(|s| Subscriber6 { address: address_of(s) }).collect()
+}
+
+fn remotes() -> Vec<u128> {
+    (0..REMOTES).map(|r| PREF64 | (REMOTE + r) as u128).collect()
+}
+
+fn remote() -> (AddrRange, PortRange) {
+    (AddrRange { first: REMOTE.into(), count: REMOTES }, PortRange { first: 1, last: 5 })
+}
+
+fn bed(flows: FlowSpace, frame_size: usize) -> Bed {
+    let left = Hop { own: Mac([2, 0, 0, 0, 0, 1]), next: Mac([2, 0, 0, 0, 0, 2]) };
+    let right = Hop { own: Mac([2, 0, 0, 0, 0, 4]), next: Mac([2, 0, 0, 0, 0, 3]) };
+    // Drawn from all subscribers pseudo-randomly; more would teach nothing new.
+    let connections = flows.size().min(600);
+    Bed { left, right, frame_size, ttl: 10, connections, flows, seed: 3 }
+}
+
+/// As many hosts as subscribers with addresses of their own.
+fn consecutive(size: usize) -> Bed {
+    let inside = AddrRange { first: PUBLIC.into(), count: SUBSCRIBERS };
+    bed(FlowSpace::new(inside, PortRange { first: 1024, last: 1030 }, remote().0, remote().1).unwrap(), size)
+}
+
+fn overlapping(size: usize) -> Bed {
+    let (addr, ports) = ([192, 168, 1, 2].into(), PortRange { first: 1024, last: 1030 });
+    bed(FlowSpace::overlapping(SUBSCRIBERS, addr, ports, remote().0, remote().1).unwrap(), size)
+}
+
+fn sharing(size: usize) -> Bed {
+    let ports = SharedPorts { offset: SHARED.0, len: SHARED.1, first: 250, count: 20 };
+    bed(FlowSpace::sharing(SUBSCRIBERS, PUBLIC.into(), ports, remote().0, remote().1).unwrap(), size)
+}
+
+fn one_customer(size: usize) -> Bed {
+    let (addr, ports) = (AddrRange::one([192, 168, 1, 2].into()), PortRange { first: 1024, last: 1100 });
+    bed(FlowSpace::new(addr, ports, remote().0, remote().1).unwrap(), size)
+}
+
+/// A UDP packet as an independent parser sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Packet {
+    to: [u8; 6],
+    v6: Option<[u128; 2]>,
+    v4: Option<[u32; 2]>,
+    ports: [u16; 2],
+    ttl: u8,
+    payload: Vec<u8>,
+}
+
+impl Packet {
+    fn parse(bytes: &[u8]) -> Packet {
+        let (ether, mut rest) = Ethernet2Header::from_slice(bytes).unwrap();
+        let (mut v4, mut v6, mut next, mut ttl) = (None, None, IpNumber::IPV4, 0);
+        if ether.ether_type == etherparse::EtherType::IPV6 {
+            let h;
+            (h, rest) = Ipv6Header::from_slice(rest).unwrap();
+            assert_eq!(h.payload_length as usize, rest.len());
+            (next, ttl) = (h.next_header, h.hop_limit);
+            v6 = Some([h.source, h.destination].map(u128::from_be_bytes));
+        }
+        if next == IpNumber::IPV4 {
+            let h;
+            (h, rest) = Ipv4Header::from_slice(rest).unwrap();
+            assert_eq!((h.header_checksum, h.total_len as usize), (h.calc_header_checksum(), 20 + rest.len()));
+            (next, ttl) = (h.protocol, h.time_to_live);
+            v4 = Some([h.source, h.destination].map(u32::from_be_bytes));
+        }
+        assert_eq!(next, IpNumber::UDP);
+        let (udp, payload) = UdpHeader::from_slice(rest).unwrap();
+        let ports = [udp.source_port, udp.destination_port];
+        let packet = Packet { to: ether.destination, v6, v4, ports, ttl, payload: payload.to_vec() };
+        assert_eq!(packet.udp(), udp, "lengths and checksum");
+        packet
+    }
+
+    fn udp(&self) -> UdpHeader {
+        let [s, d] = self.ports;
+        match (self.v4, self.v6) {
+            (Some(_), _) => UdpHeader::with_ipv4_checksum(s, d, &self.ipv4(), &self.payload).unwrap(),
+            (None, Some(_)) => UdpHeader::with_ipv6_checksum(s, d, &self.ipv6(), &self.payload).unwrap(),
+            (None, None) => panic!("no addresses"),
+        }
+    }
+
+    fn ipv4(&self) -> Ipv4Header {
+        let [s, d] = self.v4.unwrap().map(u32::to_be_bytes);
+        let len = self.payload.len() as u16 + 8;
+        let mut h = Ipv4Header::new(len, self.ttl, IpNumber::UDP, s, d).unwrap();
+        // What a device may choose.
+        (h.identification, h.dont_fragment) = (self.ports[0], self.v6.is_none());
+        h.header_checksum = h.calc_header_checksum();
+        h
+    }
+
+    fn ipv6(&self) -> Ipv6Header {
+        let [source, destination] = self.v6.unwrap().map(u128::to_be_bytes);
+        let len = self.payload.len() + 8 + if self.v4.is_some() { 20 } else { 0 };
+        Ipv6Header {
+            payload_length: len as u16,
+            next_header: if self.v4.is_some() { IpNumber::IPV4 } else { IpNumber::UDP },
+            hop_limit: if self.v4.is_some() { 64 } else { self.ttl },
+            source,
+            destination,
+            ..Ipv6Header::default()
+        }
+    }
+
+    fn build(&self) -> Vec<u8> {
+        let mut out = self.to.to_vec();
+        out.extend([9; 6]);
+        if self.v6.is_some() {
+            out.extend([0x86, 0xdd]);
+            out.extend(self.ipv6().to_bytes());
+        } else {
+            out.extend([0x08, 0x00]);
+        }
+        if self.v4.is_some() {
+            out.extend(self.ipv4().to_bytes());
+        }
+        out.extend(self.udp().to_bytes());
+        out.extend(&self.payload);
+        out
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Ipv4,
+    Translated,
+    Tunnel,
+}
+
+type Key = (u32, u16, u32, u16);
+
+/// A device in the middle.
+struct Gateway {
+    links: [Link; 2],
+    /// Ports that a NAT may use for `PUBLIC`.
+    nat: Option<Vec<u16>>,
+    table: HashMap<Key, Packet>,
+    /// Whose IPv6 address stands for this IPv4 address and port.
+    owner: fn(u32, u16) -> u128,
+    /// Error: everything to the customer goes to another one.
+    misroutes: bool,
+}
+
+impl Gateway {
+    fn new(links: [Link; 2], nat: Option<Vec<u16>>, owner: fn(u32, u16) -> u128) -> Gateway {
+        Gateway { links, nat, table: HashMap::new(), owner, misroutes: false }
+    }
+
+    fn remote6(&self, link: Link, remote: u32) -> u128 {
+        if link == Link::Tunnel { PE } else { PREF64 | remote as u128 }
+    }
+
+    fn forward(&mut self, p: &Packet) -> Packet {
+        let [left, right] = self.links;
+        let remote = if left == Link::Translated { p.v6.unwrap()[1] as u32 } else { p.v4.unwrap()[1] };
+        if left != Link::Ipv4 {
+            assert_eq!(p.v6.unwrap()[1], self.remote6(left, remote));
+        }
+        let mut q = Packet { ttl: p.ttl - 1, ..p.clone() };
+        let customer = if let Some(ports) = &self.nat {
+            let used = |&port: &u16| !self.table.contains_key(&(PUBLIC, port, remote, p.ports[1]));
+            q.ports[0] = *ports.iter().find(|&port| used(port)).expect("ports enough");
+            self.table.insert((PUBLIC, q.ports[0], remote, p.ports[1]), p.clone());
+            PUBLIC
+        } else {
+            let addr = p.v4.map_or_else(|| self.addr4(p.v6.unwrap()[0], p.ports[0]), |v4| v4[0]);
+            if left != Link::Ipv4 {
+                assert_eq!(p.v6.unwrap()[0], (self.owner)(addr, p.ports[0]), "the sender owns address and port");
+            }
+            addr
+        };
+        q.v4 = (right != Link::Translated).then_some([customer, remote]);
+        let ends = || [(self.owner)(customer, q.ports[0]), self.remote6(right, remote)];
+        q.v6 = (right != Link::Ipv4).then(ends);
+        q
+    }
+
+    fn back(&self, p: &Packet) -> Packet {
+        let [left, right] = self.links;
+        let [remote, customer] = match right {
+            Link::Translated => {
+                let [r, c] = p.v6.unwrap();
+                [r as u32, if self.nat.is_some() { PUBLIC } else { self.addr4(c, p.ports[1]) }]
+            }
+            _ => p.v4.unwrap(),
+        };
+        if right != Link::Ipv4 {
+            assert_eq!(p.v6, Some([self.remote6(right, remote), (self.owner)(customer, p.ports[1])]));
+        }
+        let mut q = Packet { ttl: p.ttl - 1, ..p.clone() };
+        if self.nat.is_some() {
+            let opened = &self.table[&(customer, p.ports[1], remote, p.ports[0])];
+            q.ports[1] = opened.ports[0];
+            q.v6 = opened.v6.map(|[c, r]| [r, c]);
+            q.v4 = opened.v4.map(|[c, r]| [r, c]);
+        } else {
+            q.v6 = (left != Link::Ipv4).then(|| [self.remote6(left, remote), (self.owner)(customer, p.ports[1])]);
+            q.v4 = (left != Link::Translated).then_some([remote, customer]);
+        }
+        if let (Some(ends), true) = (&mut q.v6, self.misroutes) {
+            ends[1] += 1 << 64;
+        }
+        q
+    }
+
+    /// The IPv4 address that an IPv6 address stands for.
+    fn addr4(&self, addr6: u128, port: u16) -> u32 {
+        (PUBLIC..PUBLIC + SUBSCRIBERS).find(|&a| (self.owner)(a, port) == addr6).expect("a known address")
+    }
+}
+
+fn own_address(addr: u32, _: u16) -> u128 {
+    address_of(addr - PUBLIC)
+}
+
+fn shared_address(addr: u32, port: u16) -> u128 {
+    let psid = u32::from(port >> 8 & 15);
+    assert!(port >> 12 != 0, "offset bits are never 0");
+    address_of((addr - PUBLIC) << 4 | psid)
+}
+
+fn only_address(_: u32, _: u16) -> u128 {
+    address_of(0)
+}
+
+fn tag(index: u32, reverse: bool) -> Tag {
+    Tag { trial: 9, stream: Tag::stream(Kind::Data, reverse), sender: 0, sequence: index.into(), index }
+}
+
+/// Send every connection there and back through the gateway, and once more through a gateway that misroutes.
+fn there_and_back(view: &View, mut gateway: Gateway) {
+    assert_eq!(view.stateful, gateway.nat.is_some());
+    for i in 0..view.connections() as u32 {
+        let mut values = Values::of(view.flows.flow(view.order.get(i)));
+        let mut frame = vec![0; view.left.len()];
+        view.left.write(&mut frame, &values, &tag(i, false));
+        assert!(view.magic_at.iter().any(|&at| Tag::read(&frame, at) == Some(tag(i, false))));
+        let sent = Packet::parse(&frame);
+        assert_eq!(sent.to, [2, 0, 0, 0, 0, 2]);
+        let arrived = gateway.forward(&sent).build();
+        if view.stateful {
+            let (addr, port) = view.expect_right.learn(&arrived, &values).unwrap();
+            values = values.learned(addr, port);
+        }
+        assert_eq!(view.expect_right.check(&arrived, &values), Ok(()));
+        assert_eq!(Tag::read(&arrived, view.expect_right.tag_at()), Some(tag(i, false)));
+        let mut frame = vec![0; view.right.len()];
+        view.right.write(&mut frame, &values, &tag(i, true));
+        assert!(view.magic_at.iter().any(|&at| Tag::read(&frame, at) == Some(tag(i, true))));
+        let sent = Packet::parse(&frame);
+        assert_eq!(sent.to, [2, 0, 0, 0, 0, 3]);
+        let back = gateway.back(&sent);
+        assert_eq!(view.expect_left.check(&back.build(), &values), Ok(()));
+        if back.v6.is_some() {
+            gateway.misroutes = true;
+            let elsewhere = gateway.back(&sent).build();
+            assert_eq!(view.expect_left.check(&elsewhere, &values), Err(Mismatch::Address));
+            gateway.misroutes = false;
+        }
+    }
+}
+
+fn pool() -> OuterRange {
+    OuterRange { addrs: AddrRange::one(PUBLIC.into()), ports: PortRange { first: 1024, last: 65_535 } }
+}
+
+fn any_port() -> Option<Vec<u16>> {
+    Some((1024..=65_535).rev().collect())
+}
+
+fn own_ports() -> (Outside, Option<Vec<u16>>) {
+    let set = PortSet::new(SHARED.0, SHARED.1, 3).unwrap();
+    (Outside { range: pool(), set }, Some((0..set.count()).map(|j| set.nth(j)).collect()))
+}
+
+const SIZES: [usize; 3] = [64, 65, 1518];
+
+#[test]
+fn plat() {
+    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
+    for size in SIZES {
+        let view = pe::plat(&overlapping(size), &ends, pool()).unwrap();
+        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], any_port(), only_address));
+    }
+}
+
+#[test]
+fn aftr_with_the_same_inside_address_everywhere() {
+    let ends = Softwires { subscribers: &subscribers(), pe: PE };
+    for size in SIZES {
+        let view = pe::aftr(&overlapping(size), &ends, pool()).unwrap();
+        there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], any_port(), only_address));
+    }
+}
+
+#[test]
+fn lwaftr_and_map_e_br() {
+    let ends = Softwires { subscribers: &subscribers(), pe: PE };
+    for size in SIZES {
+        for view in [pe::lwaftr(&sharing(size), &ends).unwrap(), pe::map_e_br(&sharing(size), &ends).unwrap()] {
+            there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], None, shared_address));
+        }
+        let view = pe::lwaftr(&consecutive(size), &ends).unwrap();
+        there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], None, own_address));
+    }
+}
+
+#[test]
+fn map_t_br() {
+    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
+    for size in SIZES {
+        let view = pe::map_t_br(&sharing(size), &ends).unwrap();
+        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], None, shared_address));
+    }
+}
+
+#[test]
+fn siit() {
+    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
+    for size in SIZES {
+        let view = pe::siit(&consecutive(size), &ends).unwrap();
+        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], None, own_address));
+    }
+}
+
+#[test]
+fn clat() {
+    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
+    for size in SIZES {
+        let view = ce::clat(&consecutive(size), &ends).unwrap();
+        there_and_back(&view, Gateway::new([Link::Ipv4, Link::Translated], None, own_address));
+    }
+}
+
+const SOFTWIRE: Softwire = Softwire { ce: 0x2001_0002_0001_0000 << 64 | 0x00c0_0002, pe: PE };
+
+#[test]
+fn b4() {
+    for size in SIZES {
+        let view = ce::b4(&consecutive(size), SOFTWIRE);
+        there_and_back(&view, Gateway::new([Link::Ipv4, Link::Tunnel], None, only_address));
+    }
+}
+
+#[test]
+fn lwb4_and_map_e_ce() {
+    for size in SIZES {
+        let (outside, ports) = own_ports();
+        let bed = one_customer(size);
+        for view in [ce::lwb4(&bed, SOFTWIRE, outside.clone()), ce::map_e(&bed, SOFTWIRE, outside)] {
+            there_and_back(&view, Gateway::new([Link::Ipv4, Link::Tunnel], ports.clone(), only_address));
+        }
+    }
+}
+
+#[test]
+fn map_t_ce() {
+    for size in SIZES {
+        let (outside, ports) = own_ports();
+        let view = ce::map_t(&one_customer(size), SOFTWIRE.ce, &remotes(), outside).unwrap();
+        there_and_back(&view, Gateway::new([Link::Ipv4, Link::Translated], ports, only_address));
+    }
+}
+
+/// RFC 7597, section 8.1: a CE that leaves its port set takes the ports of another customer.
+#[test]
+fn a_ce_that_leaves_its_port_set_is_found() {
+    let (outside, _) = own_ports();
+    let bed = one_customer(64);
+    let translated = ce::map_t(&bed, SOFTWIRE.ce, &remotes(), outside.clone()).unwrap();
+    let views = [
+        (ce::lwb4(&bed, SOFTWIRE, outside.clone()), [Link::Ipv4, Link::Tunnel]),
+        (translated, [Link::Ipv4, Link::Translated]),
+        (nat44(&bed, outside), [Link::Ipv4, Link::Ipv4]),
+    ];
+    for (view, links) in views {
+        let values = Values::of(view.flows.flow(0));
+        let mut frame = vec![0; view.left.len()];
+        view.left.write(&mut frame, &values, &tag(0, false));
+        for (port, right) in [(0x13ff, true), (0x1400, false), (0x12ff, false), (0x0300, false), (0xf300, true)] {
+            let mut gateway = Gateway::new(links, Some(vec![port]), only_address);
+            let arrived = gateway.forward(&Packet::parse(&frame)).build();
+            let outcome = view.expect_right.learn(&arrived, &values).map(|(_, port)| port);
+            assert_eq!(outcome, if right { Ok(port) } else { Err(Mismatch::Pool) });
+        }
+    }
+}
+
+#[test]
+fn frames_of_any_link_come_back_over_a_cable() {
+    let ends = Softwires { subscribers: &subscribers(), pe: PE };
+    let bed = sharing(64);
+    let link = pe::lwaftr(&bed, &ends).unwrap().left.layout().clone();
+    let view = forwarding_as(&bed, &link);
+    for i in 0..100 {
+        let values = Values::of(view.flows.flow(view.order.get(i)));
+        for (sent, expect) in [(&view.left, &view.expect_right), (&view.right, &view.expect_left)] {
+            let mut frame = vec![0; sent.len()];
+            sent.write(&mut frame, &values, &tag(i, false));
+            assert_eq!(expect.check(&frame, &values), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn addresses_that_do_not_fit_the_flows_are_refused() {
+    let (few, far) = (&subscribers()[1..], &remotes()[1..]);
+    let refused = |view: Result<View, ViewError>| view.unwrap_err();
+    let rows = |what, have, want| ViewError::Rows { what, have, want };
+    let translated = Translated { subscribers: few, remotes: &remotes() };
+    assert_eq!(refused(pe::siit(&consecutive(64), &translated)), rows("subscribers", 99, 100));
+    let translated = Translated { subscribers: &subscribers(), remotes: far };
+    assert_eq!(refused(pe::siit(&consecutive(64), &translated)), rows("remote addresses", 2, 3));
+    assert_eq!(refused(ce::map_t(&one_customer(64), 1, far, pool())), rows("remote addresses", 2, 3));
+    let mut twice = subscribers();
+    twice[70] = twice[3];
+    let softwires = Softwires { subscribers: &twice, pe: PE };
+    assert_eq!(refused(pe::aftr(&overlapping(64), &softwires, pool())), ViewError::Shared(70));
+    // RFC 7596: a lwB4 may have several addresses, each with a binding of its own.
+    assert!(pe::lwaftr(&sharing(64), &softwires).is_ok());
+    assert_eq!(refused(pe::lwaftr(&overlapping(64), &softwires)), ViewError::Overlapping);
+}
+
+/// Methodology 2.3.
+#[test]
+fn sizes_limits_and_mtus_are_those_of_the_methodology() {
+    let translated = Translated { subscribers: &subscribers(), remotes: &remotes() };
+    let softwires = Softwires { subscribers: &subscribers(), pe: PE };
+    let plat = |size| pe::plat(&overlapping(size), &translated, pool()).unwrap();
+    let aftr = |size| pe::aftr(&overlapping(size), &softwires, pool()).unwrap();
+    let clat = ce::clat(&consecutive(64), &translated).unwrap();
+    let (ten, one) = (10_000_000_000, 1_000_000_000);
+    assert_eq!((frame_sizes(&plat(64)), plat(64).magic_at), ([84, 64], vec![62, 42]));
+    assert_eq!((frame_sizes(&aftr(64)), aftr(64).magic_at), ([104, 64], vec![82, 42]));
+    assert_eq!((frame_sizes(&clat), clat.magic_at.clone()), ([64, 84], vec![42, 62]));
+    assert_eq!(nat44(&one_customer(64), pool()).magic_at, [42]);
+    let tens = [64, 84, 104, 128, 148, 256, 512, 1024, 1280, 1518].map(|size| line_limit(ten, size));
+    let printed =
+        [14_880_952, 12_019_230, 10_080_645, 8_445_945, 7_440_476, 4_528_985, 2_349_624, 1_197_318, 961_538, 812_743];
+    assert_eq!(tens, printed);
+    assert_eq!(view_limit(&plat(64), [ten, ten]), 12_019_230);
+    assert_eq!(view_limit(&aftr(64), [ten, ten]), 10_080_645);
+    assert_eq!(view_limit(&clat, [one, ten]), 1_488_095);
+    // The biggest frames that a link of 1500 octets carries.
+    assert_eq!((mtus(&plat(1498)), mtus(&aftr(1478))), ([1500, 1480], [1500, 1460]));
+    assert_eq!((plat(1498).longest(), aftr(64).longest()), (1514, 100));
+}

@@ -1,0 +1,213 @@
+//! The three shapes of a test frame: IPv4/UDP, IPv6/UDP, IPv4/UDP in IPv6. What an IPv6 header's addresses are made
+//! from, and where everything stands. A file of its own, because template, expectation and batch must agree on it.
+
+use crate::header;
+use crate::tag;
+use std::sync::Arc;
+
+/// An IPv6 address as it lies in memory: 16 bytes a subscriber, so that a million of them stay in a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(16))]
+pub struct Row(pub [u8; 16]);
+
+impl Row {
+    /// Its sum for checksums, not folded: 34 bits.
+    #[inline(always)]
+    pub(crate) fn sum(&self) -> u64 {
+        let parts: [u64; 4] =
+            std::array::from_fn(|k| u32::from_ne_bytes(std::array::from_fn(|b| self.0[4 * k + b])).into());
+        parts.iter().sum()
+    }
+}
+
+impl From<u128> for Row {
+    fn from(address: u128) -> Row {
+        Row(address.to_be_bytes())
+    }
+}
+
+/// Where an IPv6 address of a frame comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address6 {
+    /// The same in all frames.
+    Constant(Row),
+    /// One for each subscriber of the flow space.
+    BySubscriber(Arc<[Row]>),
+    /// One for each remote address, of which this is the first.
+    ByRemote(u32, Arc<[Row]>),
+}
+
+impl Address6 {
+    /// The same in all frames.
+    pub fn constant(address: u128) -> Address6 {
+        Address6::Constant(address.into())
+    }
+
+    /// The rows that addresses are taken from, if they differ from flow to flow: a table that may be large.
+    pub(crate) fn table(&self) -> Option<&[Row]> {
+        match self {
+            Address6::Constant(_) => None,
+            Address6::BySubscriber(rows) | Address6::ByRemote(_, rows) => Some(rows),
+        }
+    }
+
+    /// The row of a flow with this subscriber and remote address.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[inline(always)]
+    pub fn row(&self, subscriber: u32, remote: u32) -> &Row {
+        match self {
+            Address6::Constant(row) => row,
+            Address6::BySubscriber(rows) => &rows[subscriber as usize],
+            Address6::ByRemote(first, rows) => &rows[remote.wrapping_sub(*first) as usize],
+        }
+    }
+}
+
+/// The addresses of an IPv6 header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ends6 {
+    /// Source.
+    pub src: Address6,
+    /// Destination.
+    pub dst: Address6,
+}
+
+impl Ends6 {
+    /// Those of frames that go the other way.
+    pub fn reversed(&self) -> Ends6 {
+        Ends6 { src: self.dst.clone(), dst: self.src.clone() }
+    }
+}
+
+/// What a frame is made of between Ethernet and UDP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// IPv4.
+    Ipv4,
+    /// IPv6: native or translated.
+    Ipv6(Ends6),
+    /// IPv4 in IPv6 (RFC 2473): a softwire.
+    Tunnel(Ends6),
+}
+
+impl Layout {
+    /// Octets by which a frame is longer than with IPv4 alone (methodology 2.3).
+    pub const fn overhead(&self) -> usize {
+        self.head() - IPV4
+    }
+
+    /// Offset of the tag.
+    pub const fn tag_at(&self) -> usize {
+        self.head() - tag::LEN
+    }
+
+    /// The smallest frame in octets with FCS that holds headers and tag.
+    pub const fn smallest(&self) -> usize {
+        self.head() + header::FCS
+    }
+
+    /// Length of all headers and the tag, by which the code for a layout is chosen.
+    pub(crate) const fn head(&self) -> usize {
+        match self {
+            Layout::Ipv4 => IPV4,
+            Layout::Ipv6(_) => IPV6,
+            Layout::Tunnel(_) => TUNNEL,
+        }
+    }
+
+    /// The addresses of the IPv6 header, if there is one.
+    pub fn ends(&self) -> Option<&Ends6> {
+        match self {
+            Layout::Ipv4 => None,
+            Layout::Ipv6(ends) | Layout::Tunnel(ends) => Some(ends),
+        }
+    }
+
+    /// That of frames that go the other way.
+    pub fn reversed(&self) -> Layout {
+        match self {
+            Layout::Ipv4 => Layout::Ipv4,
+            Layout::Ipv6(ends) => Layout::Ipv6(ends.reversed()),
+            Layout::Tunnel(ends) => Layout::Tunnel(ends.reversed()),
+        }
+    }
+}
+
+/// [`Layout::head`] of IPv4: all of the smallest frame.
+pub(crate) const IPV4: usize = header::ETH + header::IPV4 + header::UDP + tag::LEN;
+/// [`Layout::head`] of IPv6.
+pub(crate) const IPV6: usize = header::ETH + header::IPV6 + header::UDP + tag::LEN;
+/// [`Layout::head`] of IPv4 in IPv6.
+pub(crate) const TUNNEL: usize = header::IPV6 + IPV4;
+
+/// Call a function that is generic over the length of the head with that of a layout: once a batch, and everything
+/// inside is compiled for it.
+macro_rules! by_head {
+    ($head:expr, $owner:ident.$function:ident($($argument:expr),*)) => {
+        match $head {
+            $crate::layout::IPV4 => $owner.$function::<{ $crate::layout::IPV4 }>($($argument),*),
+            $crate::layout::IPV6 => $owner.$function::<{ $crate::layout::IPV6 }>($($argument),*),
+            _ => $owner.$function::<{ $crate::layout::TUNNEL }>($($argument),*),
+        }
+    };
+}
+pub(crate) use by_head;
+
+/// Offsets in a frame whose headers and tag take `HEAD` bytes.
+pub(crate) struct At<const HEAD: usize>;
+
+/// Both addresses of an IPv6 header, which always comes first.
+pub(crate) const ENDS6: std::ops::Range<usize> = 22..54;
+
+impl<const HEAD: usize> At<HEAD> {
+    /// Whether there is an IPv6 header.
+    pub(crate) const HAS6: bool = HEAD != IPV4;
+    /// Whether there is an IPv4 header.
+    pub(crate) const HAS4: bool = HEAD != IPV6;
+    /// The tag.
+    pub(crate) const TAG: usize = HEAD - tag::LEN;
+    /// The UDP header.
+    pub(crate) const UDP: usize = Self::TAG - header::UDP;
+    /// Both addresses of the IPv4 header.
+    pub(crate) const ENDS4: usize = Self::UDP - 8;
+    /// The IPv4 header.
+    pub(crate) const IP4: usize = Self::UDP - header::IPV4;
+    /// Eight and four bytes of the first IP header in which everything stands that is the same in all frames, and where
+    /// in the four the hop limit is. The EtherType is among them.
+    pub(crate) const FIRST: (usize, usize, u32) =
+        if Self::HAS6 { (12, 18, hop_byte(3)) } else { (12, 20, hop_byte(2)) };
+    /// The same of the IPv4 header inside of IPv6.
+    pub(crate) const SECOND: (usize, usize, u32) = (Self::IP4, Self::IP4 + 6, hop_byte(2));
+}
+
+/// Mask of byte `n` of four.
+const fn hop_byte(n: usize) -> u32 {
+    let mut bytes = [0; 4];
+    bytes[n] = 0xff;
+    u32::from_ne_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Methodology 2.3: IPv6 frames never below 84 octets, tunnelled ones never below 104; the tag is the same 18 bytes.
+    #[test]
+    fn sizes_and_places_are_those_of_the_methodology() {
+        let ends = Ends6 { src: Address6::constant(1), dst: Address6::constant(2) };
+        let (v6, tunnel) = (Layout::Ipv6(ends.clone()), Layout::Tunnel(ends));
+        assert_eq!([Layout::Ipv4.smallest(), v6.smallest(), tunnel.smallest()], [64, 84, 104]);
+        assert_eq!([Layout::Ipv4.overhead(), v6.overhead(), tunnel.overhead()], [0, 20, 40]);
+        assert_eq!([Layout::Ipv4.tag_at(), v6.tag_at(), tunnel.tag_at()], [42, 62, 82]);
+    }
+
+    #[test]
+    fn a_row_is_found_by_subscriber_or_by_remote_address() {
+        let rows: Arc<[Row]> = [7u128, 8].map(Row::from).into();
+        assert_eq!(Address6::BySubscriber(Arc::clone(&rows)).row(1, 0), &Row::from(8));
+        assert_eq!(Address6::ByRemote(100, rows).row(9, 101), &Row::from(8));
+        assert_eq!(Address6::constant(5).row(9, 9), &Row::from(5));
+    }
+}
