@@ -21,6 +21,9 @@ pub enum ArenaError {
     },
 }
 
+/// Mappings are whole huge pages. Fuzz targets and Miri make many small arrays, one after the other.
+const UNIT: usize = if cfg!(any(fuzzing, miri)) { 4096 } else { 2 << 20 };
+
 /// Anonymous memory, zeroed by the kernel.
 struct Mapping {
     base: NonNull<u8>,
@@ -34,7 +37,7 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     fn new(what: &str, bytes: usize) -> Result<Mapping, ArenaError> {
-        let bytes = bytes.max(1).next_multiple_of(2 << 20);
+        let bytes = bytes.max(1).next_multiple_of(UNIT);
         let no = |source: std::io::Error| ArenaError::NoMemory { what: what.to_owned(), bytes, source };
         if bytes as u64 > available_memory() {
             return Err(no(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "more than the machine has free")));
@@ -45,11 +48,13 @@ impl Mapping {
                 std::ptr::null_mut(),
                 bytes,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
+                // Miri knows no overcommitment, no advice and no /proc; everything else here it can check.
+                if cfg!(miri) { MapFlags::PRIVATE } else { MapFlags::PRIVATE | MapFlags::NORESERVE },
             )
         }
         .map_err(|e| no(e.into()))?;
         // SAFETY: the range is the mapping made just now. Huge pages matter for speed only, so a refusal is ignored.
+        #[cfg(not(miri))]
         unsafe {
             let _ = madvise(base, bytes, Advice::LinuxHugepage);
         }
@@ -59,8 +64,9 @@ impl Mapping {
     /// Touch every page now, so that no fault happens while a trial runs.
     fn populate(&self) {
         // SAFETY: the range is our own mapping; populating writes nothing that could be seen.
-        let done = unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxPopulateWrite) };
-        if done.is_err() {
+        let done = !cfg!(miri)
+            && unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxPopulateWrite) }.is_ok();
+        if !done {
             // Kernels before 5.14: write one byte a page. Fresh pages are zero, so zero changes nothing ...
             for page in (0..self.bytes).step_by(4096) {
                 // SAFETY: inside the mapping; called before any reference to it exists. Volatile, so that it happens.
@@ -79,6 +85,9 @@ impl Drop for Mapping {
 
 /// Memory that the kernel calls available, in bytes; without limit where it does not say.
 fn available_memory() -> u64 {
+    if cfg!(miri) {
+        return u64::MAX;
+    }
     std::fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|s| {
@@ -211,12 +220,14 @@ mod tests {
 
     #[test]
     fn an_array_holds_what_was_put_in() {
-        let mut a = Array::filled("test", 100_000, 7u32).unwrap();
+        // More than a page; Miri is slow.
+        let n = if cfg!(miri) { 2_000 } else { 100_000 };
+        let mut a = Array::filled("test", n, 7u32).unwrap();
         assert!(a.iter().all(|&v| v == 7));
-        a[99_999] = 8;
-        a.prefetch(99_999);
-        a.prefetch(100_000);
-        assert_eq!((a[99_998], a[99_999], a.len()), (7, 8, 100_000));
+        a[n - 1] = 8;
+        a.prefetch(n - 1);
+        a.prefetch(n);
+        assert_eq!((a[n - 2], a[n - 1], a.len()), (7, 8, n));
     }
 
     #[test]
@@ -228,6 +239,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri does not refuse")]
     fn an_absurd_size_is_an_error_with_a_way_out() {
         let e = AtomicArray::zeroed("the state table", usize::MAX / 16).err().unwrap().to_string();
         assert!(e.contains("the state table") && e.contains("fewer entries"), "{e}");

@@ -109,10 +109,13 @@ impl Own {
             && be16(b, 20).trailing_zeros() >= 14
             && b[23] == header::ICMP
             && b[L4] == ECHO[0]
-            && self.has4(be32(b, 30));
+            && self.has4(be32(b, 30))
+            && Sum::default().bytes(&b[h::ETH..L4]).is_valid();
+        if !right {
+            return false;
+        }
         let end = h::ETH + usize::from(be16(b, 16));
-        let right = right && (L4 + 8..=b.len()).contains(&end);
-        if !right || !Sum::default().bytes(&b[L4..end]).is_valid() {
+        if !(L4 + 8..=b.len()).contains(&end) || !Sum::default().bytes(&b[L4..end]).is_valid() {
             return false;
         }
         self.back(b);
@@ -230,6 +233,21 @@ mod tests {
         assert_eq!(answer(request), Some(hex(reply)));
         assert_eq!(answer(&request.replace("c6120002", "c6120003")), None, "not ours");
         assert_eq!(answer(&request.replace("0001 0200", "0002 0200")), None, "a reply is not answered");
+    }
+
+    #[test]
+    fn cut_off_and_damaged_frames_are_not_answered() {
+        let ping = "020000000101 020000000102 0800 4500001c00000000 4001 0000 c6120009 c6120001 0800000000010001";
+        let mut ping = hex(ping);
+        for (from, to, at) in [(14, 34, 24), (34, 42, 36)] {
+            let sum = Sum::default().bytes(&ping[from..to]).checksum();
+            ping[at..at + 2].copy_from_slice(&sum);
+        }
+        let answered = |b: &[u8]| owns().answer(Side::Customer, &mut Heap::new(b));
+        assert!(answered(&ping));
+        assert!((0..ping.len()).all(|n| !answered(&ping[..n])), "cut off anywhere");
+        ping[18] ^= 1;
+        assert!(!answered(&ping), "a wrong header checksum (RFC 1122, section 3.2.1.2)");
     }
 
     #[test]

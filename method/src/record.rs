@@ -38,7 +38,7 @@ impl<T> Replay<T> {
     pub fn new(records: impl IntoIterator<Item = TrialRecord>, inner: T) -> Result<Self, TrialError> {
         let records: VecDeque<TrialRecord> = records.into_iter().collect();
         for (a, b) in records.iter().zip(records.iter().skip(1)) {
-            if b.seq != a.seq + 1 {
+            if Some(b.seq) != a.seq.checked_add(1) {
                 return Err(TrialError::Mismatch(format!("trial {} is followed by trial {}", a.seq, b.seq)));
             }
         }

@@ -48,9 +48,9 @@ impl From<Nanos> for std::time::Duration {
 
 impl Rate {
     /// Frames that a trial of this length sends in one direction: floor(rate × duration).
-    /// 128-bit inside, so that long trials at high rates never wrap.
+    /// 128-bit inside, so that long trials at high rates never wrap; what does not fit is the largest number.
     pub fn frames_in(self, duration: Nanos) -> Count {
-        ((self.0 as u128 * duration.0 as u128) / 1_000_000_000) as u64
+        u64::try_from((self.0 as u128 * duration.0 as u128) / 1_000_000_000).unwrap_or(u64::MAX)
     }
     /// The time that `frames` take at this rate, rounded up; zero frames take no time.
     /// A rate of zero never sends: the longest representable time.
@@ -81,6 +81,7 @@ mod tests {
     fn frames_do_not_wrap_in_long_fast_trials() {
         // 40 Mfps for a day: far above 2^32, the count at which a peer's tester wraps.
         assert_eq!(Rate(40_000_000).frames_in(Nanos::from_secs(86_400)), 3_456_000_000_000);
+        assert_eq!(Rate(u64::MAX).frames_in(Nanos::from_secs(3)), u64::MAX);
     }
 
     #[test]

@@ -498,7 +498,7 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
             let own = u128::from(part.leg.timing.own_time.0);
             own * u128::from(part.frames) / u128::from(part.leg.sent.clamp(1, part.frames))
         })
-        .sum();
+        .fold(0, u128::saturating_add);
     parts.iter().all(|part| own <= u128::from(part.send_time.0))
 }
 
@@ -554,7 +554,9 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
             noise = noise.or(Some(Invalid::HostBurst { stream: part.stream, declared, worst }));
         }
     }
-    let due = |time: Nanos| parts.iter().map(|part| part.rate.frames_in(time) + 1).fold(0, Count::saturating_add);
+    let due = |time: Nanos| {
+        parts.iter().map(|part| part.rate.frames_in(time).saturating_add(1)).fold(0, Count::saturating_add)
+    };
     for off in off_core(outcome) {
         touched = touched.saturating_add(due(off.time).saturating_mul(off.times));
         noise = noise.or(Some(off.reason));

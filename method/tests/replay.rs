@@ -96,4 +96,7 @@ fn a_gap_in_the_records_is_refused() {
     let (_, mut records) = recorded();
     records.remove(2);
     assert!(matches!(Replay::new(records, Untouchable), Err(TrialError::Mismatch(_))));
+    let (_, mut records) = recorded();
+    records[0].seq = u64::MAX;
+    assert!(matches!(Replay::new(records, Untouchable), Err(TrialError::Mismatch(_))), "no number follows the largest");
 }

@@ -538,6 +538,28 @@ fn every_invalid_reason_says_what_happened_and_what_to_do() {
 }
 
 #[test]
+fn figures_as_large_as_a_file_can_hold_are_judged() {
+    let huge = |o: &mut TrialOutcome| {
+        o.dut_loop = Loop::Closed;
+        for leg in [&mut o.forward, &mut o.reverse] {
+            leg.timing.own_time = Nanos(u64::MAX);
+            leg.timing.finished_late = Nanos(u64::MAX);
+            (leg.sent, leg.received) = (1, 0);
+        }
+    };
+    let mut outcome = perfect();
+    huge(&mut outcome);
+    let spec = TrialSpec { rate: Rate(u64::MAX), load: Load::Frames(u64::MAX), ..spec() };
+    assert!(matches!(invalid(judge(&spec, &outcome, &Criteria::default())), Invalid::SenderLate { .. }));
+    for leg in [&mut outcome.forward, &mut outcome.reverse] {
+        leg.timing.finished_late = Nanos(0);
+        leg.sent = u64::MAX;
+    }
+    outcome.host.tester_stall = Nanos(u64::MAX);
+    assert!(matches!(invalid(judge(&spec, &outcome, &Criteria::default())), Invalid::HostStall { .. }));
+}
+
+#[test]
 fn verdicts_survive_a_file() {
     for verdict in
         [verdict(|_| ()), verdict(|o| o.forward.received -= 1), verdict(|o| o.host.link_lost = true), closed(Nanos(0))]

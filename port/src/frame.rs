@@ -61,8 +61,12 @@ impl Region {
         // result is not looked at. A command started while a trial runs would make every page copy-on-write (and copy those
         // that are lent to the kernel at once); its child never looks at frames, so it gets none.
         unsafe {
-            libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_HUGEPAGE);
-            libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_DONTFORK);
+            // Miri knows no advice.
+            #[cfg(not(miri))]
+            {
+                libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_HUGEPAGE);
+                libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_DONTFORK);
+            }
             std::ptr::write_bytes(memory.base().as_ptr(), 0, len);
         }
         Ok(Region { memory, config, strays: AtomicBool::new(false) })

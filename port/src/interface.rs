@@ -75,6 +75,43 @@ impl Stats {
     }
 }
 
+impl Interface {
+    /// What the kernel answered over rtnetlink: one message `RTM_NEWLINK`, or the error in its place.
+    ///
+    /// # Errors
+    /// The kernel's, or that the answer is too short to be one.
+    pub fn from_netlink(message: &[u8]) -> io::Result<Interface> {
+        let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        no_error(message)?;
+        let flags = u32_at(message, NLMSG_HEADER + 8).ok_or_else(short)?;
+        let mut interface = Interface {
+            index: u32_at(message, NLMSG_HEADER + 4).ok_or_else(short)?,
+            up: flags & libc::IFF_UP as u32 != 0,
+            running: flags & libc::IFF_LOWER_UP as u32 != 0,
+            ..Interface::default()
+        };
+        let number = |value: &[u8]| u32_at(value, 0).unwrap_or(0);
+        for (kind, value) in attributes(message.get(NLMSG_HEADER + IFINFOMSG..).ok_or_else(short)?) {
+            match kind {
+                libc::IFLA_ADDRESS => interface.mac = value.try_into().unwrap_or_default(),
+                libc::IFLA_IFNAME => interface.name = text(value),
+                libc::IFLA_MTU => interface.mtu = number(value),
+                libc::IFLA_TXQLEN => interface.queue_len = number(value),
+                libc::IFLA_NUM_TX_QUEUES => interface.tx_queues = number(value),
+                libc::IFLA_NUM_RX_QUEUES => interface.rx_queues = number(value),
+                libc::IFLA_CARRIER_DOWN_COUNT => interface.carrier_losses = number(value),
+                libc::IFLA_STATS64 => interface.stats = stats(value),
+                libc::IFLA_LINKINFO => {
+                    let name = attributes(value).find(|(kind, _)| *kind == libc::IFLA_INFO_KIND);
+                    interface.kind = name.map(|(_, value)| text(value)).unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        Ok(interface)
+    }
+}
+
 impl Interfaces {
     /// Of the namespace `ns`.
     ///
@@ -124,7 +161,7 @@ impl Interfaces {
     }
 
     fn ask(&mut self, name: &str) -> io::Result<Interface> {
-        parse_link(&self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?)
+        Interface::from_netlink(&self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?)
     }
 
     /// Send one request about one interface and wait for its answer.
@@ -227,40 +264,8 @@ fn no_error(message: &[u8]) -> io::Result<()> {
     }
     match u32_at(message, NLMSG_HEADER).ok_or_else(short)? as i32 {
         0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(-code)),
+        code => Err(io::Error::from_raw_os_error(code.saturating_neg())),
     }
-}
-
-/// The answer `RTM_NEWLINK`, or the error in its place.
-fn parse_link(message: &[u8]) -> io::Result<Interface> {
-    let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
-    no_error(message)?;
-    let flags = u32_at(message, NLMSG_HEADER + 8).ok_or_else(short)?;
-    let mut interface = Interface {
-        index: u32_at(message, NLMSG_HEADER + 4).ok_or_else(short)?,
-        up: flags & libc::IFF_UP as u32 != 0,
-        running: flags & libc::IFF_LOWER_UP as u32 != 0,
-        ..Interface::default()
-    };
-    let number = |value: &[u8]| u32_at(value, 0).unwrap_or(0);
-    for (kind, value) in attributes(&message[NLMSG_HEADER + IFINFOMSG..]) {
-        match kind {
-            libc::IFLA_ADDRESS => interface.mac = value.try_into().unwrap_or_default(),
-            libc::IFLA_IFNAME => interface.name = text(value),
-            libc::IFLA_MTU => interface.mtu = number(value),
-            libc::IFLA_TXQLEN => interface.queue_len = number(value),
-            libc::IFLA_NUM_TX_QUEUES => interface.tx_queues = number(value),
-            libc::IFLA_NUM_RX_QUEUES => interface.rx_queues = number(value),
-            libc::IFLA_CARRIER_DOWN_COUNT => interface.carrier_losses = number(value),
-            libc::IFLA_STATS64 => interface.stats = stats(value),
-            libc::IFLA_LINKINFO => {
-                let name = attributes(value).find(|(kind, _)| *kind == libc::IFLA_INFO_KIND);
-                interface.kind = name.map(|(_, value)| text(value)).unwrap_or_default();
-            }
-            _ => {}
-        }
-    }
-    Ok(interface)
 }
 
 /// The order is that of `struct rtnl_link_stats64`.
@@ -317,6 +322,17 @@ mod tests {
         let error = Interfaces::here().unwrap().get("no-such-port").unwrap_err().to_string();
         assert!(error.contains("no-such-port") && error.contains("no interface"), "{error}");
         assert!(Interfaces::here().unwrap().get("a-name-that-is-longer-than-allowed").is_err());
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_short_is_an_error() {
+        for n in 0..NLMSG_HEADER + IFINFOMSG {
+            assert!(Interface::from_netlink(&vec![0; n]).is_err(), "{n} octets");
+        }
+        let mut refused = vec![0; NLMSG_HEADER + 4];
+        refused[4] = libc::NLMSG_ERROR as u8;
+        refused[NLMSG_HEADER + 3] = 0x80;
+        assert!(Interface::from_netlink(&refused).is_err(), "a code that has no positive counterpart");
     }
 
     #[test]

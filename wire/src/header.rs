@@ -52,7 +52,7 @@ impl std::str::FromStr for Mac {
         for b in &mut out {
             let part = parts
                 .next()
-                .filter(|p| p.len() == 2)
+                .filter(|p| p.len() == 2 && !p.starts_with('+'))
                 .ok_or_else(|| format!("`{s}` is not six octets aa:bb:cc:dd:ee:ff"))?;
             *b = u8::from_str_radix(part, 16).map_err(|_| format!("`{part}` in `{s}` is not a hexadecimal octet"))?;
         }
@@ -111,5 +111,6 @@ mod tests {
         assert_eq!(m.to_string(), "02:00:5e:10:00:ff");
         assert!("02:00:5e:10:00".parse::<Mac>().is_err());
         assert!("02:00:5e:10:00:ff:11".parse::<Mac>().is_err());
+        assert!("02:00:5e:10:00:+f".parse::<Mac>().is_err(), "a sign is no digit");
     }
 }

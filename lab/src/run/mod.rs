@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
         let key = measurement.attempt_key(attempt);
         let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
         let replays = !recorded.is_empty();
-        let next_seq = self.records.iter().map(|r| r.seq + 1).max().unwrap_or(0);
+        let next_seq = self.records.iter().map(|r| r.seq.saturating_add(1)).max().unwrap_or(0);
         let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
         let mut searcher = Searcher {
             scenario: &self.scenario,

@@ -42,7 +42,7 @@ events! {
     LinkMulticast = "link-multicast",
     /// Drop: IP version or header length.
     BadHeader = "bad-ip-header",
-    /// Drop: total length, or a UDP length that does not fit it.
+    /// Drop: total length, a UDP length that does not fit it, or a fragment behind the end of the largest datagram.
     BadLength = "bad-length",
     /// Drop: IPv4 header checksum.
     BadHeaderChecksum = "bad-header-checksum",

@@ -41,7 +41,8 @@ impl Head {
     /// The reason to drop it.
     pub fn of_frame(b: &[u8]) -> Result<Head, Event> {
         let h = Head::read(b, L3)?;
-        if h.end > b.len() {
+        // No datagram is longer than 65,535 octets, so no fragment ends behind that (RFC 791, section 3.1).
+        if h.end > b.len() || h.offset + (h.end - h.l3) > usize::from(u16::MAX) {
             return Err(Event::BadLength);
         }
         options(&b[L3 + header::IPV4..h.l4])?;

@@ -95,6 +95,7 @@ impl Nat44 {
             return Err(Event::IcmpNoSession);
         }
         let s = self.sessions.slab[e];
+        self.fits(outer, if s.flags() & HAIRPIN == 0 { Side::Internet } else { Side::Customer })?;
         let b = p.bytes_mut();
         change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, s.outside);
         // The sender may be a router between the customer and us; all that may be seen of it is the public address
@@ -123,6 +124,7 @@ impl Nat44 {
         if addr(outside) != outer.dst {
             return Err(Event::IcmpNoSession);
         }
+        self.fits(outer, Side::Customer)?;
         let s = self.sessions.slab[e];
         let b = p.bytes_mut();
         change(&mut b[..q.end], q.head.l3, q.head.l4, End::Source, s.inside);

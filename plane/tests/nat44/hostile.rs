@@ -103,6 +103,36 @@ fn tiny_fragments_are_dropped() {
 }
 
 #[test]
+fn a_fragment_behind_the_largest_datagram_is_dropped() {
+    let mut g = Gateway::new(config());
+    // The last fragment that an offset can name begins at 65,528; a header of 20 octets leaves no room for it.
+    let mut f = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &[0; 64]), &[32])[1].clone();
+    f[20..22].copy_from_slice(&0x1fff_u16.to_be_bytes());
+    reseal(&mut f);
+    g.dropped(Customer, &f, "bad-length");
+}
+
+#[test]
+fn an_icmp_error_too_large_for_the_next_link_has_one_fate() {
+    let mut c = config();
+    (c.internet.mtu, c.customer.mtu) = (576, 576);
+    let mut g = Gateway::new(c);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    let about = [
+        (Customer, error(A, REMOTE, 3, 1, &udp_ttl((REMOTE, 80), (A, 5000), 64, &[0; 1000]), 1028)),
+        (Internet, error(OTHER, POOL, 3, 1, &udp_ttl(outside, (REMOTE, 80), 64, &[0; 1000]), 1028)),
+    ];
+    let forwarded = |g: &Gateway| g.count("in2out") + g.count("out2in");
+    let before = forwarded(&g);
+    for (side, mut f) in about {
+        f[20] |= 0x40;
+        reseal(&mut f);
+        g.dropped(side, &f, "too-big");
+    }
+    assert_eq!(forwarded(&g), before, "dropped, so not forwarded");
+}
+
+#[test]
 fn fragments_of_a_dropped_datagram_are_dropped() {
     let mut g = Gateway::new(config());
     let parts = fragments(&udp_ttl((REMOTE, 80), (POOL, 5000), 64, &[0; 64]), &[32]);

@@ -198,6 +198,7 @@ fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Play the kernel: put a frame into slot `i`.
     fn put(ring: &Ring, i: usize, status: u32, bytes: &[u8], offloads: [u8; OFFLOADS]) {
@@ -285,5 +286,37 @@ mod tests {
         put(&ring, 1, libc::TP_STATUS_USER, &[1; 60], [0; OFFLOADS]);
         let small = &mut [0; 59];
         assert_eq!(ring.peek().unwrap().unwrap().write_to(small), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(if cfg!(miri) { 5 } else { 500 }) })]
+
+        /// Whatever the kernel (or a fault) puts into a slot, nothing outside of it is read, and nothing panics.
+        #[test]
+        fn any_slot_is_a_frame_or_an_error(
+            header: [u8; size_of::<tpacket2_hdr>()],
+            status: u32,
+            start in 0..2048u16,
+            len in prop_oneof![0..4096u32, any::<u32>()],
+            same: bool,
+            room in 0..2048usize,
+        ) {
+            let mut ring = ring(1);
+            // SAFETY: the slot is inside the mapping and longer than a header, which consists of integers; nothing borrows it.
+            let header = unsafe {
+                let at = ring.slot_at(0, 0);
+                at.cast::<u8>().as_ptr().copy_from(header.as_ptr(), header.len());
+                &mut *at.as_ptr()
+            };
+            (header.tp_mac, header.tp_snaplen, header.tp_status) = (start, len, status | libc::TP_STATUS_USER);
+            header.tp_len = if same { len } else { header.tp_len };
+            let mut room = vec![0; room];
+            if let Ok(Some(waiting)) = ring.peek()
+                && let Some(n) = waiting.write_to(&mut room)
+            {
+                prop_assert!(n <= room.len());
+            }
+            ring.release();
+        }
     }
 }

@@ -1,0 +1,18 @@
+//! What the targets share: a packet in memory, and checksums by a way of their own, so that the code under test is
+//! not its own judge.
+
+#![forbid(unsafe_code)]
+
+pub mod build;
+pub mod checksum;
+pub mod packet;
+
+/// A folder for the files of one process: in memory, where that is possible.
+///
+/// # Panics
+/// When there is no room for it.
+pub fn folder() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
+    tempfile::tempdir_in(place).expect("room for a folder")
+}

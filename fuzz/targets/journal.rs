@@ -1,0 +1,56 @@
+//! Any bytes as the journal that a killed run left: settings are put back as the journal says or not at all, and
+//! nothing but what it names is touched.
+
+#![no_main]
+
+use dut::host::{Host, Output};
+use dut::journal::clean;
+use dut::{Action, Place, RunDir};
+use libfuzzer_sys::fuzz_target;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::LazyLock;
+
+/// A machine made of names and values. Whatever is asked for is there.
+#[derive(Default)]
+struct Machine {
+    settings: BTreeMap<String, String>,
+    written: Vec<(String, String)>,
+}
+
+impl Host for Machine {
+    fn perform(&mut self, _: Place, _: &str, action: &Action) -> io::Result<Output> {
+        let Action::Write { path, value } = action else { panic!("a journal holds no commands") };
+        if path.contains("refuse") {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        self.settings.insert(path.clone(), value.clone());
+        self.written.push((path.clone(), value.clone()));
+        Ok(Output::default())
+    }
+    fn read(&mut self, _: Place, path: &str) -> io::Result<String> {
+        if path.contains("missing") {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(self.settings.get(path).cloned().unwrap_or_else(|| "1".to_owned()))
+    }
+}
+
+static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(natmeter_fuzz::folder);
+
+fuzz_target!(|journal: &[u8]| {
+    let dir = RunDir::at(FOLDER.path().join("run"));
+    let _ = std::fs::create_dir(dir.path());
+    std::fs::write(dir.path().join("machine.journal"), journal).expect("room for a file");
+    let mut machine = Machine::default();
+    if clean(&dir, &mut machine).is_ok() {
+        assert!(!dir.path().exists(), "all is put back, so nothing is left");
+    }
+    let text = String::from_utf8_lossy(journal);
+    let changes: Vec<serde_json::Value> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+    for (path, value) in &machine.written {
+        let named = |v: &serde_json::Value| v["change"]["path"] == **path && v["change"]["old"] == **value;
+        assert!(changes.iter().any(named), "{path} was set to {value}");
+    }
+    let _ = std::fs::remove_dir_all(dir.path());
+});

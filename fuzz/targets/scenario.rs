@@ -1,0 +1,23 @@
+//! Any text as a scenario file: it becomes a scenario that can be planned, or complaints that can be drawn, each at a
+//! place in the text. Lines `#set KEY=VALUE` are overrides and `#full` asks for a conforming run; to TOML they are
+//! comments.
+
+#![no_main]
+
+use lab::plan::{Plan, text};
+use lab::scenario::{Options, parse};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|file: &str| {
+    let set = file.lines().filter_map(|l| l.strip_prefix("#set ")).map(str::to_owned).collect();
+    let full = file.lines().any(|l| l == "#full");
+    match parse("any.toml", file, &Options { full, set }) {
+        Ok(loaded) => assert!(!text(&loaded.scenario, &Plan::new(&loaded.scenario)).is_empty()),
+        Err(complaints) => {
+            assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());
+            for (place, _) in complaints.diagnostics.iter().flat_map(|diagnostic| &diagnostic.marks) {
+                assert!(complaints.line_and_column(*place) >= (1, 1));
+            }
+        }
+    }
+});
