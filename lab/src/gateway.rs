@@ -1,7 +1,8 @@
 //! A gateway as a program: its technology built from its file, its ports opened, neighbours found, workers run, and
 //! its control socket answered. Nothing is measured here.
 
-use crate::scenario::gateway::{Gateway, Io, NextHop, Side, Technology, side4};
+use crate::scenario::gateway::{Gateway, Io, NextHop, Side, side4, side6};
+use crate::technology::{self, BuildError, Links, Use};
 use gateway::control::Control;
 use gateway::embedded::Desk;
 use gateway::file::{FileError, Files, Passed, replay as pass};
@@ -9,7 +10,6 @@ use gateway::neighbour::{NeighbourError, resolve};
 use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::Function;
 use plane::ip6::Prefix6;
-use plane::nat44::{Nat44, NatError};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
@@ -36,7 +36,7 @@ pub enum GatewayError {
     File(#[from] FileError),
     /// The technology's parameters.
     #[error(transparent)]
-    Nat44(#[from] NatError),
+    Build(#[from] BuildError),
     /// An interface.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -59,38 +59,38 @@ pub enum GatewayError {
 impl GatewayError {
     /// Whether the person has to write something else; then nothing was touched.
     pub fn is_usage(&self) -> bool {
-        matches!(self, GatewayError::Usage(_) | GatewayError::Nat44(NatError::Config(_)))
+        matches!(self, GatewayError::Usage(_) | GatewayError::Build(_))
     }
 }
 
 /// Ethernet addresses of both sides: our own, and the neighbour's.
 type Macs = [(Mac, Mac); 2];
 
-/// What is to be done with a technology's functions, whatever their type: one call for all technologies.
-trait Use {
-    type Out;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Self::Out, GatewayError>;
-}
-
-/// Build the functions of a technology and do something with them.
-fn build<U: Use>(gateway: &Gateway, macs: Macs, workers: usize, seed: u64, then: U) -> Result<U::Out, GatewayError> {
+/// Build the functions of a gateway's technology and do something with them.
+fn build<T, U: Use<Out = Result<T, GatewayError>>>(
+    gateway: &Gateway,
+    macs: Macs,
+    workers: usize,
+    seed: u64,
+    then: U,
+) -> Result<T, GatewayError> {
     let [(left_own, left_next), (right_own, right_next)] = macs;
-    match &gateway.technology {
-        Technology::Nat44(nat) => {
-            let left = side4(&gateway.left, left_own, left_next);
-            let right = side4(&gateway.right, right_own, right_next);
-            let config = nat.config(left, right);
-            let functions = (0..workers).map(|w| Nat44::new(config.clone(), w, workers, seed));
-            then.with(functions.collect::<Result<Vec<_>, _>>()?)
-        }
-    }
+    let links = Links {
+        left4: side4(&gateway.left, left_own, left_next),
+        left6: side6(&gateway.left, left_own, left_next),
+        right4: side4(&gateway.right, right_own, right_next),
+        right6: side6(&gateway.right, right_own, right_next),
+    };
+    technology::build(&gateway.technology, gateway.plays, &links, workers, seed, then)?
 }
 
 /// Addresses that the gateway answers for on both sides.
 fn owns(gateway: &Gateway, macs: Macs) -> Owns {
     let mut owns = Owns { customer: own(&gateway.left, macs[0].0), internet: own(&gateway.right, macs[1].0) };
-    match &gateway.technology {
-        Technology::Nat44(nat) => owns.internet.ipv4.extend(nat.pool.iter().copied()),
+    let [left, right] = technology::answers_for(&gateway.technology, gateway.plays);
+    for (own, more) in [(&mut owns.customer, left), (&mut owns.internet, right)] {
+        own.ipv4.extend(more.ipv4);
+        own.ipv6.extend(more.ipv6);
     }
     owns
 }
@@ -134,7 +134,7 @@ struct Replay<'a> {
 }
 
 impl Use for Replay<'_> {
-    type Out = String;
+    type Out = Result<String, GatewayError>;
     fn with<F: Function + 'static>(self, mut functions: Vec<F>) -> Result<String, GatewayError> {
         let function = &mut functions[0];
         let passed = pass(function, self.owns.as_ref(), self.files, self.linger)?;
@@ -302,7 +302,7 @@ struct Run<'a> {
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Use for Run<'_> {
-    type Out = ();
+    type Out = Result<(), GatewayError>;
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
         let Run { gateway, file, macs, owns, opened, clock, control, stop, say } = self;
         let cores = port::host::cores();
@@ -444,7 +444,7 @@ enum Round {
 struct Rebuild;
 
 impl Use for Rebuild {
-    type Out = Box<dyn Any>;
+    type Out = Result<Box<dyn Any>, GatewayError>;
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Box<dyn Any>, GatewayError> {
         Ok(Box::new(functions))
     }

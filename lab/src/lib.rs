@@ -20,3 +20,4 @@ pub mod run;
 pub mod scenario;
 pub mod selftest;
 pub mod store;
+pub mod technology;

@@ -121,6 +121,8 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
         let metric = match (dut.is_stateful(), metric.as_str()) {
             (true, BASELINE) => continue,
             (true, other) => other,
+            (false, "throughput") if matches!(dut, Dut::Technology { .. }) => "throughput",
+            (false, BASELINE) if matches!(dut, Dut::Technology { .. }) => continue,
             (false, "throughput" | BASELINE) => BASELINE,
             (false, _) => continue,
         };

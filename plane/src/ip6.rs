@@ -2,6 +2,7 @@
 //! translation and tunnels, because both read the same headers, in packets and in the quotes of ICMPv6 errors.
 
 use crate::event::Event;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv6Addr;
 use wire::header::{self, be16, be32};
@@ -26,7 +27,7 @@ pub mod next {
 const MOST_EXTENSIONS: usize = 8;
 
 /// An IPv6 prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Prefix6 {
     /// Any address inside.
     pub addr: Ipv6Addr,

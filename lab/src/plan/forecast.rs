@@ -28,6 +28,7 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
             Guess { set_up: Rate(*set_up_rate), forward: Rate(*capacity), top: Rate(15_000_000) }
         }
         (Dut::Embedded(nat44), _) if nat44.mapping == Mapping::EndpointIndependent => thousands(2_000, 3_500, 15_000),
+        (Dut::Technology { .. }, _) => thousands(1_500, 4_000, 12_000),
         (Dut::Embedded(_), _) | (_, Link::InProcess { .. }) => thousands(2_500, 4_000, 15_000),
         (Dut::Kernel { nat44: None, .. }, Link::Tap) => thousands(0, 250, 600),
         (Dut::Kernel { nat44: None, .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(0, 170, 600),
@@ -104,6 +105,7 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
 pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Embedded(nat44) => 64 * nat44.table,
+        Dut::Technology { technology, .. } => 96 * technology.state().map_or(0, |s| s.table),
         Dut::Kernel { nat44: Some(_), .. } => (385 + 8) * connections,
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
     }

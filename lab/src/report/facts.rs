@@ -156,6 +156,7 @@ pub fn technology(dut: &Dut) -> &'static str {
     match dut {
         Dut::Embedded(nat) if nat.mapping == Mapping::EndpointIndependent => "stateful NAT44, endpoint-independent",
         Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
+        Dut::Technology { plays, technology } => technology.words(*plays),
         Dut::Kernel { nat44: None, .. } => "IPv4 forwarding",
         Dut::Simulated { .. } => "simulated device",
     }

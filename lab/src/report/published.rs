@@ -128,6 +128,7 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
     let metric = if plain { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
     let wanted = match dut {
         Dut::Simulated { .. } => return None,
+        Dut::Technology { technology, .. } => technology.published()?,
         Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
         Dut::Embedded(_) | Dut::Kernel { .. } => "IPv4 forwarding",
     };

@@ -12,7 +12,7 @@ use method::{Loop, Nanos};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
 use plane::view::{self, Bed};
-use plane::{Function, Hop};
+use plane::{Function, Hop, Steering};
 use port::link::{LinkPort, Steer, link};
 use port::{Pool, PoolConfig, Port};
 use std::net::Ipv4Addr;
@@ -38,7 +38,8 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let functions = functions(nat, scenario, workers)?;
     let cores = Cores::assign(workers);
     let wires = Wires::of(scenario, process.clock);
-    let mut rig = wired(view, functions, depth, settings(scenario, Loop::Open), &cores, process, wires)?;
+    let times = settings(scenario, Loop::Open);
+    let mut rig = wired(view, functions, depth, times, &cores, process, wires, STEERING)?;
     rig.facts.extend(facts(nat));
     Ok(rig)
 }
@@ -55,11 +56,15 @@ pub fn assemble<F: Function + 'static>(
     cores: &Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
-    wired(view, functions, depth, settings, cores, process, Wires::bare(process.clock))
+    wired(view, functions, depth, settings, cores, process, Wires::bare(process.clock), STEERING)
 }
 
+/// How a NAT44's packets are spread over its workers.
+const STEERING: [Steering; 2] = [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET];
+
 /// As [`assemble`], with something around the tester's ports.
-fn wired<F: Function + 'static>(
+#[allow(clippy::too_many_arguments, reason = "what a rig is made of; each is used once")]
+pub(super) fn wired<F: Function + 'static>(
     view: Arc<View>,
     functions: Vec<F>,
     depth: usize,
@@ -67,14 +72,15 @@ fn wired<F: Function + 'static>(
     cores: &Cores,
     process: &Process,
     mut wires: Wires,
+    steering: [Steering; 2],
 ) -> Result<Rig, RigError> {
     let workers = functions.len();
     let clock = process.clock;
     let frames = 4 * depth * workers + SLACK + wires.frames();
-    let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.left.len()))?;
+    let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.longest()))?;
     let pool = pools.remove(0);
-    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_CUSTOMER)));
-    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(Nat44::STEER_INTERNET)));
+    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(steering[0])));
+    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(steering[1])));
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
     let (embedded, companion) = if cores.only_one {

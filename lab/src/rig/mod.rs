@@ -4,6 +4,7 @@
 mod commands;
 pub mod embedded;
 pub mod kernel;
+pub mod technology;
 pub mod wires;
 
 pub use commands::Commands;
@@ -94,6 +95,7 @@ impl Rig {
     pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
         match &scenario.duts[point.dut] {
             Dut::Embedded(nat) => embedded::build(scenario, nat, point, process),
+            Dut::Technology { plays, technology } => technology::build(scenario, *plays, technology, point, process),
             Dut::Simulated { capacity, set_up_rate, seed } => {
                 let truth = Truth::new(Rate(*capacity), Rate(*set_up_rate));
                 Ok(Rig::of(SimulatedDut::new(truth, *seed)))

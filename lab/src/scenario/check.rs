@@ -194,7 +194,7 @@ fn metrics(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
         match key.value.as_str() {
             "throughput" if stateful && !established => log.push(
                 Diagnostic::new("throughput needs the maximum connection establishment rate first")
-                    .at(key.place, "its phase 1 runs at 0.8 of that rate, which is not known yet")
+                    .at(key.place, "its phase 1 runs at 0.7 of that rate, which is not known yet")
                     .instead("put \"max_conn_est_rate\" before it (RFC 9693, section 4.7)"),
             ),
             "throughput" => {}

@@ -4,6 +4,7 @@
 use super::diagnostic::Place;
 use super::quantity::WrittenRate;
 use super::section::{Given, Spot};
+use super::technology::{Plays, Technology};
 use super::{Capture, Dut, Impair, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
 use method::{Count, Direction, Nanos, Order};
 use wire::{AddrRange, PortRange};
@@ -32,6 +33,7 @@ pub struct DutDraft {
 /// What stands in a DUT's table.
 pub enum DutKind {
     Embedded(Nat44Draft),
+    Technology { plays: Plays, technology: Box<Technology> },
     Forwarding,
     KernelNat44(&'static str, Nat44Draft),
     Simulated { capacity: Spot<WrittenRate>, set_up_rate: Spot<WrittenRate>, seed: u64 },
@@ -61,6 +63,7 @@ pub struct TrafficDraft {
     pub frame_size: Spot<Count>,
     pub ttl: u8,
     pub inside: Spot<AddrRange>,
+    pub subscribers: Spot<Count>,
     pub source_ports: Spot<PortRange>,
     pub remote: Spot<AddrRange>,
     pub destination_ports: Spot<PortRange>,
@@ -89,8 +92,9 @@ pub struct MeasureDraft {
 impl DutDraft {
     /// The name under which results are filed.
     pub fn name(&self) -> &'static str {
-        match self.kind {
+        match &self.kind {
             DutKind::Embedded(_) => "embedded",
+            DutKind::Technology { plays, technology } => technology.name_of(*plays),
             DutKind::Forwarding => "linux-forwarding",
             DutKind::KernelNat44(software, _) => software,
             DutKind::Simulated { .. } => "simulated",
@@ -100,16 +104,20 @@ impl DutDraft {
     pub fn nat44(&self) -> Option<&Nat44Draft> {
         match &self.kind {
             DutKind::Embedded(nat44) | DutKind::KernelNat44(_, nat44) => Some(nat44),
-            DutKind::Forwarding | DutKind::Simulated { .. } => None,
+            DutKind::Technology { .. } | DutKind::Forwarding | DutKind::Simulated { .. } => None,
         }
     }
     /// Whether it keeps connections.
     pub fn is_stateful(&self) -> bool {
-        !matches!(self.kind, DutKind::Forwarding)
+        match &self.kind {
+            DutKind::Forwarding => false,
+            DutKind::Technology { plays, technology, .. } => technology.is_stateful(*plays),
+            DutKind::Embedded(_) | DutKind::KernelNat44(..) | DutKind::Simulated { .. } => true,
+        }
     }
     /// Whether it lives in this process.
     pub fn is_in_process(&self) -> bool {
-        matches!(self.kind, DutKind::Embedded(_) | DutKind::Simulated { .. })
+        matches!(self.kind, DutKind::Embedded(_) | DutKind::Technology { .. } | DutKind::Simulated { .. })
     }
 }
 
@@ -152,6 +160,11 @@ impl DutDraft {
         };
         match &self.kind {
             DutKind::Embedded(draft) => Dut::Embedded(nat44(draft)),
+            DutKind::Technology { plays, technology } => {
+                let mut technology = technology.clone();
+                technology.settle(largest);
+                Dut::Technology { plays: *plays, technology }
+            }
             DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },
             DutKind::KernelNat44(software, draft) => {
                 Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft)) }
@@ -171,6 +184,7 @@ impl TrafficDraft {
             frame_size: self.frame_size.value as usize,
             ttl: self.ttl,
             inside: self.inside.value,
+            subscribers: self.subscribers.value as u32,
             source_ports: self.source_ports.value,
             remote: self.remote.value,
             destination_ports: self.destination_ports.value,

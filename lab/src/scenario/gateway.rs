@@ -1,20 +1,21 @@
 //! The file of `natmeter gateway`: interfaces, addresses and one technology, in the tables that scenarios have
 //! too. Read like a scenario, so that mistakes are shown in the same way.
 
+use super::ScenarioError;
 use super::diagnostic::{Complaints, Diagnostic, Source};
-use super::section::{self, Section, Spot};
+use super::section::{self, Section};
+use super::technology::{PLAYS, Plays, Technology, technology, version};
 use super::tree::{self, Entry, Node, Table, Value};
-use super::{ScenarioError, schema};
-use method::Nanos;
-use plane::nat44::config::{Config, Filtering, Mapping, Prefix};
-use plane::side::Side4;
-use std::net::{IpAddr, Ipv4Addr};
+use plane::side::{Side4, Side6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
-use wire::{AddrRange, Mac, PortRange};
+use wire::Mac;
 
 /// A gateway as its file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gateway {
+    /// Which part of its technology it plays.
+    pub plays: Plays,
     /// Workers.
     pub workers: usize,
     /// How packets come in and go out.
@@ -72,48 +73,6 @@ pub enum NextHop {
     Ip(IpAddr),
 }
 
-/// What a gateway does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Technology {
-    /// Stateful NAT44.
-    Nat44(Nat44),
-}
-
-/// `[technology.nat44]`
-#[derive(Clone, Debug, PartialEq)]
-pub struct Nat44 {
-    /// The customers' prefixes.
-    pub inside: Vec<Prefix>,
-    /// Outside addresses.
-    pub pool: Vec<AddrRange>,
-    /// Outside ports.
-    pub pool_ports: PortRange,
-    /// Mapping behaviour.
-    pub mapping: Mapping,
-    /// Filtering behaviour.
-    pub filtering: Filtering,
-    /// Most sessions.
-    pub table: u64,
-    /// UDP timeout.
-    pub udp_timeout: Nanos,
-    /// Whether customers reach each other by outside addresses.
-    pub hairpinning: bool,
-}
-
-impl Nat44 {
-    /// The plane's configuration between these two sides.
-    pub fn config(&self, left: Side4, right: Side4) -> Config {
-        let mut c = Config::new(left, right, self.inside.clone(), self.pool.clone());
-        c.ports = self.pool_ports;
-        c.mapping = self.mapping;
-        c.filtering = self.filtering;
-        c.sessions = self.table;
-        c.timeouts.udp = self.udp_timeout.into();
-        c.hairpinning = self.hairpinning;
-        c
-    }
-}
-
 impl Gateway {
     /// Whether a running gateway can become `new` without a restart, as far as this file knows.
     ///
@@ -124,6 +83,7 @@ impl Gateway {
         // A neighbour that is named by its IP address was asked for before the start.
         let other = |old: &Side, new: &Side| by_ip(new).is_some() && by_ip(old) != by_ip(new);
         let fixed = [
+            ("plays", self.plays != new.plays),
             ("workers", self.workers != new.workers),
             ("io", self.io != new.io),
             ("busy", self.busy != new.busy),
@@ -145,16 +105,14 @@ impl Gateway {
 
     /// Entries of its table; none if it keeps no state.
     fn table(&self) -> Option<u64> {
-        match &self.technology {
-            Technology::Nat44(nat) => Some(nat.table),
-        }
+        self.technology.state().map(|s| s.table)
     }
 
     /// The same with the smallest of tables, for whoever only wants to look at its configuration.
     pub fn with_smallest_tables(&self) -> Gateway {
         let mut small = self.clone();
-        match &mut small.technology {
-            Technology::Nat44(nat) => nat.table = 1,
+        if let Some(state) = small.technology.state_mut() {
+            state.table = 1;
         }
         small
     }
@@ -199,6 +157,7 @@ fn gateway(root: &Table, log: &mut Vec<Diagnostic>) -> Option<Gateway> {
         ("tun", Io::Tun),
     ];
     let mut section = Section::new(root, "gateway", "gateway", log);
+    let plays = section.get("plays", section::choice(PLAYS)).value.unwrap_or_default();
     let workers = section.get("workers", section::count_in(1..=256)).value.unwrap_or(1) as usize;
     let io = section.get("io", section::choice(&ios)).value.unwrap_or(Io::AfPacket);
     let busy = section.get("busy", section::yes_or_no).value.unwrap_or(false);
@@ -208,11 +167,15 @@ fn gateway(root: &Table, log: &mut Vec<Diagnostic>) -> Option<Gateway> {
     let table = subtable(root, "gateway");
     let left = side(table, "left", log);
     let right = side(table, "right", log);
-    let technology = technology(root, log);
-    let (left, right, technology) = (left?, right?, technology?);
-    versions(&left, &right, &technology, log);
-    Some(Gateway { workers, io, busy, answer, socket, left, right, technology })
+    let technology = technology(root, true, log);
+    let (left, right, mut technology) = (left?, right?, technology?);
+    technology.settle(SESSIONS);
+    versions(&left, &right, &technology, plays, log);
+    Some(Gateway { plays, workers, io, busy, answer, socket, left, right, technology })
 }
+
+/// Size of a table when the file does not say.
+const SESSIONS: u64 = 1 << 20;
 
 /// Where the control socket is when the file does not say.
 pub fn default_socket() -> PathBuf {
@@ -257,79 +220,16 @@ fn side(table: Option<&Table>, name: &str, log: &mut Vec<Diagnostic>) -> Option<
     Some(Side { interface: interface.value, mac: mac.value, address: address.value?, next_hop: next_hop.value?, mtu })
 }
 
-fn technology(root: &Table, log: &mut Vec<Diagnostic>) -> Option<Technology> {
-    let all = || schema::kinds("technology").map(|k| format!("[technology.{k}]")).collect::<Vec<_>>().join(", ");
-    let found = subtable(root, "technology").map_or(&[][..], |t| &t.entries);
-    let Some(entry) = found.first() else {
-        let diagnostic = Diagnostic::new("the gateway has no technology");
-        log.push(diagnostic.instead(format!("add a table for one: {}", all())));
-        return None;
-    };
-    if let Some(second) = found.get(1) {
-        let diagnostic = Diagnostic::new("a gateway has one technology").at(second.key, "the second");
-        log.push(diagnostic.at(entry.key, "the first").instead("keep one of the tables"));
-        return None;
-    }
-    let table = subtable(root, "technology")?;
-    match entry.name.as_str() {
-        "nat44" => nat44(table, log).map(Technology::Nat44),
-        other => {
-            let diagnostic = Diagnostic::new(format!("unknown technology `{other}`")).at(entry.key, "no such kind");
-            log.push(diagnostic.instead(format!("known are {}", all())));
-            None
-        }
-    }
-}
-
-fn nat44(table: &Table, log: &mut Vec<Diagnostic>) -> Option<Nat44> {
-    let path = "technology.nat44";
-    let mappings = [
-        ("endpoint-independent", Mapping::EndpointIndependent),
-        ("address-and-port-dependent", Mapping::AddressAndPortDependent),
-    ];
-    let filters = [
-        ("endpoint-independent", Filtering::EndpointIndependent),
-        ("address-dependent", Filtering::AddressDependent),
-        ("address-and-port-dependent", Filtering::AddressAndPortDependent),
-    ];
-    let mut section = Section::new(table, "nat44", path, log);
-    let inside = section.list("inside", section::prefix4);
-    let pool = section.list("pool", section::addresses);
-    let pool_ports = section.get("pool-ports", section::ports).or(PortRange { first: 1024, last: 65_535 }).value;
-    let mapping = section.get("mapping", section::choice(&mappings)).value.unwrap_or_default();
-    // Without mappings of its own an outside port serves many customers, so that only the whole four-tuple tells.
-    let filtering = match mapping {
-        Mapping::EndpointIndependent => Filtering::EndpointIndependent,
-        Mapping::AddressAndPortDependent => Filtering::AddressAndPortDependent,
-    };
-    let filtering = section.get("filtering", section::choice(&filters)).value.unwrap_or(filtering);
-    let table = section.get("table", section::count_in(1..=1 << 32)).value.unwrap_or(1 << 20);
-    let udp_timeout = section.get("udp-timeout", section::duration).value.unwrap_or(Nanos::from_secs(300));
-    let hairpinning = section.get("hairpinning", section::yes_or_no).value.unwrap_or(true);
-    section.finish();
-    for (key, absent, example) in
-        [("inside", inside.place.is_none(), "[\"10.0.0.0/8\"]"), ("pool", pool.place.is_none(), "\"198.51.100.1\"")]
-    {
-        if absent {
-            let diagnostic = Diagnostic::new(format!("[{path}] has no `{key}`"));
-            log.push(diagnostic.instead(format!("add {key} = {example}")));
-        }
-    }
-    let values = |all: Vec<Spot<_>>| all.into_iter().map(|s| s.value).collect();
-    let pool = pool.value?.into_iter().map(|s| s.value).collect();
-    Some(Nat44 { inside: values(inside.value?), pool, pool_ports, mapping, filtering, table, udp_timeout, hairpinning })
-}
-
 /// The sides speak the IP versions that the technology needs.
-fn versions(left: &Side, right: &Side, technology: &Technology, log: &mut Vec<Diagnostic>) {
-    let (name, want_left, want_right) = match technology {
-        Technology::Nat44(_) => ("nat44", 4, 4),
-    };
+fn versions(left: &Side, right: &Side, technology: &Technology, plays: Plays, log: &mut Vec<Diagnostic>) {
+    let name = technology.name();
+    let (want_left, want_right) = technology.versions(plays);
     for (side, path, want) in [(left, "gateway.left", want_left), (right, "gateway.right", want_right)] {
-        let is = if side.address.is_ipv4() { 4 } else { 6 };
+        let is = version(side.address);
         if is != want {
             let diagnostic = Diagnostic::new(format!("{name} speaks IPv{want} on [{path}], whose address is IPv{is}"));
-            log.push(diagnostic.instead(format!("write an IPv{want} address in [{path}]")));
+            let way_out = format!("write an IPv{want} address in [{path}], or choose what the gateway `plays`");
+            log.push(diagnostic.instead(way_out));
         }
     }
 }
@@ -344,9 +244,20 @@ pub fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
     Side4 { mac, next_hop, address, mtu: side.mtu }
 }
 
+/// The IPv6 side that the plane needs, once the Ethernet addresses are known.
+pub fn side6(side: &Side, mac: Mac, next_hop: Mac) -> Side6 {
+    let address = match side.address {
+        IpAddr::V6(a) => a,
+        // Refused when the file was read.
+        IpAddr::V4(_) => Ipv6Addr::UNSPECIFIED,
+    };
+    Side6 { mac, next_hop, address, mtu: side.mtu }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plane::nat44::config::Mapping;
 
     const GOOD: &str = r#"
 [gateway.left]
@@ -370,13 +281,8 @@ pool = "198.51.100.10 - 198.51.100.13"
         let g = parse("gw.toml", GOOD).unwrap();
         assert_eq!((g.workers, g.io, g.busy, g.answer), (1, Io::AfPacket, false, true));
         assert_eq!((g.left.next_hop, g.right.mtu), (NextHop::Ip("10.0.0.2".parse().unwrap()), 1400));
-        let Technology::Nat44(n) = &g.technology;
-        assert_eq!((n.inside.len(), n.pool[0].count, n.mapping), (2, 4, Mapping::EndpointIndependent));
-        assert!(
-            n.config(side4(&g.left, Mac::default(), Mac::default()), side4(&g.right, Mac::default(), Mac::default()))
-                .validate(1)
-                .is_ok()
-        );
+        let Technology::Nat44 { inside, nat } = &g.technology else { panic!("{:?}", g.technology) };
+        assert_eq!((inside.len(), nat.pool[0].count, nat.state.mapping), (2, 4, Mapping::EndpointIndependent));
     }
 
     #[test]

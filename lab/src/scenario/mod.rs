@@ -14,6 +14,7 @@ mod read;
 mod schema;
 mod section;
 mod summary;
+pub mod technology;
 mod tree;
 
 pub use conformance::conformance;
@@ -23,6 +24,7 @@ pub use summary::{Summary, impair_in_words};
 
 use method::{Count, Direction, Nanos, Order};
 use serde::{Deserialize, Serialize};
+use technology::{Plays, Technology};
 use wire::{AddrRange, PortRange};
 
 /// The kinds of device that a scenario can have, as they stand below `[dut.…]`.
@@ -61,8 +63,15 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dut {
-    /// The embedded gateway: same process, own threads.
+    /// The embedded gateway as a NAT44: same process, own threads.
     Embedded(Nat44),
+    /// The embedded gateway with another technology.
+    Technology {
+        /// Which part of it.
+        plays: Plays,
+        /// The technology.
+        technology: Box<Technology>,
+    },
     /// This kernel, in a namespace that the tool makes.
     Kernel {
         /// Name of the software as `natmeter list` shows it: linux-forwarding, nftables, iptables-legacy, iptables-nft.
@@ -86,13 +95,18 @@ impl Dut {
     pub fn name(&self) -> &str {
         match self {
             Dut::Embedded(_) => "embedded",
+            Dut::Technology { plays, technology } => technology.name_of(*plays),
             Dut::Kernel { software, .. } => software,
             Dut::Simulated { .. } => "simulated",
         }
     }
     /// Whether it keeps connections.
     pub fn is_stateful(&self) -> bool {
-        !matches!(self, Dut::Kernel { nat44: None, .. })
+        match self {
+            Dut::Kernel { nat44, .. } => nat44.is_some(),
+            Dut::Technology { plays, technology } => technology.is_stateful(*plays),
+            Dut::Embedded(_) | Dut::Simulated { .. } => true,
+        }
     }
 }
 
@@ -186,6 +200,9 @@ pub struct Traffic {
     pub ttl: u8,
     /// Addresses of the Initiator (Left).
     pub inside: AddrRange,
+    /// Subscribers whose CEs the tester plays (Single DUT set-up of a PE); 1 otherwise.
+    #[serde(default = "one")]
+    pub subscribers: u32,
     /// Its source ports.
     pub source_ports: PortRange,
     /// Addresses of the Responder (Right).
@@ -198,6 +215,10 @@ pub struct Traffic {
     pub responder_order: Order,
     /// Seed of everything pseudo-random.
     pub seed: u64,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// The axes: the matrix is their product, for each DUT.

@@ -7,6 +7,7 @@ use super::diagnostic::{Complaints, Diagnostic, Place, Source, nearest};
 use super::draft::{Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
 use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
+use super::technology::{self, PLAYS, Plays, Technology};
 use super::tree::{self, Entry, Table, Value};
 use super::{Capture, Impair, Link, Mapping, Scenario, VethIo, schema};
 use method::{Count, Direction, Nanos, Order};
@@ -155,19 +156,39 @@ fn duts(root: &Table, log: &mut Vec<Diagnostic>) -> Vec<DutDraft> {
             Diagnostic::new("the scenario has no device under test").instead("add a table for one: [dut.embedded]"),
         );
     }
-    found.into_iter().map(|(kind, key)| DutDraft { key, kind: dut(table, kind, log) }).collect()
+    let technology = technology::technology(root, false, log);
+    if let (Some(entry), true) = (root.get("technology"), found.iter().all(|(kind, _)| *kind != "embedded")) {
+        let diagnostic =
+            Diagnostic::new("a technology is what the embedded gateway does").at(entry.key, "nobody has it");
+        log.push(diagnostic.instead("add [dut.embedded], or leave the technology out"));
+    }
+    found.into_iter().map(|(kind, key)| DutDraft { key, kind: dut(table, kind, technology.clone(), log) }).collect()
 }
 
-fn dut(table: &Table, kind: &'static str, log: &mut Vec<Diagnostic>) -> DutKind {
+fn dut(table: &Table, kind: &'static str, technology: Option<Technology>, log: &mut Vec<Diagnostic>) -> DutKind {
     let mut section = Section::new(table, kind, &format!("dut.{kind}"), log);
-    let read = match kind {
-        "linux-forwarding" => DutKind::Forwarding,
-        "simulated" => DutKind::Simulated {
+    let read = match (kind, technology) {
+        ("linux-forwarding", _) => DutKind::Forwarding,
+        ("simulated", _) => DutKind::Simulated {
             capacity: section.get("capacity", section::rate).or(WrittenRate::Frames(5_000_000)),
             set_up_rate: section.get("set-up-rate", section::rate).or(WrittenRate::Frames(1_000_000)),
             seed: section.get("seed", section::count).value.unwrap_or(1),
         },
-        "embedded" => {
+        ("embedded", Some(technology)) => {
+            let plays = section.get("plays", section::choice(PLAYS)).value.unwrap_or(Plays::Dual);
+            section.refuse(
+                &["mapping", "pool", "pool-ports", "table", "udp-timeout"],
+                "the technology has this",
+                "write it into the technology's own table",
+            );
+            DutKind::Technology { plays, technology: Box::new(technology) }
+        }
+        ("embedded", None) => {
+            section.refuse(
+                &["plays"],
+                "a NAT44 has no parts to play",
+                "leave it out, or add the table of a technology, for example [technology.map-t]",
+            );
             let words = [
                 ("endpoint-independent", Mapping::EndpointIndependent),
                 ("address-and-port-dependent", Mapping::AddressAndPortDependent),
@@ -175,7 +196,7 @@ fn dut(table: &Table, kind: &'static str, log: &mut Vec<Diagnostic>) -> DutKind 
             let mapping = section.get("mapping", section::choice(&words)).value.unwrap_or_default();
             DutKind::Embedded(nat44(&mut section, mapping))
         }
-        _ => DutKind::KernelNat44(kind, nat44(&mut section, Mapping::AddressAndPortDependent)),
+        (kind, _) => DutKind::KernelNat44(kind, nat44(&mut section, Mapping::AddressAndPortDependent)),
     };
     section.finish();
     read
@@ -260,6 +281,7 @@ fn traffic(root: &Table, log: &mut Vec<Diagnostic>) -> TrafficDraft {
         frame_size: section.get("frame-size", section::count).or(64),
         ttl: section.get("ttl", section::count_in(2..=255)).value.unwrap_or(10) as u8,
         inside: section.get("inside", section::addresses).or(AddrRange::one([198, 18, 0, 2].into())),
+        subscribers: section.get("subscribers", section::count_in(1..=1 << 20)).or(1),
         source_ports: section.get("source-ports", section::ports).or(PortRange { first: 1024, last: 41023 }),
         remote: section.get("remote", section::addresses).or(AddrRange::one([198, 19, 0, 2].into())),
         destination_ports: section.get("destination-ports", section::ports).or(PortRange { first: 1, last: 100 }),

@@ -4,7 +4,7 @@
 /// The tables, by their dotted path, and the keys of each. The first is the top level.
 pub const TABLES: &[(&str, &[&str])] = &[
     ("", &["name", "about", "allow-addresses"]),
-    ("dut.embedded", &["mapping", "pool", "pool-ports", "table", "udp-timeout"]),
+    ("dut.embedded", &["plays", "mapping", "pool", "pool-ports", "table", "udp-timeout"]),
     ("dut.linux-forwarding", &[]),
     ("dut.nftables", KERNEL_NAT44),
     ("dut.iptables-legacy", KERNEL_NAT44),
@@ -21,6 +21,7 @@ pub const TABLES: &[(&str, &[&str])] = &[
             "frame-size",
             "ttl",
             "inside",
+            "subscribers",
             "source-ports",
             "remote",
             "destination-ports",
@@ -29,12 +30,39 @@ pub const TABLES: &[(&str, &[&str])] = &[
             "seed",
         ],
     ),
-    ("gateway", &["workers", "io", "busy", "answer", "socket"]),
+    ("gateway", &["plays", "workers", "io", "busy", "answer", "socket"]),
     ("gateway.left", GATEWAY_SIDE),
     ("gateway.right", GATEWAY_SIDE),
+    ("technology.nat44", &["inside", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
+    ("technology.siit", &["eam", "pref64", "ipv6"]),
+    ("technology.nat64", &["pref64", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
+    ("technology.464xlat", &["pref64", "clat", "inside", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
+    ("technology.ds-lite", &["b4", "b4s", "aftr", "inside", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
     (
-        "technology.nat44",
-        &["inside", "pool", "pool-ports", "mapping", "filtering", "table", "udp-timeout", "hairpinning"],
+        "technology.lw4o6",
+        &[
+            "lwaftr",
+            "softwires",
+            "ipv4",
+            "b4",
+            "psid-length",
+            "psid-offset",
+            "ce",
+            "inside",
+            MAPPING,
+            FILTERING,
+            TABLE,
+            TIMEOUT,
+            HAIRPIN,
+        ],
+    ),
+    (
+        "technology.map-e",
+        &["br", RULE6, RULE4, EA, OFFSET, "ce", "inside", MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN],
+    ),
+    (
+        "technology.map-t",
+        &["dmr", RULE6, RULE4, EA, OFFSET, "ce", "inside", MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN],
     ),
     ("sweep", &["connections", "cores"]),
     ("measure", MEASURE),
@@ -42,7 +70,7 @@ pub const TABLES: &[(&str, &[&str])] = &[
 ];
 
 /// Keys whose value is a list; in an override a comma separates its items.
-pub const LISTS: &[&str] = &["connections", "cores", "metrics", "allow-addresses", "inside", "pool"];
+pub const LISTS: &[&str] = &["connections", "cores", "metrics", "allow-addresses", "inside", "pool", "eam"];
 
 /// Of the keys of `[measure]`: those that make a run conform, or not. `--full` takes them from `[full]`, or
 /// the conforming defaults, and never from `[measure]`.
@@ -57,6 +85,19 @@ pub const CONFORMITY: &[&str] = &[
     "acceptance",
     "phase1-acceptance",
 ];
+
+// Keys that many technologies share.
+const POOL: &str = "pool";
+const PORTS: &str = "pool-ports";
+const MAPPING: &str = "mapping";
+const FILTERING: &str = "filtering";
+const TABLE: &str = "table";
+const TIMEOUT: &str = "udp-timeout";
+const HAIRPIN: &str = "hairpinning";
+const RULE6: &str = "ipv6-prefix";
+const RULE4: &str = "ipv4-prefix";
+const EA: &str = "ea-bits";
+const OFFSET: &str = "psid-offset";
 
 const GATEWAY_SIDE: &[&str] = &["interface", "mac", "address", "next-hop", "mtu"];
 

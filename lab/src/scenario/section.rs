@@ -120,6 +120,16 @@ impl<'a> Section<'a> {
         Given { value, place: Some(entry.node.place) }
     }
 
+    /// Complain about keys that this table has only in another case.
+    pub fn refuse(&mut self, keys: &[&str], why: &str, way_out: &str) {
+        for key in keys {
+            if let Some(entry) = self.table.and_then(|table| table.get(key)) {
+                let title = format!("`{}` does not belong here", schema::path(&self.path, key));
+                self.log.push(Diagnostic::new(title).at(entry.key, why).instead(way_out));
+            }
+        }
+    }
+
     /// Complain about the keys that this table does not have, with what was probably meant.
     pub fn finish(self) {
         self.finish_keys(&[]);
@@ -313,6 +323,47 @@ pub fn prefix4(value: &Value) -> Parsed<plane::nat44::config::Prefix> {
         return Err(Wrong { what: "this is not a prefix".to_owned(), instead });
     }
     Ok(plane::nat44::config::Prefix { addr: range.first, len: 32 - range.count.trailing_zeros() as u8 })
+}
+
+/// An IPv6 address.
+pub fn ip6(value: &Value) -> Parsed<std::net::Ipv6Addr> {
+    let word = text(value)?;
+    let instead = "write an address such as \"2001:2:0:100::1\"".to_owned();
+    word.parse().map_err(|_| Wrong { what: format!("`{word}` is not an IPv6 address"), instead })
+}
+
+/// An IPv6 prefix.
+pub fn prefix6(value: &Value) -> Parsed<plane::Prefix6> {
+    let word = text(value)?;
+    let instead = || "write a prefix such as \"2001:2:0:1000::/96\"".to_owned();
+    let wrong = |what: String| Wrong { what, instead: instead() };
+    let (addr, len) = word.split_once('/').ok_or_else(|| wrong(format!("`{word}` has no length")))?;
+    let addr: std::net::Ipv6Addr =
+        addr.trim().parse().map_err(|_| wrong(format!("`{addr}` is not an IPv6 address")))?;
+    let len = len.trim().parse().ok().filter(|len| *len <= 128);
+    let len: u8 = len.ok_or_else(|| wrong(format!("`{word}` has a length that is not 0 to 128")))?;
+    let prefix = plane::Prefix6 { addr, len };
+    if prefix.first() != addr.to_bits() {
+        let network = std::net::Ipv6Addr::from_bits(prefix.first());
+        let instead = format!("write \"{network}/{len}\"");
+        return Err(Wrong { what: format!("`{addr}` has bits set beyond its /{len} prefix"), instead });
+    }
+    Ok(prefix)
+}
+
+/// An explicit address map: an IPv4 and an IPv6 prefix with as many bits left (RFC 7757, section 3.1).
+pub fn eam(value: &Value) -> Parsed<(plane::nat44::config::Prefix, plane::Prefix6)> {
+    let words = text(value)?;
+    let instead = || "write both prefixes: \"198.18.0.0/24 2001:2::/120\"".to_owned();
+    let (four, six) =
+        words.split_once(' ').ok_or_else(|| Wrong { what: format!("`{words}` is one prefix"), instead: instead() })?;
+    let four = prefix4(&Value::Text(four.trim().to_owned()))?;
+    let six = prefix6(&Value::Text(six.trim().to_owned()))?;
+    if 32 - four.len != 128 - six.len {
+        let what = format!("/{} leaves {} bits and /{} leaves {}", four.len, 32 - four.len, six.len, 128 - six.len);
+        return Err(Wrong { what, instead: instead() });
+    }
+    Ok((four, six))
 }
 
 /// One of a few words.

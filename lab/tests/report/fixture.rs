@@ -262,6 +262,7 @@ pub fn quickstart_scenario() -> Scenario {
         impair: None,
         capture: None,
         traffic: Traffic {
+            subscribers: 1,
             frame_size: 64,
             ttl: 10,
             inside: AddrRange::one([198, 18, 0, 2].into()),

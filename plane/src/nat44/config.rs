@@ -3,13 +3,14 @@
 
 use super::pool::{PortClasses, below};
 pub use crate::side::Side4 as SideConfig;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::{AddrRange, PortRange, PortSet};
 
 /// An IPv4 prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prefix {
     /// Any address inside.
     pub addr: Ipv4Addr,
@@ -40,7 +41,8 @@ impl fmt::Display for Prefix {
 }
 
 /// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mapping {
     /// All of them: what RFC 4787, REQ-1, demands.
     #[default]
@@ -51,7 +53,8 @@ pub enum Mapping {
 }
 
 /// Who may answer (RFC 4787, section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Filtering {
     /// Anybody, while the mapping lives.
     #[default]

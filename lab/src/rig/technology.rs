@@ -1,0 +1,291 @@
+//! The embedded gateway with any technology: its functions, and the tester's own part. With both edges in the device
+//! the tester speaks IPv4 on both sides; with one of them it plays the other, for many subscribers where that is the
+//! customer's.
+
+use super::embedded::{Cores, wired};
+use super::wires::Wires;
+use super::{Process, Rig, RigError, connections, mac, settings};
+use crate::plan::Point;
+use crate::scenario::technology::{Map, Nat, Plays, Softwires, Technology};
+use crate::scenario::{Link, Scenario};
+use crate::technology::{self, Links, Use, b4_in_row};
+use method::Loop;
+use plane::map::{Customer, Rule};
+use plane::translate::Pref64;
+use plane::view::ce::Softwire;
+use plane::view::{self, Bed, Outside, Subscriber6, Translated, ce, pe};
+use plane::{Function, Hop, Prefix6, Side4, Side6, Steering};
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+use wire::flow::SharedPorts;
+use wire::{AddrRange, FlowSpace, OuterRange, PortRange, PortSet, View};
+
+/// The rig of a technology.
+///
+/// # Errors
+/// Parameters that do not fit each other or the flows, no memory, or cores that cannot be used.
+pub fn build(
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &Technology,
+    point: &Point,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let view = Arc::new(view(scenario, plays, technology, point)?);
+    let workers = point.cores as usize;
+    let assemble = Assemble { scenario, process, view, workers, steering: technology::steering(technology, plays) };
+    let seed = scenario.traffic.seed;
+    let mut rig = technology::build(technology, plays, &links(), workers, seed, assemble)
+        .map_err(|e| RigError::Gateway(e.to_string()))??;
+    rig.facts.insert("software".into(), format!("natmeter embedded gateway {}", env!("CARGO_PKG_VERSION")));
+    rig.facts.insert("technology".into(), technology.words(plays).into());
+    rig.facts.insert("parameters".into(), serde_json::to_string(technology).unwrap_or_default());
+    Ok(rig)
+}
+
+struct Assemble<'a> {
+    scenario: &'a Scenario,
+    process: &'a Process,
+    view: Arc<View>,
+    workers: usize,
+    steering: [Steering; 2],
+}
+
+impl Use for Assemble<'_> {
+    type Out = Result<Rig, RigError>;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Rig, RigError> {
+        let depth = match self.scenario.link {
+            Link::InProcess { depth } => depth,
+            // A scenario with another link for the embedded gateway is refused when it is read.
+            Link::Tap | Link::Veth { .. } => 512,
+        };
+        let cores = Cores::assign(self.workers);
+        let wires = Wires::of(self.scenario, self.process.clock);
+        let times = settings(self.scenario, Loop::Open);
+        wired(self.view, functions, depth, times, &cores, self.process, wires, self.steering)
+    }
+}
+
+/// The DUT's links: host 1 on each (methodology 2.2), wide enough for every frame size.
+fn links() -> Links {
+    let side4 =
+        |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: 9216 };
+    let side6 = |n: u8, host: u16| Side6 {
+        mac: mac(n, 1),
+        next_hop: mac(n, 2),
+        address: Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, host),
+        mtu: 9216,
+    };
+    Links {
+        left4: side4(1, [198, 18, 0, 1]),
+        left6: side6(1, 0x2),
+        right4: side4(2, [198, 19, 0, 1]),
+        right6: side6(2, 0x1),
+    }
+}
+
+fn wrong(e: impl std::fmt::Display) -> RigError {
+    RigError::Gateway(e.to_string())
+}
+
+/// What the tester's two sides send and expect.
+///
+/// # Errors
+/// As [`build`].
+pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &Point) -> Result<View, RigError> {
+    let flows = flows(scenario, plays, technology)?;
+    let bed = Bed {
+        left: Hop { own: mac(1, 2), next: mac(1, 1) },
+        right: Hop { own: mac(2, 2), next: mac(2, 1) },
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: connections(&flows, point),
+        flows,
+        seed: scenario.traffic.seed,
+    };
+    match (technology, plays) {
+        (Technology::Nat44 { nat, .. }, _) => Ok(view::nat44(&bed, pool(nat))),
+        (Technology::Siit(siit), _) => {
+            let embed = |a: u32| siit_address(siit, a);
+            let customers = subscribers(&bed, embed)?;
+            let remotes = remotes(&bed, embed)?;
+            let ends = Translated { subscribers: &customers, remotes: &remotes };
+            let made = if siit.ipv6_left { pe::siit(&bed, &ends) } else { ce::clat(&bed, &ends) };
+            made.map_err(wrong)
+        }
+        (_, Plays::Dual) => Ok(view::nat44(&bed, outside(technology)?)),
+        (Technology::Nat64 { pref64, nat }, _) => {
+            // Hosts of their own, one address each.
+            let first = u128::from(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2));
+            let rows: Vec<_> =
+                (0..bed.flows.subscribers()).map(|i| Subscriber6 { address: first + u128::from(i) }).collect();
+            let remotes = embedded(&bed, *pref64)?;
+            pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, pool(nat)).map_err(wrong)
+        }
+        (Technology::Xlat464 { pref64, clat, nat, .. }, plays) => {
+            let clat = Pref64::new(*clat, true).map_err(wrong)?;
+            let rows = subscribers(&bed, |a| clat.to_ipv6(a).map_err(|e| wrong(format!("{e:?}"))))?;
+            let remotes = embedded(&bed, *pref64)?;
+            let ends = Translated { subscribers: &rows, remotes: &remotes };
+            let made = if plays == Plays::Ce { ce::clat(&bed, &ends) } else { pe::plat(&bed, &ends, pool(nat)) };
+            made.map_err(wrong)
+        }
+        (Technology::DsLite { b4, aftr, .. }, Plays::Ce) => {
+            Ok(ce::b4(&bed, Softwire { ce: b4.to_bits(), pe: aftr.to_bits() }))
+        }
+        (Technology::DsLite { b4, aftr, nat, .. }, Plays::Pe) => {
+            let rows = rows(&bed, *b4);
+            let ends = view::Softwires { subscribers: &rows, pe: aftr.to_bits() };
+            pe::aftr(&bed, &ends, pool(nat)).map_err(wrong)
+        }
+        (Technology::Lw4o6(l), Plays::Ce) => {
+            let Softwires::Row { b4, .. } = &l.softwires else { return Err(only_rows()) };
+            let softwire = Softwire { ce: b4_in_row(*b4, l.ce).to_bits(), pe: l.lwaftr.to_bits() };
+            Ok(ce::lwb4(&bed, softwire, outside(technology)?))
+        }
+        (Technology::Lw4o6(l), Plays::Pe) => {
+            let Softwires::Row { b4, .. } = &l.softwires else { return Err(only_rows()) };
+            let rows = rows(&bed, *b4);
+            let ends = view::Softwires { subscribers: &rows, pe: l.lwaftr.to_bits() };
+            pe::lwaftr(&bed, &ends).map_err(wrong)
+        }
+        (Technology::MapE { map, br }, Plays::Ce) => {
+            let softwire = Softwire { ce: customer(map, map.ce)?.address.to_bits(), pe: br.to_bits() };
+            Ok(ce::map_e(&bed, softwire, outside(technology)?))
+        }
+        (Technology::MapE { map, br }, Plays::Pe) => {
+            let rows = map_rows(&bed, map)?;
+            pe::map_e_br(&bed, &view::Softwires { subscribers: &rows, pe: br.to_bits() }).map_err(wrong)
+        }
+        (Technology::MapT { map, dmr }, Plays::Ce) => {
+            let remotes = embedded(&bed, *dmr)?;
+            let own = customer(map, map.ce)?.address.to_bits();
+            ce::map_t(&bed, own, &remotes, outside(technology)?).map_err(wrong)
+        }
+        (Technology::MapT { map, dmr }, Plays::Pe) => {
+            let (rows, remotes) = (map_rows(&bed, map)?, embedded(&bed, *dmr)?);
+            pe::map_t_br(&bed, &Translated { subscribers: &rows, remotes: &remotes }).map_err(wrong)
+        }
+    }
+}
+
+/// The flows of a set-up: with a provider edge alone, those of many subscribers.
+fn flows(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<FlowSpace, RigError> {
+    let t = &scenario.traffic;
+    let n = t.subscribers;
+    let sharing = |first, offset, len| {
+        let ports = SharedPorts { offset, len, first: 0, count: t.source_ports.count() };
+        FlowSpace::sharing(n, first, ports, t.remote, t.destination_ports)
+    };
+    let space = match (technology, plays) {
+        (Technology::DsLite { .. }, Plays::Pe) => {
+            FlowSpace::overlapping(n, t.inside.first, t.source_ports, t.remote, t.destination_ports)
+        }
+        (Technology::Lw4o6(l), Plays::Pe) => match &l.softwires {
+            Softwires::Row { ipv4, psid_len, psid_offset, .. } => sharing(ipv4.addr, *psid_offset, *psid_len),
+            Softwires::File(_) => return Err(only_rows()),
+        },
+        (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Pe) => {
+            let ports = customer(map, 0)?.ports;
+            sharing(map.ipv4.addr, ports.offset, ports.len)
+        }
+        (Technology::Nat64 { .. } | Technology::Xlat464 { .. } | Technology::Siit(_), Plays::Pe) if n > 1 => {
+            FlowSpace::new(AddrRange { count: n, ..t.inside }, t.source_ports, t.remote, t.destination_ports)
+        }
+        _ => return super::flow_space(scenario).map_err(RigError::from),
+    };
+    Ok(space?)
+}
+
+fn only_rows() -> RigError {
+    RigError::Gateway(
+        "the tester plays the lwB4s of softwires in a row: give ipv4, b4 and psid-length instead of a file".into(),
+    )
+}
+
+fn pool(nat: &Nat) -> Outside {
+    // The pool of a test is one range; of several the first is where its traffic is expected.
+    let addrs = nat.pool.first().copied().unwrap_or(AddrRange::one([198, 19, 0, 1].into()));
+    OuterRange { addrs, ports: nat.pool_ports }.into()
+}
+
+/// What the Responder may see.
+fn outside(technology: &Technology) -> Result<Outside, RigError> {
+    let shared = |addrs, set: PortSet| {
+        let first = if set == PortSet::ALL { 1024 } else { 1 };
+        Outside { range: OuterRange { addrs, ports: PortRange { first, last: 65_535 } }, set }
+    };
+    Ok(match technology {
+        Technology::Nat44 { nat, .. }
+        | Technology::Nat64 { nat, .. }
+        | Technology::Xlat464 { nat, .. }
+        | Technology::DsLite { nat, .. } => pool(nat),
+        Technology::Lw4o6(l) => match &l.softwires {
+            Softwires::Row { ipv4, psid_len, psid_offset, .. } => {
+                let addr = u32::from(ipv4.addr).wrapping_add((l.ce >> psid_len) as u32);
+                let psid = (l.ce & ((1 << psid_len) - 1)) as u16;
+                let set = PortSet::new(*psid_offset, *psid_len, psid).map_err(wrong)?;
+                shared(AddrRange::one(addr.into()), set)
+            }
+            Softwires::File(_) => return Err(only_rows()),
+        },
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } => {
+            let customer = customer(map, map.ce)?;
+            shared(customer.pool(), customer.ports)
+        }
+        Technology::Siit(_) => return Err(RigError::Gateway("SIIT keeps no state".into())),
+    })
+}
+
+/// A customer of a MAP domain.
+fn customer(map: &Map, number: u64) -> Result<Customer, RigError> {
+    let rule = Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) };
+    let mapping = rule.prepare().map_err(wrong)?;
+    if number >= mapping.customers() {
+        let room = mapping.customers();
+        return Err(RigError::Gateway(format!("the MAP rule has room for {room} customers; number {number} is none")));
+    }
+    Ok(mapping.nth(number))
+}
+
+fn map_rows(bed: &Bed, map: &Map) -> Result<Vec<Subscriber6>, RigError> {
+    let n = u64::from(bed.flows.subscribers());
+    customer(map, n.saturating_sub(1))?;
+    let rule = Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) };
+    let mapping = rule.prepare().map_err(wrong)?;
+    Ok((0..n).map(|i| Subscriber6 { address: mapping.nth(i).address.to_bits() }).collect())
+}
+
+/// B4s in a row.
+fn rows(bed: &Bed, first: Ipv6Addr) -> Vec<Subscriber6> {
+    let row = |i| Subscriber6 { address: b4_in_row(first, i).to_bits() };
+    (0..u64::from(bed.flows.subscribers())).map(row).collect()
+}
+
+/// Addresses of subscribers that follow from their IPv4 addresses.
+fn subscribers(bed: &Bed, address: impl Fn(u32) -> Result<u128, RigError>) -> Result<Vec<Subscriber6>, RigError> {
+    let first = u32::from(bed.flows.inside().first);
+    (0..bed.flows.subscribers()).map(|i| Ok(Subscriber6 { address: address(first.wrapping_add(i))? })).collect()
+}
+
+fn remotes(bed: &Bed, address: impl Fn(u32) -> Result<u128, RigError>) -> Result<Vec<u128>, RigError> {
+    let remote = bed.flows.remote();
+    (0..remote.count).map(|i| address(u32::from(remote.first).wrapping_add(i))).collect()
+}
+
+/// Remote addresses behind a prefix.
+fn embedded(bed: &Bed, prefix: Prefix6) -> Result<Vec<u128>, RigError> {
+    let prefix = Pref64::new(prefix, true).map_err(wrong)?;
+    remotes(bed, |a| prefix.to_ipv6(a).map_err(|e| wrong(format!("{e:?}"))))
+}
+
+/// The IPv6 address that SIIT has for an IPv4 address.
+fn siit_address(siit: &crate::scenario::technology::Siit, addr: u32) -> Result<u128, RigError> {
+    let longest = siit.eam.iter().filter(|(four, _)| four.contains(addr)).max_by_key(|(four, _)| four.len);
+    if let Some((four, six)) = longest {
+        return Ok(six.first() | u128::from(addr & !four.mask()));
+    }
+    let none = || wrong(format!("{}: neither eam nor pref64 has an address for it", std::net::Ipv4Addr::from(addr)));
+    let prefix = Pref64::new(siit.pref64.ok_or_else(none)?, true).map_err(wrong)?;
+    prefix.to_ipv6(addr).map_err(|e| wrong(format!("{e:?}")))
+}

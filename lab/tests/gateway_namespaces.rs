@@ -1,0 +1,319 @@
+//! The gateway as a program, with real traffic of this kernel: ping, TCP with full-sized segments (so that path MTU
+//! discovery must work), UDP up to several fragments. Customer edge and provider edge are two programs with an IPv6
+//! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
+
+use port::Netns;
+use port::netns::Sight;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn run(ns: &Netns, words: &str) {
+    let mut parts = words.split(' ');
+    let output = ns.command(parts.next().unwrap(), Sight::NetworkAndSysfs).args(parts).output().unwrap();
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A cable between two namespaces, checksums and segmentation not left to hardware that is not there.
+fn cable(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
+    run(a, &format!("ip link add {name_a} type veth peer name {name_b} netns {}", b.path().display()));
+    for (ns, name) in [(a, name_a), (b, name_b)] {
+        run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.accept_dad=0"));
+        run(ns, &format!("ip link set {name} up"));
+        run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
+    }
+}
+
+/// An end of a gateway's link has no address of the kernel's.
+fn bare(ns: &Netns, name: &str) {
+    run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
+}
+
+fn address(ns: &Netns, name: &str, address: &str) {
+    run(ns, &format!("ip addr add {address} dev {name}"));
+}
+
+/// A gateway that runs, ended with the test.
+struct Running {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Running {
+    fn start(ns: &Netns, folder: &Path, name: &str, text: &str) -> Running {
+        let socket = folder.join(format!("{name}.sock"));
+        let file = folder.join(format!("{name}.toml"));
+        std::fs::write(&file, text.replace("SOCKET", &socket.display().to_string())).unwrap();
+        let mut command = ns.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network);
+        let child = command.args(["gateway", "--quiet", "--config"]).arg(&file).stdout(Stdio::null()).spawn().unwrap();
+        Running { child, socket }
+    }
+
+    fn ask(&self, word: &str) -> std::process::Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        command.args(["gateway", word, "--socket"]).arg(&self.socket).output().unwrap()
+    }
+
+    fn wait(&mut self) {
+        let end = Instant::now() + PATIENCE;
+        while !self.ask("status").status.success() {
+            assert!(self.child.try_wait().unwrap().is_none(), "the gateway ended");
+            assert!(Instant::now() < end, "the gateway does not answer");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn status(&self) -> String {
+        String::from_utf8(self.ask("status").stdout).unwrap()
+    }
+
+    fn stop(mut self) {
+        assert!(self.ask("stop").status.success());
+        assert!(self.child.wait().unwrap().success(), "a clean end");
+        assert!(!self.socket.exists(), "and nothing left behind");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn ping(from: &Netns, to: IpAddr) {
+    let to = to.to_string();
+    let output = from.command("ping", Sight::Network).args(["-c", "3", "-i", "0.2", "-W", "2", &to]).output().unwrap();
+    assert!(output.status.success(), "ping {to}: {}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Both ways through one connection, in segments as large as the first link lets them be.
+fn tcp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
+    let text: Vec<u8> = (0..400_000u32).flat_map(|n| n.to_be_bytes()).collect();
+    let listener = to.run_in(|| TcpListener::bind((there, 0)).unwrap()).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::scope(|scope| {
+        let echo = scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut got = vec![0; text.len()];
+            stream.read_exact(&mut got).unwrap();
+            stream.write_all(&got).unwrap();
+            assert!(got == text, "what arrived is not what was sent");
+        });
+        let connect = || TcpStream::connect_timeout(&SocketAddr::from((seen_as, port)), PATIENCE);
+        let mut stream = from.run_in(connect).unwrap().unwrap_or_else(|e| panic!("TCP to {seen_as}: {e}"));
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(&text).unwrap();
+        let mut back = vec![0; text.len()];
+        stream.read_exact(&mut back).unwrap();
+        assert!(back == text, "what came back is not what was sent");
+        echo.join().unwrap();
+    });
+}
+
+/// Datagrams of one packet, of just one packet, and of several fragments. A lost one is sent again: the first that is too
+/// large for the path teaches its sender the path's MTU.
+fn udp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
+    let server = to.run_in(|| UdpSocket::bind((there, 0)).unwrap()).unwrap();
+    let port = server.local_addr().unwrap().port();
+    let any: IpAddr = if seen_as.is_ipv4() { [0, 0, 0, 0].into() } else { [0u16; 8].into() };
+    let client = from.run_in(|| UdpSocket::bind((any, 0)).unwrap()).unwrap();
+    for socket in [&server, &client] {
+        socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    }
+    for size in [1usize, 100, 1400, 1452, 1472, 4000, 9000] {
+        let text: Vec<u8> = (0..size).map(|n| (n * 7) as u8).collect();
+        let mut buffer = vec![0; 65_536];
+        let came_back = (0..10).any(|_| {
+            // The kernel may say at once that the path has become narrower; the next attempt fits.
+            let _ = client.send_to(&text, (seen_as, port));
+            let Ok((n, peer)) = server.recv_from(&mut buffer) else { return false };
+            assert_eq!(&buffer[..n], &text);
+            let _ = server.send_to(&text, peer);
+            client.recv_from(&mut buffer).is_ok_and(|(n, _)| buffer[..n] == text)
+        });
+        assert!(came_back, "UDP of {size} octets to {seen_as}");
+    }
+}
+
+/// Everything from one host to another.
+fn traffic(from: &Netns, to: &Netns, there: &str, seen_as: &str) {
+    let (there, seen_as) = (there.parse().unwrap(), seen_as.parse().unwrap());
+    ping(from, seen_as);
+    udp(from, to, there, seen_as);
+    tcp(from, to, there, seen_as);
+}
+
+fn config(plays: &str, left: (&str, &str, &str), right: (&str, &str, &str), technology: &str) -> String {
+    let side = |name: &str, (interface, address, next): (&str, &str, &str)| {
+        format!("[gateway.{name}]\ninterface = \"{interface}\"\naddress = \"{address}\"\nnext-hop = \"{next}\"\n")
+    };
+    format!(
+        "[gateway]\nplays = \"{plays}\"\nsocket = \"SOCKET\"\n{}{}{technology}",
+        side("left", left),
+        side("right", right)
+    )
+}
+
+const LAN: (&str, &str, &str) = ("g-lan", "192.168.1.1", "192.168.1.2");
+const WAN: (&str, &str, &str) = ("g-wan", "198.19.0.1", "198.19.0.2");
+
+/// A customer's host, a server, and between them one gateway with IPv4 on both sides.
+fn between_ipv4_hosts(plays: &str, technology: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan"), (&host, "lan"), (&server, "wan")] {
+        bare(ns, name);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &config(plays, LAN, WAN, technology));
+    gateway.wait();
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    let status = gateway.status();
+    assert!(status.contains("\"sessions\":"), "{status}");
+    gateway.stop();
+}
+
+/// The same with two gateways, customer edge and provider edge, and IPv6 between them.
+fn between_edges(technology: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let [host, ce, pe, server] = std::array::from_fn(|_| Netns::new().unwrap());
+    cable(&host, "lan", &ce, "g-lan");
+    cable(&ce, "g-access", &pe, "g-access");
+    cable(&server, "wan", &pe, "g-wan");
+    let ends = [(&ce, "g-lan"), (&ce, "g-access"), (&pe, "g-access"), (&pe, "g-wan"), (&host, "lan"), (&server, "wan")];
+    for (ns, name) in ends {
+        bare(ns, name);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
+    let ce_file = config("ce", LAN, ("g-access", at_ce, at_pe), technology);
+    let pe_file = config("pe", ("g-access", at_pe, at_ce), WAN, technology);
+    let mut edges =
+        [Running::start(&ce, folder.path(), "ce", &ce_file), Running::start(&pe, folder.path(), "pe", &pe_file)];
+    edges.iter_mut().for_each(Running::wait);
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    edges.into_iter().for_each(Running::stop);
+}
+
+const NAT44: &str = "[technology.nat44]\ninside = \"192.168.0.0/16\"\npool = \"198.19.0.10\"\n";
+
+#[test]
+#[ignore = "needs root"]
+fn nat44() {
+    between_ipv4_hosts("pe", NAT44);
+}
+
+const XLAT464: &str =
+    "[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.10\"\n";
+const DS_LITE: &str =
+    "[technology.ds-lite]\nb4 = \"2001:2:0:100::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.10\"\n";
+const LW4O6: &str = "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"192.0.2.0/28\"\nb4 = \"2001:2:0:4000::1\"\n\
+    psid-length = 4\npsid-offset = 6\nce = 37\n";
+const MAP_E: &str = "[technology.map-e]\nbr = \"2001:2:0:100::2\"\nipv6-prefix = \"2001:2:0:8000::/52\"\n\
+    ipv4-prefix = \"192.0.2.0/24\"\nea-bits = 12\npsid-offset = 6\nce = 283\n";
+const MAP_T: &str = "[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:2:0:8000::/52\"\n\
+    ipv4-prefix = \"192.0.2.0/24\"\nea-bits = 12\npsid-offset = 0\nce = 283\n";
+
+macro_rules! both_set_ups {
+    ($($name:ident $dual:ident $technology:ident)*) => {$(
+        #[test]
+        #[ignore = "needs root"]
+        fn $name() {
+            between_edges($technology);
+        }
+        #[test]
+        #[ignore = "needs root"]
+        fn $dual() {
+            between_ipv4_hosts("dual", $technology);
+        }
+    )*};
+}
+
+both_set_ups! {
+    xlat464_edges xlat464_dual XLAT464
+    ds_lite_edges ds_lite_dual DS_LITE
+    lw4o6_edges lw4o6_dual LW4O6
+    map_e_edges map_e_dual MAP_E
+    map_t_edges map_t_dual MAP_T
+}
+
+/// A host with IPv6 alone reaches an IPv4 server: the kernel's IPv6 on one side, its IPv4 on the other.
+fn from_ipv6_host(technology: &str, seen_as: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan"), (&server, "wan")] {
+        bare(ns, name);
+    }
+    address(&host, "lan", "2001:2::2/64");
+    run(&host, "ip -6 route add default via 2001:2::1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let file = config("pe", ("g-lan", "2001:2::1", "2001:2::2"), WAN, technology);
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    traffic(&host, &server, "198.19.0.2", seen_as);
+    gateway.stop();
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat64() {
+    from_ipv6_host(
+        "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n",
+        "2001:2:0:1000::c613:2",
+    );
+}
+
+#[test]
+#[ignore = "needs root"]
+fn siit() {
+    from_ipv6_host(
+        "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n",
+        "2001:2:0:1000::c613:2",
+    );
+}
+
+/// The kernel's own IPv4-in-IPv6 tunnel as B4: a judge of the AFTR that is not ours.
+#[test]
+#[ignore = "needs root"]
+fn aftr_with_the_kernel_as_b4() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "access", &box_, "g-access");
+    cable(&server, "wan", &box_, "g-wan");
+    for (ns, name) in [(&box_, "g-access"), (&box_, "g-wan"), (&server, "wan")] {
+        bare(ns, name);
+    }
+    address(&host, "access", "2001:2:0:100::1/64");
+    run(
+        &host,
+        "ip -6 tunnel add b4 mode ipip6 local 2001:2:0:100::1 remote 2001:2:0:100::2 encaplimit none dev access",
+    );
+    run(&host, "ip addr add 192.168.1.2/32 dev b4");
+    run(&host, "ip link set b4 up mtu 1460");
+    run(&host, "ip route add default dev b4");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let file = config("pe", ("g-access", "2001:2:0:100::2", "2001:2:0:100::1"), WAN, DS_LITE);
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    gateway.stop();
+}
