@@ -289,31 +289,3 @@ fn siit() {
         "2001:2:0:1000::c613:2",
     );
 }
-
-/// The kernel's own IPv4-in-IPv6 tunnel as B4: a judge of the AFTR that is not ours.
-#[test]
-#[ignore = "needs root"]
-fn aftr_with_the_kernel_as_b4() {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    cable(&host, "access", &box_, "g-access");
-    cable(&server, "wan", &box_, "g-wan");
-    for (ns, name) in [(&box_, "g-access"), (&box_, "g-wan"), (&server, "wan")] {
-        bare(ns, name);
-    }
-    address(&host, "access", "2001:2:0:100::1/64");
-    run(
-        &host,
-        "ip -6 tunnel add b4 mode ipip6 local 2001:2:0:100::1 remote 2001:2:0:100::2 encaplimit none dev access",
-    );
-    run(&host, "ip addr add 192.168.1.2/32 dev b4");
-    run(&host, "ip link set b4 up mtu 1460");
-    run(&host, "ip route add default dev b4");
-    address(&server, "wan", "198.19.0.2/16");
-    run(&server, "ip route add default via 198.19.0.1");
-    let file = config("pe", ("g-access", "2001:2:0:100::2", "2001:2:0:100::1"), WAN, DS_LITE);
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
-    gateway.wait();
-    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
-    gateway.stop();
-}

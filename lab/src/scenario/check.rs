@@ -308,11 +308,12 @@ fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
     if !(t.inside.sound && t.source_ports.sound && t.remote.sound && t.destination_ports.sound) {
         return None;
     }
-    let product =
-        [t.inside.value.count, t.source_ports.value.count(), t.remote.value.count, t.destination_ports.value.count()]
-            .into_iter()
-            .map(u128::from)
-            .product::<u128>();
+    // Subscribers stand in the place of inside addresses, whether they share one or not.
+    let inside = t.inside.value.count.max(t.subscribers.value as u32);
+    let product = [inside, t.source_ports.value.count(), t.remote.value.count, t.destination_ports.value.count()]
+        .into_iter()
+        .map(u128::from)
+        .product::<u128>();
     if product <= 1 << 32 {
         return Some(product as u64);
     }
@@ -326,7 +327,8 @@ fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
 
 fn few_flows(draft: &Draft, n: &Spot<Count>, flows: u64, log: &mut Vec<Diagnostic>) {
     let t = &draft.traffic;
-    let [inside, ports] = [u64::from(t.inside.value.count), u64::from(t.source_ports.value.count())];
+    let [inside, ports] =
+        [u64::from(t.inside.value.count).max(t.subscribers.value), u64::from(t.source_ports.value.count())];
     let [remote, far_ports] = [u64::from(t.remote.value.count), u64::from(t.destination_ports.value.count())];
     let diagnostic = Diagnostic::new(format!(
         "{} connections, but addresses × ports give only {} flows",
