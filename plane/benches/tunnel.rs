@@ -139,7 +139,7 @@ fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: 
     while done < count {
         for f in frames.iter_mut() {
             let r = splitmix(&mut random);
-            let i = (u128::from(r) * u128::from(n) >> 64) as u64;
+            let i = ((u128::from(r) * u128::from(n)) >> 64) as u64;
             let s = softwire(i);
             let (customer, remote) = ((s.ipv4.to_bits(), s.ports.nth(r as u32 & 1023)), (0xc613_0002, 80));
             let to_customer = into == (v6 == Side::Customer);
