@@ -254,10 +254,8 @@ fn look_ups(domain: &Domain, o: &Options) {
     let addresses = addresses(rules);
     let mut random = Random(7);
     let picks: Vec<Pick> = (0..1 << 16).map(|_| random.pick(addresses)).collect();
-    let uppers: Vec<u64> = picks
-        .iter()
-        .map(|p| (domain.translated(p.addr, Some(p.port)).expect("a customer") >> 64) as u64)
-        .collect();
+    let uppers: Vec<u64> =
+        picks.iter().map(|p| (domain.translated(p.addr, Some(p.port)).expect("a customer") >> 64) as u64).collect();
     let time = |f: &dyn Fn(usize) -> u64| {
         let one = |_| {
             let start = cpu_time();
@@ -280,7 +278,10 @@ fn main() {
     let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
     let o = Options { runs: value("--runs").unwrap_or(5), frames: value("--frames").unwrap_or(2_000_000) };
     let sizes: Vec<u32> = value("--rules").map_or(vec![1, 1024, 8192], |n| vec![n as u32]);
-    println!("CPU ns a frame (min, median, max of {} runs), plane alone, 64-byte IPv4 frames, 16 customers an address", o.runs);
+    println!(
+        "CPU ns a frame (min, median, max of {} runs), plane alone, 64-byte IPv4 frames, 16 customers an address",
+        o.runs
+    );
     println!("{:>8}  {:^20}  {:^20}  {:^20}  {:^20}", "rules", "MAP-T 4 to 6", "6 to 4", "MAP-E in", "out");
     for &n in &sizes {
         relays(&Arc::new(domain(n)), &o);

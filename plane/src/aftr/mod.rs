@@ -161,7 +161,8 @@ impl Config {
     /// comes from the well-known address.
     fn nat_behind(&self, numbers: Prefix) -> nat44::config::Config {
         let mut nat = self.nat.clone();
-        nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: AFTR, mtu: u16::MAX };
+        nat.customer =
+            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: AFTR, mtu: u16::MAX };
         nat.inside = vec![numbers];
         nat.numbered = Some(numbers);
         nat

@@ -55,7 +55,9 @@ impl DomainError {
     pub fn place(&self) -> Option<(usize, Option<usize>)> {
         match *self {
             DomainError::Rule { at, .. } => Some((at, None)),
-            DomainError::SameIpv6 { at, other, .. } | DomainError::SameIpv4 { at, other, .. } => Some((at, Some(other))),
+            DomainError::SameIpv6 { at, other, .. } | DomainError::SameIpv4 { at, other, .. } => {
+                Some((at, Some(other)))
+            }
             DomainError::TooMany(_) => None,
         }
     }

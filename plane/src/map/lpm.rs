@@ -57,8 +57,7 @@ impl Lpm {
         let mask = u64::MAX.checked_shl(64 - up).unwrap_or(0);
         let (starts, values) = segments(first & mask, &entries);
         let bits = (starts.len() * 4).next_power_of_two().trailing_zeros().min(MOST_BITS).min(64 - up);
-        let mut lpm =
-            Lpm { common: first & mask, mask, up, down: 64 - bits, cells: Vec::new(), starts, values };
+        let mut lpm = Lpm { common: first & mask, mask, up, down: 64 - bits, cells: Vec::new(), starts, values };
         lpm.cells = (0..1u64 << bits).map(|i| lpm.cell(i, bits)).collect();
         lpm
     }

@@ -97,8 +97,8 @@ impl Edge {
     /// [`Event::Spoofed`] when address or port are not its own.
     #[inline(always)]
     pub fn may_send(&self, point: Point4) -> Result<(), Event> {
-        let own = self.customer.ipv4.contains(point.addr)
-            && point.port.is_none_or(|port| self.customer.ports.contains(port));
+        let own =
+            self.customer.ipv4.contains(point.addr) && point.port.is_none_or(|port| self.customer.ports.contains(port));
         if own { Ok(()) } else { Err(Event::Spoofed) }
     }
 

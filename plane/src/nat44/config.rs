@@ -1,11 +1,11 @@
 //! What a NAT44 is told: typed tables that a scenario fills, and the checks that make them safe to run. Apart
 //! from the rest, because this is the only part of the NAT that people who write scenarios meet.
 
+use super::pool::{PortClasses, below};
 pub use crate::side::Side4 as SideConfig;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use super::pool::{PortClasses, below};
 use wire::{AddrRange, PortRange, PortSet};
 
 /// An IPv4 prefix.

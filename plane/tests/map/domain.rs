@@ -33,7 +33,10 @@ fn nested_rules_match_longest_first() {
     assert_eq!(end(&d, "198.51.100.1", 1), Ok(v6("2001:db8:1000:100:0:c633:6401:0")));
     assert_eq!(end(&d, "192.0.2.1", 1), Err(Event::DestinationUnmapped));
     let six = |a: &str| d.by_ipv6(upper(a));
-    assert_eq!((six("2001:db8:ff::"), six("2001:db8:1000:ffff::"), six("2001:db8:2000:ff::")), (Some(0), Some(1), Some(2)));
+    assert_eq!(
+        (six("2001:db8:ff::"), six("2001:db8:1000:ffff::"), six("2001:db8:2000:ff::")),
+        (Some(0), Some(1), Some(2))
+    );
     assert_eq!((six("2001:db8:2000:100::"), six("2001:db8:100::")), (None, None));
 }
 

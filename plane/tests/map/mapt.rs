@@ -2,9 +2,9 @@
 
 use crate::bed::*;
 use crate::rules::{p6, rule};
+use plane::Side;
 use plane::map::{Customer, Domain, MapTBr, MapTCe, RoleError, Rule};
 use plane::translate::{Config, Pref64, Translate};
-use plane::Side;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -54,14 +54,10 @@ fn ip(text: &str) -> IpAddr {
 /// same.
 #[test]
 fn golden_appendix_a_example_2() {
-    let into = hex(
-        "02000000010102000000010208004520002e123440004006595e0a020304c0000212005004d0000003e8000007d05018
-         1000ce4600004d41502d5421",
-    );
-    let out = hex(
-        "02000000000202000000000186dd62000000001a063f20010db8ffff0000000a02030400000020010db8001234000000
-         c00002120034005004d0000003e8000007d050181000458700004d41502d5421",
-    );
+    let into = hex("02000000010102000000010208004520002e123440004006595e0a020304c0000212005004d0000003e8000007d05018
+         1000ce4600004d41502d5421");
+    let out = hex("02000000000202000000000186dd62000000001a063f20010db8ffff0000000a02030400000020010db8001234000000
+         c00002120034005004d0000003e8000007d050181000458700004d41502d5421");
     assert_eq!(br().pass(false, &into), out);
 }
 
@@ -71,14 +67,11 @@ fn golden_appendix_a_example_2() {
 #[test]
 fn golden_appendix_a_example_3() {
     let payload = [b'x'; 1241];
-    let into = hex(
-        "02000000000102000000000286dd6000000004ed064020010db8001234000000c0000212003420010db8ffff0000000a
-         02030400000004d00050000007d0000003ee50101000f6810000",
-    );
-    let out = hex(
-        "020000000102020000000101080045000501000040003f0667dfc00002120a02030404d00050000007d0000003ee50101000
-         7f410000",
-    );
+    let into = hex("02000000000102000000000286dd6000000004ed064020010db8001234000000c0000212003420010db8ffff0000000a
+         02030400000004d00050000007d0000003ee50101000f6810000");
+    let out =
+        hex("020000000102020000000101080045000501000040003f0667dfc00002120a02030404d00050000007d0000003ee50101000
+         7f410000");
     let mut got = br().pass(true, &[into, payload.to_vec()].concat());
     got[18..20].copy_from_slice(&out[18..20]);
     got[24..26].copy_from_slice(&out[24..26]);
@@ -168,7 +161,11 @@ fn rfc7599_8_1_mesh_mode_sends_to_other_customers_directly() {
     let mut c = ce(true);
     let dst = |c: &mut Bed<Translate<MapTCe>>, to| judge(&c.pass(false, &udp4(("192.0.2.18", 1232), to))).dst;
     assert_eq!(dst(&mut c, ("203.0.113.35", 24_576)), ip("2001:db8:ce00:11b:0:cb00:7123:3"));
-    assert_eq!(dst(&mut c, ("192.0.2.18", 1236)), ip("2001:db8:12:3500:0:c000:212:35"), "the same address, another PSID");
+    assert_eq!(
+        dst(&mut c, ("192.0.2.18", 1236)),
+        ip("2001:db8:12:3500:0:c000:212:35"),
+        "the same address, another PSID"
+    );
     assert_eq!(dst(&mut c, ("10.2.3.4", 80)), ip(REMOTE));
     c.dropped(false, &udp4(("192.0.2.18", 1232), ("192.0.2.19", 80)), "outside-port-set");
 }
@@ -199,11 +196,6 @@ fn an_edge_and_a_relay_are_each_others_inverse() {
         let seen = judge(&edge.pass(true, &turn(&six)));
         assert_eq!((seen.src, seen.dst, seen.ports), (ip("10.2.3.4"), ip("192.0.2.18"), (80, port)));
     }
-}
-
-/// The frame as it arrives at the next gateway: these have the same Ethernet addresses on their IPv6 links.
-fn turn(frame: &[u8]) -> Vec<u8> {
-    [&frame[6..12], &frame[..6], &frame[12..]].concat()
 }
 
 #[test]

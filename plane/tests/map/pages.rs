@@ -12,22 +12,26 @@ fn check(page: &str, text: &str, not_there: &[&str]) {
 #[test]
 fn the_page_of_map_t_names_every_counter_it_uses() {
     let text = include_str!("../../../docs/technologies/map-t.md");
-    check("map-t.md", text, &[
-        "hairpinned",
-        "handed-over",
-        "reassembled",
-        "fragment-held",
-        "unknown-softwire",
-        "not-a-tunnel-packet",
-        "table-full",
-        "fragment-store-full",
-        "fragment-overlap",
-        "fragment-late",
-        "ecn-not-capable",
-        "hairpin-off",
-        "icmp-filtered",
-        "icmp-relayed",
-    ]);
+    check(
+        "map-t.md",
+        text,
+        &[
+            "hairpinned",
+            "handed-over",
+            "reassembled",
+            "fragment-held",
+            "unknown-softwire",
+            "not-a-tunnel-packet",
+            "table-full",
+            "fragment-store-full",
+            "fragment-overlap",
+            "fragment-late",
+            "ecn-not-capable",
+            "hairpin-off",
+            "icmp-filtered",
+            "icmp-relayed",
+        ],
+    );
 }
 
 #[test]

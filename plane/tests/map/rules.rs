@@ -53,7 +53,11 @@ fn appendix_a_example_2_br() {
     let m = rule("2001:db8::/40", "192.0.2.0/24", 16).prepare().unwrap();
     assert_eq!(end(&m, "192.0.2.18", 1232), Ok(v6("2001:db8:0012:3400:0000:c000:0212:0034")));
     assert_eq!(end(&m, "192.0.2.18", 1023), Err(Event::OutsidePortSet), "with offset 6 nobody has ports below 1024");
-    assert_eq!(m.place(v4("192.0.2.18"), None), Err(Event::OutsidePortSet), "the address alone does not say whose it is");
+    assert_eq!(
+        m.place(v4("192.0.2.18"), None),
+        Err(Event::OutsidePortSet),
+        "the address alone does not say whose it is"
+    );
 }
 
 /// Appendix A, example 4: no EA bits, the address not shared. (RFC 7599 has 192.0.2.1 in the rule and 192.0.2.18 below
@@ -77,10 +81,7 @@ fn appendix_a_example_4_one_to_one() {
 /// 0x20; its ports and the MAP address are those of 0x34.)
 #[test]
 fn appendix_a_example_5_psid_from_elsewhere() {
-    let r = Rule {
-        psid: Some(Psid { len: 8, value: 0x34 }),
-        ..rule("2001:db8:12:3400::/56", "192.0.2.18/32", 0)
-    };
+    let r = Rule { psid: Some(Psid { len: 8, value: 0x34 }), ..rule("2001:db8:12:3400::/56", "192.0.2.18/32", 0) };
     let m = r.prepare().unwrap();
     let c = m.customer_of(&r, p6("2001:db8:12:3400::/56")).unwrap();
     assert_eq!(c.address, v6("2001:db8:0012:3400:0000:c000:0212:0034"));
@@ -133,10 +134,7 @@ fn lengths_that_do_not_fit_are_refused() {
     assert_eq!(fails(rule("2001:db8::/32", "192.0.2.0/24", 25)), RuleError::EaBits { ea: 25, most: 24 });
     assert_eq!(fails(rule("2001:db8::/49", "192.0.2.0/24", 16)), RuleError::TooLong { prefix: 49, ea: 16 });
     assert_eq!(fails(rule("2001:db8::/40", "192.0.2.0/24", 20)), RuleError::Ports(PortSetError::Bits(6, 12)));
-    let own = |len, value, ea| Rule {
-        psid: Some(Psid { len, value }),
-        ..rule("2001:db8::/40", "192.0.2.0/24", ea)
-    };
+    let own = |len, value, ea| Rule { psid: Some(Psid { len, value }), ..rule("2001:db8::/40", "192.0.2.0/24", ea) };
     assert_eq!(fails(own(4, 16, 8)), RuleError::Ports(PortSetError::Psid(16, 4)));
     assert_eq!(fails(own(4, 1, 16)), RuleError::PsidTwice { ipv4: 24, ea: 16 });
     assert_eq!(fails(own(4, 1, 4)), RuleError::PsidTwice { ipv4: 24, ea: 4 });
