@@ -2,6 +2,7 @@
 //! in both as strategies of the tunnel and of the translator.
 
 pub mod domain;
+pub mod edge;
 pub mod lpm;
 mod role;
 pub mod rule;
@@ -10,6 +11,7 @@ mod translation;
 mod tunnel;
 
 pub use domain::{Domain, DomainError};
+pub use edge::{EdgeConfig, EdgeError, MapEEdge, MapTEdge};
 pub use role::RoleError;
 pub use rule::{Customer, Mapping, Psid, Rule, RuleError};
 pub use text::ListError;

@@ -363,7 +363,7 @@ impl Nat44 {
         let (set, old) = (self.config.port_set, be16(b, L3 + 4));
         let ends = (be32(b, L3 + 12) as u64) << 32 | be32(b, L3 + 16) as u64;
         let start = self.hasher.pair(ends, b[L3 + 9].into()) as u16;
-        let new = set.nth(u32::from(start.wrapping_add(old)) % set.count().max(1));
+        let new = set.nth((u32::from(start) + u32::from(old)) % set.count().max(1));
         put16(b, L3 + 4, new);
         let sum = update16([b[L3 + 10], b[L3 + 11]], old, new);
         b[L3 + 10..L3 + 12].copy_from_slice(&sum);

@@ -309,6 +309,11 @@ pub fn in_tunnel(from: &str, to: &str, inner: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The frame as it arrives at the next gateway: these have the same Ethernet addresses on their IPv6 links.
+pub fn turn(frame: &[u8]) -> Vec<u8> {
+    [&frame[6..12], &frame[..6], &frame[12..]].concat()
+}
+
 /// Octets of a hexadecimal text.
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();

@@ -3,6 +3,7 @@
 
 mod bed;
 mod domain;
+mod edge;
 mod mape;
 mod mapt;
 mod pages;

@@ -198,11 +198,6 @@ fn an_edge_and_a_relay_are_each_others_inverse() {
     }
 }
 
-/// The frame as it arrives at the next gateway: these have the same Ethernet addresses on their IPv6 links.
-fn turn(frame: &[u8]) -> Vec<u8> {
-    [&frame[6..12], &frame[..6], &frame[12..]].concat()
-}
-
 #[test]
 fn a_default_rule_among_the_customers_is_refused() {
     let inside = Pref64::new(p6("2001:db8:12:3400::/64"), false).unwrap();

@@ -83,10 +83,12 @@ fn identifications_of_fragments_are_of_the_set() {
     let id = |f: &[u8]| u16::from_be_bytes([f[18], f[19]]);
     let mut seen = HashSet::new();
     for n in 0..50u16 {
-        let mut frame = udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 64]);
-        frame[18..20].copy_from_slice(&n.to_be_bytes());
-        reseal(&mut frame);
-        let ids: Vec<u16> = fragments(&frame, &[24, 48]).iter().map(|f| id(&g.out(f))).collect();
+        let mut parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 64]), &[24, 48]);
+        for f in &mut parts {
+            f[18..20].copy_from_slice(&n.to_be_bytes());
+            reseal(f);
+        }
+        let ids: Vec<u16> = parts.iter().map(|f| id(&g.out(f))).collect();
         assert!(ROWS.contains(ids[0]) && ids.iter().all(|i| *i == ids[0]), "{ids:?}");
         assert!(seen.insert(ids[0]), "datagrams in a row have different ones");
     }
