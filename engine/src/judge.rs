@@ -254,7 +254,7 @@ impl JudgePlan<'_> {
             store.prefetch_all(later);
         }
         values.set(&self.view.flows, flows);
-        if let Some(ends) = self.expect.layout().ends() {
+        if let Some(ends) = self.expect.layout().ends().filter(|ends| ends.is_large()) {
             values.rows_ahead(ends, arena::prefetch);
         }
         if let (Some((store, trial)), false) = (self.store, self.learn) {

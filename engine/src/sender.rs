@@ -33,6 +33,8 @@ pub struct Sender<'a> {
     next: u64,
     /// Connection indices of the next burst, drawn early so that the state table's lines are on their way.
     ahead: [u32; BURST],
+    /// Their flows.
+    ahead_flows: [u32; BURST],
     burst: Burst,
     work: Work,
     accepted: u64,
@@ -48,12 +50,13 @@ pub struct Sender<'a> {
 /// What is worked out about a burst on the way to its frames. Kept, so that nothing is cleared for each burst.
 #[derive(Default)]
 struct Work {
-    flows: [u32; BURST],
     values: Batch,
     words: Words,
     prepared: Prepared,
-    /// Indices drawn for the next burst.
+    /// Indices drawn for the next burst, their flows and what is known of them.
     fresh: [u32; BURST],
+    fresh_flows: [u32; BURST],
+    fresh_values: Batch,
 }
 
 impl<'a> Sender<'a> {
@@ -61,6 +64,8 @@ impl<'a> Sender<'a> {
     pub fn new(mut plan: SenderPlan<'a>, clock: Clock, give_up_late: Ticks) -> Sender<'a> {
         let mut ahead = [0; BURST];
         plan.indices.fill(&mut ahead);
+        let mut ahead_flows = [0; BURST];
+        plan.view.order.fill(&ahead, &mut ahead_flows);
         let timing =
             Timing { burst: plan.departures.burst(), worst_burst: plan.departures.burst(), ..Timing::default() };
         Sender {
@@ -68,6 +73,7 @@ impl<'a> Sender<'a> {
             clock,
             next: 0,
             ahead,
+            ahead_flows,
             burst: port::burst(),
             work: Work::default(),
             accepted: 0,
@@ -126,7 +132,7 @@ impl<'a> Sender<'a> {
         let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
         // An empty pool: every frame is on its way. The sender is late then, and says so.
         let built = pool.alloc_burst(n, template.len(), &mut self.burst);
-        let Work { flows, values, words, prepared, fresh } = &mut self.work;
+        let Work { values, words, prepared, fresh, fresh_flows, fresh_values } = &mut self.work;
         let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);
         indices.fill(fresh);
         // In three parts with work between them: a core waits for some ten lines at a time, not for thirty.
@@ -138,9 +144,9 @@ impl<'a> Sender<'a> {
             }
         };
         prefetch(soon);
-        view.order.fill(now, &mut flows[..built]);
+        view.order.fill(fresh, &mut fresh_flows[..built]);
         prefetch(later);
-        values.set(&view.flows, flows);
+        values.set(&view.flows, &self.ahead_flows);
         if let Some((store, trial)) = *outer {
             for (j, &index) in now.iter().enumerate() {
                 // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
@@ -148,15 +154,18 @@ impl<'a> Sender<'a> {
                 values.learned(j, addr, port);
             }
         }
-        if let Some(ends) = template.layout().ends() {
-            values.rows_ahead(ends, arena::prefetch);
-        }
         template.words(values, words);
         template.prepare(words, &Tag { sequence: self.next, ..*tag }, &self.ahead, prepared);
         prefetch(last);
+        if let Some(ends) = template.layout().ends().filter(|ends| ends.is_large()) {
+            fresh_values.set(&view.flows, fresh_flows);
+            fresh_values.rows_ahead(ends, arena::prefetch);
+        }
         template.write_all(self.burst.iter_mut().take(BURST).map(Frame::bytes_mut), words, prepared);
         self.ahead.copy_within(built.., 0);
         self.ahead[BURST - built..].copy_from_slice(fresh);
+        self.ahead_flows.copy_within(built.., 0);
+        self.ahead_flows[BURST - built..].copy_from_slice(&fresh_flows[..built]);
     }
 
     /// When it last handed over frames.

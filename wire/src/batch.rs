@@ -132,16 +132,13 @@ impl Batch {
     #[inline(always)]
     pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
         for address in [&ends.src, &ends.dst] {
-            if address.table().is_some_and(|rows| rows.len() >= LARGE) {
+            if address.is_large() {
                 let [remotes, subscribers] = [Source::RemoteAddr as usize, SUBSCRIBER].map(|of| &self.0[of]);
                 subscribers.iter().zip(remotes).for_each(|(&s, &r)| each(address.row(s, r)));
             }
         }
     }
 }
-
-/// Rows of a table that no longer stays in the cache nearest to a core.
-const LARGE: usize = 2048;
 
 #[cfg(test)]
 mod tests {

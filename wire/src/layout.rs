@@ -26,6 +26,9 @@ impl From<u128> for Row {
     }
 }
 
+/// Half of a first-level data cache of 48 KiB, which frames need as well.
+const LARGE: usize = 1536;
+
 /// Where an IPv6 address of a frame comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address6 {
@@ -43,11 +46,11 @@ impl Address6 {
         Address6::Constant(address.into())
     }
 
-    /// The rows that addresses are taken from, if they differ from flow to flow: a table that may be large.
-    pub(crate) fn table(&self) -> Option<&[Row]> {
+    /// Whether the rows are too many for the cache nearest to a core.
+    pub(crate) fn is_large(&self) -> bool {
         match self {
-            Address6::Constant(_) => None,
-            Address6::BySubscriber(rows) | Address6::ByRemote(_, rows) => Some(rows),
+            Address6::Constant(_) => false,
+            Address6::BySubscriber(rows) | Address6::ByRemote(_, rows) => rows.len() >= LARGE,
         }
     }
 
@@ -75,6 +78,11 @@ pub struct Ends6 {
 }
 
 impl Ends6 {
+    /// Whether it is worth while to bring rows closer before they are read.
+    pub fn is_large(&self) -> bool {
+        self.src.is_large() || self.dst.is_large()
+    }
+
     /// Those of frames that go the other way.
     pub fn reversed(&self) -> Ends6 {
         Ends6 { src: self.dst.clone(), dst: self.src.clone() }
