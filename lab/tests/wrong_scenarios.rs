@@ -57,7 +57,7 @@ refused! {
     count_in_lower_case: but("\"1M\"", "\"1m\"");
     negative_count: but("repetitions = 3", "repetitions = -3");
     no_repetitions: but("repetitions = 3", "repetitions = 0");
-    duration_without_unit: but("duration = \"200 ms\"", "duration = 60");
+    duration_without_unit: but("duration = \"100 ms\"", "duration = 60");
     number_of_the_wrong_type: but("repetitions = 3", "repetitions = true");
     share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
     error_of_zero: but("error = \"2 %\"", "error = 0");
@@ -100,8 +100,8 @@ refused! {
     nothing_for_the_router:
         small("[dut.linux-forwarding]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
     short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
-    long_phase1_drain: but("phase1-drain = \"20 ms\"", "phase1-drain = \"3 s\"");
-    frames_beyond_numbers: complaints(&GOOD.replace("duration = \"200 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
+    long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
+    frames_beyond_numbers: complaints(&GOOD.replace("duration = \"100 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
     wrong_full: complaints(&format!("{GOOD}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n"));
     several_at_once:
         complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");

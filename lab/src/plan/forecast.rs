@@ -105,7 +105,10 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
 pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Embedded(nat44) => 64 * nat44.table,
-        Dut::Technology { technology, .. } => 96 * technology.state().map_or(0, |s| s.table),
+        Dut::Technology { plays, technology } if technology.is_stateful(*plays) => {
+            96 * technology.state().map_or(0, |s| s.table)
+        }
+        Dut::Technology { .. } => 0,
         Dut::Kernel { nat44: Some(_), .. } => (385 + 8) * connections,
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
     }

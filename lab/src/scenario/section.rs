@@ -158,7 +158,9 @@ impl<'a> Section<'a> {
         if let Some(meant) = nearest(name, tables().filter(|name| !name.is_empty())).filter(|_| self.path.is_empty()) {
             return diagnostic.instead(format!("did you mean [{meant}]?"));
         }
-        if let Some(other) = schema::tables_with(name).find(|other| !other.starts_with("dut.")) {
+        if let Some(other) =
+            schema::tables_with(name).find(|other| !other.starts_with("dut.") && !other.starts_with("technology."))
+        {
             let other =
                 if other.is_empty() { "the top level, above all tables".to_owned() } else { format!("[{other}]") };
             return diagnostic.instead(format!("`{name}` belongs to {other}"));
