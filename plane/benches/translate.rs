@@ -121,7 +121,7 @@ impl<A: Addressing> Case<A> {
         b[l4 + 2..l4 + 4].copy_from_slice(&dst_port.to_be_bytes());
         b[l4 + 5] = 26;
         let sum = Sum::default().bytes(&b[l4..]).plus(pseudo).be16(17).be16(26).checksum();
-        b[l4 + 6..l4 + 8].copy_from_slice(&sum);
+        b[l4 + 6..l4 + 8].copy_from_slice(if sum == [0, 0] { &[0xff; 2] } else { &sum });
     }
 
     /// Time `count` frames; nanoseconds a frame.

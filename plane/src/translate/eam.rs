@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn rfc7757_3_3_the_longest_prefix_wins_both_ways() {
-        let t = table("10.0.0.0/8 2001:db8::/96\n10.1.0.0/16 2001:db8:1::/64\n10.1.2.3 2001:db8:1::3", true).unwrap();
+        let t = table("10.0.0.0/8 2001:db8::/104\n10.1.0.0/16 2001:db8:1::/64\n10.1.2.3 2001:db8:1::3", true).unwrap();
         assert_eq!(t.to_ipv6(four("10.2.0.1")), Some(six("2001:db8::2:1")));
         assert_eq!(t.to_ipv6(four("10.1.0.1")), Some(six("2001:db8:1:0:1::")));
         assert_eq!(t.to_ipv6(four("10.1.2.3")), Some(six("2001:db8:1::3")));

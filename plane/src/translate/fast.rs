@@ -257,7 +257,7 @@ impl<A: Addressing> Translate<A> {
 fn transport<const L4: usize>(h: &[u8], protocol: u8, payload: usize) -> bool {
     if protocol == PROTO_UDP {
         let len = be16(h, L4 + 4) as usize;
-        len >= header::UDP && len <= payload && h[L4 + 6] | h[L4 + 7] != 0 && payload <= usize::from(u16::MAX)
+        len >= header::UDP && len <= payload && h[L4 + 6] | h[L4 + 7] != 0 && u16::try_from(payload).is_ok()
     } else {
         protocol == TCP && (20..=usize::from(u16::MAX)).contains(&payload)
     }
