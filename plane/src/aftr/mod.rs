@@ -153,6 +153,8 @@ impl Config {
         t.reassembly = self.reassembly;
         // From one customer to another the way is through the NAT.
         t.hairpinning = false;
+        // RFC 6333 has no answers for strangers.
+        (t.answer_spoofed, t.answer_unknown) = (false, false);
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t
     }
