@@ -142,7 +142,8 @@ fn udp(src: u16, dst: u16, pseudo: Sum) -> [u8; 8 + PAYLOAD] {
     b[4..6].copy_from_slice(&len.to_be_bytes());
     b[6..8].fill(0);
     let sum = pseudo.be16(17).be16(len).bytes(&b).checksum();
-    b[6..8].copy_from_slice(&sum);
+    // A sum of zero is sent as all ones (RFC 768).
+    b[6..8].copy_from_slice(&if sum == [0, 0] { [0xff; 2] } else { sum });
     b
 }
 

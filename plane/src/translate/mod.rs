@@ -3,7 +3,10 @@
 //! for each other is a strategy ([`Addressing`]): explicit maps and prefixes (SIIT), the two prefixes of a CLAT, mapping
 //! rules (MAP-T), or a dictionary (NAT64).
 
+pub mod clat;
 pub mod config;
+pub mod eam;
+mod fast;
 mod head4;
 mod icmp;
 pub mod prefix;
@@ -15,14 +18,17 @@ mod slow;
 mod to4;
 mod to6;
 
+pub use clat::{Clat, Hosts};
 pub use config::{ClassRule, Config, ConfigError, Hairpinning, ZeroChecksum};
+pub use eam::{Eam, EamError, Pair};
 pub use prefix::{Pref64, Pref64Error};
 pub use siit::Siit;
 
 use crate::ends::{Addressing, End};
 use crate::event::{Counters, Event};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use fast::Plan;
 use reply::Limiter;
 use wire::Mac;
 
@@ -31,6 +37,7 @@ pub struct Translate<A: Addressing> {
     config: Config,
     addressing: A,
     macs: Macs,
+    plan: Plan,
     /// Room in which a packet that changes its length within is put together.
     scratch: Vec<u8>,
     limiter: Limiter,
@@ -71,6 +78,7 @@ impl<A: Addressing> Translate<A> {
         let hasher = Hasher::new(config.seed);
         Ok(Translate {
             macs: Macs::new(&config),
+            plan: Plan::new(&config),
             addressing,
             scratch: Vec::with_capacity(2048),
             limiter: Limiter::default(),
@@ -102,7 +110,7 @@ impl<A: Addressing> Translate<A> {
         self.count.get(e)
     }
 
-    /// The next identification: all 65,536 in a fixed but scattered order, so that none comes twice within a short time.
+    /// The next identification: all 65,536 in a scattered order that the seed fixes, so that none comes back soon.
     #[inline(always)]
     fn next_identification(&mut self) -> u16 {
         self.identification = self.identification.wrapping_mul(25_173).wrapping_add(13_849);
@@ -129,8 +137,12 @@ impl<A: Addressing> Function for Translate<A> {
         spare: &mut S,
     ) {
         self.now = now;
-        for (p, v) in batch.iter_mut().zip(verdicts.iter_mut()) {
-            *v = self.slow(from, p, spare);
+        for (batch, verdicts) in batch.chunks_mut(BATCH).zip(verdicts.chunks_mut(BATCH)) {
+            if from == self.config.ipv6 {
+                self.batch::<true, P, S>(batch, verdicts, spare);
+            } else {
+                self.batch::<false, P, S>(batch, verdicts, spare);
+            }
         }
     }
 

@@ -1,31 +1,83 @@
 //! Addresses of SIIT: explicit address maps first (RFC 7757), then a prefix (RFC 6052). Apart from the tables
 //! themselves, because the order of the two and hairpinning are rules of their own.
 
+use super::eam::Eam;
 use super::prefix::Pref64;
 use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
 
-/// Explicit maps, a prefix, or both.
+/// Explicit maps, a prefix, or both. Both ends of a packet are treated alike.
 pub struct Siit {
+    maps: Option<Eam>,
     prefix: Option<Pref64>,
 }
 
 impl Siit {
+    /// Maps first, then the prefix for addresses that have no map.
+    pub fn new(maps: Option<Eam>, prefix: Option<Pref64>) -> Siit {
+        Siit { maps: maps.filter(|m| !m.is_empty()), prefix }
+    }
+
     /// A prefix alone.
     pub fn prefix(prefix: Pref64) -> Siit {
-        Siit { prefix: Some(prefix) }
+        Siit::new(None, Some(prefix))
+    }
+
+    /// The address behind the prefix for a source whose host the destination must answer through the translator.
+    fn by_prefix(&self, addr: u32) -> Option<u128> {
+        self.prefix.and_then(|p| p.to_ipv6(addr).ok())
     }
 }
 
 impl Addressing for Siit {
-    #[inline]
+    #[inline(always)]
     fn to_ipv6(&self, _: End, point: Point4) -> Result<u128, Event> {
+        if let Some(found) = self.maps.as_ref().and_then(|m| m.to_ipv6(point.addr)) {
+            return Ok(found);
+        }
         self.prefix.map_or(Err(Event::DestinationUnmapped), |p| p.to_ipv6(point.addr))
     }
 
-    #[inline]
+    #[inline(always)]
     fn to_ipv4(&mut self, _: End, addr: u128, _: Option<u16>) -> Result<u32, Event> {
+        if let Some(found) = self.maps.as_ref().and_then(|m| m.to_ipv4(addr)) {
+            return Ok(found);
+        }
         let Some(p) = &self.prefix else { return Err(Event::DestinationUnmapped) };
         p.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped)
+    }
+
+    /// RFC 7757, section 4.2.2: the packet was sent to an address behind the prefix, which stands for an IPv4 address that
+    /// has a map. The sender is shown behind the prefix too, so that the answer comes back the same way.
+    #[inline(always)]
+    fn turned(&self, dst6: u128, src: u32, dst: u32) -> Option<(u128, u128)> {
+        let maps = self.maps.as_ref()?;
+        if !self.prefix.is_some_and(|p| p.contains(dst6)) || maps.to_ipv4(dst6).is_some() {
+            return None;
+        }
+        let host = maps.to_ipv6(dst)?;
+        Some((self.by_prefix(src)?, host))
+    }
+
+    /// RFC 7757, section 4.2.1: source and destination both have maps.
+    fn hidden(&self, src: u32, dst: u32) -> Option<u128> {
+        let maps = self.maps.as_ref()?;
+        maps.to_ipv6(src)?;
+        maps.to_ipv6(dst)?;
+        self.by_prefix(src)
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv4(&self, _: End, point: Point4) {
+        if let Some(m) = &self.maps {
+            m.prefetch4(point.addr);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv6(&self, _: End, addr: u128) {
+        if let Some(m) = &self.maps {
+            m.prefetch6(addr);
+        }
     }
 }

@@ -32,15 +32,20 @@ pub fn six(text: &str) -> [u8; 16] {
 pub fn raw6(src: &str, dst: &str, hops: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let builder = PacketBuilder::ethernet2(V6_HOP, V6_MAC).ipv6(six(src), six(dst), hops);
-    builder.write(&mut out, IpNumber(protocol), payload).unwrap();
+    builder.write(&mut out, EXPERIMENT, payload).unwrap();
+    out[20] = protocol;
     out
 }
+
+/// A protocol that nothing is known of; the builder would look into the others.
+const EXPERIMENT: IpNumber = IpNumber(253);
 
 /// An IPv4 packet of any protocol; DF is off.
 pub fn raw4(src: [u8; 4], dst: [u8; 4], ttl: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let builder = PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4(src, dst, ttl);
-    builder.write(&mut out, IpNumber(protocol), payload).unwrap();
+    builder.write(&mut out, EXPERIMENT, payload).unwrap();
+    out[23] = protocol;
     clear_df(out)
 }
 
@@ -64,6 +69,13 @@ pub fn udp4_of(src: [u8; 4], dst: [u8; 4], ttl: u8, payload: &[u8]) -> Vec<u8> {
 
 pub fn udp4(payload: &[u8]) -> Vec<u8> {
     udp4_of(THERE4, HERE4, 64, payload)
+}
+
+pub fn tcp6_of(src: &str, dst: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let builder = PacketBuilder::ethernet2(V6_HOP, V6_MAC).ipv6(six(src), six(dst), 64);
+    builder.tcp(5000, 80, 1000, 65000).syn().write(&mut out, b"").unwrap();
+    out
 }
 
 pub fn tcp6(payload: &[u8]) -> Vec<u8> {
@@ -298,7 +310,7 @@ fn judge_transport(packet: &SlicedPacket<'_>, seen: &Seen) {
 }
 
 /// The sum of pseudo header and data must be zero.
-fn check(seen: &Seen, data: &[u8], what: &str) {
+pub fn check(seen: &Seen, data: &[u8], what: &str) {
     let mut sum = Sum16BitWords::new();
     if let (Ok(a), Ok(b)) = (seen.src.parse::<Ipv6Addr>(), seen.dst.parse::<Ipv6Addr>()) {
         sum = sum.add_16bytes(a.octets()).add_16bytes(b.octets());
@@ -306,7 +318,7 @@ fn check(seen: &Seen, data: &[u8], what: &str) {
         let four = |a: &str| a.parse::<std::net::Ipv4Addr>().unwrap().octets();
         sum = sum.add_4bytes(four(&seen.src)).add_4bytes(four(&seen.dst));
     }
-    let sum = sum.add_4bytes((data.len() as u32).to_be_bytes()).add_2bytes([0, seen.protocol]);
+    sum = sum.add_4bytes((data.len() as u32).to_be_bytes()).add_2bytes([0, seen.protocol]);
     assert_eq!(sum.add_slice(data).ones_complement(), 0, "{what}");
 }
 
@@ -387,4 +399,28 @@ pub fn error_of(frame: &[u8]) -> (u8, u8, [u8; 4], Seen) {
     let m = &seen.payload;
     let quote = quoted(frame_quote(m, over6), over6);
     (m[0], m[1], [m[4], m[5], m[6], m[7]], quote)
+}
+
+/// A datagram of a protocol with a checksum at its seventh octet, made right for these IPv4 addresses.
+pub fn sealed4(src: [u8; 4], dst: [u8; 4], protocol: u8, data: &[u8]) -> Vec<u8> {
+    let mut data = data.to_vec();
+    data[6..8].fill(0);
+    let mut sum = Sum16BitWords::new().add_4bytes(src).add_4bytes(dst).add_2bytes([0, protocol]);
+    sum = sum.add_4bytes((data.len() as u32).to_be_bytes());
+    let field = sum.add_slice(&data).ones_complement();
+    data[6..8].copy_from_slice(&field.to_ne_bytes());
+    data
+}
+
+/// Put the fragments of one packet together, and check its transport checksum.
+pub fn whole_of(parts: &[Seen]) -> Seen {
+    let mut payload = Vec::new();
+    for (i, p) in parts.iter().enumerate() {
+        let (offset, more, _) = p.part.expect("a fragment");
+        assert_eq!((offset, more), (payload.len(), i + 1 < parts.len()), "fragments in order");
+        payload.extend_from_slice(&p.payload);
+    }
+    let whole = Seen { payload, part: None, ..parts[0].clone() };
+    check(&whole, &whole.payload, "checksum of the whole");
+    whole
 }

@@ -1,0 +1,228 @@
+//! CPU time (of the thread, not of the wall) of the translator for a frame, the plane alone: IPv4 frames of 64 octets and
+//! IPv6 frames of 84 with random addresses and ports, in groups that lie in the L2 cache as if a port had just received
+//! them. Only the work on the frames is timed, not their making.
+//!
+//! `cargo bench -p natmeter-plane --bench translate -- [--runs N] [--frames N] [--only NAME]`
+
+use plane::hash::splitmix;
+use plane::nat44::config::Prefix;
+use plane::translate::{Clat, Config, Eam, Hosts, Pair, Pref64, Siit, Translate};
+use plane::{Addressing, End, Function, Packet, Point4, Prefix6, Side, Side4, Side6, Spare, Verdict};
+use rustix::time::{ClockId, clock_gettime};
+use wire::Mac;
+use wire::checksum::Sum;
+
+/// Frames made and then timed at a time.
+const GROUP: usize = 2048;
+const BATCH: usize = plane::function::BATCH;
+const ROOM: usize = 64;
+
+struct Frame {
+    buffer: [u8; 192],
+    start: usize,
+    len: usize,
+}
+
+impl Packet for Frame {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn grow_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.start;
+        if ok {
+            self.start -= n;
+            self.len += n;
+        }
+        ok
+    }
+    #[inline(always)]
+    fn shrink_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.len;
+        if ok {
+            self.start += n;
+            self.len -= n;
+        }
+        ok
+    }
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) -> bool {
+        let ok = self.start + len <= self.buffer.len();
+        if ok {
+            self.len = len;
+        }
+        ok
+    }
+}
+
+struct NoSpare;
+impl Spare<Frame> for NoSpare {
+    fn fresh(&mut self, _: usize) -> Option<Frame> {
+        None
+    }
+    fn emit(&mut self, _: Side, _: Frame) {}
+    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
+}
+
+fn config(ipv6: Side) -> Config {
+    let mac = |k| Mac([2, 0, 0, 0, k, 1]);
+    let hop = |k| Mac([2, 0, 0, 0, k, 2]);
+    let v4 = Side4 { mac: mac(4), next_hop: hop(4), address: [198, 51, 100, 1].into(), mtu: 1500 };
+    let v6 = Side6 { mac: mac(6), next_hop: hop(6), address: "2001:2::ffff".parse().unwrap(), mtu: 1500 };
+    Config::new(ipv6, v4, v6)
+}
+
+/// One case: a translator, and the addresses that its packets have.
+struct Case<A: Addressing> {
+    engine: Translate<A>,
+    /// The address of a customer and of a remote host, from a random number.
+    pick: fn(u64) -> (u32, u32),
+}
+
+impl<A: Addressing> Case<A> {
+    /// Write one frame over IPv4 or IPv6, from the side that the version is spoken on.
+    fn make(&self, f: &mut Frame, over6: bool, random: u64) {
+        let six = self.engine.config().ipv6;
+        let (customer, remote) = (self.pick)(random);
+        let from_customer = over6 == (six == Side::Customer);
+        let (src, dst) = if from_customer { (customer, remote) } else { (remote, customer) };
+        let (src_end, dst_end) =
+            if from_customer { (End::Customer, End::Remote) } else { (End::Remote, End::Customer) };
+        let (src_port, dst_port) = ((random >> 48) as u16 | 1024, (random >> 32) as u16 | 1);
+        let (ip, len) = if over6 { (40, 80) } else { (20, 60) };
+        (f.start, f.len) = (ROOM, len);
+        let b = f.bytes_mut();
+        b.fill(0);
+        let c = self.engine.config();
+        let (mac, hop) = if over6 { (c.v6.mac, c.v6.next_hop) } else { (c.v4.mac, c.v4.next_hop) };
+        b[..6].copy_from_slice(&mac.0);
+        b[6..12].copy_from_slice(&hop.0);
+        let l4 = 14 + ip;
+        let pseudo = if over6 {
+            let to6 = |end, addr| self.engine.addressing().to_ipv6(end, Point4 { addr, port: None }).unwrap();
+            b[12..22].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 26, 17, 10]);
+            b[22..38].copy_from_slice(&to6(src_end, src).to_be_bytes());
+            b[38..54].copy_from_slice(&to6(dst_end, dst).to_be_bytes());
+            Sum::default().bytes(&b[22..54])
+        } else {
+            b[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 10, 17]);
+            b[26..30].copy_from_slice(&src.to_be_bytes());
+            b[30..34].copy_from_slice(&dst.to_be_bytes());
+            let sum = Sum::default().bytes(&b[14..34]).checksum();
+            b[24..26].copy_from_slice(&sum);
+            Sum::default().bytes(&b[26..34])
+        };
+        b[l4..l4 + 2].copy_from_slice(&src_port.to_be_bytes());
+        b[l4 + 2..l4 + 4].copy_from_slice(&dst_port.to_be_bytes());
+        b[l4 + 5] = 26;
+        let sum = Sum::default().bytes(&b[l4..]).plus(pseudo).be16(17).be16(26).checksum();
+        b[l4 + 6..l4 + 8].copy_from_slice(&sum);
+    }
+
+    /// Time `count` frames; nanoseconds a frame.
+    fn run(&mut self, over6: bool, count: u64, seed: u64) -> f64 {
+        let from = if over6 { self.engine.config().ipv6 } else { self.engine.config().ipv6.other() };
+        let mut frames: Vec<Frame> = (0..GROUP).map(|_| Frame { buffer: [0; 192], start: ROOM, len: 60 }).collect();
+        let mut verdicts = [Verdict::Drop; BATCH];
+        let (mut state, mut spent, mut done) = (seed, 0i64, 0u64);
+        let before = self.forwarded();
+        while done < count {
+            for f in &mut frames {
+                self.make(f, over6, splitmix(&mut state));
+            }
+            let start = cpu_time();
+            for (i, batch) in frames.chunks_mut(BATCH).enumerate() {
+                self.engine.process(1 << 40 | i as u64, from, batch, &mut verdicts, &mut NoSpare);
+            }
+            spent += cpu_time() - start;
+            done += GROUP as u64;
+        }
+        assert_eq!(self.forwarded() - before, done, "every frame must have been translated");
+        spent as f64 / done as f64
+    }
+
+    fn forwarded(&self) -> u64 {
+        self.engine.counters().iter().filter(|c| ["ipv4-to-ipv6", "ipv6-to-ipv4"].contains(&c.0)).map(|c| c.1).sum()
+    }
+
+    fn report(&mut self, name: &str, args: &Args) {
+        if args.only.as_ref().is_some_and(|o| !name.contains(o.as_str())) {
+            return;
+        }
+        let mut both = [false, true].map(|over6| {
+            let mut v: Vec<f64> = (0..args.runs).map(|r| self.run(over6, args.frames, r + 1)).collect();
+            v.sort_by(f64::total_cmp);
+            format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
+        });
+        println!("{name:>24}  {}  {}", std::mem::take(&mut both[0]), std::mem::take(&mut both[1]));
+    }
+}
+
+/// CPU time of this thread in nanoseconds: what others do on the core does not count.
+fn cpu_time() -> i64 {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+struct Args {
+    runs: u64,
+    frames: u64,
+    only: Option<String>,
+}
+
+fn pref64(text: &str) -> Pref64 {
+    let (addr, len) = text.split_once('/').unwrap();
+    Pref64::new(Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }, false).unwrap()
+}
+
+fn pair(four: [u8; 4], len: u8, six: &str, len6: u8) -> Pair {
+    Pair { v4: Prefix { addr: four.into(), len }, v6: Prefix6 { addr: six.parse().unwrap(), len: len6 } }
+}
+
+/// Hosts of 198.18.0.0/24 and 198.19.0.0/24.
+fn two_networks(r: u64) -> (u32, u32) {
+    (0xc612_0002 + (r as u32 % 250), 0xc613_0002 + ((r >> 8) as u32 % 250))
+}
+
+/// One of a million hosts of 10.0.0.0/8, towards hosts of 198.19.0.0/16.
+fn a_million(r: u64) -> (u32, u32) {
+    (0x0a00_0000 | r as u32 & 0xf_ffff, 0xc613_0000 | (r >> 24) as u32 & 0xffff)
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let text = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1));
+    let value = |f: &str| text(f).and_then(|v| v.parse::<u64>().ok());
+    let args = Args {
+        runs: value("--runs").unwrap_or(7),
+        frames: value("--frames").unwrap_or(2_000_000),
+        only: text("--only").cloned(),
+    };
+    println!("CPU ns a frame (min, median, max of {} runs), plane alone, random flows", args.runs);
+    println!("{:>24}  {:^20}  {:^20}", "addresses", "IPv4 to IPv6", "IPv6 to IPv4");
+    let siit = |maps: Option<Eam>, prefix: Option<Pref64>, pick| Case {
+        engine: Translate::new(config(Side::Customer), Siit::new(maps, prefix)).unwrap(),
+        pick,
+    };
+    let own = || Some(pref64("2001:2:0:64::/96"));
+    siit(None, own(), two_networks).report("prefix", &args);
+    let two = [(1, pair([198, 18, 0, 0], 24, "2001:2::", 120)), (2, pair([198, 19, 0, 0], 24, "2001:2:0:1000::", 120))];
+    siit(Some(Eam::new(&two, false).unwrap()), None, two_networks).report("two maps", &args);
+    siit(Some(Eam::new(&two[..1], false).unwrap()), own(), two_networks).report("map and prefix", &args);
+    let many: Vec<(usize, Pair)> = (0..1 << 20)
+        .map(|i: u32| {
+            let six = format!("2001:2:1:{:x}:{:x}::1", i >> 10, i & 0x3ff);
+            (i as usize + 1, pair((0x0a00_0000 | i).to_be_bytes(), 32, &six, 128))
+        })
+        .collect();
+    siit(Some(Eam::new(&many, false).unwrap()), own(), a_million).report("1 M maps and prefix", &args);
+    let hosts = Hosts::Pair(pair([198, 18, 0, 0], 24, "2001:2:0:2::", 120));
+    let clat = Clat::new(hosts, pref64("2001:2:0:64::/96")).unwrap();
+    let engine = Translate::new(config(Side::Internet), clat).unwrap();
+    Case { engine, pick: two_networks }.report("CLAT", &args);
+}

@@ -1,0 +1,463 @@
+//! Explicit address maps (RFC 7757, section 3): pairs of an IPv4 and an IPv6 prefix whose suffixes are carried over,
+//! the longest prefix wins in either direction. A table of a million pairs answers from one cache line a prefix length.
+
+use crate::hash::{Hasher, range};
+use crate::ip6::Prefix6;
+use crate::nat44::config::Prefix;
+use arena::{ArenaError, Array};
+use std::fmt;
+
+/// Most pairs of a table.
+pub const MOST: usize = 1 << 20;
+
+/// One pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// IPv4 addresses.
+    pub v4: Prefix,
+    /// IPv6 addresses: those whose bits behind the prefix begin with the bits behind the IPv4 prefix, the rest zero.
+    pub v6: Prefix6,
+}
+
+impl Pair {
+    /// The bits that are carried over from one suffix to the other.
+    fn suffix(&self) -> u32 {
+        !self.v4.mask()
+    }
+    /// Bits of an IPv6 address behind the carried ones.
+    fn shift(&self) -> u32 {
+        (u32::from(self.v4.len) + 96).saturating_sub(u32::from(self.v6.len)).min(127)
+    }
+    fn first4(&self) -> u32 {
+        u32::from(self.v4.addr) & self.v4.mask()
+    }
+
+    /// The IPv6 address for one of its IPv4 addresses.
+    #[inline]
+    pub fn to_ipv6(&self, addr: u32) -> u128 {
+        self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
+    }
+
+    /// The IPv4 address for one of its IPv6 addresses; what stands behind the carried bits is ignored (section 3.3.2).
+    #[inline]
+    pub fn to_ipv4(&self, addr: u128) -> u32 {
+        self.first4() | (addr >> self.shift()) as u32 & self.suffix()
+    }
+
+    /// Why it cannot be used, if it cannot.
+    pub fn fault(&self) -> Option<String> {
+        let (four, six) = (32u8.checked_sub(self.v4.len), 128u8.checked_sub(self.v6.len));
+        let (Some(four), Some(six)) = (four, six) else {
+            return Some("prefix lengths end at 32 and 128".to_owned());
+        };
+        if self.first4() != u32::from(self.v4.addr) || self.v6.first() != self.v6.addr.to_bits() {
+            return Some("bits behind the prefix length are set; write them as zero".to_owned());
+        }
+        (four > six).then(|| {
+            format!("{four} bits behind the IPv4 prefix do not fit into {six} behind the IPv6 prefix (RFC 7757, 3.1)")
+        })
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.v4, self.v6)
+    }
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum EamError {
+    /// A line that is not a pair, or a pair that cannot be used.
+    #[error("explicit address maps, line {line}: {why}")]
+    Line {
+        /// Line number, or the number of the pair, counted from 1.
+        line: usize,
+        /// What is wrong with it and what to write instead.
+        why: String,
+    },
+    /// Two pairs claim the same addresses.
+    #[error("explicit address maps, line {line}: {pair} {how} line {other}: {with}; remove one of the two")]
+    Clash {
+        /// Line of the second.
+        line: usize,
+        /// The second.
+        pair: Pair,
+        /// Whether it is the same prefix or overlaps.
+        how: &'static str,
+        /// Line of the first.
+        other: usize,
+        /// The first.
+        with: Pair,
+    },
+    /// Not enough memory.
+    #[error("making the table of explicit address maps: {0}")]
+    Memory(#[from] ArenaError),
+}
+
+/// Read one pair a line, IPv4 prefix and IPv6 prefix in either order, `#` begins a comment. Prefix lengths may be left out
+/// for single addresses. The whole text is read before anything is made of it.
+///
+/// # Errors
+/// The first line that is not a pair.
+pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<(usize, Pair)>, EamError> {
+    let mut pairs = Vec::new();
+    for (i, text) in lines.into_iter().enumerate() {
+        let line = i + 1;
+        let bad = |why: String| EamError::Line { line, why };
+        let mut words = text.split('#').next().unwrap_or("").split_whitespace();
+        let Some(first) = words.next() else { continue };
+        let (Some(second), None) = (words.next(), words.next()) else {
+            return Err(bad("an IPv4 prefix and an IPv6 prefix, such as `192.0.2.0/24 2001:db8::/120`".to_owned()));
+        };
+        let (four, six) = if first.contains(':') { (second, first) } else { (first, second) };
+        let (addr, len) = prefix(four, 32).map_err(bad)?;
+        let v4 = Prefix { addr, len };
+        let (addr, len) = prefix(six, 128).map_err(bad)?;
+        pairs.push((line, Pair { v4, v6: Prefix6 { addr, len } }));
+    }
+    Ok(pairs)
+}
+
+/// An address with an optional length.
+fn prefix<T: std::str::FromStr>(text: &str, most: u8) -> Result<(T, u8), String> {
+    let (addr, len) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
+    let which = if most == 32 { "IPv4" } else { "IPv6" };
+    let addr = addr.parse().map_err(|_| format!("`{addr}` is not an {which} address"))?;
+    let len = match len {
+        None => most,
+        Some(l) => l.parse().ok().filter(|l| *l <= most).ok_or_else(|| format!("`/{l}` is no length, 0 to {most}"))?,
+    };
+    Ok((addr, len))
+}
+
+/// A slot found by IPv4 prefix. A length of [`FREE`] marks a free one.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+struct Slot4 {
+    to: u128,
+    key: u32,
+    len: u8,
+    shift: u8,
+}
+
+/// A slot found by IPv6 prefix.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+struct Slot6 {
+    key: u128,
+    to: u32,
+    suffix: u32,
+    len: u8,
+    shift: u8,
+}
+
+const FREE: u8 = u8::MAX;
+const FREE4: Slot4 = Slot4 { to: 0, key: 0, len: FREE, shift: 0 };
+const FREE6: Slot6 = Slot6 { key: 0, to: 0, suffix: 0, len: FREE, shift: 0 };
+
+/// The table.
+pub struct Eam {
+    slots4: Array<Slot4>,
+    slots6: Array<Slot6>,
+    /// Masks of the prefix lengths in use, the longest first.
+    levels4: Vec<(u32, u8)>,
+    levels6: Vec<(u128, u8)>,
+    hasher: Hasher,
+    len: usize,
+    /// Whether the table is too large for the inner caches, so that bringing lines closer is worth its price.
+    far: bool,
+}
+
+impl Eam {
+    /// A table of pairs, each with its line. No address may lie in two pairs unless `nested`, which allows prefixes within
+    /// prefixes (the longest wins) but never the same prefix twice.
+    ///
+    /// # Errors
+    /// The first pair that cannot be used, or a lack of memory.
+    pub fn new(pairs: &[(usize, Pair)], nested: bool) -> Result<Eam, EamError> {
+        for (line, pair) in pairs {
+            if let Some(why) = pair.fault() {
+                return Err(EamError::Line { line: *line, why: format!("{pair}: {why}") });
+            }
+        }
+        if let Some((line, pair)) = pairs.get(MOST) {
+            let why = format!("{pair}: at most {MOST} pairs");
+            return Err(EamError::Line { line: *line, why });
+        }
+        clash(pairs, nested, |p| (u128::from(p.first4()) << 96, p.v4.len))?;
+        clash(pairs, nested, |p| (p.v6.first(), p.v6.len))?;
+        // A load of a half, so that a look-up seldom leaves its line.
+        let count = (pairs.len() * 2).next_multiple_of(2).max(16);
+        let mut eam = Eam {
+            slots4: Array::filled("explicit address maps", count, FREE4)?,
+            slots6: Array::filled("explicit address maps", count, FREE6)?,
+            levels4: Vec::new(),
+            levels6: Vec::new(),
+            hasher: Hasher::new(7757),
+            len: pairs.len(),
+            far: count > 2048,
+        };
+        for (_, p) in pairs {
+            eam.insert(p);
+        }
+        eam.levels4 = levels(pairs.iter().map(|(_, p)| (p.v4.mask(), p.v4.len)));
+        eam.levels6 = levels(pairs.iter().map(|(_, p)| (p.v6.mask(), p.v6.len)));
+        Ok(eam)
+    }
+
+    fn insert(&mut self, p: &Pair) {
+        let shift = p.shift() as u8;
+        let n = self.slots4.len();
+        let four = Slot4 { to: p.v6.first(), key: p.first4(), len: p.v4.len, shift };
+        let mut at = self.home4(four.key, four.len);
+        while self.slots4[at].len != FREE {
+            at = (at + 1) % n;
+        }
+        self.slots4[at] = four;
+        let six = Slot6 { key: p.v6.first(), to: p.first4(), suffix: p.suffix(), len: p.v6.len, shift };
+        let mut at = self.home6(six.key, six.len);
+        while self.slots6[at].len != FREE {
+            at = (at + 1) % n;
+        }
+        self.slots6[at] = six;
+    }
+
+    /// How many pairs.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline(always)]
+    fn home4(&self, key: u32, len: u8) -> usize {
+        range(self.hasher.one(u64::from(key) | u64::from(len) << 32), self.slots4.len() as u32) as usize
+    }
+
+    #[inline(always)]
+    fn home6(&self, key: u128, len: u8) -> usize {
+        let hash = self.hasher.pair((key >> 64) as u64 ^ u64::from(len), key as u64);
+        range(hash, self.slots6.len() as u32) as usize
+    }
+
+    /// The IPv6 address for an IPv4 address; `None` when no pair has it.
+    #[inline]
+    pub fn to_ipv6(&self, addr: u32) -> Option<u128> {
+        for &(mask, len) in &self.levels4 {
+            let key = addr & mask;
+            let mut at = self.home4(key, len);
+            loop {
+                let s = &self.slots4[at];
+                if s.key == key && s.len == len {
+                    return Some(s.to | ((addr & !mask) as u128) << s.shift);
+                }
+                if s.len == FREE {
+                    break;
+                }
+                at = self.after(at);
+            }
+        }
+        None
+    }
+
+    /// The IPv4 address for an IPv6 address; `None` when no pair has it.
+    #[inline]
+    pub fn to_ipv4(&self, addr: u128) -> Option<u32> {
+        for &(mask, len) in &self.levels6 {
+            let key = addr & mask;
+            let mut at = self.home6(key, len);
+            loop {
+                let s = &self.slots6[at];
+                if s.key == key && s.len == len {
+                    return Some(s.to | (addr >> s.shift) as u32 & s.suffix);
+                }
+                if s.len == FREE {
+                    break;
+                }
+                at = self.after(at);
+            }
+        }
+        None
+    }
+
+    /// Bring closer what the first step of [`Self::to_ipv6`] reads.
+    #[inline(always)]
+    pub fn prefetch4(&self, addr: u32) {
+        if self.far
+            && let Some(&(mask, len)) = self.levels4.first()
+        {
+            self.slots4.prefetch(self.home4(addr & mask, len));
+        }
+    }
+
+    /// Bring closer what the first step of [`Self::to_ipv4`] reads.
+    #[inline(always)]
+    pub fn prefetch6(&self, addr: u128) {
+        if self.far
+            && let Some(&(mask, len)) = self.levels6.first()
+        {
+            self.slots6.prefetch(self.home6(addr & mask, len));
+        }
+    }
+
+    #[inline(always)]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.slots4.len() { 0 } else { at + 1 }
+    }
+}
+
+/// The prefix lengths in use, the longest first.
+fn levels<T: Copy + Ord>(each: impl Iterator<Item = (T, u8)>) -> Vec<(T, u8)> {
+    let mut seen = [false; 129];
+    let mut all: Vec<(T, u8)> =
+        each.filter(|(_, len)| !std::mem::replace(&mut seen[usize::from(*len)], true)).collect();
+    all.sort_by_key(|(_, len)| std::cmp::Reverse(*len));
+    all
+}
+
+/// Find two pairs with the same addresses in one IP version. In the order of their first addresses, the shorter prefix
+/// first, a prefix that lies in another lies in its neighbour too.
+fn clash(pairs: &[(usize, Pair)], nested: bool, key: impl Fn(&Pair) -> (u128, u8)) -> Result<(), EamError> {
+    let mut order: Vec<(u128, u8, u32)> = Vec::with_capacity(pairs.len());
+    order.extend(pairs.iter().enumerate().map(|(i, (_, p))| (key(p).0, key(p).1, i as u32)));
+    order.sort_unstable();
+    for w in order.windows(2) {
+        let ((a, a_len, i), (b, b_len, k)) = (w[0], w[1]);
+        let mask = u128::MAX.checked_shl(128 - u32::from(a_len)).unwrap_or(0);
+        let same = a == b && a_len == b_len;
+        if same || (!nested && (a ^ b) & mask == 0) {
+            let (other, line) = (i.min(k) as usize, i.max(k) as usize);
+            let how = if same { "has the same prefix as" } else { "overlaps" };
+            let ((other, with), (line, pair)) = (pairs[other], pairs[line]);
+            return Err(EamError::Clash { line, pair, how, other, with });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    fn table(text: &str, nested: bool) -> Result<Eam, EamError> {
+        Eam::new(&parse(text.lines())?, nested)
+    }
+
+    fn four(text: &str) -> u32 {
+        text.parse::<Ipv4Addr>().unwrap().into()
+    }
+
+    fn six(text: &str) -> u128 {
+        text.parse::<Ipv6Addr>().unwrap().to_bits()
+    }
+
+    /// The table of RFC 7757, section 3.2, and the addresses that its rows stand for.
+    #[test]
+    fn rfc7757_3_2_example_table() {
+        let text = "192.0.2.1 2001:db8:aaaa::\n\
+                    192.0.2.2/32 2001:db8:bbbb::b/128\n\
+                    192.0.2.16/28 2001:db8:cccc::/124\n\
+                    192.0.2.128/26 2001:db8:dddd::/64\n\
+                    192.0.2.192/29 2001:db8:eeee:8::/62\n\
+                    192.0.2.224/31 64:ff9b::/127";
+        let t = table(text, false).unwrap();
+        let rows = [
+            ("192.0.2.1", "2001:db8:aaaa::"),
+            ("192.0.2.2", "2001:db8:bbbb::b"),
+            ("192.0.2.16", "2001:db8:cccc::"),
+            ("192.0.2.24", "2001:db8:cccc::8"),
+            ("192.0.2.31", "2001:db8:cccc::f"),
+            ("192.0.2.128", "2001:db8:dddd::"),
+            ("192.0.2.152", "2001:db8:dddd:0:6000::"),
+            ("192.0.2.183", "2001:db8:dddd:0:dc00::"),
+            ("192.0.2.191", "2001:db8:dddd:0:fc00::"),
+            ("192.0.2.193", "2001:db8:eeee:8:8000::"),
+            ("192.0.2.199", "2001:db8:eeee:b:8000::"),
+            ("192.0.2.224", "64:ff9b::"),
+            ("192.0.2.225", "64:ff9b::1"),
+        ];
+        for (v4, v6) in rows {
+            assert_eq!(t.to_ipv6(four(v4)).map(Ipv6Addr::from), Some(v6.parse().unwrap()), "{v4}");
+            assert_eq!(t.to_ipv4(six(v6)).map(Ipv4Addr::from), Some(v4.parse().unwrap()), "{v6}");
+        }
+        assert_eq!((t.to_ipv6(four("192.0.2.3")), t.to_ipv4(six("2001:db8:aaaa::1"))), (None, None));
+    }
+
+    #[test]
+    fn rfc7757_3_3_2_what_lies_behind_the_carried_bits_is_ignored() {
+        let t = table("192.0.2.128/26 2001:db8:dddd::/64", false).unwrap();
+        assert_eq!(t.to_ipv4(six("2001:db8:dddd:0:63ff::1")), Some(four("192.0.2.152")));
+    }
+
+    #[test]
+    fn rfc7757_3_3_the_longest_prefix_wins_both_ways() {
+        let t = table("10.0.0.0/8 2001:db8::/96\n10.1.0.0/16 2001:db8:1::/64\n10.1.2.3 2001:db8:1::3", true).unwrap();
+        assert_eq!(t.to_ipv6(four("10.2.0.1")), Some(six("2001:db8::2:1")));
+        assert_eq!(t.to_ipv6(four("10.1.0.1")), Some(six("2001:db8:1:0:1::")));
+        assert_eq!(t.to_ipv6(four("10.1.2.3")), Some(six("2001:db8:1::3")));
+        assert_eq!(t.to_ipv4(six("2001:db8:1::3")), Some(four("10.1.2.3")));
+        assert_eq!(t.to_ipv4(six("2001:db8:1::4")), Some(four("10.1.0.0")));
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_line() {
+        let err = |text, nested| table(text, nested).err().expect("a mistake").to_string();
+        assert_eq!(
+            err("10.0.0.1 2001:db8::1\n# note\n10.0.0.1 2001:db8::2", true),
+            "explicit address maps, line 3: 10.0.0.1/32 2001:db8::2/128 has the same prefix as line 1: \
+             10.0.0.1/32 2001:db8::1/128; remove one of the two"
+        );
+        assert!(err("10.0.0.1 2001:db8::1\n10.0.0.2 2001:db8::1", true).contains("line 2"), "the same IPv6 prefix");
+        assert!(err("10.0.0.0/24 2001:db8::/120\n10.0.0.1 2001:db8:1::", false).contains("line 2"), "overlap");
+        assert!(err("10.0.0.0/24 2001:db8::/96\n10.0.1.0/24 2001:db8::/120", false).contains("overlaps"));
+        assert!(err("\n10.0.0.0/24 2001:db8::/121", false).contains("line 2"), "the suffix does not fit");
+        assert!(err("10.0.0.1/24 2001:db8::/120", false).contains("write them as zero"));
+        assert!(err("10.0.0.0/33 2001:db8::/120", false).contains("`/33` is no length"));
+        assert!(err("10.0.0 2001:db8::/120", false).contains("`10.0.0` is not an IPv4 address"));
+        assert!(err("10.0.0.0/24", false).contains("line 1: an IPv4 prefix and an IPv6 prefix"));
+    }
+
+    #[test]
+    fn either_order_and_comments() {
+        let t = table("2001:db8::1 10.0.0.1 # the printer\n\n  # nothing", false).unwrap();
+        assert_eq!((t.len(), t.to_ipv6(four("10.0.0.1"))), (1, Some(six("2001:db8::1"))));
+    }
+
+    proptest! {
+        /// Both ways agree with a search through the list of pairs.
+        #[test]
+        fn agrees_with_a_plain_search(
+            pairs in proptest::collection::vec((any::<u32>(), 0u8..=32, any::<u128>(), 0u8..=128), 1..40),
+            picks in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u32>(), any::<u128>()), 20),
+        ) {
+            let mut all: Vec<(usize, Pair)> = Vec::new();
+            for (a, l4, b, l6) in pairs {
+                let cut = |p: Prefix| Prefix { addr: (u32::from(p.addr) & p.mask()).into(), ..p };
+                let v4 = cut(Prefix { addr: a.into(), len: l4 });
+                let v6 = Prefix6 { addr: b.into(), len: l6 };
+                let pair = Pair { v4, v6: Prefix6 { addr: v6.first().into(), len: l6 } };
+                let new = all.iter().all(|(_, p)| p.v4 != pair.v4 && p.v6 != pair.v6);
+                if new && pair.fault().is_none() {
+                    all.push((all.len() + 1, pair));
+                }
+            }
+            prop_assume!(!all.is_empty());
+            let t = Eam::new(&all, true).unwrap();
+            for (i, a, b) in picks {
+                let p = i.get(&all).1;
+                let a = u32::from(p.v4.addr) | a & !p.v4.mask();
+                let b = p.v6.first() | b & !p.v6.mask();
+                let best4 = all.iter().filter(|(_, p)| p.v4.contains(a)).max_by_key(|(_, p)| p.v4.len).unwrap().1;
+                let best6 = all.iter().filter(|(_, p)| p.v6.contains(b)).max_by_key(|(_, p)| p.v6.len).unwrap().1;
+                prop_assert_eq!(t.to_ipv6(a), Some(best4.to_ipv6(a)));
+                prop_assert_eq!(t.to_ipv4(b), Some(best6.to_ipv4(b)));
+                prop_assert_eq!(best4.to_ipv4(best4.to_ipv6(a)), a, "what one pair does it undoes");
+            }
+        }
+    }
+}

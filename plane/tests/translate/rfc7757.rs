@@ -1,0 +1,124 @@
+//! RFC 7757: explicit address maps in packets, and hairpinning between mapped hosts.
+
+use crate::bed::*;
+use crate::packets::*;
+use plane::translate::{Config, Eam, Hairpinning, Siit, eam};
+
+/// Two IPv6 hosts with maps, as in the figures of section 4.
+const A6: &str = "2001:db8:aaaa::1";
+const A4: [u8; 4] = [192, 0, 2, 1];
+const B6: &str = "2001:db8:bbbb::1";
+/// The same hosts behind the prefix.
+const A_SEEN: &str = "2001:db8:64::192.0.2.1";
+const B_SEEN: &str = "2001:db8:64::192.0.2.2";
+
+fn mapped(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
+    let mut c = config();
+    change(&mut c);
+    let text = "192.0.2.1 2001:db8:aaaa::1\n192.0.2.2 2001:db8:bbbb::1";
+    let maps = Eam::new(&eam::parse(text.lines()).unwrap(), false).unwrap();
+    Bed::new(c, Siit::new(Some(maps), Some(pref64())))
+}
+
+/// The text form of an address.
+fn name(a: &str) -> String {
+    std::net::Ipv6Addr::from(six(a)).to_string()
+}
+
+#[test]
+fn rfc7757_3_maps_come_before_the_prefix() {
+    let mut b = mapped(|_| {});
+    let out = judge(&b.to4(&udp6_of(A6, THERE6, 64, b"x")));
+    assert_eq!((out.src.as_str(), out.dst.as_str()), ("192.0.2.1", "203.0.113.7"));
+    let out = judge(&b.to6(&udp4_of(THERE4, A4, 64, b"x")));
+    assert_eq!((out.src, out.dst), (name(THERE6), name(A6)));
+    let echo = judge(&b.to6(&icmp4_of(THERE4, A4, 8, 0, [0; 4], b"x")));
+    assert_eq!((echo.src, echo.dst), (name(THERE6), name(A6)));
+}
+
+#[test]
+fn rfc7757_3_3_addresses_without_map_and_prefix_are_refused() {
+    let text = "192.0.2.1 2001:db8:aaaa::1";
+    let maps = Eam::new(&eam::parse(text.lines()).unwrap(), false).unwrap();
+    let mut b = Bed::new(config(), Siit::new(Some(maps), None));
+    let m = judge(&b.refused(false, &udp4_of(THERE4, A4, 64, b"x"), "source-unmapped")).payload;
+    assert_eq!((m[0], m[1]), (3, 13));
+    let m = judge(&b.refused(false, &udp4_of(A4, HERE4, 64, b"x"), "destination-unmapped")).payload;
+    assert_eq!((m[0], m[1]), (3, 13));
+    let m = judge(&b.refused(true, &udp6_of(A6, B6, 64, b"x"), "destination-unmapped")).payload;
+    assert_eq!((m[0], m[1]), (1, 1));
+}
+
+#[test]
+fn rfc7757_4_2_2_intrinsic_hairpinning() {
+    let mut b = mapped(|_| {});
+    for sent in [udp6_of(A6, B_SEEN, 64, b"question"), icmp6_of(A6, B_SEEN, 128, 0, [0; 4], b"ping")] {
+        let seen = judge(&b.one(true, &sent, true));
+        assert_eq!((seen.src, seen.dst, seen.hops), (name(A_SEEN), name(B6), 63));
+    }
+    let back = judge(&b.one(true, &udp6_of(B6, A_SEEN, 64, b"answer"), true));
+    assert_eq!((back.src, back.dst), (name(B_SEEN), name(A6)), "the answer looks as it must");
+    assert_eq!(b.count("hairpinned"), 3);
+}
+
+#[test]
+fn rfc7757_4_2_2_fragments_turn_round_too() {
+    let mut b = mapped(|_| {});
+    let parts: Vec<Seen> = fragments6(&udp6_of(A6, B_SEEN, 64, &[3; 100]), &[48], 9)
+        .iter()
+        .map(|f| judge(&b.one(true, f, true)))
+        .collect();
+    assert_eq!((whole_of(&parts).src, parts[1].dst.clone()), (name(A_SEEN), name(B6)));
+}
+
+#[test]
+fn rfc7757_4_2_2_errors_turn_round_too() {
+    let mut b = mapped(|_| {});
+    let sent = udp6_of(A6, B_SEEN, 64, b"question");
+    let arrived = b.one(true, &sent, true);
+    for from in [B6, ROUTER6] {
+        let error = icmp6_of(from, A_SEEN, 1, 4, [0; 4], &arrived[14..]);
+        let back = b.one(true, &error, true);
+        let (kind, code, _, quote) = error_of(&back);
+        let outer = judge(&back);
+        assert_eq!((kind, code, outer.dst), (1, 4, name(A6)));
+        assert_eq!(outer.src, name(if from == B6 { B_SEEN } else { ROUTER6 }));
+        assert_eq!(quote, Seen { hops: 63, ..judge(&sent) }, "the quote is what was sent");
+    }
+}
+
+#[test]
+fn rfc7757_4_2_1_simple_hairpinning() {
+    let mut b = mapped(|c| c.hairpinning = Hairpinning::Simple);
+    let sent = udp6_of(A6, B_SEEN, 64, b"question");
+    let out = b.to4(&sent);
+    assert_eq!(judge(&out).dst, "192.0.2.2", "it leaves, and a router sends it back");
+    let returned = with6(with6(out, 0, &V4_MAC), 6, &V4_HOP);
+    let arrived = b.to6(&returned);
+    assert_eq!((judge(&arrived).src, judge(&arrived).dst), (name(A_SEEN), name(B6)));
+    let error = b.to4(&icmp6_of(B6, A_SEEN, 1, 4, [0; 4], &arrived[14..]));
+    let returned = with6(with6(error, 0, &V4_MAC), 6, &V4_HOP);
+    let back = b.to6(&returned);
+    let (kind, code, _, quote) = error_of(&back);
+    assert_eq!((kind, code, judge(&back).src, judge(&back).dst), (1, 4, name(B_SEEN), name(A6)));
+    assert_eq!((quote.src, quote.dst), (name(A6), name(B_SEEN)));
+}
+
+#[test]
+fn hairpinning_can_be_off() {
+    let mut b = mapped(|c| c.hairpinning = Hairpinning::Off);
+    assert_eq!(judge(&b.to4(&udp6_of(A6, B_SEEN, 64, b"x"))).dst, "192.0.2.2");
+    assert_eq!(judge(&b.to6(&udp4_of([192, 0, 2, 2], A4, 64, b"x"))).src, name(B6));
+}
+
+/// Maps at both ends and no prefix: how translators are benchmarked (RFC 8219, section 6).
+#[test]
+fn two_maps_do_not_turn_packets_round() {
+    let text = "198.18.0.0/24 2001:2::/120\n198.19.0.0/24 2001:2:0:1000::/120";
+    let maps = Eam::new(&eam::parse(text.lines()).unwrap(), false).unwrap();
+    let mut b = Bed::new(config(), Siit::new(Some(maps), None));
+    let out = judge(&b.to4(&udp6_of("2001:2::2", "2001:2:0:1000::2", 64, b"x")));
+    assert_eq!((out.src.as_str(), out.dst.as_str()), ("198.18.0.2", "198.19.0.2"));
+    let out = judge(&b.to6(&udp4_of([198, 19, 0, 2], [198, 18, 0, 2], 64, b"x")));
+    assert_eq!((out.src.as_str(), out.dst.as_str()), ("2001:2:0:1000::2", "2001:2::2"));
+}
