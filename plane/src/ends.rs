@@ -80,13 +80,14 @@ pub trait Softwires: Send {
     /// The tunnel for a packet of this customer. `customer` is its IPv4 end, `remote` the other one's.
     ///
     /// # Errors
-    /// The reason to drop the packet.
+    /// The reason to drop the packet. [`Event::OutsidePortSet`] also when a port is needed and the packet shows none: then
+    /// the ports of a fragment's datagram are looked for.
     fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event>;
 
     /// Whether a packet may come out of this tunnel, and the address that stands for the customer from here on.
     ///
     /// # Errors
-    /// The reason to drop the packet.
+    /// The reason to drop the packet, as with [`Self::wrap`].
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
 
     /// Whether an outside address stands for a customer of these softwires: packets from one customer to another turn

@@ -12,6 +12,7 @@ pub mod event;
 pub mod function;
 pub mod hash;
 pub mod ip6;
+pub mod lw4o6;
 pub mod map;
 pub mod nat44;
 pub mod nat64;

@@ -78,6 +78,7 @@ pub struct PartLimits {
 
 /// A tunnel end.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "switches that an operator sets one by one")]
 pub struct Config {
     /// The side where IPv6 is spoken: the Internet's for a CE, the customers' for a PE.
     pub ipv6: Side,

@@ -2,7 +2,7 @@
 //! outer header, parts put together, the tunnel it may come out of, the packet inside. What is for another customer turns
 //! round (RFC 7596, section 6.2).
 
-use super::encapsulate::{Whose, addresses, has_ports, set_ports, without_port};
+use super::encapsulate::{Whose, addresses, has_ports, is_ours, set_ports, without_port};
 use super::error::{self, Answer, Refusal, SOURCE_POLICY, TIME_EXCEEDED};
 use super::fast::pad;
 use super::head4::{Head4, is_unicast6};
@@ -43,7 +43,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Ethernet and IPv6: ours or not.
     fn link6(&self, b: &[u8]) -> Result<Option<Head6>, Event> {
-        let alone = self.is_ours(b, self.v6.own)?;
+        let alone = is_ours(b, self.v6.own)?;
         if be16(b, 12) != header::TYPE_IPV6 {
             return Ok(None);
         }
@@ -75,7 +75,7 @@ impl<S: Softwires> Tunnel<S> {
             return self.not_tunnel(head);
         }
         match head.protocol {
-            next::IPV4 => self.from_tunnel(p, head, spare),
+            next::IPV4 => self.tunnel_packet(p, head, spare),
             ICMPV6 => self.relay(p.bytes(), head, spare),
             _ => self.not_tunnel(head),
         }
@@ -99,8 +99,9 @@ impl<S: Softwires> Tunnel<S> {
             return Ok(v);
         }
         let result = self.reassembly.add(self.now, b, head, part);
-        let lost = self.reassembly.take_lost();
-        self.count.add_many(Event::FragmentFull, lost);
+        let (displaced, overlapped) = self.reassembly.take_lost();
+        self.count.add_many(Event::FragmentFull, displaced);
+        self.count.add_many(Event::FragmentOverlap, overlapped);
         match result? {
             Outcome::Held => self.count.add(Event::FragmentHeld),
             Outcome::Whole(mut whole) => {
@@ -114,7 +115,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// A tunnel packet: may it come out, and where to?
-    fn from_tunnel<F: Packet, P: Packet, Q: Spare<P>>(
+    fn tunnel_packet<F: Packet, P: Packet, Q: Spare<P>>(
         &mut self,
         p: &mut F,
         outer: &Head6,
@@ -179,11 +180,11 @@ impl<S: Softwires> Tunnel<S> {
         } else {
             None
         };
-        if turn.is_none() && head.len() > self.mtu4 && head.df {
+        if turn.is_none() && head.total() > self.mtu4 && head.df {
             return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.mtu4)));
         }
         if turn.is_some()
-            && head.len() > self.room
+            && head.total() > self.room
             && head.df
             && self.config.oversize != super::config::Oversize::OuterAlways
         {
@@ -203,14 +204,14 @@ impl<S: Softwires> Tunnel<S> {
             Head4 { src: address, l3, l4, end, ..*head }
         };
         if let Some(wrap) = turn {
-            let v = self.into_tunnel(p, &moved, wrap, spare).map_err(|r| Refusal::from(r.why))?;
+            let v = self.put_in(p, &moved, wrap, spare).map_err(|r| Refusal::from(r.why))?;
             self.count.add(Event::Hairpinned);
             return Ok(v);
         }
         self.take_hop(p.bytes_mut(), L3);
         p.bytes_mut()[..L3].copy_from_slice(&self.v4.leaving);
         pad(p, end);
-        if moved.len() > self.mtu4 {
+        if moved.total() > self.mtu4 {
             self.cut4(p, self.mtu4, None, spare)?;
         }
         self.count.add(Event::ToIpv4);

@@ -41,19 +41,10 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Ethernet: ours or not, IPv4 or not.
     fn link4(&self, b: &[u8]) -> Result<Option<Head4>, Event> {
-        if !self.is_ours(b, self.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
+        if !is_ours(b, self.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
             return Err(Event::LinkMulticast);
         }
         if be16(b, 12) == header::TYPE_IPV4 { Head4::whole(b, L3, b.len()).map(Some) } else { Ok(None) }
-    }
-
-    /// Whether a frame was sent to us alone; false for a group.
-    pub(super) fn is_ours(&self, b: &[u8], own: u64) -> Result<bool, Event> {
-        if b.len() < L3 {
-            return Err(Event::Short);
-        }
-        let group = b[0] & 1 == 1;
-        if group || word(b, 0) & MAC_MASK == own { Ok(!group) } else { Err(Event::OtherMac) }
     }
 
     fn ipv4_in<F: Packet, P: Packet, Q: Spare<P>>(
@@ -75,9 +66,7 @@ impl<S: Softwires> Tunnel<S> {
         let mut points = head.points(p.bytes())?;
         let mut tracked = None;
         let (customer, remote) = self.ends_in(points.map(without_port));
-        let wrap = if !head.is_fragment() {
-            self.find(points)
-        } else {
+        let wrap = if head.is_fragment() {
             match self.softwires.wrap(customer, remote) {
                 Err(Event::OutsidePortSet) if has_ports(head.protocol) => {
                     let key = Key::new(0, head);
@@ -91,8 +80,10 @@ impl<S: Softwires> Tunnel<S> {
                 }
                 other => other,
             }
+        } else {
+            self.find(points)
         };
-        let result = wrap.map_err(|why| self.nobody(why, head)).and_then(|w| self.into_tunnel(p, head, w, spare));
+        let result = wrap.map_err(|why| self.nobody(why, head)).and_then(|w| self.put_in(p, head, w, spare));
         if let Some(key) = tracked {
             self.let_go(&key, self.ipv4(), spare);
         }
@@ -187,14 +178,14 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// The last steps of a packet into a tunnel: its IPv4 header stands where a frame has it.
-    pub(super) fn into_tunnel<F: Packet, P: Packet, Q: Spare<P>>(
+    pub(super) fn put_in<F: Packet, P: Packet, Q: Spare<P>>(
         &mut self,
         p: &mut F,
         head: &Head4,
         wrap: Wrap,
         spare: &mut Q,
     ) -> Result<Verdict, Refusal> {
-        let total = head.len();
+        let total = head.total();
         let large = total > self.room;
         if large && head.df && self.config.oversize != Oversize::OuterAlways {
             return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.room)));
@@ -255,4 +246,16 @@ pub fn without_port(p: Point4) -> Point4 {
 pub fn set_ports(points: &mut [Point4; 2], ports: Ports) {
     points[0].port = ports[0];
     points[1].port = ports[1];
+}
+
+/// Whether a frame was sent to us alone; false for a group.
+///
+/// # Errors
+/// When it was sent to somebody else.
+pub fn is_ours(b: &[u8], own: u64) -> Result<bool, Event> {
+    if b.len() < L3 {
+        return Err(Event::Short);
+    }
+    let group = b[0] & 1 == 1;
+    if group || word(b, 0) & MAC_MASK == own { Ok(!group) } else { Err(Event::OtherMac) }
 }

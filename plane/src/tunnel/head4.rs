@@ -86,7 +86,7 @@ impl Head4 {
     }
 
     /// Octets of the whole packet.
-    pub fn len(&self) -> usize {
+    pub fn total(&self) -> usize {
         self.end - self.l3
     }
 

@@ -16,6 +16,8 @@ type Key = (u128, u128, u32);
 const MOST_PARTS: usize = 128;
 /// What a kept part takes beside its octets.
 const EXTRA: usize = 64;
+/// In place of an ECN field: congestion was met, and another part cannot tell.
+const ECN_LOST: u8 = 0xff;
 /// Largest datagram.
 const LARGEST: usize = 65_535;
 
@@ -59,14 +61,15 @@ pub struct Reassembly {
     store: Store<Key, Datagram>,
     most: usize,
     octets: usize,
-    lost: u64,
+    displaced: u64,
+    overlapped: u64,
 }
 
 impl Reassembly {
     /// An empty one.
     pub fn new(limits: &PartLimits) -> Reassembly {
         let store = Store::new(limits.datagrams, limits.lifetime.as_nanos() as u64);
-        Reassembly { store, most: limits.octets as usize, octets: 0, lost: 0 }
+        Reassembly { store, most: limits.octets as usize, octets: 0, displaced: 0, overlapped: 0 }
     }
 
     /// Take a part of a datagram in.
@@ -106,14 +109,17 @@ impl Reassembly {
             let parts = d.parts.len() as u64;
             *d = Datagram { dead: true, ..empty(0) };
             self.octets -= before_size;
-            self.lost += parts;
+            self.overlapped += parts;
             return Err(Event::FragmentOverlap.into());
         }
         if d.parts.len() >= MOST_PARTS {
             return Err(Event::FragmentFull.into());
         }
-        let class = ecn::join(d.ecn, h.class);
-        d.ecn = if d.parts.is_empty() { h.class & 3 } else { class.unwrap_or(u8::MAX) };
+        d.ecn = match (d.parts.is_empty(), d.ecn) {
+            (true, _) => h.class & 3,
+            (_, ECN_LOST) => ECN_LOST,
+            (_, field) => ecn::join(field, h.class).unwrap_or(ECN_LOST),
+        };
         d.end = end;
         d.parts.insert(place, (from, payload.to_vec()));
         d.octets += payload.len();
@@ -145,13 +151,13 @@ impl Reassembly {
     fn forget(&mut self, gone: Option<Datagram>) {
         if let Some(d) = gone {
             self.octets -= d.size();
-            self.lost += d.parts.len() as u64;
+            self.displaced += d.parts.len() as u64;
         }
     }
 
-    /// How many parts lost their place since last asked.
-    pub fn take_lost(&mut self) -> u64 {
-        std::mem::take(&mut self.lost)
+    /// How many parts lost their place, and how many went because another one overlapped, since last asked.
+    pub fn take_lost(&mut self) -> (u64, u64) {
+        (std::mem::take(&mut self.displaced), std::mem::take(&mut self.overlapped))
     }
 
     /// Give up a datagram whose time is over, one a call.
@@ -182,7 +188,7 @@ fn join(d: &Datagram) -> Option<Buffer> {
     let mut p = Buffer::with_room(L3 + IPV6 + d.octets);
     let mut head = [0; L3 + IPV6];
     head.copy_from_slice(d.headers.get(..L3 + IPV6)?);
-    if d.ecn > 3 {
+    if d.ecn == ECN_LOST {
         return None;
     }
     head[L3 + 1] = head[L3 + 1] & !0x30 | d.ecn << 4;

@@ -48,7 +48,7 @@ impl<S: Softwires> Tunnel<S> {
         let stands_for = self.softwires.unwrap(quote.dst, quote.src, customer, remote)?;
         let error = counterpart(message, l4, &inner).ok_or(Event::IcmpUntranslatable)?;
         let mut about = message[inner.l3..].to_vec();
-        let own = Head4 { l3: 0, l4: inner.l4 - inner.l3, end: inner.len().min(about.len()), ..inner };
+        let own = Head4 { l3: 0, l4: inner.l4 - inner.l3, end: inner.total().min(about.len()), ..inner };
         if !own.is_icmp_error(&about) {
             address::replace(&mut about, &own, !self.ce, stands_for)?;
         }
@@ -73,7 +73,7 @@ fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
         // Only who asked for it hears of sizes; all others' packets can be cut.
         (TOO_BIG, _) if inner.df => {
-            let mtu = be32(b, l4 + 4).max(LEAST_MTU).min(65_535) as usize;
+            let mtu = be32(b, l4 + 4).clamp(LEAST_MTU, 65_535) as usize;
             Some(error::fragmentation_needed(mtu - OVERHEAD))
         }
         (UNREACHABLE | PARAMETER, _) | (TIME_EXCEEDED, 0) => Some(HOST_UNREACHABLE),

@@ -1,0 +1,221 @@
+//! CPU time (of the thread, not of the wall) of tunnel ends for a frame, the plane alone: frames of 64 octets IPv4 of random
+//! softwires and ports, in groups that lie in the L2 cache as if a port had just received them. Only the work on the
+//! frames is timed, not their making. One tunnel (B4), then an lwAFTR with binding tables of several sizes; and the
+//! loading of a table from text.
+//!
+//! `cargo bench -p natmeter-plane --bench tunnel -- [--only N] [--large] [--runs N] [--frames N] [--load N]`
+
+use plane::hash::splitmix;
+use plane::lw4o6::{Builder, Live, Softwire, read};
+use plane::tunnel::{Config, OneTunnel, Tunnel};
+use plane::{Function, Packet, Side, Side4, Side6, Softwires, Spare, Verdict};
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::checksum::Sum;
+use wire::{Mac, PortSet};
+
+/// Frames made and then timed at a time.
+const GROUP: usize = 2048;
+const BATCH: usize = plane::function::BATCH;
+/// Room in front of a frame as it arrives.
+const HEADROOM: usize = 64;
+/// IPv4 packet in a frame of 64 octets with FCS.
+const INNER: usize = 46;
+/// PSID length of the softwires.
+const BITS: u8 = 6;
+const FIRST_ADDRESS: u32 = 0x6440_0000;
+const FIRST_B4: u128 = 0x2001_0002_0000_0100 << 64;
+const OWN: u128 = FIRST_B4 | 0xffff << 48;
+
+#[repr(align(64))]
+struct Frame {
+    bytes: [u8; 192],
+    start: usize,
+    len: usize,
+}
+
+impl Packet for Frame {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn grow_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.start;
+        if ok {
+            self.start -= n;
+            self.len += n;
+        }
+        ok
+    }
+    #[inline(always)]
+    fn shrink_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.len;
+        if ok {
+            self.start += n;
+            self.len -= n;
+        }
+        ok
+    }
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) -> bool {
+        let ok = self.start + len <= self.bytes.len();
+        if ok {
+            self.len = len;
+        }
+        ok
+    }
+}
+
+struct NoSpare;
+impl Spare<Frame> for NoSpare {
+    fn fresh(&mut self, _: usize) -> Option<Frame> {
+        None
+    }
+    fn emit(&mut self, _: Side, _: Frame) {}
+    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
+}
+
+fn softwire(i: u64) -> Softwire {
+    let ports = PortSet { offset: 0, len: BITS, psid: (i & ((1 << BITS) - 1)) as u16 };
+    let ipv4 = Ipv4Addr::from_bits(FIRST_ADDRESS + (i >> BITS) as u32);
+    Softwire { b4: Ipv6Addr::from_bits(b4(i)), ipv4, ports, own: None }
+}
+
+fn b4(i: u64) -> u128 {
+    FIRST_B4 | u128::from(i) << 16 | 0xb4
+}
+
+fn config(ipv6: Side) -> Config {
+    let (mac4, hop4) = (Mac([2, 0, 0, 0, 4, 1]), Mac([2, 0, 0, 0, 4, 2]));
+    let (mac6, hop6) = (Mac([2, 0, 0, 0, 6, 1]), Mac([2, 0, 0, 0, 6, 2]));
+    let v4 = Side4 { mac: mac4, next_hop: hop4, address: [198, 19, 0, 1].into(), mtu: 1500 };
+    let v6 = Side6 { mac: mac6, next_hop: hop6, address: Ipv6Addr::from_bits(OWN | 1), mtu: 1540 };
+    Config::new(ipv6, v4, v6)
+}
+
+/// A UDP packet of one softwire in a frame; in its tunnel, with `ends`.
+fn write(f: &mut Frame, src: (u32, u16), dst: (u32, u16), ends: Option<(u128, u128)>) {
+    let l3 = if ends.is_some() { 54 } else { 14 };
+    (f.start, f.len) = (HEADROOM, l3 + INNER);
+    let b = f.bytes_mut();
+    b.fill(0);
+    let kind = if ends.is_some() { 6 } else { 4 };
+    b[..14].copy_from_slice(&[2, 0, 0, 0, kind, 1, 2, 0, 0, 0, kind, 2, 8, 0]);
+    if let Some((from, to)) = ends {
+        b[12..22].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, INNER as u8, 4, 64]);
+        b[21] = 64;
+        b[22..38].copy_from_slice(&from.to_be_bytes());
+        b[38..54].copy_from_slice(&to.to_be_bytes());
+    }
+    let h = &mut b[l3..];
+    h[..10].copy_from_slice(&[0x45, 0, 0, INNER as u8, 0, 0, 0, 0, 10, 17]);
+    h[12..16].copy_from_slice(&src.0.to_be_bytes());
+    h[16..20].copy_from_slice(&dst.0.to_be_bytes());
+    let sum = Sum::default().bytes(&h[..20]).checksum();
+    h[10..12].copy_from_slice(&sum);
+    h[20..22].copy_from_slice(&src.1.to_be_bytes());
+    h[22..24].copy_from_slice(&dst.1.to_be_bytes());
+    h[25] = (INNER - 20) as u8;
+}
+
+/// CPU time of this thread in nanoseconds: what others do on the core does not count.
+fn cpu_time() -> i64 {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+/// Nanoseconds a frame for `count` frames of random softwires, from one side.
+fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: u64, frames: &mut [Frame]) -> f64 {
+    let v6 = end.config().ipv6;
+    let from = if into { v6.other() } else { v6 };
+    let mut verdicts = [Verdict::Drop; BATCH];
+    let (mut random, mut spent, mut done) = (seed, 0, 0);
+    while done < count {
+        for f in frames.iter_mut() {
+            let r = splitmix(&mut random);
+            let i = ((u128::from(r) * u128::from(n)) >> 64) as u64;
+            let s = softwire(i);
+            let (customer, remote) = ((s.ipv4.to_bits(), s.ports.nth(r as u32 & 1023)), (0xc613_0002, 80));
+            let to_customer = into == (v6 == Side::Customer);
+            let (src, dst) = if to_customer { (remote, customer) } else { (customer, remote) };
+            let ends = if v6 == Side::Customer { (b4(i), OWN) } else { (OWN, FIRST_B4 | 0xb4) };
+            write(f, src, dst, (!into).then_some(ends));
+        }
+        let start = cpu_time();
+        for batch in frames.chunks_mut(BATCH) {
+            end.process(1 << 40, from, batch, &mut verdicts, &mut NoSpare);
+        }
+        spent += cpu_time() - start;
+        done += frames.len() as u64;
+    }
+    spent as f64 / done as f64
+}
+
+fn spread(mut v: Vec<f64>) -> String {
+    v.sort_by(f64::total_cmp);
+    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
+}
+
+fn measure<S: Softwires>(name: &str, n: u64, mut end: Tunnel<S>, runs: u64, count: u64) {
+    let mut frames: Vec<Frame> = (0..GROUP).map(|_| Frame { bytes: [0; 192], start: 0, len: 0 }).collect();
+    let mut both = |into: bool| -> Vec<f64> {
+        (0..runs).map(|r| run(&mut end, n, into, count, r << 32 | 1, &mut frames)).collect()
+    };
+    let (into, out) = (both(true), both(false));
+    for name in ["ipv4-to-ipv6", "ipv6-to-ipv4"] {
+        let sent: u64 = end.counters().iter().filter(|c| c.0 == name).map(|c| c.1).sum();
+        assert!(sent >= runs * count, "every frame must have been forwarded: {name} {sent}");
+    }
+    println!("{name:>8} {n:>12}  {}  {}", spread(into), spread(out));
+}
+
+fn lwaftr(n: u64) -> Tunnel<plane::lw4o6::Bindings> {
+    let mut b = Builder::new("bench", Ipv6Addr::from_bits(OWN));
+    (0..n).for_each(|i| b.add(&softwire(i)).unwrap());
+    let live = Live::new(b.build().unwrap());
+    Tunnel::new(config(Side::Customer), live.bindings(), 0, 1, 1).unwrap()
+}
+
+/// Time of loading `n` softwires from text, and the memory that they take.
+fn load(n: u64) {
+    let mut text = String::new();
+    for i in 0..n {
+        let s = softwire(i);
+        writeln!(text, "{} {} {}/{}", s.b4, s.ipv4, s.ports.psid, s.ports.len).unwrap();
+    }
+    let start = cpu_time();
+    let table = read("bench", Ipv6Addr::from_bits(OWN), text.as_bytes()).unwrap();
+    let spent = (cpu_time() - start) as f64 / 1e9;
+    assert_eq!(table.len(), n);
+    let (octets, megabytes) = (table.bytes() as f64, text.len() as f64 / 1e6);
+    println!("load {n} softwires ({megabytes:.0} MB of text): {spent:.2} s; {:.1} octets each", octets / n as f64);
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
+    if let Some(n) = value("--load") {
+        return load(n);
+    }
+    let (runs, count) = (value("--runs").unwrap_or(5), value("--frames").unwrap_or(2_000_000));
+    let mut sizes = vec![1_000, 64_000, 1_000_000];
+    if args.iter().any(|a| a == "--large") {
+        sizes.push(10_000_000);
+    }
+    if let Some(n) = value("--only") {
+        sizes = vec![n];
+    }
+    println!("CPU ns a frame (min, median, max of {runs} runs), plane alone, 64-byte IPv4 frames in random order");
+    println!("{:>8} {:>12}  {:^20}  {:^20}", "", "softwires", "encapsulate", "decapsulate");
+    let one = OneTunnel::new(Ipv6Addr::from_bits(FIRST_B4 | 0xb4), Ipv6Addr::from_bits(OWN));
+    measure("b4", 1, Tunnel::new(config(Side::Internet), one, 0, 1, 1).unwrap(), runs, count);
+    for n in sizes {
+        measure("lwaftr", n, lwaftr(n), runs, count);
+    }
+}

@@ -1,0 +1,335 @@
+//! Making a binding table: softwires in any order become sorted rows, are checked against each other, and are laid out.
+//! Apart from look-ups, which see the finished layout only.
+
+use super::table::{DENSE, Segment, Table};
+use crate::tunnel::head4::{is_ordinary, is_unicast6};
+use arena::{ArenaError, Array};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::{PortSet, PortSetError};
+
+/// Most softwires: places are numbered with 32 bits, and a sparse table has up to four a softwire.
+const MOST: usize = 1 << 29;
+
+/// One softwire: who (lwB4) has which ports of which address, by which address of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Softwire {
+    /// The lwB4's IPv6 address.
+    pub b4: Ipv6Addr,
+    /// The IPv4 address, shared or not.
+    pub ipv4: Ipv4Addr,
+    /// The ports; [`PortSet::ALL`] for an address that is not shared.
+    pub ports: PortSet,
+    /// The lwAFTR's IPv6 address; `None` for the table's.
+    pub own: Option<Ipv6Addr>,
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// A word of a line.
+    #[error("{file}, line {line}, column {column}: `{word}` as {what}: {why}; nothing was loaded")]
+    Word {
+        /// File.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Where the word begins, from 1.
+        column: usize,
+        /// The word.
+        word: String,
+        /// What it stands for.
+        what: &'static str,
+        /// Why it cannot be.
+        why: String,
+    },
+    /// A line.
+    #[error("{file}, line {line}: {why}; nothing was loaded")]
+    Line {
+        /// File.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two softwires with the same ports of an address.
+    #[error(
+        "{file}, line {line}: PSID {psid} of {ipv4} is given out already in line {before}; nothing was loaded (take one of them out)"
+    )]
+    Duplicate {
+        /// File.
+        file: String,
+        /// The later line.
+        line: u64,
+        /// The earlier one.
+        before: u64,
+        /// The address.
+        ipv4: Ipv4Addr,
+        /// The PSID.
+        psid: u16,
+    },
+    /// Port sets of different shape on one address.
+    #[error(
+        "{file}, line {line}: a port set of length {len} and offset {offset} overlaps those of {ipv4} in line {before}, \
+         which have length {before_len} and offset {before_offset}; nothing was loaded (who shares an address must have the same)"
+    )]
+    Mixed {
+        /// File.
+        file: String,
+        /// The later line.
+        line: u64,
+        /// The earlier one.
+        before: u64,
+        /// The address.
+        ipv4: Ipv4Addr,
+        /// PSID length of the later line.
+        len: u8,
+        /// Its PSID offset.
+        offset: u8,
+        /// PSID length of the earlier line.
+        before_len: u8,
+        /// Its PSID offset.
+        before_offset: u8,
+    },
+    /// Reading failed.
+    #[error("reading {file} behind line {line}: {source}; nothing was loaded")]
+    Read {
+        /// File.
+        file: String,
+        /// The last line that was read.
+        line: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Not enough memory.
+    #[error("making the binding table: {0}")]
+    Memory(#[from] ArenaError),
+}
+
+/// What is wrong with a softwire in itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The lwB4's address.
+    #[error("no lwB4 can have this address (a unicast one outside ::/64 is needed)")]
+    B4,
+    /// The IPv4 address.
+    #[error("no host can have this address")]
+    Ipv4,
+    /// The lwAFTR's address.
+    #[error("no lwAFTR can have this address (a unicast one outside ::/64 is needed)")]
+    Own,
+    /// The ports.
+    #[error(transparent)]
+    Ports(#[from] PortSetError),
+    /// Too many lwAFTR addresses.
+    #[error("more than 65,536 lwAFTR addresses in one table")]
+    ManyOwn,
+    /// Too many softwires.
+    #[error("more than 2^29 softwires in one table")]
+    Many,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    b4: u128,
+    ipv4: u32,
+    line: u32,
+    psid: u16,
+    own: u16,
+    offset: u8,
+    len: u8,
+}
+
+/// A table to be.
+pub struct Builder {
+    name: String,
+    rows: Vec<Row>,
+    own: Vec<u128>,
+}
+
+impl Builder {
+    /// An empty one. `name` stands in errors, as a file's name does; `own` is the lwAFTR's address of softwires that name none.
+    pub fn new(name: &str, own: Ipv6Addr) -> Builder {
+        Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()] }
+    }
+
+    /// One that begins with the softwires of a table, to add some and take some away.
+    pub fn of(name: &str, table: &Table) -> Builder {
+        let mut b =
+            Builder { name: name.to_owned(), rows: Vec::with_capacity(table.len() as usize), own: table.own.clone() };
+        for (i, s) in table.iter().enumerate() {
+            let own = s.own.map_or(0, |o| b.own.iter().position(|x| *x == o.to_bits()).unwrap_or(0));
+            b.rows.push(Row {
+                b4: s.b4.to_bits(),
+                ipv4: s.ipv4.to_bits(),
+                line: i as u32 + 1,
+                psid: s.ports.psid,
+                own: own as u16,
+                offset: s.ports.offset,
+                len: s.ports.len,
+            });
+        }
+        b
+    }
+
+    /// Add a softwire. Its number, from 1, stands in errors as a line.
+    ///
+    /// # Errors
+    /// When it cannot be one; the builder is as before.
+    pub fn add(&mut self, s: &Softwire) -> Result<(), Fault> {
+        let line = self.rows.len() as u32 + 1;
+        self.add_line(s, line)
+    }
+
+    pub(super) fn add_line(&mut self, s: &Softwire, line: u32) -> Result<(), Fault> {
+        if !is_unicast6(s.b4.to_bits()) {
+            return Err(Fault::B4);
+        }
+        if !is_ordinary(s.ipv4.to_bits()) {
+            return Err(Fault::Ipv4);
+        }
+        let PortSet { offset, len, psid } = PortSet::new(s.ports.offset, s.ports.len, s.ports.psid)?;
+        if self.rows.len() >= MOST {
+            return Err(Fault::Many);
+        }
+        let own = match s.own {
+            None => 0,
+            Some(own) => self.own_number(own.to_bits())?,
+        };
+        self.rows.push(Row { b4: s.b4.to_bits(), ipv4: s.ipv4.to_bits(), line, psid, own, offset, len });
+        Ok(())
+    }
+
+    fn own_number(&mut self, own: u128) -> Result<u16, Fault> {
+        if !is_unicast6(own) {
+            return Err(Fault::Own);
+        }
+        // Few addresses, and neighbours mostly have the same.
+        let last = self.rows.last().map_or(0, |r| usize::from(r.own));
+        let known = if self.own[last] == own { Some(last) } else { self.own.iter().position(|o| *o == own) };
+        let k = known.unwrap_or_else(|| {
+            self.own.push(own);
+            self.own.len() - 1
+        });
+        u16::try_from(k).map_err(|_| {
+            self.own.pop();
+            Fault::ManyOwn
+        })
+    }
+
+    /// Take the softwire of this address and PSID away; false if there is none.
+    pub fn remove(&mut self, ipv4: Ipv4Addr, psid: u16) -> bool {
+        let before = self.rows.len();
+        self.rows.retain(|r| (r.ipv4, r.psid) != (ipv4.to_bits(), psid));
+        self.rows.len() < before
+    }
+
+    /// The table.
+    ///
+    /// # Errors
+    /// When softwires overlap or there is not enough memory.
+    pub fn build(mut self) -> Result<Table, TableError> {
+        self.rows.sort_unstable_by_key(|r| (u64::from(r.ipv4) << 16 | u64::from(r.psid), r.line));
+        let mut neighbours = self.rows.iter().zip(self.rows.iter().skip(1));
+        if let Some((a, b)) = neighbours.find(|(a, b)| a.ipv4 == b.ipv4 && clash(a, b)) {
+            return Err(self.conflict(a, b));
+        }
+        let (segments, psids, places) = layout(&self.rows);
+        let mut b4 = Array::filled("the binding table", places, 0u128)?;
+        let several = self.own.len() > 1;
+        let mut own_of =
+            several.then(|| Array::filled("the lwAFTR addresses of softwires", places, 0u16)).transpose()?;
+        let mut rest = self.rows.as_slice();
+        for s in &segments {
+            let n = rest.partition_point(|r| r.ipv4 <= s.last);
+            let (rows, behind) = rest.split_at(n);
+            rest = behind;
+            for (k, r) in rows.iter().enumerate() {
+                let at = if s.list == DENSE { (r.ipv4 - s.first) << s.len | u32::from(r.psid) } else { k as u32 };
+                let place = (s.base + at) as usize;
+                b4[place] = r.b4;
+                if let Some(o) = &mut own_of {
+                    o[place] = r.own;
+                }
+            }
+        }
+        let mut inhabited = Box::new([0u64; 1024]);
+        let mut starts = vec![0u32; (1 << 16) + 1];
+        for s in &segments {
+            let upper = (s.first >> 16) as usize;
+            inhabited[upper >> 6] |= 1 << (upper & 63);
+            starts[upper + 1] += 1;
+        }
+        for i in 0..1 << 16 {
+            starts[i + 1] += starts[i];
+        }
+        let softwires = self.rows.len() as u64;
+        Ok(Table { b4, segments, starts, inhabited, psids, own: self.own, own_of, softwires })
+    }
+
+    fn conflict(&self, a: &Row, b: &Row) -> TableError {
+        let (before, later) = if a.line < b.line { (a, b) } else { (b, a) };
+        let (file, line, ipv4) = (self.name.clone(), u64::from(later.line), Ipv4Addr::from_bits(later.ipv4));
+        if (a.offset, a.len) == (b.offset, b.len) {
+            return TableError::Duplicate { file, line, before: before.line.into(), ipv4, psid: later.psid };
+        }
+        TableError::Mixed {
+            file,
+            line,
+            before: before.line.into(),
+            ipv4,
+            len: later.len,
+            offset: later.offset,
+            before_len: before.len,
+            before_offset: before.offset,
+        }
+    }
+}
+
+/// Whether two softwires of one address cannot both be.
+fn clash(a: &Row, b: &Row) -> bool {
+    a.psid == b.psid || (a.offset, a.len) != (b.offset, b.len)
+}
+
+/// Segments, lists of PSIDs and number of places for sorted rows.
+fn layout(rows: &[Row]) -> (Vec<Segment>, Vec<u16>, usize) {
+    let mut segments: Vec<Segment> = Vec::new();
+    let (mut psids, mut places) = (Vec::new(), 0u32);
+    for of_address in rows.chunk_by(|a, b| a.ipv4 == b.ipv4) {
+        let r = &of_address[0];
+        let sets = 1u32 << r.len;
+        let n = of_address.len() as u32;
+        let dense = n * 4 >= sets;
+        if dense
+            && let Some(s) = segments.last_mut()
+            && s.list == DENSE
+            && (s.offset, s.len) == (r.offset, r.len)
+            && s.last + 1 == r.ipv4
+            && s.last >> 16 == r.ipv4 >> 16
+        {
+            s.last += 1;
+            places += sets;
+            continue;
+        }
+        let least = if r.offset == 0 { 0 } else { 1u16 << (16 - r.offset) };
+        let (list, listed) = if dense { (DENSE, 0) } else { (psids.len() as u32, n) };
+        segments.push(Segment {
+            first: r.ipv4,
+            last: r.ipv4,
+            base: places,
+            list,
+            listed,
+            least,
+            offset: r.offset,
+            len: r.len,
+        });
+        if dense {
+            places += sets;
+        } else {
+            psids.extend(of_address.iter().map(|r| r.psid));
+            places += n;
+        }
+    }
+    segments.shrink_to_fit();
+    (segments, psids, places as usize)
+}

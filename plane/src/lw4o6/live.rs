@@ -1,0 +1,118 @@
+//! A binding table that changes while it is in use: a new one is made aside, then put in its place; each worker takes it
+//! over before its next batch. A worker looks at one number a batch and takes a lock only when that has changed.
+
+use super::table::Table;
+use crate::ends::{Point4, Softwires, Wrap};
+use crate::event::Event;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The table in force, for all workers and for whoever changes it.
+pub struct Live {
+    state: Mutex<State>,
+    version: AtomicU64,
+}
+
+struct State {
+    current: Arc<Table>,
+    /// Tables that workers may still be reading. They end here and not in a worker, whom it would cost milliseconds.
+    former: Vec<Arc<Table>>,
+}
+
+impl Live {
+    /// Begin with this table.
+    pub fn new(table: Table) -> Arc<Live> {
+        let state = State { current: Arc::new(table), former: Vec::new() };
+        Arc::new(Live { state: Mutex::new(state), version: AtomicU64::new(0) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is a single assignment: whoever panicked has left it whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The table in force.
+    pub fn current(&self) -> Arc<Table> {
+        self.state().current.clone()
+    }
+
+    /// Put another table in its place. Tables that nobody reads any more are freed.
+    pub fn replace(&self, table: Table) {
+        let table = Arc::new(table);
+        let mut state = self.state();
+        let former = std::mem::replace(&mut state.current, table);
+        state.former.push(former);
+        self.version.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.tidy();
+    }
+
+    /// Free former tables that no worker reads any more; gives how many are left.
+    pub fn tidy(&self) -> usize {
+        let mut state = self.state();
+        let (free, used) = std::mem::take(&mut state.former).into_iter().partition(|t| Arc::strong_count(t) == 1);
+        state.former = used;
+        let left = state.former.len();
+        drop(state);
+        // Outside the lock: giving back gigabytes takes a while.
+        let free: Vec<Arc<Table>> = free;
+        drop(free);
+        left
+    }
+
+    /// One worker's view.
+    pub fn bindings(self: &Arc<Live>) -> Bindings {
+        let seen = self.version.load(Ordering::Acquire);
+        Bindings { table: self.current(), seen, live: Arc::clone(self) }
+    }
+}
+
+/// The strategy of an lwAFTR's worker.
+pub struct Bindings {
+    table: Arc<Table>,
+    seen: u64,
+    live: Arc<Live>,
+}
+
+impl Bindings {
+    /// The table that this worker reads.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+}
+
+impl Softwires for Bindings {
+    #[inline(always)]
+    fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
+        (&*self.table).wrap(customer, remote)
+    }
+
+    #[inline(always)]
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
+        (&*self.table).unwrap(src, dst, customer, remote)
+    }
+
+    #[inline(always)]
+    fn serves(&self, addr: u32) -> bool {
+        (&*self.table).serves(addr)
+    }
+
+    #[inline(always)]
+    fn settle(&mut self) {
+        let version = self.live.version.load(Ordering::Acquire);
+        if version != self.seen {
+            self.seen = version;
+            self.table = self.live.current();
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_wrap(&self, customer: Point4) {
+        (&*self.table).prefetch_wrap(customer);
+    }
+
+    #[inline(always)]
+    fn prefetch_unwrap(&self, src: u128, customer: Point4) {
+        (&*self.table).prefetch_unwrap(src, customer);
+    }
+}

@@ -1,0 +1,12 @@
+//! Lightweight 4over6 (RFC 7596): the lwAFTR's binding table as a strategy of [`crate::tunnel::Tunnel`]. An lwB4 is a
+//! restricted NAT44 chained to a tunnel end with one tunnel.
+
+mod builder;
+mod live;
+mod table;
+mod text;
+
+pub use builder::{Builder, Softwire, TableError};
+pub use live::{Bindings, Live};
+pub use table::Table;
+pub use text::read;

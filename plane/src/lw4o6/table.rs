@@ -1,0 +1,197 @@
+//! The binding table as look-ups see it: never changed, 16 octets a softwire, one cache line a look-up in both directions.
+//!
+//! Addresses that follow each other and have port sets of the same shape make a *segment*; in it the place of a softwire
+//! follows from address and PSID by arithmetic. Where less than a quarter of an address' port sets are given out, the
+//! address is a segment of its own that lists its PSIDs, so that memory follows the number of softwires.
+
+use crate::ends::{Point4, Softwires, Wrap};
+use crate::event::Event;
+use arena::Array;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::PortSet;
+
+use super::builder::Softwire;
+
+/// No list of PSIDs.
+pub const DENSE: u32 = u32::MAX;
+
+/// Addresses that follow each other, within 2^16 that share their upper half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// First address.
+    pub first: u32,
+    /// Last address.
+    pub last: u32,
+    /// Place of the first softwire.
+    pub base: u32,
+    /// Where the list of PSIDs begins, or [`DENSE`].
+    pub list: u32,
+    /// How many are listed.
+    pub listed: u32,
+    /// Ports below belong to nobody.
+    pub least: u16,
+    /// PSID offset and length.
+    pub offset: u8,
+    /// PSID length.
+    pub len: u8,
+}
+
+impl Segment {
+    /// The shape of its port sets.
+    fn ports(&self, psid: u16) -> PortSet {
+        PortSet { offset: self.offset, len: self.len, psid }
+    }
+}
+
+/// All softwires of a lwAFTR.
+pub struct Table {
+    /// lwB4 addresses by place; 0 for none.
+    pub(super) b4: Array<u128>,
+    pub(super) segments: Vec<Segment>,
+    /// The first segment of each upper half of addresses, and one more.
+    pub(super) starts: Vec<u32>,
+    /// A bit for each upper half that has segments: small enough for the first-level cache.
+    pub(super) inhabited: Box<[u64; 1024]>,
+    /// PSIDs of sparse segments, in ascending order.
+    pub(super) psids: Vec<u16>,
+    /// lwAFTR addresses.
+    pub(super) own: Vec<u128>,
+    /// Which of them each softwire has, by place, if there are several.
+    pub(super) own_of: Option<Array<u16>>,
+    pub(super) softwires: u64,
+}
+
+impl Table {
+    /// How many softwires.
+    pub fn len(&self) -> u64 {
+        self.softwires
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.softwires == 0
+    }
+
+    /// Octets of memory.
+    pub fn bytes(&self) -> u64 {
+        let lists = self.segments.len() * size_of::<Segment>() + self.starts.len() * 4 + self.psids.len() * 2;
+        (self.b4.bytes() + self.own_of.as_ref().map_or(0, Array::bytes) + lists + 8192) as u64
+    }
+
+    /// All softwires, by address and PSID.
+    pub fn iter(&self) -> impl Iterator<Item = Softwire> + '_ {
+        self.segments.iter().flat_map(move |s| self.of_segment(s))
+    }
+
+    fn of_segment<'a>(&'a self, s: &'a Segment) -> impl Iterator<Item = Softwire> + 'a {
+        let sets = if s.list == DENSE { 1u32 << s.len } else { s.listed };
+        let addresses = s.last - s.first + 1;
+        (0..addresses).flat_map(move |a| (0..sets).map(move |k| (a, k))).filter_map(move |(a, k)| {
+            let place = (s.base + a * sets + k) as usize;
+            let psid = if s.list == DENSE { k as u16 } else { self.psids[(s.list + k) as usize] };
+            (self.b4[place] != 0).then(|| Softwire {
+                b4: Ipv6Addr::from_bits(self.b4[place]),
+                ipv4: Ipv4Addr::from_bits(s.first + a),
+                ports: s.ports(psid),
+                own: Some(Ipv6Addr::from_bits(self.own_at(place))),
+            })
+        })
+    }
+
+    /// The segment of an address.
+    #[inline(always)]
+    fn segment(&self, addr: u32) -> Option<&Segment> {
+        let upper = (addr >> 16) as usize;
+        if self.inhabited[upper >> 6] >> (upper & 63) & 1 == 0 {
+            return None;
+        }
+        let (from, to) = (self.starts[upper] as usize, self.starts[upper + 1] as usize);
+        let s = match &self.segments[from..to] {
+            [one] => one,
+            several => several.get(several.partition_point(|s| s.last < addr))?,
+        };
+        (addr >= s.first && addr <= s.last).then_some(s)
+    }
+
+    /// The place of the softwire that an end point belongs to, if it is in use.
+    #[inline(always)]
+    fn place(&self, point: Point4) -> Result<usize, Event> {
+        let s = self.segment(point.addr).ok_or(Event::DestinationUnmapped)?;
+        let psid = match point.port {
+            Some(port) if port >= s.least => {
+                let below = 16 - u32::from(s.offset) - u32::from(s.len);
+                u32::from(port) >> below & ((1 << s.len) - 1)
+            }
+            None if s.offset == 0 && s.len == 0 => 0,
+            _ => return Err(Event::OutsidePortSet),
+        };
+        if s.list == DENSE {
+            Ok((s.base + ((point.addr - s.first) << s.len) + psid) as usize)
+        } else {
+            self.listed(s, psid as u16)
+        }
+    }
+
+    /// The place in a sparse segment.
+    fn listed(&self, s: &Segment, psid: u16) -> Result<usize, Event> {
+        let list = &self.psids[s.list as usize..][..s.listed as usize];
+        let k = list.binary_search(&psid).map_err(|_| Event::UnknownSoftwire)?;
+        Ok(s.base as usize + k)
+    }
+
+    #[inline(always)]
+    fn own_at(&self, place: usize) -> u128 {
+        let k = self.own_of.as_ref().map_or(0, |o| usize::from(o[place]));
+        self.own[k]
+    }
+
+    #[inline(always)]
+    fn bring_closer(&self, point: Point4) {
+        if let Ok(place) = self.place(point) {
+            self.b4.prefetch(place);
+            if let Some(o) = &self.own_of {
+                o.prefetch(place);
+            }
+        }
+    }
+}
+
+/// Look-ups in a table that does not change; [`super::Bindings`] makes it one that does.
+impl Softwires for &Table {
+    #[inline(always)]
+    fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {
+        let place = self.place(customer)?;
+        match self.b4[place] {
+            0 => Err(Event::UnknownSoftwire),
+            dst => Ok(Wrap { src: self.own_at(place), dst, customer: customer.addr }),
+        }
+    }
+
+    #[inline(always)]
+    fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _remote: Point4) -> Result<u32, Event> {
+        let place = self.place(customer).map_err(|why| match why {
+            Event::DestinationUnmapped => Event::SourceUnmapped,
+            other => other,
+        })?;
+        let b4 = self.b4[place];
+        if b4 == src && self.own_at(place) == dst {
+            return Ok(customer.addr);
+        }
+        Err(if b4 == 0 || b4 == src { Event::UnknownSoftwire } else { Event::Spoofed })
+    }
+
+    #[inline(always)]
+    fn serves(&self, addr: u32) -> bool {
+        self.segment(addr).is_some()
+    }
+
+    #[inline(always)]
+    fn prefetch_wrap(&self, customer: Point4) {
+        self.bring_closer(customer);
+    }
+
+    #[inline(always)]
+    fn prefetch_unwrap(&self, _src: u128, customer: Point4) {
+        self.bring_closer(customer);
+    }
+}
