@@ -136,13 +136,14 @@ impl Random {
 /// A UDP header and payload whose checksum is right for these pseudo header words.
 fn udp(src: u16, dst: u16, pseudo: Sum) -> [u8; 8 + PAYLOAD] {
     let mut b = [0x5a; 8 + PAYLOAD];
+    let len = b.len() as u16;
     b[..2].copy_from_slice(&src.to_be_bytes());
     b[2..4].copy_from_slice(&dst.to_be_bytes());
-    let len = b.len() as u16;
     b[4..6].copy_from_slice(&len.to_be_bytes());
     b[6..8].fill(0);
     let sum = pseudo.be16(17).be16(len).bytes(&b).checksum();
-    b[6..8].copy_from_slice(&sum);
+    // A sum of zero is sent as all ones (RFC 768).
+    b[6..8].copy_from_slice(&if sum == [0, 0] { [0xff; 2] } else { sum });
     b
 }
 
