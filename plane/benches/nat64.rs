@@ -48,12 +48,20 @@ fn overhead() {
     let mut results = [Vec::new(), Vec::new()];
     for _ in 0..9 {
         let mut b = Bench::new(1000, 1000);
-        let one = b.run(2_000_000, |f, _| four(f), |now, batch, v| {
-            alone.iter_mut().for_each(|r| plane::Function::process(r, now, Side::Customer, batch, v, &mut Made));
-        });
-        let both = b.run(2_000_000, |f, _| four(f), |now, batch, v| {
-            plane::Function::process(&mut chained, now, Side::Customer, batch, v, &mut Made);
-        });
+        let one = b.run(
+            2_000_000,
+            |f, _| four(f),
+            |now, batch, v| {
+                alone.iter_mut().for_each(|r| plane::Function::process(r, now, Side::Customer, batch, v, &mut Made));
+            },
+        );
+        let both = b.run(
+            2_000_000,
+            |f, _| four(f),
+            |now, batch, v| {
+                plane::Function::process(&mut chained, now, Side::Customer, batch, v, &mut Made);
+            },
+        );
         results[0].push(one);
         results[1].push(both);
     }

@@ -249,7 +249,8 @@ pub fn measure<F: Function>(
         let mut total = 0.0;
         for _ in 0..fills {
             f.clear();
-            total += b.run(n, |flow, _| frame(flow), |now, batch, v| f.process(now, Side::Customer, batch, v, &mut Made));
+            total +=
+                b.run(n, |flow, _| frame(flow), |now, batch, v| f.process(now, Side::Customer, batch, v, &mut Made));
         }
         new.push(total / fills as f64);
     }
@@ -266,10 +267,14 @@ pub fn measure<F: Function>(
     let (mut out, mut back) = (Vec::new(), Vec::new());
     let check = |from: Side, v: &[Verdict]| assert!(v.iter().all(|v| *v == Verdict::Forward(from.other())));
     for _ in 0..options.runs {
-        out.push(b.run(options.frames, |flow, _| frame(flow), |now, batch, v| {
-            f.process(now, Side::Customer, batch, v, &mut Made);
-            check(Side::Customer, v);
-        }));
+        out.push(b.run(
+            options.frames,
+            |flow, _| frame(flow),
+            |now, batch, v| {
+                f.process(now, Side::Customer, batch, v, &mut Made);
+                check(Side::Customer, v);
+            },
+        ));
         let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| reply(flow, addr, u16::from_be_bytes(port));
         back.push(b.run(options.frames, answer, |now, batch, v| {
             f.process(now, Side::Internet, batch, v, &mut Made);
