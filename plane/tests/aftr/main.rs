@@ -2,6 +2,7 @@
 //! packets and judges every packet that comes out; nothing of the plane's own checksum code is used here.
 
 #[path = "../nat64/gateway.rs"]
+#[allow(dead_code, reason = "shared with the tests of NAT64, which need more of it")]
 mod gateway;
 mod hostile;
 #[path = "../nat64/packets.rs"]
