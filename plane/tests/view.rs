@@ -436,8 +436,8 @@ fn frames_of_any_link_come_back_over_a_cable() {
 #[test]
 fn addresses_that_do_not_fit_the_flows_are_refused() {
     let (few, far) = (&subscribers()[1..], &remotes()[1..]);
-    let refused = |view: Result<View, ViewError>| view.unwrap_err();
-    let rows = |what, have, want| ViewError::Rows { what, have, want };
+    let refused = |view: Result<View, ViewError>| view.unwrap_err().to_string();
+    let rows = |what, have, want| ViewError::Rows { what, have, want }.to_string();
     let translated = Translated { subscribers: few, remotes: &remotes() };
     assert_eq!(refused(pe::siit(&consecutive(64), &translated)), rows("subscribers", 99, 100));
     let translated = Translated { subscribers: &subscribers(), remotes: far };
@@ -446,10 +446,10 @@ fn addresses_that_do_not_fit_the_flows_are_refused() {
     let mut twice = subscribers();
     twice[70] = twice[3];
     let softwires = Softwires { subscribers: &twice, pe: PE };
-    assert_eq!(refused(pe::aftr(&overlapping(64), &softwires, pool())), ViewError::Shared(70));
+    assert_eq!(refused(pe::aftr(&overlapping(64), &softwires, pool())), ViewError::Shared(70).to_string());
     // RFC 7596: a lwB4 may have several addresses, each with a binding of its own.
     assert!(pe::lwaftr(&sharing(64), &softwires).is_ok());
-    assert_eq!(refused(pe::lwaftr(&overlapping(64), &softwires)), ViewError::Overlapping);
+    assert_eq!(refused(pe::lwaftr(&overlapping(64), &softwires)), ViewError::Overlapping.to_string());
 }
 
 /// Methodology 2.3.

@@ -119,9 +119,11 @@ impl Batch {
         match address {
             Address6::Constant(row) => (0..BATCH).for_each(|j| put(j, *row)),
             Address6::BySubscriber(table) => {
+                let table: &[Row] = table;
                 self.0[SUBSCRIBER].iter().enumerate().for_each(|(j, &s)| put(j, table[s as usize]));
             }
             Address6::ByRemote(first, table) => {
+                let table: &[Row] = table;
                 let remotes = self.0[Source::RemoteAddr as usize].iter().enumerate();
                 remotes.for_each(|(j, &r)| put(j, table[r.wrapping_sub(*first) as usize]));
             }
@@ -132,9 +134,17 @@ impl Batch {
     #[inline(always)]
     pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
         for address in [&ends.src, &ends.dst] {
-            if address.is_large() {
-                let [remotes, subscribers] = [Source::RemoteAddr as usize, SUBSCRIBER].map(|of| &self.0[of]);
-                subscribers.iter().zip(remotes).for_each(|(&s, &r)| each(address.row(s, r)));
+            match address {
+                Address6::BySubscriber(table) if address.is_large() => {
+                    let table: &[Row] = table;
+                    self.0[SUBSCRIBER].iter().for_each(|&s| each(&table[s as usize]));
+                }
+                Address6::ByRemote(first, table) if address.is_large() => {
+                    let table: &[Row] = table;
+                    let remotes = self.0[Source::RemoteAddr as usize].iter();
+                    remotes.for_each(|&r| each(&table[r.wrapping_sub(*first) as usize]));
+                }
+                _ => {}
             }
         }
     }

@@ -3,6 +3,8 @@
 
 use crate::header;
 use crate::tag;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// An IPv6 address as it lies in memory: 16 bytes a subscriber, so that a million of them stay in a cache.
@@ -26,6 +28,46 @@ impl From<u128> for Row {
     }
 }
 
+/// A table of rows. In whose memory it lies is left to who makes it: large tables want huge pages, which this crate
+/// cannot ask for.
+#[derive(Clone)]
+pub struct Rows(Arc<dyn Deref<Target = [Row]> + Send + Sync>);
+
+impl Rows {
+    /// The rows that lie there.
+    pub fn new(memory: impl Deref<Target = [Row]> + Send + Sync + 'static) -> Rows {
+        Rows(Arc::new(memory))
+    }
+}
+
+impl Deref for Rows {
+    type Target = [Row];
+    #[inline(always)]
+    fn deref(&self) -> &[Row] {
+        &self.0
+    }
+}
+
+impl FromIterator<Row> for Rows {
+    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Rows {
+        Rows::new(Vec::from_iter(rows))
+    }
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Rows) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Rows {}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows", self.len())
+    }
+}
+
 /// Half of a first-level data cache of 48 KiB, which frames need as well.
 const LARGE: usize = 1536;
 
@@ -35,9 +77,9 @@ pub enum Address6 {
     /// The same in all frames.
     Constant(Row),
     /// One for each subscriber of the flow space.
-    BySubscriber(Arc<[Row]>),
+    BySubscriber(Rows),
     /// One for each remote address, of which this is the first.
-    ByRemote(u32, Arc<[Row]>),
+    ByRemote(u32, Rows),
 }
 
 impl Address6 {
@@ -213,8 +255,8 @@ mod tests {
 
     #[test]
     fn a_row_is_found_by_subscriber_or_by_remote_address() {
-        let rows: Arc<[Row]> = [7u128, 8].map(Row::from).into();
-        assert_eq!(Address6::BySubscriber(Arc::clone(&rows)).row(1, 0), &Row::from(8));
+        let rows: Rows = [7u128, 8].map(Row::from).into_iter().collect();
+        assert_eq!(Address6::BySubscriber(rows.clone()).row(1, 0), &Row::from(8));
         assert_eq!(Address6::ByRemote(100, rows).row(9, 101), &Row::from(8));
         assert_eq!(Address6::constant(5).row(9, 9), &Row::from(5));
     }

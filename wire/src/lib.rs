@@ -21,7 +21,7 @@ pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
 pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange, SharedPorts};
 pub use header::Mac;
-pub use layout::{Address6, Ends6, Layout, Row};
+pub use layout::{Address6, Ends6, Layout, Row, Rows};
 pub use perm::Permutation;
 pub use port_set::{PortSet, PortSetError};
 pub use tag::{Kind, StreamId, Tag};

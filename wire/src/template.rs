@@ -360,7 +360,7 @@ pub(crate) fn place(ports: u32, udp_len: u16, [c, d]: [u8; 2]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{Address6, Ends6, Row};
+    use crate::layout::{Address6, Ends6, Row, Rows};
     use crate::{AddrRange, FlowSpace, Kind, PortRange, tag};
     use proptest::prelude::*;
 
@@ -382,7 +382,7 @@ mod tests {
     const SUBSCRIBERS: u128 = 0x2001_0002_0000_0002_0000_0000_0000_0001;
     const REMOTES: u128 = 0x2001_0002_0000_0064_0000_0000_c613_0002;
 
-    fn rows(first: u128, count: u128) -> std::sync::Arc<[Row]> {
+    fn rows(first: u128, count: u128) -> Rows {
         (first..first + count).map(Row::from).collect()
     }
 

@@ -3,12 +3,11 @@
 //! judged by an independent parser, beside the template.
 
 use proptest::prelude::*;
-use std::sync::Arc;
 use wire::checksum::{Sum, update};
 use wire::template::UdpFrame;
 use wire::{
     AddrRange, Address6, Ends6, Expect, Fields, FlowSpace, Kind, Layout, Mac, Mismatch, OuterRange, PortRange, Row,
-    Source, Tag, Template, Values,
+    Rows, Source, Tag, Template, Values,
 };
 
 const OUTER: (u32, u16) = (0xc613_0001, 5000);
@@ -32,9 +31,9 @@ fn subscriber(s: u32) -> u128 {
 }
 
 fn translated() -> Ends6 {
-    let subscribers: Arc<[Row]> = (0..SUBSCRIBERS).map(|s| Row::from(subscriber(s))).collect();
+    let subscribers: Rows = (0..SUBSCRIBERS).map(|s| Row::from(subscriber(s))).collect();
     let pref64 = 0x2001_0002_0000_0064u128 << 64;
-    let remotes: Arc<[Row]> = (0..3).map(|r| Row::from(pref64 | (0xc613_0002 + r))).collect();
+    let remotes: Rows = (0..3).map(|r| Row::from(pref64 | (0xc613_0002 + r))).collect();
     Ends6 { src: Address6::BySubscriber(subscribers), dst: Address6::ByRemote(0xc613_0002, remotes) }
 }
 

@@ -3,10 +3,9 @@
 
 use crate::whole::{data, make_stage, row};
 use method::Direction;
-use plane::view::{Bed, forwarding_as};
+use plane::view::{Bed, ends::table, forwarding_as};
 use port::Clock;
-use std::sync::Arc;
-use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange, Row};
+use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange};
 
 /// Print the figures for each layout and several numbers of subscribers; always four million connections.
 pub fn print(clock: Clock) {
@@ -41,7 +40,7 @@ fn bed(subscribers: u32, ports: u16, remotes: u16) -> Bed {
 
 fn layouts(subscribers: u32) -> [(&'static str, Layout); 3] {
     let prefix = 0x2001_0002_0001_0000u128 << 64;
-    let rows: Arc<[Row]> = (0..subscribers).map(|s| Row::from(prefix + ((s as u128) << 64))).collect();
+    let rows = table((0..subscribers).map(|s| prefix + ((s as u128) << 64))).expect("16 bytes a subscriber");
     let src = if subscribers == 1 { Address6::Constant(rows[0]) } else { Address6::BySubscriber(rows) };
     let ends = Ends6 { src, dst: Address6::constant(prefix + 1) };
     [("IPv4", Layout::Ipv4), ("IPv6", Layout::Ipv6(ends.clone())), ("IPv4 in IPv6", Layout::Tunnel(ends))]

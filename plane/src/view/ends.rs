@@ -2,9 +2,9 @@
 //! that views know no technology's way of making addresses. Here is also what can be wrong with them.
 
 use super::Bed;
+use arena::Array;
 use std::collections::HashSet;
-use std::sync::Arc;
-use wire::{Address6, Ends6, Layout, Row};
+use wire::{Address6, Ends6, Layout, Row, Rows};
 
 /// A subscriber's end of the IPv6 link: the address that its CE translates it to, or its end of the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Softwires<'a> {
 }
 
 /// Why there is no such view.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// Rows and flow space do not belong together.
     #[error("there are {have} IPv6 addresses for the {want} {what} of the flow space: give one for each")]
@@ -53,6 +53,9 @@ pub enum ViewError {
          give them addresses or port sets of their own"
     )]
     Overlapping,
+    /// No memory for the addresses.
+    #[error(transparent)]
+    Memory(#[from] arena::ArenaError),
 }
 
 impl Translated<'_> {
@@ -76,17 +79,26 @@ pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewErr
     counted("remote addresses", remotes.len(), remote.count)?;
     Ok(match remotes {
         [only] => Address6::constant(*only),
-        _ => Address6::ByRemote(remote.first.into(), remotes.iter().map(|&address| Row::from(address)).collect()),
+        _ => Address6::ByRemote(remote.first.into(), table(remotes.iter().copied())?),
     })
 }
 
 fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Address6, ViewError> {
     counted("subscribers", subscribers.len(), bed.flows.subscribers())?;
-    let rows: Arc<[Row]> = subscribers.iter().map(|s| Row::from(s.address)).collect();
-    Ok(match &rows[..] {
-        [only] => Address6::Constant(*only),
-        _ => Address6::BySubscriber(rows),
+    Ok(match subscribers {
+        [only] => Address6::constant(only.address),
+        _ => Address6::BySubscriber(table(subscribers.iter().map(|s| s.address))?),
     })
+}
+
+/// Rows in huge pages: a million of them in ordinary pages cost a page walk each.
+///
+/// # Errors
+/// When there is not enough memory.
+pub fn table(addresses: impl ExactSizeIterator<Item = u128>) -> Result<Rows, ViewError> {
+    let mut rows = Array::filled("the subscribers' IPv6 addresses", addresses.len(), Row::default())?;
+    rows.iter_mut().zip(addresses).for_each(|(row, address)| *row = address.into());
+    Ok(Rows::new(rows))
 }
 
 fn counted(what: &'static str, have: usize, want: u32) -> Result<(), ViewError> {
