@@ -3,6 +3,7 @@
 
 use crate::scenario::technology::{Lw4o6, Map, Nat, Plays, Siit as SiitTable, Softwires, State, Technology};
 use plane::aftr::{Aftr, Config as AftrConfig};
+use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::lw4o6;
 use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe, Rule};
 use plane::nat44::Nat44;
@@ -14,7 +15,7 @@ use plane::{Addressing, Chain, Function, Prefix6, Side, Side4, Side6, Steering};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use wire::{AddrRange, Mac, PortRange, PortSet};
+use wire::{AddrRange, PortRange, PortSet};
 
 /// Why a technology cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -97,13 +98,6 @@ pub fn build<U: Use>(
 const OVERHEAD: u16 = 40;
 const TRANSLATED: u16 = 20;
 
-/// Ethernet addresses inside a gateway that is made of several functions.
-const INNER: [Mac; 4] = [mac(1), mac(2), mac(3), mac(4)];
-
-const fn mac(n: u8) -> Mac {
-    Mac([0x02, 0x00, 0x5e, 0x10, 0x00, n])
-}
-
 /// Largest packet inside such a gateway: no limit of its own.
 const INNER_MTU: u16 = 65_535;
 
@@ -148,15 +142,15 @@ impl Edges {
     /// Both edges with an IPv6 link between them.
     fn apart(&self) -> [Edges; 2] {
         let side = |mac, next_hop, address: [u16; 8]| Side6 { mac, next_hop, address: address.into(), mtu: INNER_MTU };
-        let ce = side(INNER[2], INNER[3], [0x2001, 2, 0, 0x100, 0, 0, 0, 1]);
-        let pe = side(INNER[3], INNER[2], [0x2001, 2, 0, 0x100, 0, 0, 0, 2]);
+        let ce = side(CUSTOMER_HALF, INTERNET_HALF, [0x2001, 2, 0, 0x100, 0, 0, 0, 1]);
+        let pe = side(INTERNET_HALF, CUSTOMER_HALF, [0x2001, 2, 0, 0x100, 0, 0, 0, 2]);
         let with = |links| Edges { links, ..*self };
         [with(Links { right6: ce, ..self.links }), with(Links { left6: pe, ..self.links })]
     }
 
     /// The IPv4 link inside an edge that is made of two functions, as the half with IPv6 sees it.
     fn inner4(&self) -> Side4 {
-        Side4 { mac: INNER[1], next_hop: INNER[0], address: self.links.left4.address, mtu: INNER_MTU }
+        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address: self.links.left4.address, mtu: INNER_MTU }
     }
 
     fn nat44(&self, inside: &[Prefix], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
@@ -304,7 +298,7 @@ impl Edges {
         (name, behind): (&'static str, F),
     ) -> Result<Chain<Nat44, F>, Why> {
         let mtu = self.links.right6.mtu.saturating_sub(less);
-        let inner = Side4 { mac: INNER[0], next_hop: INNER[1], address: pool.first, mtu };
+        let inner = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
         let mut c = NatConfig::new(self.links.left4, inner, inside.to_vec(), vec![pool]);
         // A shared address has no ports to spare, and the port set says which there are.
         c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
@@ -388,6 +382,12 @@ pub fn answers_for(technology: &Technology, plays: Plays) -> [Answers; 2] {
 /// How packets from left and right are to be spread over the workers. Whatever comes to another worker than its own is
 /// handed over, so a spreading that does not fit costs time and nothing else.
 pub fn steering(technology: &Technology, plays: Plays) -> [Steering; 2] {
+    if !technology.is_stateful(plays) {
+        // All parts of a datagram meet: by both addresses where there are only these, by the ends of the tunnel.
+        let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };
+        let (left, right) = technology.versions(plays);
+        return [by(left), by(right)];
+    }
     match technology.versions(plays) {
         (4, 4) => [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET],
         (6, _) => [Nat64::STEER_CUSTOMER, Nat64::STEER_INTERNET],

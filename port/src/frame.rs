@@ -347,19 +347,21 @@ impl Pool {
     }
 
     /// A fresh frame of `len` bytes behind the configured headroom, with whatever the slot held before;
-    /// `None` when every slot is on its way.
+    /// `None` when every slot is on its way, or none is so large.
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Option<Frame> {
+        let room = self.config.slot - self.config.headroom;
+        if len > room {
+            return None;
+        }
         if self.free.is_empty() {
             self.collect();
         }
         let Slot(slot) = self.free.pop()?;
-        debug_assert!(self.config.headroom + len <= self.config.slot);
-        let room = self.config.slot - self.config.headroom;
         Some(Frame {
             slot,
             start: self.config.headroom as u16,
-            len: len.min(room) as u16,
+            len: len as u16,
             size: self.config.slot as u16,
             home: self.worker,
             stamp: 0,

@@ -98,7 +98,8 @@ fn found(headline: &[Headline]) -> Option<String> {
     for Headline { cell, smallest } in headline {
         let mut part = rate(cell);
         if cell.connections == 0 {
-            part.push_str(" of plain forwarding");
+            let baseline = cell.metric == method::metric::IPV4_FORWARDING_THROUGHPUT.key;
+            part.push_str(if baseline { " of plain forwarding" } else { ", stateless" });
         } else if said != Some(cell.connections) {
             let _ = write!(part, " at {} connections", si(cell.connections as f64, 3));
             said = Some(cell.connections);

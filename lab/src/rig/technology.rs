@@ -31,9 +31,24 @@ pub fn build(
     point: &Point,
     process: &Process,
 ) -> Result<Rig, RigError> {
+    build_on(scenario, plays, technology, point, process, &Cores::assign(point.cores as usize))
+}
+
+/// The same with its threads on these cores.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_on(
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &Technology,
+    point: &Point,
+    process: &Process,
+    cores: &Cores,
+) -> Result<Rig, RigError> {
     let view = Arc::new(view(scenario, plays, technology, point)?);
     let workers = point.cores as usize;
-    let assemble = Assemble { scenario, process, view, workers, steering: technology::steering(technology, plays) };
+    let assemble = Assemble { scenario, process, view, cores, steering: technology::steering(technology, plays) };
     let seed = scenario.traffic.seed;
     let mut rig = technology::build(technology, plays, &links(), workers, seed, assemble)
         .map_err(|e| RigError::Gateway(e.to_string()))??;
@@ -47,7 +62,7 @@ struct Assemble<'a> {
     scenario: &'a Scenario,
     process: &'a Process,
     view: Arc<View>,
-    workers: usize,
+    cores: &'a Cores,
     steering: [Steering; 2],
 }
 
@@ -59,10 +74,9 @@ impl Use for Assemble<'_> {
             // A scenario with another link for the embedded gateway is refused when it is read.
             Link::Tap | Link::Veth { .. } => 512,
         };
-        let cores = Cores::assign(self.workers);
         let wires = Wires::of(self.scenario, self.process.clock);
         let times = settings(self.scenario, Loop::Open);
-        wired(self.view, functions, depth, times, &cores, self.process, wires, self.steering)
+        wired(self.view, functions, depth, times, self.cores, self.process, wires, self.steering)
     }
 }
 

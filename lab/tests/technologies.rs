@@ -1,0 +1,158 @@
+//! Every technology in every set-up: both edges in the device, the provider's alone with many subscribers, the
+//! customer's alone. All on one thread, where nothing can be lost but by the device: every frame must come back right,
+//! and for stateful devices every connection must be learned.
+
+use lab::plan::Plan;
+use lab::rig::embedded::Cores;
+use lab::rig::{Process, technology};
+use lab::scenario::{Dut, Options, parse};
+use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use std::sync::Mutex;
+
+const XLAT464: &str = "[technology.464xlat]
+pref64 = \"2001:2:0:1000::/96\"
+clat = \"2001:2:0:2::/96\"
+pool = \"198.19.0.1\"
+";
+const NAT64: &str = "[technology.nat64]
+pref64 = \"2001:2:0:1000::/64\"
+pool = \"198.19.0.1\"
+";
+const SIIT: &str = "[technology.siit]
+eam = [\"198.18.0.0/24 2001:2::/120\"]
+pref64 = \"2001:2:0:1000::/96\"
+";
+const DS_LITE: &str = "[technology.ds-lite]
+b4 = \"2001:2:0:4000::1\"
+aftr = \"2001:2:0:100::2\"
+pool = \"198.19.0.1\"
+";
+const LW4O6: &str = "[technology.lw4o6]
+lwaftr = \"2001:2:0:100::2\"
+ipv4 = \"203.0.113.0/26\"
+b4 = \"2001:2:1:0::1\"
+psid-length = 4
+psid-offset = 4
+ce = 21
+";
+const MAP_E: &str = "[technology.map-e]
+br = \"2001:2:0:100::2\"
+ipv6-prefix = \"2001:2:1::/50\"
+ipv4-prefix = \"203.0.113.0/24\"
+ea-bits = 12
+psid-offset = 4
+ce = 283
+";
+const MAP_T: &str = "[technology.map-t]
+dmr = \"2001:2:0:1000::/96\"
+ipv6-prefix = \"2001:2:1::/50\"
+ipv4-prefix = \"203.0.113.0/24\"
+ea-bits = 12
+psid-offset = 0
+ce = 283
+";
+
+/// Connections of a stateful device.
+const N: u64 = 60_000;
+
+fn passes(plays: &str, technology: &str, traffic: &str) {
+    passes_with(plays, technology, traffic, 1);
+}
+
+/// Phase 1 and phase 2 of a stateful device, or one trial of a stateless one.
+fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
+    // One after the other: each wants a core of its own.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
+    let plays_line = format!("plays = \"{plays}\"");
+    let build = |sweep: &str, metrics: &str| {
+        let text = format!(
+            "name = \"t\"\n[dut.embedded]\n{plays_line}\n{table}\n[traffic]\nframe-size = 128\n{traffic}\n{sweep}\
+             [measure]\nmetrics = [{metrics}]\nphase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
+        );
+        parse("t.toml", &text, &Options::default())
+    };
+    let stateful = build("[sweep]\nconnections = 60000\n", "\"max_conn_est_rate\", \"throughput\"");
+    let loaded = stateful.or_else(|_| build("", "\"throughput\"")).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let mut point = Plan::new(&loaded.scenario).measurements[0].point.clone();
+    point.cores = cores;
+    let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
+    let (process, name) = (Process::new(), technology.words(*plays));
+    let one = Cores::one_thread(cores as usize);
+    let mut rig = technology::build_on(&loaded.scenario, *plays, technology, &point, &process, &one).unwrap();
+    let stateful = point.connections > 0;
+    assert_eq!(stateful, technology.is_stateful(*plays));
+    let spec = TrialSpec {
+        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+        rate: Rate(400_000),
+        load: Load::Frames(40_000),
+        direction: Direction::Both,
+        connections: if stateful { N } else { 0 },
+        phase1_rate: stateful.then_some(Rate(400_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    // A tester that was kept from its core for long gives up; that says nothing about the device.
+    let kept_away = |o: &TrialOutcome| o.host.tester_stall > Nanos::from_millis(50);
+    let attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+    let outcome = attempts.skip_while(kept_away).next().expect("this machine lets nobody work");
+    if let (true, Some(store)) = (stateful, &outcome.store) {
+        assert_eq!((store.learned, store.dut_entries), (N, Some(N)), "{name}: connections; {outcome:?}");
+        assert_eq!(store.dut_entries_after, Some(N), "and none but these");
+    }
+    for leg in [&outcome.forward, &outcome.reverse] {
+        assert_eq!((leg.received, leg.faults.total()), (40_000, 0), "{name}: {outcome:?}");
+    }
+    assert!(rig.teardown().is_empty());
+}
+
+const PORTS: &str = "source-ports = \"1024-3023\"\ndestination-ports = \"1-100\"";
+/// Few ports, many subscribers: port sets of 4,096 / 16.
+const MANY: &str = "source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = 500";
+
+macro_rules! set_ups {
+    ($($name:ident: $plays:literal $technology:ident $traffic:ident)*) => {$(
+        #[test]
+        fn $name() {
+            passes($plays, $technology, $traffic);
+        }
+    )*};
+}
+
+set_ups! {
+    xlat464: "dual" XLAT464 PORTS
+    ds_lite: "dual" DS_LITE PORTS
+    lw4o6: "dual" LW4O6 PORTS
+    map_e: "dual" MAP_E PORTS
+    map_t: "dual" MAP_T PORTS
+    plat: "pe" XLAT464 MANY
+    nat64: "pe" NAT64 MANY
+    siit: "pe" SIIT PORTS
+    aftr: "pe" DS_LITE MANY
+    lwaftr: "pe" LW4O6 MANY
+    map_e_br: "pe" MAP_E MANY
+    map_t_br: "pe" MAP_T MANY
+    clat: "ce" XLAT464 PORTS
+    b4: "ce" DS_LITE PORTS
+    lwb4: "ce" LW4O6 PORTS
+    map_e_ce: "ce" MAP_E PORTS
+    map_t_ce: "ce" MAP_T PORTS
+}
+
+/// Two workers: whatever the steering, the same frames come out.
+#[test]
+fn two_workers_are_one_gateway() {
+    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+    for (plays, technology, traffic) in [
+        // One B4 is one softwire, which one worker has: DS-Lite is spread over workers with the provider's edge alone.
+        ("dual", XLAT464, hosts),
+        ("dual", MAP_T, PORTS),
+        ("pe", XLAT464, MANY),
+        ("pe", DS_LITE, MANY),
+        ("pe", LW4O6, MANY),
+        ("pe", MAP_T, MANY),
+    ] {
+        passes_with(plays, technology, traffic, 2);
+    }
+}
