@@ -24,9 +24,21 @@ pub struct List {
     pub rows: fn() -> Vec<Row>,
 }
 
+fn technologies() -> Vec<Row> {
+    crate::scenario::technology::KNOWN
+        .iter()
+        .map(|&(name, about)| Row { name: name.into(), about: about.into() })
+        .collect()
+}
+
 /// The lists.
 pub const KNOWN: &[List] = &[
     List { name: "devices", title: "Devices under test, as tables of a scenario", rows: devices },
+    List {
+        name: "technologies",
+        title: "Technologies, as tables of a scenario or a gateway's file",
+        rows: technologies,
+    },
     List { name: "software", title: "DUT software", rows: software },
     List { name: "hosts", title: "Places where a DUT can run", rows: || pairs(dut::host::KNOWN) },
     List { name: "back-ends", title: "Back-ends (packets in and out)", rows: || pairs(port::backend::KNOWN) },

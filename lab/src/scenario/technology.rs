@@ -29,6 +29,18 @@ pub enum Plays {
 /// The words for [`Plays`].
 pub const PLAYS: &[(&str, Plays)] = &[("dual", Plays::Dual), ("ce", Plays::Ce), ("pe", Plays::Pe)];
 
+/// The technologies by the names of their tables, and one line about each.
+pub const KNOWN: &[(&str, &str)] = &[
+    ("nat44", "stateful NAT44 (RFC 4787, 5382, 5508, 6888)"),
+    ("siit", "stateless IPv4/IPv6 translation (RFC 7915, 6052, 7757)"),
+    ("nat64", "stateful NAT64 (RFC 6146)"),
+    ("464xlat", "464XLAT (RFC 6877): CLAT and PLAT"),
+    ("ds-lite", "DS-Lite (RFC 6333): B4 and AFTR"),
+    ("lw4o6", "lightweight 4over6 (RFC 7596): lwB4 and lwAFTR"),
+    ("map-e", "MAP-E (RFC 7597): CE and BR"),
+    ("map-t", "MAP-T (RFC 7599): CE and BR"),
+];
+
 /// A technology and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -518,4 +530,15 @@ fn values<T>(all: Vec<Spot<T>>) -> Vec<T> {
 /// The IP version of an address.
 pub fn version(a: IpAddr) -> u8 {
     if a.is_ipv4() { 4 } else { 6 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_that_of_the_tables() {
+        let known: Vec<&str> = KNOWN.iter().map(|k| k.0).collect();
+        assert_eq!(known, schema::kinds("technology").collect::<Vec<_>>());
+    }
 }
