@@ -161,6 +161,15 @@ impl Drop for Lock {
     }
 }
 
+/// See that no run has the test bed at this moment. It is taken when a device is prepared; this is for those who want to
+/// refuse before they do anything else.
+///
+/// # Errors
+/// [`DutError::Busy`] when another process has it.
+pub fn see_that_bed_is_free(dir: &RunDir) -> Result<(), DutError> {
+    if dir.path.join(What::Bed.file()).exists() { Lock::take(dir, What::Bed).map(drop) } else { Ok(()) }
+}
+
 fn is_at(file: &File, path: &Path) -> bool {
     let identity = |m: fs::Metadata| (m.dev(), m.ino());
     match (file.metadata(), fs::metadata(path)) {
@@ -185,6 +194,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path().join("natmeter"));
         let first = Lock::take(&dir, What::Bed).unwrap();
+        assert!(matches!(see_that_bed_is_free(&dir), Err(DutError::Busy { .. })));
         let error = Lock::take(&dir, What::Bed).unwrap_err().to_string();
         assert!(
             error.contains(&format!("the test bed on this machine is in use by process {} (", std::process::id())),
@@ -192,6 +202,7 @@ mod tests {
         );
         let other = Lock::take(&dir, What::Machine).unwrap();
         drop(first);
+        see_that_bed_is_free(&dir).unwrap();
         Lock::take(&dir, What::Bed).unwrap();
         assert!(dir.path().exists(), "the other lock is still in it");
         drop(other);

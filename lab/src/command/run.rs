@@ -13,6 +13,7 @@ use crate::scenario::{Dut, Scenario};
 use crate::store::date::rfc3339;
 use crate::store::{self, RunFolder};
 use crate::{facts, priority, selftest};
+use dut::RunDir;
 use method::ResultKind;
 use std::path::Path;
 use std::time::SystemTime;
@@ -74,10 +75,15 @@ fn carry_out(run: Run, tested: Option<crate::folder::SelfTest>) -> Result<Vec<Ou
     run.complete(facts::of_this_machine(), tested)
 }
 
-/// Kernel devices without root: become root of a namespace of our own, before the first thread is started.
+/// Kernel devices: refuse while another run has the test bed, before this one disturbs it by testing itself; and without
+/// root, become root of a namespace of our own, before the first thread is started.
 fn privilege(scenario: &Scenario) -> Result<(), Exit> {
     let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
-    if !needs_namespace || rustix::process::geteuid().is_root() {
+    if !needs_namespace {
+        return Ok(());
+    }
+    dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
+    if rustix::process::geteuid().is_root() {
         return Ok(());
     }
     port::netns::enter_user_namespace().map_err(|e| {
