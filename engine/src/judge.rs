@@ -4,7 +4,7 @@
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
+use wire::{Batch, Ends6, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
 
 // A burst is a batch.
 const _: () = assert!(BURST == wire::BATCH);
@@ -254,8 +254,8 @@ impl JudgePlan<'_> {
             store.prefetch_all(later);
         }
         values.set(&self.view.flows, flows);
-        if let Some(ends) = self.expect.layout().ends().filter(|ends| ends.is_large()) {
-            values.rows_ahead(ends, arena::prefetch);
+        if let Some(ends) = self.expect.layout().ends() {
+            fetch_rows(ends, values);
         }
         if let (Some((store, trial)), false) = (self.store, self.learn) {
             for (j, &index) in indices.iter().enumerate() {
@@ -323,6 +323,12 @@ impl JudgePlan<'_> {
         }
         Ok(())
     }
+}
+
+/// Bring rows closer. Out of line: frames without an IPv6 header shall not pay for it.
+#[inline(never)]
+fn fetch_rows(ends: &Ends6, values: &Batch) {
+    values.rows_ahead(ends, arena::prefetch);
 }
 
 /// Where the arrival of a frame is noted, if there was to be such a frame.

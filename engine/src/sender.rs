@@ -5,7 +5,7 @@ use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
 use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, Prepared, Tag, Template, View, Words};
+use wire::{Batch, Ends6, Prepared, Tag, Template, View, Words};
 
 // A burst is a batch.
 const _: () = assert!(BURST == wire::BATCH);
@@ -157,15 +157,19 @@ impl<'a> Sender<'a> {
         template.words(values, words);
         template.prepare(words, &Tag { sequence: self.next, ..*tag }, &self.ahead, prepared);
         prefetch(last);
-        if let Some(ends) = template.layout().ends().filter(|ends| ends.is_large()) {
-            fresh_values.set(&view.flows, fresh_flows);
-            fresh_values.rows_ahead(ends, arena::prefetch);
+        if let Some(ends) = template.layout().ends() {
+            fetch_rows_of(view, ends, fresh_flows, fresh_values);
         }
         template.write_all(self.burst.iter_mut().take(BURST).map(Frame::bytes_mut), words, prepared);
-        self.ahead.copy_within(built.., 0);
-        self.ahead[BURST - built..].copy_from_slice(fresh);
-        self.ahead_flows.copy_within(built.., 0);
-        self.ahead_flows[BURST - built..].copy_from_slice(&fresh_flows[..built]);
+        if built == BURST {
+            // The usual case, and no copy of a length that only the processor knows.
+            (self.ahead, self.ahead_flows) = (self.work.fresh, self.work.fresh_flows);
+            return;
+        }
+        for (ahead, fresh) in [(&mut self.ahead, &self.work.fresh), (&mut self.ahead_flows, &self.work.fresh_flows)] {
+            ahead.copy_within(built.., 0);
+            ahead[BURST - built..].copy_from_slice(&fresh[..built]);
+        }
     }
 
     /// When it last handed over frames.
@@ -208,5 +212,14 @@ impl<'a> Sender<'a> {
             },
             ..Leg::default()
         }
+    }
+}
+
+/// Bring the rows of the next burst closer. Out of line: frames without an IPv6 header shall not pay for it.
+#[inline(never)]
+fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BURST], values: &mut Batch) {
+    if ends.is_large() {
+        values.set(&view.flows, flows);
+        values.rows_ahead(ends, arena::prefetch);
     }
 }
