@@ -361,6 +361,7 @@ fn keep(c: &mut NatConfig, state: &State) {
 }
 
 /// Addresses that a gateway answers for on its links (left, right) beside those of the links themselves.
+#[allow(clippy::match_same_arms, reason = "one line a case, like the table that it is")]
 pub fn answers_for(technology: &Technology, plays: Plays) -> [Answers; 2] {
     let v4 = |pool: &[AddrRange]| Answers { ipv4: pool.to_vec(), ..Answers::default() };
     let one = |addr| Answers { ipv6: vec![Prefix6 { addr, len: 128 }], ..Answers::default() };

@@ -93,7 +93,7 @@ fn ping(from: &Netns, to: IpAddr) {
 
 /// Both ways through one connection, in segments as large as the first link lets them be.
 fn tcp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
-    let text: Vec<u8> = (0..400_000u32).flat_map(|n| n.to_be_bytes()).collect();
+    let text: Vec<u8> = (0..400_000u32).flat_map(u32::to_be_bytes).collect();
     let listener = to.run_in(|| TcpListener::bind((there, 0)).unwrap()).unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::scope(|scope| {

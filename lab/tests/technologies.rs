@@ -95,8 +95,8 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     };
     // A tester that was kept from its core for long gives up; that says nothing about the device.
     let kept_away = |o: &TrialOutcome| o.host.tester_stall > Nanos::from_millis(50);
-    let attempts = (0..20).map(|_| rig.run(&spec).unwrap());
-    let outcome = attempts.skip_while(kept_away).next().expect("this machine lets nobody work");
+    let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+    let outcome = attempts.find(|o| !kept_away(o)).expect("this machine lets nobody work");
     if let (true, Some(store)) = (stateful, &outcome.store) {
         assert_eq!((store.learned, store.dut_entries), (N, Some(N)), "{name}: connections; {outcome:?}");
         assert_eq!(store.dut_entries_after, Some(N), "and none but these");

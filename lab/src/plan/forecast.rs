@@ -108,9 +108,8 @@ pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
         Dut::Technology { plays, technology } if technology.is_stateful(*plays) => {
             96 * technology.state().map_or(0, |s| s.table)
         }
-        Dut::Technology { .. } => 0,
         Dut::Kernel { nat44: Some(_), .. } => (385 + 8) * connections,
-        Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
+        Dut::Technology { .. } | Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
     }
 }
 

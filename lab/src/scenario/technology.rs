@@ -273,16 +273,12 @@ impl Technology {
     }
 
     /// IP versions spoken on the left and on the right.
+    #[allow(clippy::match_same_arms, reason = "one line a case, like the table that it is")]
     pub fn versions(&self, plays: Plays) -> (u8, u8) {
         match (self, plays) {
             (Technology::Nat44 { .. }, _) => (4, 4),
-            (Technology::Siit(s), _) => {
-                if s.ipv6_left {
-                    (6, 4)
-                } else {
-                    (4, 6)
-                }
-            }
+            (Technology::Siit(s), _) if s.ipv6_left => (6, 4),
+            (Technology::Siit(_), _) => (4, 6),
             (Technology::Nat64 { .. }, _) => (6, 4),
             (_, Plays::Dual) => (4, 4),
             (_, Plays::Ce) => (4, 6),
@@ -498,13 +494,12 @@ impl Reading<'_> {
         let psid_offset = self.section.get("psid-offset", section::count_in(0..=16)).value.unwrap_or(0) as u8;
         let ce = self.section.get("ce", section::count).value.unwrap_or(0);
         let (inside, state) = (self.inside(), self.state());
-        let softwires = match file.value {
-            Some(path) => Softwires::File(path.into()),
-            None => {
-                let ipv4 = self.needed(ipv4, "ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")");
-                let b4 = self.needed(b4, "b4", "\"2001:2:0:4000::1\"");
-                Softwires::Row { ipv4: ipv4?, b4: b4?, psid_len, psid_offset }
-            }
+        let softwires = if let Some(path) = file.value {
+            Softwires::File(path.into())
+        } else {
+            let ipv4 = self.needed(ipv4, "ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")");
+            let b4 = self.needed(b4, "b4", "\"2001:2:0:4000::1\"");
+            Softwires::Row { ipv4: ipv4?, b4: b4?, psid_len, psid_offset }
         };
         Some(Lw4o6 { lwaftr: lwaftr?, softwires, ce, inside, state })
     }
