@@ -78,6 +78,10 @@ impl Addressing for Siit {
     fn prefetch_ipv6(&self, _: End, addr: u128) {
         if let Some(m) = &self.maps {
             m.prefetch6(addr);
+            // What hairpinning will want to know.
+            if let Some(p) = self.prefix.filter(|p| p.contains(addr)) {
+                m.prefetch4(p.extract(addr));
+            }
         }
     }
 }
