@@ -93,6 +93,13 @@ fn lines_cross_buffers() {
 }
 
 #[test]
+fn line_numbers_are_right_far_down() {
+    let above = std::io::repeat(b'\n').take(6_999_999);
+    let e = read("t", OWN, BufReader::new(above.chain(&b"2001:db8::1 192.0.2.256\n"[..]))).err().unwrap().to_string();
+    assert!(e.starts_with("t, line 7000000, column 13: `192.0.2.256` as the IPv4 address"), "{e}");
+}
+
+#[test]
 fn a_reader_that_fails_is_named() {
     struct Broken;
     impl Read for Broken {
