@@ -4,6 +4,7 @@
 
 use super::config::{Config, Prefix};
 use super::session::addr;
+use super::timers::ticks;
 use arena::{ArenaError, Array};
 
 /// When each number was last seen to have a session, in rounds of the sweep.
@@ -12,6 +13,9 @@ pub struct Census {
     met: Array<u8>,
     epoch: u8,
     since: u32,
+    /// Ticks that an epoch has at least: what is remembered for a while without a session (fragments) must be forgotten
+    /// before a number is.
+    least: u32,
 }
 
 impl Census {
@@ -22,7 +26,7 @@ impl Census {
     pub fn new(config: &Config) -> Result<Option<Census>, ArenaError> {
         let Some(numbers) = config.numbered else { return Ok(None) };
         let met = Array::filled("the customers' numbers", numbers.count() as usize, 0)?;
-        Ok(Some(Census { numbers, met, epoch: 0, since: 0 }))
+        Ok(Some(Census { numbers, met, epoch: 0, since: 0, least: ticks(config.fragments.lifetime) }))
     }
 
     /// Bytes of one worker.
@@ -38,11 +42,10 @@ impl Census {
         }
     }
 
-    /// The sweep begins anew. An epoch has one whole round or more of it and lasts `least` ticks or longer, so that what
-    /// is remembered for seconds (fragments) is forgotten before a number is.
+    /// The sweep begins anew. An epoch has one whole round or more of it.
     #[inline]
-    pub fn round(&mut self, tick: u32, least: u32) {
-        if tick.wrapping_sub(self.since) >= least {
+    pub fn round(&mut self, tick: u32) {
+        if tick.wrapping_sub(self.since) >= self.least {
             self.since = tick;
             self.epoch = self.epoch.wrapping_add(1);
         }

@@ -260,7 +260,7 @@ impl Nat44 {
         if e == 0
             && let Some(c) = &mut self.census
         {
-            c.round(self.tick, self.lifetimes.round());
+            c.round(self.tick);
         }
         if !s.is_live() {
             return;
@@ -279,7 +279,7 @@ impl Nat44 {
         if entries == 0
             && let Some(c) = &mut self.census
         {
-            c.round(self.tick, self.lifetimes.round());
+            c.round(self.tick);
         }
         let n = self.sweep.due(self.tick, entries, self.lifetimes.round(), most);
         for _ in 0..n {

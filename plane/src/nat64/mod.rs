@@ -148,6 +148,8 @@ impl Config {
     fn translation(&self, near: Side4, seed: u64) -> translate::Config {
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;
+        // From one customer to another the way is through the NAT.
+        t.hairpinning = translate::Hairpinning::Off;
         t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
         t.traffic_class = self.traffic_class;
         t.tos = self.tos;

@@ -41,11 +41,8 @@ fn customers_without_sessions_are_forgotten() {
     for i in 20..29 {
         map(&mut g, (customer(i), 5000), (REMOTE, 80));
     }
-    assert_eq!(g.seen_back(&udp((REMOTE, 80), map_again(&mut g))).to, (customer(3), 5000));
-}
-
-fn map_again(g: &mut crate::gateway::Gateway<plane::nat64::Nat64>) -> At {
-    map(g, (customer(3), 5000), (REMOTE, 80))
+    let outside = map(&mut g, (customer(3), 5000), (REMOTE, 80));
+    assert_eq!(g.seen_back(&udp((REMOTE, 80), outside)).to, (customer(3), 5000));
 }
 
 #[test]

@@ -141,6 +141,10 @@ impl<F: Function> Gateway<F> {
                 _ => inbox.push_back((w, from, vec![Frame::new(f)])),
             }
         }
+        if frames.is_empty() {
+            // Time alone.
+            inbox.extend((0..n).map(|w| (w, from, Vec::new())));
+        }
         let mut out = Vec::new();
         while let Some((w, from, mut batch)) = inbox.pop_front() {
             let mut made = Made { out: Vec::new(), handed: Vec::new() };

@@ -157,7 +157,7 @@ fn errors_do_not_keep_a_session_alive() {
     g.wait(299);
     g.back(&error(REMOTE, POOL, 3, 3, &sent, 28));
     g.wait(3);
-    g.idle(10);
+    g.idle(20);
     assert_eq!(g.entries(), (0, 0));
 }
 

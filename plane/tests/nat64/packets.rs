@@ -64,7 +64,7 @@ pub fn tcp(from: At, to: At, flags: &str) -> Vec<u8> {
         };
     }
     let mut out = Vec::new();
-    t.write(&mut out, b"data").unwrap();
+    t.write(&mut out, b"data of a stream").unwrap();
     clear_df(out)
 }
 

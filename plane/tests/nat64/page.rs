@@ -13,3 +13,31 @@ fn the_page_names_every_counter() {
         assert!(page.contains(bare), "docs/technologies/nat64.md does not mention `{bare}`");
     }
 }
+
+/// The packet of the page, whose checksums come from a separate program (RFC 1071 written out in Python).
+#[test]
+fn the_packet_of_the_page() {
+    use crate::packets::{CUSTOMER_HOP, CUSTOMER_MAC};
+    use wire::AddrRange;
+    let mut c = crate::set_up::config();
+    c.pref64 = plane::Prefix6 { addr: "2001:2:0:64::".parse().unwrap(), len: 96 };
+    c.nat.internet.address = [198, 19, 255, 254].into();
+    c.nat.pool = vec![AddrRange { first: [198, 19, 0, 1].into(), count: 1 }];
+    let mut g = crate::set_up::nat64(&c);
+    let mut frame = [CUSTOMER_MAC, CUSTOMER_HOP].concat();
+    frame.extend(hex("86dd 60000000 000c 11 40"));
+    frame.extend(hex("20010002000000000000000000000002 200100020000006400000000c6130002"));
+    frame.extend(hex("1388 0050 000c e176 01020304"));
+    let mut out = g.out(&frame);
+    // The identification is the only octets that nobody can foresee.
+    out[18..20].copy_from_slice(&[0x12, 0x34]);
+    out[24..26].copy_from_slice(&[0xdd, 0x6f]);
+    let want = hex("4500 0020 1234 0000 3f11 dd6f c6130001 c6130002 1388 0050 000c 5bce 01020304");
+    assert_eq!(out[14..46], want);
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> =
+        text.bytes().filter(|b| *b != b' ').map(|b| (b as char).to_digit(16).unwrap() as u8).collect();
+    digits.chunks(2).map(|d| d[0] << 4 | d[1]).collect()
+}

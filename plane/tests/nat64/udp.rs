@@ -56,7 +56,7 @@ fn the_well_known_prefix_has_no_private_addresses_unless_allowed() {
     let mut c = config();
     c.pref64 = plane::Prefix6 { addr: "64:ff9b::".parse().unwrap(), len: 96 };
     let mut g = nat64(&c);
-    g.dropped(Customer, &udp((A, 5000), (host, 80)), "translate.well-known-prefix-private");
+    g.refused(Customer, &udp((A, 5000), (host, 80)), "translate.well-known-prefix-private");
     c.private_behind_well_known = true;
     let mut g = nat64(&c);
     assert_eq!(g.seen_out(&udp((A, 5000), (host, 80))).to, (private, 80));

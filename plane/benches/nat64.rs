@@ -1,0 +1,78 @@
+//! CPU time (of the thread, not of the wall) of NAT64 for a frame, the plane alone: frames of 84 octets (64 over IPv4) in
+//! random order, in groups that lie in the L2 cache as if a port had just received them. Also the cost of a pair of
+//! functions above that of its halves.
+//!
+//! `cargo bench -p natmeter-plane --bench nat64 -- [--only N] [--customers N] [--runs N] [--frames N] [--eim]`
+
+#[path = "pair/mod.rs"]
+mod pair;
+
+use pair::{Bench, Made, inside, side4, side6};
+use plane::nat64::{Config, Nat64};
+use plane::router::{Hop, Router};
+use plane::{Chain, Prefix6, Side};
+
+/// An IPv6 UDP frame of a customer, to 198.19.0.2 behind 2001:2:64::/96.
+fn frame(flow: pair::Flow) -> Vec<u8> {
+    let mut b = vec![0u8; 80];
+    pair::ethernet(&mut b, side6().mac, side6().next_hop, 0x86dd);
+    b[14] = 0x60;
+    b[19] = 26;
+    b[20..22].copy_from_slice(&[17, 64]);
+    b[22..38].copy_from_slice(&inside(flow.customer).octets());
+    b[38..54].copy_from_slice(&[0x20, 1, 0, 2, 0, 0x64, 0, 0, 0, 0, 0, 0, 198, 19, 0, 2]);
+    pair::udp(&mut b, 54, 22, 40, flow);
+    b
+}
+
+fn nat64(n: u64, customers: u64, eim: bool) -> Nat64 {
+    let pref64 = Prefix6 { addr: "2001:2:64::".parse().unwrap(), len: 96 };
+    let mut c = Config::new(side6(), side4(), pref64, pair::pool(n, eim));
+    if !eim {
+        c.nat = c.nat.per_connection();
+    }
+    (c.nat.sessions, c.customers) = (n, customers);
+    println!("{:.1} bytes a session", Nat64::bytes_for(&c, 1) as f64 / n as f64);
+    Nat64::new(c, 0, 1, 1).unwrap()
+}
+
+/// What a pair costs above two routers in a row.
+fn overhead() {
+    let hop = |own, next| Hop { own, next };
+    let (near, far) = (plane::chain::CUSTOMER_HALF, plane::chain::INTERNET_HALF);
+    let customer = || Router::new(hop(side4().mac, side4().next_hop), hop(near, far));
+    let internet = || Router::new(hop(far, near), hop(side4().mac, side4().next_hop));
+    let mut alone = [customer(), internet()];
+    let mut chained = Chain::new(("a", customer()), ("b", internet()), 1, 1);
+    let four = |f: pair::Flow| pair::reply(f, [198, 19, 0, 1], f.port);
+    let mut results = [Vec::new(), Vec::new()];
+    for _ in 0..9 {
+        let mut b = Bench::new(1000, 1000);
+        let one = b.run(
+            2_000_000,
+            |f, _| four(f),
+            |now, batch, v| {
+                alone.iter_mut().for_each(|r| plane::Function::process(r, now, Side::Customer, batch, v, &mut Made));
+            },
+        );
+        let both = b.run(
+            2_000_000,
+            |f, _| four(f),
+            |now, batch, v| {
+                plane::Function::process(&mut chained, now, Side::Customer, batch, v, &mut Made);
+            },
+        );
+        results[0].push(one);
+        results[1].push(both);
+    }
+    println!("two routers by hand {}   as a pair {}", pair::spread(&results[0]), pair::spread(&results[1]));
+}
+
+fn main() {
+    let options = pair::Options::read();
+    overhead();
+    for (n, customers) in options.sizes() {
+        let f = nat64(n, customers, options.eim);
+        pair::measure("NAT64", f, n, customers, &options, frame, |b| (b[26..30].try_into().unwrap(), [b[34], b[35]]));
+    }
+}

@@ -1,0 +1,307 @@
+//! What the benchmarks of NAT64 and AFTR share: flows of many customers, frames with room in front, CPU time.
+#![allow(dead_code, reason = "each benchmark uses most of it")]
+
+use plane::{Function, Packet, Side, Side4, Side6, Spare, Verdict};
+use rustix::time::{ClockId, clock_gettime};
+use std::net::Ipv6Addr;
+use wire::checksum::Sum;
+use wire::{AddrRange, Mac, Permutation};
+
+/// Frames made and then timed at a time.
+const GROUP: usize = 2048;
+const BATCH: usize = plane::function::BATCH;
+/// Octets in front of a frame.
+const HEAD: usize = 64;
+
+/// A frame with room in front.
+pub struct Frame {
+    buffer: [u8; 192],
+    start: usize,
+    len: usize,
+}
+
+impl Frame {
+    fn set(&mut self, bytes: &[u8]) {
+        (self.start, self.len) = (HEAD, bytes.len());
+        self.buffer[HEAD..HEAD + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+impl Packet for Frame {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn grow_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.start;
+        if ok {
+            (self.start, self.len) = (self.start - n, self.len + n);
+        }
+        ok
+    }
+    #[inline(always)]
+    fn shrink_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.len;
+        if ok {
+            (self.start, self.len) = (self.start + n, self.len - n);
+        }
+        ok
+    }
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) -> bool {
+        let ok = self.start + len <= self.buffer.len();
+        if ok {
+            self.len = len;
+        }
+        ok
+    }
+}
+
+/// Nothing is made beyond the batch.
+pub struct Made;
+impl Spare<Frame> for Made {
+    fn fresh(&mut self, _: usize) -> Option<Frame> {
+        None
+    }
+    fn emit(&mut self, _: Side, _: Frame) {}
+    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
+}
+
+/// One flow: a customer and its port; the remote port tells further flows of the two apart.
+#[derive(Clone, Copy)]
+pub struct Flow {
+    pub customer: u32,
+    pub port: u16,
+    pub remote_port: u16,
+}
+
+/// Address of a customer (methodology 2.1: 2001:2::/48).
+pub fn inside(customer: u32) -> Ipv6Addr {
+    Ipv6Addr::from_bits(0x2001_0002u128 << 96 | u128::from(customer) << 16 | 2)
+}
+
+pub fn side6() -> Side6 {
+    Side6 {
+        mac: Mac([2, 0, 0, 0, 0, 1]),
+        next_hop: Mac([2, 0, 0, 0, 0, 2]),
+        address: "2001:2:0:ffff::1".parse().unwrap(),
+        mtu: 1500,
+    }
+}
+
+pub fn side4() -> Side4 {
+    Side4 {
+        mac: Mac([2, 0, 0, 0, 1, 1]),
+        next_hop: Mac([2, 0, 0, 0, 1, 2]),
+        address: [198, 19, 255, 1].into(),
+        mtu: 1500,
+    }
+}
+
+/// Outside addresses: one, or under endpoint-independent mapping as many as the sessions need.
+pub fn pool(sessions: u64, eim: bool) -> Vec<AddrRange> {
+    let count = if eim { (sessions / 30_000 + 1) as u32 } else { 1 };
+    vec![AddrRange { first: [198, 18, 0, 1].into(), count }]
+}
+
+pub fn ethernet(b: &mut [u8], to: Mac, from: Mac, kind: u16) {
+    b[..6].copy_from_slice(&to.0);
+    b[6..12].copy_from_slice(&from.0);
+    b[12..14].copy_from_slice(&kind.to_be_bytes());
+}
+
+/// An IPv4 header for a UDP packet of 18 octets of payload.
+pub fn ipv4(b: &mut [u8], at: usize, src: [u8; 4], dst: [u8; 4]) {
+    b[at..at + 12].copy_from_slice(&[0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0]);
+    b[at + 12..at + 16].copy_from_slice(&src);
+    b[at + 16..at + 20].copy_from_slice(&dst);
+    let sum = Sum::default().bytes(&b[at..at + 20]).checksum();
+    b[at + 10..at + 12].copy_from_slice(&sum);
+}
+
+/// A UDP header with checksum; `src` and `dst` say where the addresses of the pseudo header begin, which end at each other.
+pub fn udp(b: &mut [u8], at: usize, src: usize, _dst: usize, flow: Flow) {
+    b[at..at + 2].copy_from_slice(&flow.port.to_be_bytes());
+    b[at + 2..at + 4].copy_from_slice(&flow.remote_port.to_be_bytes());
+    b[at + 4..at + 6].copy_from_slice(&26u16.to_be_bytes());
+    let sum = Sum::default().bytes(&b[src..at]).bytes(&b[at..at + 26]).be16(17).be16(26).checksum();
+    b[at + 6..at + 8].copy_from_slice(&sum);
+}
+
+/// The answer from the Internet to what a flow was mapped to.
+pub fn reply(flow: Flow, addr: [u8; 4], port: u16) -> Vec<u8> {
+    let mut b = vec![0u8; 60];
+    ethernet(&mut b, side4().mac, side4().next_hop, 0x0800);
+    ipv4(&mut b, 14, [198, 19, 0, 2], addr);
+    udp(&mut b, 34, 26, 30, Flow { port: flow.remote_port, remote_port: port, ..flow });
+    b
+}
+
+pub struct Options {
+    runs: u64,
+    frames: u64,
+    only: Option<u64>,
+    customers: Option<u64>,
+    pub eim: bool,
+}
+
+impl Options {
+    pub fn read() -> Options {
+        let args: Vec<String> = std::env::args().collect();
+        let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
+        Options {
+            runs: value("--runs").unwrap_or(5),
+            frames: value("--frames").unwrap_or(4_000_000),
+            only: value("--only"),
+            customers: value("--customers"),
+            eim: args.iter().any(|a| a == "--eim"),
+        }
+    }
+
+    /// Sessions and customers.
+    pub fn sizes(&self) -> Vec<(u64, u64)> {
+        let sizes = self.only.map_or(vec![64_000, 1_000_000], |n| vec![n]);
+        let customers = |n: u64| self.customers.map_or(vec![64, n / 16, n], |c| vec![c]);
+        sizes.into_iter().flat_map(|n| customers(n).into_iter().map(move |c| (n, c.min(n)))).collect()
+    }
+}
+
+/// The flows and frames of a run.
+pub struct Bench {
+    customers: u64,
+    frames: Vec<Frame>,
+    clock: u64,
+    order: Permutation,
+    /// What each flow was mapped to.
+    outer: Vec<([u8; 4], [u8; 2])>,
+    shift: u64,
+}
+
+impl Bench {
+    pub fn new(flows: u64, customers: u64) -> Bench {
+        let frame = || Frame { buffer: [0; 192], start: HEAD, len: 60 };
+        Bench {
+            customers,
+            frames: (0..GROUP).map(|_| frame()).collect(),
+            clock: 1 << 40,
+            order: Permutation::new(flows, 99),
+            outer: vec![([0; 4], [0; 2]); flows as usize],
+            shift: 0,
+        }
+    }
+
+    fn flow(&self, i: u64) -> Flow {
+        let within = i / self.customers;
+        let (port, further) = (1024 + (within % 60_000) as u16, (within / 60_000) as u16);
+        Flow { customer: (i % self.customers) as u32, port, remote_port: 80 + further + (i % 1000) as u16 }
+    }
+
+    /// Time `count` frames; nanoseconds a frame.
+    pub fn run(
+        &mut self,
+        count: u64,
+        make: impl Fn(Flow, ([u8; 4], [u8; 2])) -> Vec<u8>,
+        mut work: impl FnMut(u64, &mut [Frame], &mut [Verdict]),
+    ) -> f64 {
+        let flows = self.outer.len() as u64;
+        let (mut spent, mut done) = (0i64, 0u64);
+        let mut verdicts = [Verdict::Drop; BATCH];
+        while done < count {
+            let group = (count - done).min(GROUP as u64) as usize;
+            for k in 0..group {
+                let i = u64::from(self.order.get(((self.shift + done + k as u64) % flows) as u32));
+                let bytes = make(self.flow(i), self.outer[i as usize]);
+                self.frames[k].set(&bytes);
+            }
+            let start = cpu_time();
+            for batch in self.frames[..group].chunks_mut(BATCH) {
+                self.clock += 4000;
+                let n = batch.len();
+                work(self.clock, batch, &mut verdicts[..n]);
+            }
+            spent += cpu_time() - start;
+            done += group as u64;
+        }
+        self.shift += count;
+        spent as f64 / count as f64
+    }
+}
+
+/// New flows, then both directions of known ones.
+pub fn measure<F: Function>(
+    name: &str,
+    mut f: F,
+    n: u64,
+    customers: u64,
+    options: &Options,
+    frame: impl Fn(Flow) -> Vec<u8>,
+    outside: impl Fn(&[u8]) -> ([u8; 4], [u8; 2]),
+) {
+    let mut b = Bench::new(n, customers);
+    let mut new = Vec::new();
+    for _ in 0..options.runs {
+        let fills = (1_000_000 / n).max(1);
+        let mut total = 0.0;
+        for _ in 0..fills {
+            f.clear();
+            total +=
+                b.run(n, |flow, _| frame(flow), |now, batch, v| f.process(now, Side::Customer, batch, v, &mut Made));
+        }
+        new.push(total / fills as f64);
+    }
+    assert_eq!(f.entries().unwrap().0, n, "every flow must have a session: {:?}", used(&f));
+    // What each flow became, by sending it once more.
+    let mut one = [Frame { buffer: [0; 192], start: HEAD, len: 0 }];
+    for i in 0..n {
+        one[0].set(&frame(b.flow(i)));
+        let mut v = [Verdict::Drop];
+        f.process(b.clock, Side::Customer, &mut one, &mut v, &mut Made);
+        assert_eq!(v[0], Verdict::Forward(Side::Internet));
+        b.outer[i as usize] = outside(one[0].bytes());
+    }
+    let (mut out, mut back) = (Vec::new(), Vec::new());
+    let check = |from: Side, v: &[Verdict]| assert!(v.iter().all(|v| *v == Verdict::Forward(from.other())));
+    for _ in 0..options.runs {
+        out.push(b.run(
+            options.frames,
+            |flow, _| frame(flow),
+            |now, batch, v| {
+                f.process(now, Side::Customer, batch, v, &mut Made);
+                check(Side::Customer, v);
+            },
+        ));
+        let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| reply(flow, addr, u16::from_be_bytes(port));
+        back.push(b.run(options.frames, answer, |now, batch, v| {
+            f.process(now, Side::Internet, batch, v, &mut Made);
+            check(Side::Internet, v);
+        }));
+    }
+    println!(
+        "{name} {n:>9} sessions {customers:>9} customers   new {}   to the Internet {}   to customers {}",
+        spread(&new),
+        spread(&out),
+        spread(&back)
+    );
+}
+
+fn used<F: Function>(f: &F) -> Vec<(&'static str, u64)> {
+    f.counters().into_iter().filter(|c| c.1 > 0).collect()
+}
+
+/// CPU time of this thread in nanoseconds: what others do on the core does not count.
+fn cpu_time() -> i64 {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+/// Least, median, most.
+pub fn spread(v: &[f64]) -> String {
+    let mut v = v.to_vec();
+    v.sort_by(f64::total_cmp);
+    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
+}

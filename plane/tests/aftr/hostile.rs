@@ -1,0 +1,67 @@
+//! Any bytes on either side: no panic, bounded state. And whatever goes out and comes back is again what it was.
+
+use crate::gateway::Frame;
+use crate::packets::*;
+use crate::set_up::*;
+use plane::Side::{Customer, Internet};
+use plane::{Function, Side, Spare, Verdict};
+use proptest::prelude::*;
+
+struct Nothing;
+impl Spare<Frame> for Nothing {
+    fn fresh(&mut self, len: usize) -> Option<Frame> {
+        Some(Frame::new(&vec![0; len]))
+    }
+    fn emit(&mut self, _: Side, _: Frame) {}
+    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_do_no_harm(
+        kind in 0usize..6,
+        changes in proptest::collection::vec((14usize..140, any::<u8>()), 0..4),
+        len in 0usize..220,
+    ) {
+        let mut g = aftr(&config());
+        let outside = map(&mut g, b4(1), (HOST, 5000));
+        let inner = udp((HOST, 5000), (REMOTE, 80));
+        let mut frame = match kind {
+            0 => wrap(b4(1), &inner),
+            1 => udp((REMOTE, 80), outside),
+            2 => fragments(&wrap(b4(1), &inner), &[24], 1)[changes.len() % 2].clone(),
+            3 => wrap(b4(1), &fragments(&inner, &[8], 1)[changes.len() % 2]),
+            4 => { let b = unwrap(&g.back(&udp((REMOTE, 80), outside))).2; wrap(b4(1), &error(HOST, REMOTE, 3, 3, &b, 100)) }
+            _ => { let o = g.out(&wrap(b4(1), &inner)); error(REMOTE, POOL, 3, 3, &o, 100) }
+        };
+        for (at, v) in changes {
+            let n = frame.len();
+            frame[at % n] = v;
+        }
+        let n = frame.len();
+        frame.resize(len.min(n + 8), 0);
+        let from = if matches!(kind, 1 | 5) { Internet } else { Customer };
+        let now = g.now;
+        g.workers[0].process(now, from, &mut [Frame::new(&frame)], &mut [Verdict::Drop], &mut Nothing);
+        prop_assert!(g.entries().0 <= 3 && g.workers[0].customers() <= 3);
+    }
+
+    #[test]
+    fn what_goes_out_and_comes_back_is_the_same(
+        i in 1u32..1 << 20,
+        host in 0x0a00_0000u32..0x0b00_0000,
+        port in 1u16..,
+        payload in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let mut g = aftr(&config());
+        let host = std::net::Ipv4Addr::from(host).into();
+        let out = g.out(&wrap(b4(i), &udp_with((host, port), (REMOTE, 80), 64, &payload)));
+        let seen = judge(&out);
+        let back = g.back(&udp_with(seen.to, seen.from, 64, &payload));
+        let (_, end, inner) = unwrap(&back);
+        prop_assert_eq!((end, judge(&inner).to), (b4(i), (host, port)));
+        prop_assert_eq!(&inner[42..42 + payload.len()], &payload[..]);
+    }
+}
