@@ -11,6 +11,9 @@ use crate::ip6::Prefix6;
 /// Most rules of a domain.
 pub const MOST_RULES: usize = 1 << 20;
 
+/// Rules that stay in the first-level cache, with the table of their prefixes.
+const NEAR: usize = 128;
+
 /// Why a set of rules makes no sense. Rules are counted from 0, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
@@ -219,10 +222,16 @@ impl Domain {
         }
     }
 
-    /// Bring closer what the look-ups of this address will read.
+    /// Bring closer what the look-ups of this address will read. A few rules are always near, and then this costs more than
+    /// it gives.
     #[inline(always)]
     pub fn prefetch(&self, addr: u32) {
-        self.ipv4.prefetch((addr as u64) << 32);
+        if self.slots.len() > NEAR {
+            // Nothing waits for the answer but the prefetch, so the reads of a whole batch overlap.
+            if let Some(slot) = self.slots.get(self.ipv4.get((addr as u64) << 32) as usize) {
+                arena::prefetch(slot);
+            }
+        }
     }
 
     /// Slot and place of whoever has this IPv4 address and port.
@@ -320,7 +329,9 @@ fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError
                 let (at, other) = (slots[i].given as usize, slots[a].given as usize);
                 return Err(DomainError::SameIpv6 { at, other, prefix: here });
             }
-            around.iter().for_each(|&a| slots[a].pierced = true);
+            for &a in &around {
+                slots[a].pierced = true;
+            }
         }
         around.push(i);
         entries.push(Entry { key: (here.first() >> 64) as u64, len: here.len, value: i as u32 });

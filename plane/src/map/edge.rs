@@ -131,7 +131,7 @@ impl EdgeConfig {
     fn steer(&self, at: usize, workers: usize) -> Steering {
         match Nat44::steer_internet(&self.nat(), workers) {
             Steering::Block { shift, .. } => Steering::Block { at, shift },
-            other => other,
+            hash @ Steering::Hash(_) => hash,
         }
     }
 }

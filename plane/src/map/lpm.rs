@@ -56,7 +56,7 @@ impl Lpm {
         let up = (first ^ last).leading_zeros().min(63);
         let mask = u64::MAX.checked_shl(64 - up).unwrap_or(0);
         let (starts, values) = segments(first & mask, &entries);
-        let bits = (starts.len() * 4).next_power_of_two().trailing_zeros().min(MOST_BITS).min(64 - up);
+        let bits = (starts.len() * 2).next_power_of_two().trailing_zeros().min(MOST_BITS).min(64 - up);
         let mut lpm = Lpm { common: first & mask, mask, up, down: 64 - bits, cells: Vec::new(), starts, values };
         lpm.cells = (0..1u64 << bits).map(|i| lpm.cell(i, bits)).collect();
         lpm
@@ -88,14 +88,6 @@ impl Lpm {
             }
         }
         self.values[at]
-    }
-
-    /// Bring closer what [`Self::get`] reads first.
-    #[inline(always)]
-    pub fn prefetch(&self, key: u64) {
-        if (key ^ self.common) & self.mask == 0 {
-            arena::prefetch(&self.cells[(key << self.up >> self.down) as usize]);
-        }
     }
 
     /// Bytes of memory.

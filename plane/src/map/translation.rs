@@ -58,6 +58,20 @@ impl Addressing for MapTBr {
             End::Remote => self.default.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped),
         }
     }
+
+    #[inline(always)]
+    fn prefetch_ipv4(&self, end: End, point: Point4) {
+        if end == End::Customer {
+            self.domain.prefetch(point.addr);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv6(&self, end: End, addr: u128) {
+        if end == End::Customer {
+            self.domain.prefetch(embedded(addr));
+        }
+    }
 }
 
 /// The addresses of a MAP-T customer's edge: its own, all others by the Default Mapping Rule and, in mesh mode, other

@@ -49,6 +49,16 @@ impl Softwires for MapEBr {
     }
 
     #[inline(always)]
+    fn prefetch_wrap(&self, customer: Point4) {
+        self.domain.prefetch(customer.addr);
+    }
+
+    #[inline(always)]
+    fn prefetch_unwrap(&self, _: u128, customer: Point4) {
+        self.domain.prefetch(customer.addr);
+    }
+
+    #[inline(always)]
     fn serves(&self, addr: u32) -> bool {
         self.domain.serves(addr)
     }

@@ -399,7 +399,8 @@ impl Nat44 {
         if fragment & 0x4000 != 0 || piece == 0 {
             return Err(Event::TooBig);
         }
-        if to == Side::Internet && fragment & 0x3fff == 0 {
+        // The first time that it is cut.
+        if to == Side::Internet && fragment << 2 == 0 {
             self.set_identification(p.bytes_mut());
         }
         let payload = total - ihl;

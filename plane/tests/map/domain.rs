@@ -111,7 +111,7 @@ fn a_list_is_read() {
     let psid = Some(Psid { len: 8, value: 0x34 });
     let second = Rule { offset: 4, psid, ..rule("2001:db8:ff12:3400::/56", "198.51.100.18/32", 0) };
     assert_eq!(d.rules()[1], second);
-    let again: String = d.rules().iter().map(|r| format!("{r}\n")).collect();
+    let again = d.rules().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert_eq!(Domain::parse(&again).unwrap().rules(), d.rules(), "what is printed can be read");
 }
 

@@ -96,7 +96,7 @@ fn identifications_of_fragments_are_of_the_set() {
     let mut c = with(ROWS);
     c.internet.mtu = 100;
     let mut g = Gateway::new(c);
-    let out = g.send(Customer, &udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 150]));
+    let out = g.send(Customer, &udp_ttl((A, 5000), (REMOTE, 80), 64, &[7; 200]));
     assert!(out.len() == 3 && out.iter().all(|(_, f)| id(f) == id(&out[0].1) && ROWS.contains(id(f))));
     let parts = fragments(&udp_ttl((A, 5001), (REMOTE, 80), 64, &[7; 64]), &[32]);
     assert!(g.send(Customer, &parts[1]).is_empty());
