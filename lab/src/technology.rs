@@ -272,12 +272,13 @@ impl Edges {
         let ce = |e: &Edges, w| {
             let addressing = MapTCe::new(customer, dmr, nobody_else()?).map_err(words)?;
             let translate = e.translate(Side::Internet, e.inner4(), e.links.right6, false, addressing)?;
-            let translate = ("translate", translate);
+            let translate = ("translate", translate.on_worker(w as u16, e.workers as u16));
             e.behind_nat(&map.inside, customer.pool(), customer.ports, &map.state, w, TRANSLATED, translate)
         };
-        let pe = |e: &Edges, _| {
+        let pe = |e: &Edges, w| {
             let addressing = MapTBr::new(Arc::clone(&domain), dmr).map_err(words)?;
-            e.translate(Side::Customer, e.links.right4, e.links.left6, true, addressing)
+            let translate = e.translate(Side::Customer, e.links.right4, e.links.left6, true, addressing)?;
+            Ok(translate.on_worker(w as u16, e.workers as u16))
         };
         self.edges(plays, ce, pe, then)
     }

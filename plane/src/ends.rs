@@ -39,6 +39,12 @@ pub trait Addressing: Send {
     /// The reason to drop the packet.
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event>;
 
+    /// Whether several customers share this IPv4 address of an end, so that only the port says which of them is meant. Then
+    /// the ports of a fragment's datagram are looked for.
+    fn is_shared(&self, _end: End, _addr: u32) -> bool {
+        false
+    }
+
     /// The IPv6 addresses of source and destination for a packet over IPv6 that goes on to another host there: `dst6` is
     /// where it was sent to, `src` and `dst` are its IPv4 addresses (RFC 7757, section 4). `None` when it does not.
     fn turned(&self, _dst6: u128, _src: u32, _dst: u32) -> Option<(u128, u128)> {

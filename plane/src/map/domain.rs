@@ -175,6 +175,11 @@ impl Domain {
         self.find(addr, port).map(|(_, place)| place.address(addr))
     }
 
+    /// Whether an IPv4 address of a rule is shared: without a port nobody can say whose it is.
+    pub fn is_shared(&self, addr: u32) -> bool {
+        self.find(addr, None).is_err_and(|why| why == Event::OutsidePortSet)
+    }
+
     /// Check that a tunnel packet from `src` may hold one from this customer's address and port (RFC 7597, section 8.1).
     ///
     /// # Errors

@@ -111,7 +111,7 @@ impl EdgeConfig {
     ) -> Result<MapTEdge, EdgeError> {
         let addressing = MapTCe::new(self.customer, default, self.mesh.clone())?;
         let nat = Nat44::new(self.nat(), worker, workers, seed)?;
-        let translator = Translate::new(translator, addressing)?;
+        let translator = Translate::new(translator, addressing)?.on_worker(worker as u16, workers as u16);
         Ok(Chain::new(("nat44", nat), ("translate", translator), workers, seed))
     }
 

@@ -72,6 +72,10 @@ impl Addressing for MapTBr {
             self.domain.prefetch(embedded(addr));
         }
     }
+
+    fn is_shared(&self, end: End, addr: u32) -> bool {
+        end == End::Customer && self.domain.is_shared(addr)
+    }
 }
 
 /// The addresses of a MAP-T customer's edge: its own, all others by the Default Mapping Rule and, in mesh mode, other
@@ -129,5 +133,10 @@ impl Addressing for MapTCe {
         }
         let mesh = self.edge.mesh().ok_or(Event::SourceUnmapped)?;
         mesh.check_translated(addr, point).map(|()| point.addr)
+    }
+
+    /// The customer is the only one here, whatever it shares elsewhere; others in mesh mode are not.
+    fn is_shared(&self, end: End, addr: u32) -> bool {
+        end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))
     }
 }

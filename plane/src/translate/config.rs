@@ -2,6 +2,7 @@
 //! gateway files fill it, and because every technology that translates (SIIT, CLAT, NAT64, MAP-T) fills the same.
 
 use crate::function::Side;
+use crate::parts::PartLimits;
 use crate::side::{Side4, Side6};
 use wire::AddrRange;
 
@@ -71,6 +72,8 @@ pub struct Config {
     pub hairpinning: Hairpinning,
     /// IPv4 sources of ICMP errors whose IPv6 source has no IPv4 address (RFC 6791); the own address when empty.
     pub icmp_sources: Vec<AddrRange>,
+    /// Fragments over IPv4 of ends that share their address, whose first alone shows the port.
+    pub fragments: PartLimits,
     /// ICMP errors that it sends itself in a second, at most; 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
     /// Fixes the identifications of IPv4 packets.
@@ -91,6 +94,7 @@ impl Config {
             zero_udp_checksum: ZeroChecksum::default(),
             hairpinning: Hairpinning::default(),
             icmp_sources: Vec::new(),
+            fragments: PartLimits::FRAGMENTS,
             icmp_errors_per_second: 1000,
             seed: 0,
         }
@@ -114,6 +118,12 @@ impl Config {
         let whole = |r: &AddrRange| r.count > 0 && u32::from(r.first).checked_add(r.count - 1).is_some();
         if !self.icmp_sources.iter().all(whole) {
             return bad("icmp-sources", "ranges of at least one address that end at 255.255.255.255");
+        }
+        if !self.fragments.suffice(u32::from(self.v4.mtu) + 1500) {
+            return bad(
+                "fragments",
+                "a lifetime, and room for at least one datagram and 1500 octets more than the IPv4 MTU",
+            );
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ pub mod prefix;
 mod quote;
 mod reply;
 mod rewrite;
+mod shared;
 pub mod siit;
 mod slow;
 mod to4;
@@ -28,6 +29,7 @@ use crate::ends::{Addressing, End};
 use crate::event::{Counters, Event};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::parts::tracker::Tracker;
 use fast::Plan;
 use reply::Limiter;
 use wire::Mac;
@@ -41,6 +43,11 @@ pub struct Translate<A: Addressing> {
     /// Room in which a packet that changes its length within is put together.
     scratch: Vec<u8>,
     limiter: Limiter,
+    /// Fragments of ends that share their address.
+    tracker: Tracker,
+    /// Which of how many workers this is.
+    own: u16,
+    workers: u16,
     count: Counters,
     hasher: Hasher,
     /// Identification of the last IPv4 packet that needed one.
@@ -69,7 +76,7 @@ impl Macs {
 }
 
 impl<A: Addressing> Translate<A> {
-    /// A translator. Workers of one gateway differ in nothing but the seed of the configuration.
+    /// A translator of one worker; workers of one gateway are told so by [`Self::on_worker`].
     ///
     /// # Errors
     /// When the configuration makes no sense.
@@ -82,12 +89,24 @@ impl<A: Addressing> Translate<A> {
             addressing,
             scratch: Vec::with_capacity(2048),
             limiter: Limiter::default(),
+            tracker: Tracker::new(&config.fragments),
+            own: 0,
+            workers: 1,
             count: Counters::default(),
             identification: hasher.one(1) as u16,
             hasher,
             now: 0,
             config,
         })
+    }
+
+    /// Worker number `worker` of `workers`, all with the same configuration but for the seed. It matters where addresses are
+    /// shared: fragments of a datagram are handed over to one worker, by a hash over their addresses and identification.
+    #[must_use]
+    pub fn on_worker(mut self, worker: u16, workers: u16) -> Translate<A> {
+        assert!(worker < workers, "worker {worker} of {workers}");
+        (self.own, self.workers) = (worker, workers);
+        self
     }
 
     /// The configuration.
@@ -136,7 +155,8 @@ impl<A: Addressing> Function for Translate<A> {
         verdicts: &mut [Verdict],
         spare: &mut S,
     ) {
-        self.now = now;
+        self.now = self.now.max(now);
+        self.expire();
         for (batch, verdicts) in batch.chunks_mut(BATCH).zip(verdicts.chunks_mut(BATCH)) {
             if from == self.config.ipv6 {
                 self.batch::<true, P, S>(batch, verdicts, spare);
@@ -147,11 +167,13 @@ impl<A: Addressing> Function for Translate<A> {
     }
 
     fn idle(&mut self, now: u64) {
-        self.now = now;
+        self.now = self.now.max(now);
+        self.expire();
     }
 
     fn clear(&mut self) {
         self.addressing.clear();
+        self.tracker.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {

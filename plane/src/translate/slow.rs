@@ -15,17 +15,17 @@ impl<A: Addressing> Translate<A> {
     pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
         let over_ipv6 = from == self.config.ipv6;
         let result = match self.link(over_ipv6, p.bytes()) {
-            Ok(true) if over_ipv6 => self.over_ipv6(p, spare),
-            Ok(true) => self.over_ipv4(p, spare),
-            Ok(false) => Ok(None),
+            Ok(true) if over_ipv6 => self.over_ipv6(p, spare).map(|to| to.map_or(Verdict::Local, Verdict::Forward)),
+            Ok(true) => self.over_ipv4::<P, P, S>(p, spare),
+            Ok(false) => Ok(Verdict::Local),
             Err(why) => Err(why),
         };
         match result {
-            Ok(Some(to)) => Verdict::Forward(to),
-            Ok(None) => {
+            Ok(Verdict::Local) => {
                 self.count.add(Event::Local);
                 Verdict::Local
             }
+            Ok(verdict) => verdict,
             Err(why) => {
                 if over_ipv6 {
                     self.refuse6(p.bytes(), why, spare);
@@ -61,8 +61,12 @@ impl<A: Addressing> Translate<A> {
         Ok(true)
     }
 
-    /// IPv4: who may send what to whom; the side that it leaves by, or `None` when it is for the machine itself.
-    fn over_ipv4<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
+    /// IPv4: who may send what to whom.
+    pub(super) fn over_ipv4<F: Packet, P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
         let b = p.bytes();
         let h = Head4::of_frame(b)?;
         let error = is_error4(&h, b);
@@ -77,7 +81,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::MartianDestination);
         }
         if h.dst == u32::from(self.config.v4.address) {
-            return Ok(None);
+            return Ok(Verdict::Local);
         }
         if self.config.hop && h.ttl <= 1 {
             return Err(Event::HopLimit);
@@ -89,12 +93,12 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::Protocol);
         }
         if error {
-            return self.error_to6(p, &h).map(Some);
+            return self.error_to6(p, &h).map(Verdict::Forward);
         }
-        self.to6(p, &h, spare).map(Some)
+        self.to6(p, &h, spare)
     }
 
-    /// IPv6: the same.
+    /// IPv6: the same; the side that it leaves by, or `None` when it is for the machine itself.
     fn over_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame(b)?;
@@ -130,7 +134,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// The ICMP error that a drop owes to the sender.
-    fn refuse4<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
+    pub(super) fn refuse4<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
         if let Some(error) = reply::due4(why, &self.config, b) {
             self.reply4(b, error, spare);
         }

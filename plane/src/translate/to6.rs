@@ -5,26 +5,56 @@ use super::config::{Hairpinning, ZeroChecksum};
 use super::head4::Head4;
 use super::icmp;
 use super::rewrite::{self, Cut, Write6};
+use super::shared::with_ports;
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::parts::tracker::{Ports, Whose};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {
-    /// Translate a packet that is no ICMP error; the side that it leaves by.
-    pub(super) fn to6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, h: &Head4, spare: &mut S) -> Result<Side, Event> {
+    /// Translate a packet that is no ICMP error; a fragment may have to wait until it is known whose it is.
+    pub(super) fn to6<F: Packet, P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        h: &Head4,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
         let b = p.bytes();
         check(b, h)?;
+        let shown = ports(b, h);
+        let points = [Point4 { addr: h.src, port: shown[0] }, Point4 { addr: h.dst, port: shown[1] }];
+        let Some(key) = self.to_be_tracked(h) else {
+            return self.between(p, h, points, spare).map(Verdict::Forward);
+        };
+        let ports = match self.whose(key, b, h, shown)? {
+            Whose::Not(verdict) => return Ok(verdict),
+            Whose::Known(ports) => ports,
+        };
+        let result = self.between(p, h, with_ports(points, ports), spare);
+        if h.offset == 0 {
+            self.let_go(&key, spare);
+        }
+        result.map(Verdict::Forward)
+    }
+
+    /// Translate a packet between these ends; the side that it leaves by.
+    fn between<F: Packet, P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        h: &Head4,
+        [from, to]: [Point4; 2],
+        spare: &mut S,
+    ) -> Result<Side, Event> {
+        let b = p.bytes();
         if h.offset == 0 && h.protocol == PROTO_UDP && be16(b, h.l4 + 6) == 0 {
             let compute = self.config.zero_udp_checksum == ZeroChecksum::Compute && !h.more;
             if !compute {
                 return Err(Event::UdpChecksumZero);
             }
         }
-        let (src_port, dst_port) = ports(b, h);
-        let (src, dst) =
-            self.pair_to6(Point4 { addr: h.src, port: src_port }, Point4 { addr: h.dst, port: dst_port })?;
+        let (src, dst) = self.pair_to6(from, to)?;
         let payload = h.end - h.l4;
         let mut write = Write6 {
             src,
@@ -161,14 +191,14 @@ pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usi
 }
 
 /// Source and destination port, or the identifier of an echo message for both.
-fn ports(b: &[u8], h: &Head4) -> (Option<u16>, Option<u16>) {
+fn ports(b: &[u8], h: &Head4) -> Ports {
     if h.offset > 0 {
-        return (None, None);
+        return [None; 2];
     }
     match h.protocol {
-        PROTO_UDP | TCP => (Some(be16(b, h.l4)), Some(be16(b, h.l4 + 2))),
-        ICMP => (Some(be16(b, h.l4 + 4)), Some(be16(b, h.l4 + 4))),
-        _ => (None, None),
+        PROTO_UDP | TCP => [Some(be16(b, h.l4)), Some(be16(b, h.l4 + 2))],
+        ICMP => [Some(be16(b, h.l4 + 4)); 2],
+        _ => [None; 2],
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a tunnel end is told: typed settings with defaults as the RFCs have them, and the checks that make them safe
 //! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
 
+pub use crate::parts::PartLimits;
+
 use crate::Side;
 use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
@@ -62,18 +64,6 @@ pub enum InboundIcmp {
     Errors,
     /// None.
     Nothing,
-}
-
-/// Limits for packets in parts. When a store is full, the datagram that has waited longest goes: a complete one needs
-/// milliseconds, so that a flood of incomplete ones displaces itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartLimits {
-    /// Datagrams known at a time.
-    pub datagrams: u32,
-    /// Octets of all parts kept.
-    pub octets: u32,
-    /// How long the rest of a datagram may take.
-    pub lifetime: Duration,
 }
 
 /// A tunnel end.
@@ -160,7 +150,7 @@ impl Config {
             answer_unknown: true,
             inbound_icmp: InboundIcmp::All,
             reassembly: PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) },
-            fragments: PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) },
+            fragments: PartLimits::FRAGMENTS,
             icmp_errors_per_second: 1000,
         }
     }
@@ -189,7 +179,7 @@ impl Config {
         }
         for (what, p) in [("reassembly", &self.reassembly), ("fragment tracking", &self.fragments)] {
             let least = u32::from(self.v6.mtu) + 1500;
-            if p.datagrams == 0 || p.octets < least || p.lifetime.is_zero() {
+            if !p.suffice(least) {
                 return Err(ConfigError::Parts(what, least));
             }
         }

@@ -2,17 +2,18 @@
 //! outer header, parts put together, the tunnel it may come out of, the packet inside. What is for another customer turns
 //! round (RFC 7596, section 6.2).
 
-use super::encapsulate::{Whose, addresses, has_ports, is_ours, set_ports, without_port};
+use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port};
 use super::error::{self, Answer, Refusal, SOURCE_POLICY, TIME_EXCEEDED};
 use super::fast::pad;
 use super::head4::{Head4, is_unicast6};
 use super::reassembly::Outcome;
-use super::tracker::Key;
 use super::{L3, Tunnel, address, ecn};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip6::{Head6, Part, next};
+use crate::parts::tracker::Whose;
+use crate::steer::by_hash;
 use wire::checksum::update16;
 use wire::header::{self, ICMPV6, be16};
 
@@ -95,7 +96,7 @@ impl<S: Softwires> Tunnel<S> {
         spare: &mut Q,
     ) -> Result<Verdict, Refusal> {
         let common = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(part.id.to_be_bytes());
-        if let Some(v) = self.elsewhere(common) {
+        if let Some(v) = self.elsewhere(|workers| by_hash(common, workers.into()) as u16) {
             return Ok(v);
         }
         let result = self.reassembly.add(self.now, b, head, part);
@@ -126,7 +127,7 @@ impl<S: Softwires> Tunnel<S> {
         let mut points = head.points(p.bytes())?;
         let mut tracked = None;
         if head.is_fragment() && has_ports(head.protocol) && self.needs_ports(outer, points) {
-            let key = Key::new(outer.src, &head);
+            let key = head.key(outer.src);
             match self.whose(key, p.bytes(), &head, points.map(|p| p.port))? {
                 Whose::Not(v) => return Ok(v),
                 Whose::Known(ports) => set_ports(&mut points, ports),

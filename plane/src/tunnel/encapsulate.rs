@@ -5,22 +5,13 @@ use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, HOST_UNREACHABLE, Refusal, TIME_EXCEEDED};
 use super::fast::MAC_MASK;
 use super::head4::{Head4, is_ordinary};
-use super::parts::Buffer;
-use super::tracker::{Key, Ports};
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
-use crate::steer::by_hash;
+use crate::parts::store::Buffer;
+use crate::parts::tracker::{Key, Ports, Whose};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
-
-/// What is known of a fragment's datagram.
-pub enum Whose {
-    /// The ports of its first fragment.
-    Known(Ports),
-    /// The first has not come, or another worker knows: the packet ends here with this verdict.
-    Not(Verdict),
-}
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv4 side.
@@ -69,7 +60,7 @@ impl<S: Softwires> Tunnel<S> {
         let wrap = if head.is_fragment() {
             match self.softwires.wrap(customer, remote) {
                 Err(Event::OutsidePortSet) if has_ports(head.protocol) => {
-                    let key = Key::new(0, head);
+                    let key = head.key(0);
                     let shown = points.map(|p| p.port);
                     match self.whose(key, p.bytes(), head, shown)? {
                         Whose::Not(v) => return Ok(v),
@@ -118,11 +109,10 @@ impl<S: Softwires> Tunnel<S> {
     /// The ports of a fragment's datagram. With several workers one of them, by a hash of what all fragments have in common,
     /// knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], head: &Head4, shown: Ports) -> Result<Whose, Event> {
-        let common = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(head.id.to_be_bytes());
-        if let Some(w) = self.elsewhere(common) {
+        if let Some(w) = self.elsewhere(|workers| key.worker(workers)) {
             return Ok(Whose::Not(w));
         }
-        let ports = self.tracker.ports(self.now, key, head, shown, frame);
+        let ports = self.tracker.ports(self.now, key, head.piece(), shown, frame);
         let lost = self.tracker.take_lost();
         self.count.add_many(Event::FragmentFull, lost);
         Ok(if let Some(ports) = ports? {
@@ -133,12 +123,12 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// The verdict for what another worker has to look at; `None` if it is this one.
-    pub(super) fn elsewhere(&mut self, bytes: impl IntoIterator<Item = u8>) -> Option<Verdict> {
+    /// The verdict for what another worker, which `which` finds, has to look at; `None` if it is this one.
+    pub(super) fn elsewhere(&mut self, which: impl FnOnce(u16) -> u16) -> Option<Verdict> {
         if self.workers == 1 {
             return None;
         }
-        let w = by_hash(bytes, self.workers.into()) as u16;
+        let w = which(self.workers);
         if w == self.own {
             return None;
         }

@@ -3,6 +3,7 @@
 
 use crate::ends::Point4;
 use crate::event::Event;
+use crate::parts::tracker::{Key, Piece};
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, be32};
 
@@ -88,6 +89,16 @@ impl Head4 {
     /// Octets of the whole packet.
     pub fn total(&self) -> usize {
         self.end - self.l3
+    }
+
+    /// What it has in common with the other fragments of its datagram, out of this tunnel or of none (0).
+    pub fn key(&self, tunnel: u128) -> Key {
+        Key::new(tunnel, (self.src, self.dst), self.id, self.protocol)
+    }
+
+    /// Its place in its datagram.
+    pub fn piece(&self) -> Piece {
+        Piece { offset: self.offset, len: self.end - self.l4, more: self.more }
     }
 
     /// Whether it is a part of a datagram only.

@@ -12,10 +12,8 @@ mod error;
 mod fast;
 pub mod head4;
 mod one;
-mod parts;
 mod reassembly;
 mod relay;
-mod tracker;
 
 pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
@@ -24,11 +22,11 @@ use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::parts::tracker::Tracker;
 use crate::side::leaving;
 use crate::steer::Steering;
 use error::Limiter;
 use reassembly::Reassembly;
-use tracker::Tracker;
 use wire::Mac;
 use wire::header::{TYPE_IPV4, TYPE_IPV6};
 

@@ -3,10 +3,10 @@
 
 use super::config::PartLimits;
 use super::error::{self, Refusal};
-use super::parts::{Buffer, Store};
 use super::{L3, ecn};
 use crate::event::Event;
 use crate::ip6::{Head6, Part};
+use crate::parts::store::{Buffer, Store};
 use wire::header::{IPV6, put16};
 
 /// Addresses and identification.

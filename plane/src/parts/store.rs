@@ -1,4 +1,4 @@
-//! What both stores of parts share: a bounded map whose entries live for a fixed time, and a packet in memory of its own,
+//! What all stores of parts share: a bounded map whose entries live for a fixed time, and a packet in memory of its own,
 //! as large as a datagram may be.
 
 use crate::function::Packet;

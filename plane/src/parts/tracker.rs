@@ -1,11 +1,12 @@
-//! Fragments of IPv4 packets to or from a shared address (RFC 6269, section 11; RFC 7596, section 8): only the first shows
-//! the port that says whose it is. This remembers the ports of each datagram, in whatever order its fragments come: later
+//! Fragments of IPv4 packets to or from a shared address (RFC 6269, section 11; RFC 7596, section 8; RFC 7597, section
+//! 8.3.2): only the first shows the port that says whose it is. This remembers the ports of each datagram, in whatever order its fragments come: later
 //! ones that come before the first are kept until it does.
 
-use super::config::PartLimits;
-use super::head4::Head4;
-use super::parts::Store;
+use super::PartLimits;
+use super::store::Store;
 use crate::event::Event;
+use crate::function::Verdict;
+use crate::steer::by_hash;
 
 /// What the fragments of a datagram have in common, and the tunnel that they came out of (0 from the IPv4 side): nobody can
 /// say anything about another one's fragments.
@@ -19,13 +20,39 @@ pub struct Key {
 
 impl Key {
     /// The key of a fragment.
-    pub fn new(tunnel: u128, head: &Head4) -> Key {
-        Key { tunnel, addresses: (head.src, head.dst), id: head.id, protocol: head.protocol }
+    pub fn new(tunnel: u128, addresses: (u32, u32), id: u16, protocol: u8) -> Key {
+        Key { tunnel, addresses, id, protocol }
     }
+
+    /// The worker of `workers` where the fragments of a datagram meet: by a hash of addresses and identification.
+    pub fn worker(&self, workers: u16) -> u16 {
+        let (src, dst) = self.addresses;
+        let common = src.to_be_bytes().into_iter().chain(dst.to_be_bytes()).chain(self.id.to_be_bytes());
+        by_hash(common, workers.into()) as u16
+    }
+}
+
+/// A fragment's place in its datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Where it begins, in octets.
+    pub offset: usize,
+    /// Octets of payload.
+    pub len: usize,
+    /// Whether there are fragments behind it.
+    pub more: bool,
 }
 
 /// Ports of source and destination.
 pub type Ports = [Option<u16>; 2];
+
+/// What is known of a fragment's datagram.
+pub enum Whose {
+    /// The ports of its first fragment.
+    Known(Ports),
+    /// The first has not come, or another worker knows: the packet ends here with this verdict.
+    Not(Verdict),
+}
 
 #[derive(Default)]
 struct Datagram {
@@ -74,12 +101,12 @@ impl Tracker {
         &mut self,
         now: u64,
         key: Key,
-        head: &Head4,
+        piece: Piece,
         shown: Ports,
         frame: &[u8],
     ) -> Result<Option<Ports>, Event> {
-        let payload = head.end - head.l4;
-        if (head.more && !payload.is_multiple_of(8)) || payload == 0 || head.offset + payload > 65_535 {
+        let Piece { offset, len, more } = piece;
+        if (more && !len.is_multiple_of(8)) || len == 0 || offset + len > 65_535 {
             return Err(Event::FragmentOverlap);
         }
         if self.store.get(&key).is_none() {
@@ -87,13 +114,13 @@ impl Tracker {
             self.forget(gone);
         }
         let Some(d) = self.store.get(&key) else { return Err(Event::FragmentFull) };
-        if head.offset == 0 {
+        if offset == 0 {
             d.ports = Some(shown);
         }
         let Some(ports) = d.ports else { return self.wait(key, frame).map(|()| None) };
-        d.seen += payload;
-        if !head.more {
-            d.total = head.offset + payload;
+        d.seen += len;
+        if !more {
+            d.total = offset + len;
         }
         if d.total > 0 && d.seen >= d.total && d.waiting.is_empty() {
             self.store.remove(&key);

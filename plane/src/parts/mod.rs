@@ -1,0 +1,30 @@
+//! Packets in parts, for the engines that need more of a datagram than one part shows: stores with bounds on number, octets
+//! and time. Apart from tunnelling and translation, because both must find the customer of a fragment that shows no port.
+
+pub(crate) mod store;
+pub(crate) mod tracker;
+
+use std::time::Duration;
+
+/// Limits for packets in parts. When a store is full, the datagram that has waited longest goes: a complete one needs
+/// milliseconds, so that a flood of incomplete ones displaces itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartLimits {
+    /// Datagrams known at a time.
+    pub datagrams: u32,
+    /// Octets of all parts kept.
+    pub octets: u32,
+    /// How long the rest of a datagram may take.
+    pub lifetime: Duration,
+}
+
+impl PartLimits {
+    /// For fragments whose first alone shows the port.
+    pub const FRAGMENTS: PartLimits =
+        PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
+
+    /// Whether there is room for a datagram of `least` octets, and time.
+    pub(crate) fn suffice(&self, least: u32) -> bool {
+        self.datagrams > 0 && self.octets >= least && !self.lifetime.is_zero()
+    }
+}

@@ -1,0 +1,84 @@
+//! Fragments over IPv4 of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
+//! 11): whose a later one is, only the first shows. Apart from the translation, which is the same once that is known.
+
+use super::head4::Head4;
+use super::{Translate, roles};
+use crate::ends::{Addressing, Point4};
+use crate::event::Event;
+use crate::function::{Packet, Spare, Verdict};
+use crate::parts::store::Buffer;
+use crate::parts::tracker::{Key, Piece, Ports, Whose};
+use wire::header::{PROTO_UDP, TCP};
+
+impl<A: Addressing> Translate<A> {
+    /// What a fragment has in common with those of its datagram, if it takes their port to say whose it is.
+    pub(super) fn to_be_tracked(&self, h: &Head4) -> Option<Key> {
+        // No other protocol shows a port, and fragments of ICMP are not translated.
+        if !h.is_fragment() || !matches!(h.protocol, PROTO_UDP | TCP) {
+            return None;
+        }
+        let (src_end, dst_end) = roles(self.config.ipv6.other());
+        let shared = self.addressing.is_shared(dst_end, h.dst) || self.addressing.is_shared(src_end, h.src);
+        shared.then(|| Key::new(0, (h.src, h.dst), h.id, h.protocol))
+    }
+
+    /// The ports of a fragment's datagram. With several workers one of them, by a hash of what all fragments have in common,
+    /// knows them.
+    pub(super) fn whose(&mut self, key: Key, frame: &[u8], h: &Head4, shown: Ports) -> Result<Whose, Event> {
+        if self.workers > 1 {
+            let w = key.worker(self.workers);
+            if w != self.own {
+                self.count.add(Event::HandedOver);
+                return Ok(Whose::Not(Verdict::HandOver(w)));
+            }
+        }
+        let piece = Piece { offset: h.offset, len: h.end - h.l4, more: h.more };
+        let ports = self.tracker.ports(self.now, key, piece, shown, frame);
+        let lost = self.tracker.take_lost();
+        self.count.add_many(Event::FragmentFull, lost);
+        Ok(if let Some(ports) = ports? {
+            Whose::Known(ports)
+        } else {
+            self.count.add(Event::FragmentHeld);
+            Whose::Not(Verdict::Drop)
+        })
+    }
+
+    /// Let go what has waited for the first fragment of this datagram.
+    pub(super) fn let_go<P: Packet, S: Spare<P>>(&mut self, key: &Key, spare: &mut S) {
+        for bytes in self.tracker.take_waiting(key) {
+            let mut p = Buffer::copy(&bytes);
+            match self.over_ipv4::<Buffer, P, S>(&mut p, spare) {
+                Ok(Verdict::Forward(to)) => {
+                    let len = p.bytes().len();
+                    if let Some(mut q) = spare.fresh(len).filter(|q| q.bytes().len() == len) {
+                        q.bytes_mut().copy_from_slice(p.bytes());
+                        spare.emit(to, q);
+                    } else {
+                        self.count.add(Event::NoMemory);
+                    }
+                }
+                // Neither this worker nor the machine changes while a fragment waits.
+                Ok(Verdict::Drop | Verdict::Local | Verdict::HandOver(_)) => {}
+                Err(why) => {
+                    self.refuse4(p.bytes(), why, spare);
+                    self.count.add(why);
+                }
+            }
+        }
+    }
+
+    /// End what has waited for too long.
+    #[inline]
+    pub(super) fn expire(&mut self) {
+        if !self.tracker.is_empty() {
+            let late = self.tracker.expire(self.now);
+            self.count.add_many(Event::FragmentLate, late);
+        }
+    }
+}
+
+/// Both ends with the ports of their datagram.
+pub(super) fn with_ports(points: [Point4; 2], ports: Ports) -> [Point4; 2] {
+    [0, 1].map(|i| Point4 { port: ports[i], ..points[i] })
+}
