@@ -1,7 +1,7 @@
 //! The pages and the code must name the same events.
 
 /// Counters that a translator of its own never touches: they belong to tunnels, port sets, state and fragment stores.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "handed-over",
     "reassembled",
     "fragment-held",
@@ -13,9 +13,10 @@ const OTHERS: [&str; 14] = [
     "fragment-store-full",
     "fragment-overlap",
     "fragment-late",
-    "softwire-full",
-    "tiny-fragment",
-    "fragment-orphan",
+    "ecn-not-capable",
+    "hairpin-off",
+    "icmp-filtered",
+    "icmp-relayed",
 ];
 
 #[test]
