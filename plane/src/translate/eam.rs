@@ -332,6 +332,12 @@ impl Eam {
         None
     }
 
+    /// Whether bringing lines closer is worth its price.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.far
+    }
+
     /// Bring closer what the first step of [`Self::to_ipv6`] reads.
     #[inline(always)]
     pub fn prefetch4(&self, addr: u32) {
