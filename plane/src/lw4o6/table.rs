@@ -47,6 +47,12 @@ impl Segment {
     }
 }
 
+/// The first of several segments that does not end before an address.
+#[inline(never)]
+fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
+    segments.get(segments.partition_point(|s| s.last < addr))
+}
+
 /// All softwires of a lwAFTR.
 pub struct Table {
     /// lwB4 addresses by place; 0 for none.
@@ -112,7 +118,7 @@ impl Table {
         let (from, to) = (self.starts[upper] as usize, self.starts[upper + 1] as usize);
         let s = match &self.segments[from..to] {
             [one] => one,
-            several => several.get(several.partition_point(|s| s.last < addr))?,
+            several => among(several, addr)?,
         };
         (addr >= s.first && addr <= s.last).then_some(s)
     }
@@ -137,6 +143,8 @@ impl Table {
     }
 
     /// The place in a sparse segment.
+    #[cold]
+    #[inline(never)]
     fn listed(&self, s: &Segment, psid: u16) -> Result<usize, Event> {
         let list = &self.psids[s.list as usize..][..s.listed as usize];
         let k = list.binary_search(&psid).map_err(|_| Event::UnknownSoftwire)?;

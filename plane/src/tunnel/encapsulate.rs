@@ -15,6 +15,8 @@ use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv4 side.
+    #[cold]
+    #[inline(never)]
     pub(super) fn slow_in<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
         let result = match self.link4(p.bytes()) {
             Err(why) => Err(why.into()),

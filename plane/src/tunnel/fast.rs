@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::function::{BATCH, Packet, Spare, Verdict};
 use crate::ip6::{be128, next};
 use wire::checksum::Sum;
-use wire::header::{self, PROTO_UDP, TCP, be16, be32, half, word};
+use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
 /// The first six of eight bytes, as they lie in memory.
 pub const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
@@ -190,11 +190,12 @@ impl<S: Softwires> Tunnel<S> {
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
         if self.last_hop > 0 {
-            let [ttl, protocol, c0, c1] = half(b, l3 + 8).to_ne_bytes();
+            // Two stores: inside a tunnel packet a cache line ends between TTL and checksum.
+            b[l3 + 8] = b[l3 + 8].wrapping_sub(1);
             // RFC 1624, equation 3: the complement of the old word plus the new one is all ones less the hop.
-            let sum = u32::from(u16::from_ne_bytes([c0, c1]) ^ 0xffff) + LESS_HOP;
-            let [c0, c1] = (!((sum & 0xffff) + (sum >> 16)) as u16).to_ne_bytes();
-            b[l3 + 8..l3 + 12].copy_from_slice(&[ttl.wrapping_sub(1), protocol, c0, c1]);
+            let sum = u32::from(u16::from_ne_bytes([b[l3 + 10], b[l3 + 11]]) ^ 0xffff) + LESS_HOP;
+            let field = !((sum & 0xffff) + (sum >> 16)) as u16;
+            b[l3 + 10..l3 + 12].copy_from_slice(&field.to_ne_bytes());
         }
     }
 
@@ -217,7 +218,8 @@ const START: u64 = u64::from_ne_bytes([0x45, 0, 0, 0, 0, 0, 0, 0]);
 /// Source and destination of the IPv4 packet at `l3`, if it is UDP or TCP of at most `most` octets without anything unusual.
 #[inline(always)]
 fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize) -> Option<u64> {
-    let (start, addresses, middle) = (word(h, l3), word(h, l3 + 12), half(h, l3 + 8));
+    let (start, addresses) = (word(h, l3), word(h, l3 + 12));
+    let pair = |at: usize| u32::from(u16::from_ne_bytes([h[at], h[at + 1]]));
     let (ttl, protocol, total) = (h[l3 + 8], h[l3 + 9], be16(h, l3 + 2) as usize);
     let least = match protocol {
         PROTO_UDP => header::IPV4 + header::UDP,
@@ -229,7 +231,7 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
         && total >= least
         && total <= most
         && ttl > last_hop
-        && Sum::default().word(start).word(addresses).half(middle).is_valid()
+        && Sum::default().word(start).word(addresses).half(pair(l3 + 8) + pair(l3 + 10)).is_valid()
         && is_ordinary((ends >> 32) as u32)
         && is_ordinary(ends as u32);
     right.then_some(ends)
