@@ -52,7 +52,9 @@ fn overhead() {
             2_000_000,
             |f, _| four(f),
             |now, batch, v| {
-                alone.iter_mut().for_each(|r| plane::Function::process(r, now, Side::Customer, batch, v, &mut Made));
+                for r in &mut alone {
+                    plane::Function::process(r, now, Side::Customer, batch, v, &mut Made);
+                }
             },
         );
         let both = b.run(

@@ -12,7 +12,7 @@
 
 use crate::hash::Hasher;
 use crate::nat44::config::Prefix;
-use crate::table::{Guess, Index, Slab};
+use crate::table::{Guess, Index, NONE, Slab};
 use arena::{ArenaError, Array};
 use std::cell::Cell;
 use std::net::Ipv4Addr;
@@ -73,7 +73,19 @@ impl Key for Softwire {
 /// Customers known at once, at most: the largest prefix of numbers is a /4.
 pub const MOST: u64 = (1 << 28) - 1;
 /// Packets that a prefetch of the entry runs behind that of the bucket.
-const BEHIND: usize = 8;
+const BEHIND: u32 = 8;
+/// Prefetched keys that are kept until they are looked up: a batch of them.
+const KEPT: usize = 32;
+
+/// A key that was prefetched.
+#[derive(Clone, Copy)]
+struct Asked<K> {
+    key: K,
+    hash: u64,
+    /// The entry that probably is it.
+    entry: u32,
+}
+
 /// Entries looked at for being unused in one step: beside a batch, and when there is nothing else to do.
 const STEP: u32 = 32;
 const STEP_IDLE: u32 = 512;
@@ -89,10 +101,11 @@ pub struct Customers<K: Key> {
     /// Next entry to be looked at for being unused; past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
-    /// Hashes whose bucket is on its way and whose entry is to be brought closer next.
-    recent: [Cell<u64>; BEHIND],
-    /// How many were ever put there, and taken out.
+    /// Prefetched keys, as a ring.
+    recent: [Cell<Asked<K>>; KEPT],
+    /// How many were ever put there, had their entry brought closer, and were taken out.
     put: Cell<u32>,
+    near: Cell<u32>,
     taken: Cell<u32>,
 }
 
@@ -111,8 +124,9 @@ impl<K: Key> Customers<K> {
             epoch: 0,
             sweep: 0,
             base: (u32::from(numbers.addr) & numbers.mask()) + 1,
-            recent: std::array::from_fn(|_| Cell::new(0)),
+            recent: std::array::from_fn(|_| Cell::new(Asked { key: K::NOBODY, hash: 0, entry: NONE })),
             put: Cell::new(0),
+            near: Cell::new(0),
             taken: Cell::new(0),
         })
     }
@@ -135,11 +149,16 @@ impl<K: Key> Customers<K> {
     /// The number of a customer; a new one if it was not known. `None` when the dictionary is full.
     #[inline]
     pub fn number(&mut self, key: K) -> Option<u32> {
-        self.catch_up();
-        let hash = key.hash(&self.hasher);
-        let e = match self.index.find(hash, |e| self.slab[e] == key) {
-            Some(e) => e,
-            None => self.add(hash, key)?,
+        let asked = self.asked(key);
+        let e = match asked {
+            Some(a) if a.entry != NONE && self.slab[a.entry] == key => a.entry,
+            _ => {
+                let hash = asked.map_or_else(|| key.hash(&self.hasher), |a| a.hash);
+                match self.index.find(hash, |e| self.slab[e] == key) {
+                    Some(e) => e,
+                    None => self.add(hash, key)?,
+                }
+            }
         };
         let used = &mut self.used[e as usize];
         if *used != self.epoch {
@@ -173,30 +192,53 @@ impl<K: Key> Customers<K> {
     }
 
     /// Bring closer what [`Self::number`] will read. Called for all packets of a batch before the first is looked up: the
-    /// bucket of this one, and the entry of one some calls back, whose bucket should have come by now.
+    /// bucket of this one, and the entry of one some calls back, whose bucket should have come by now. What was found out
+    /// on the way is kept for the look-up.
     #[inline(always)]
     pub fn prefetch_key(&self, key: K) {
         let hash = key.hash(&self.hasher);
         self.index.prefetch(hash);
         let put = self.put.get();
-        if put.wrapping_sub(self.taken.get()) as usize >= BEHIND {
-            self.catch_up();
-        }
-        self.recent[put as usize % BEHIND].set(hash);
+        self.recent[put as usize % KEPT].set(Asked { key, hash, entry: NONE });
         self.put.set(put.wrapping_add(1));
+        if put.wrapping_sub(self.near.get()) >= BEHIND {
+            self.bring_entry();
+        }
+        if put.wrapping_sub(self.taken.get()) >= KEPT as u32 {
+            self.taken.set(put.wrapping_sub(KEPT as u32 - 1));
+        }
     }
 
     /// Bring the next entry closer whose bucket was asked for.
     #[inline(always)]
-    fn catch_up(&self) {
-        let taken = self.taken.get();
-        if taken == self.put.get() {
+    fn bring_entry(&self) {
+        let near = self.near.get();
+        if near == self.put.get() {
             return;
         }
-        if let Guess::Entry(e) = self.index.guess(self.recent[taken as usize % BEHIND].get()) {
+        let slot = &self.recent[near as usize % KEPT];
+        let asked = slot.get();
+        if let Guess::Entry(e) = self.index.guess(asked.hash) {
             self.slab.prefetch(e);
+            slot.set(Asked { entry: e, ..asked });
         }
-        self.taken.set(taken.wrapping_add(1));
+        self.near.set(near.wrapping_add(1));
+    }
+
+    /// What was found out about a key when it was prefetched; those asked for before it and never looked up are passed over.
+    #[inline(always)]
+    fn asked(&self, key: K) -> Option<Asked<K>> {
+        self.bring_entry();
+        let (mut taken, put) = (self.taken.get(), self.put.get());
+        while taken != put {
+            let asked = self.recent[taken as usize % KEPT].get();
+            taken = taken.wrapping_add(1);
+            if asked.key == key {
+                self.taken.set(taken);
+                return Some(asked);
+            }
+        }
+        None
     }
 
     /// Bring closer what [`Self::customer`] will read.
@@ -232,6 +274,7 @@ impl<K: Key> Customers<K> {
         self.slab.clear();
         self.index.clear();
         self.taken.set(self.put.get());
+        self.near.set(self.put.get());
     }
 }
 
@@ -328,17 +371,28 @@ mod tests {
 
     #[test]
     fn prefetching_changes_nothing() {
-        let mut c = some(100);
-        for round in 0..5u128 {
-            for k in 1..=32 {
-                c.prefetch_key(k + round);
+        let (mut c, mut plain) = (some(100), some(100));
+        for round in 0..50u128 {
+            // Some are asked for and never looked up, some looked up twice or without having been asked for, and some
+            // customers go between the two.
+            let batch: Vec<u128> = (0..32).map(|i| 1 + (i * 7 + round * 3) % 60).collect();
+            batch.iter().for_each(|k| c.prefetch_key(*k));
+            if round % 7 == 0 {
+                c.tidy(round as u8, true, |_| 9);
+                plain.tidy(round as u8, true, |_| 9);
             }
-            for k in 1..=32 {
-                assert!(c.number(k + round).is_some());
-                c.prefetch_number(k as u32);
+            for (i, k) in batch.iter().enumerate().filter(|(i, _)| !(i + round as usize).is_multiple_of(5)) {
+                let k = if i % 11 == 3 { k + 60 } else { *k };
+                let n = c.number(k).unwrap();
+                assert_eq!((Some(n), c.customer(n)), (plain.number(k), Some(k)));
+                c.prefetch_number(n);
+            }
+            if round == 30 {
+                c.clear();
+                plain.clear();
             }
         }
-        assert_eq!((c.len(), c.put.get()), (36, c.taken.get()));
+        assert_eq!(c.len(), plain.len());
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub fn side6() -> Side6 {
     Side6 {
         mac: Mac([2, 0, 0, 0, 0, 1]),
         next_hop: Mac([2, 0, 0, 0, 0, 2]),
-        address: "2001:2:0:ffff::1".parse().unwrap(),
+        address: Ipv6Addr::new(0x2001, 2, 0, 0xffff, 0, 0, 0, 1),
         mtu: 1500,
     }
 }

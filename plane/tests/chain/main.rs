@@ -51,8 +51,8 @@ fn a_full_batch_with_every_pattern_of_holes() {
         let gone = |i: usize| pattern >> i & 1 == 1;
         let mut frames: Vec<Frame> = (0..BATCH).map(|i| Frame::new(if gone(i) { "d-" } else { "ab" })).collect();
         let (verdicts, _) = run(1, Customer, &mut frames);
-        for i in 0..BATCH {
-            assert_eq!(verdicts[i], if gone(i) { Drop } else { Forward(Internet) }, "{pattern:x} {i}");
+        for (i, v) in verdicts.into_iter().enumerate() {
+            assert_eq!(v, if gone(i) { Drop } else { Forward(Internet) }, "{pattern:x} {i}");
         }
     }
 }

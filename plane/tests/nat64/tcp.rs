@@ -20,6 +20,14 @@ fn back(g: &mut Gateway<Nat64>, flags: &str) {
     assert_eq!(g.seen_back(&tcp(SERVER, OUTSIDE, flags)).to, CUSTOMER);
 }
 
+fn either(g: &mut Gateway<Nat64>, outbound: bool, flags: &str) {
+    if outbound {
+        out(g, flags);
+    } else {
+        back(g, flags);
+    }
+}
+
 fn established() -> Gateway<Nat64> {
     let mut g = nat64(&config());
     out(&mut g, "S");
@@ -139,11 +147,7 @@ fn established_is_restarted_by_any_packet() {
     let mut g = established();
     for outbound in [true, false] {
         g.wait(ESTABLISHED - 10);
-        if outbound {
-            out(&mut g, "A")
-        } else {
-            back(&mut g, "A")
-        };
+        either(&mut g, outbound, "A");
     }
     lives(&mut g, ESTABLISHED);
 }
@@ -152,18 +156,10 @@ fn established_is_restarted_by_any_packet() {
 fn one_fin_leaves_it_established() {
     for outbound in [true, false] {
         let mut g = established();
-        if outbound {
-            out(&mut g, "FA")
-        } else {
-            back(&mut g, "FA")
-        };
+        either(&mut g, outbound, "FA");
         g.wait(1000);
         // The other direction still flows, and restarts the long timer.
-        if outbound {
-            back(&mut g, "A")
-        } else {
-            out(&mut g, "A")
-        };
+        either(&mut g, !outbound, "A");
         lives(&mut g, ESTABLISHED);
     }
 }
@@ -183,11 +179,7 @@ fn both_fins_end_it_and_nothing_restarts_the_timer() {
 fn a_reset_is_transitory() {
     for outbound in [true, false] {
         let mut g = established();
-        if outbound {
-            out(&mut g, "R")
-        } else {
-            back(&mut g, "R")
-        };
+        either(&mut g, outbound, "R");
         g.wait(100);
         back(&mut g, "R");
         lives(&mut g, TRANSITORY - 100);

@@ -22,7 +22,7 @@ fn flows_stay_with_the_worker_that_links_steer_them_to() {
             assert_eq!(g.seen_back(&answer).to, (customer(i), 5000));
         }
         assert_eq!(g.crossings, 0, "nothing crosses when links steer");
-        let used: Vec<_> = g.workers.iter().map(|w| w.customers()).collect();
+        let used: Vec<_> = g.workers.iter().map(plane::nat64::Nat64::customers).collect();
         assert!(used.iter().all(|&u| u > 200 / n as u32 / 3), "{used:?}");
     }
 }
@@ -38,7 +38,10 @@ fn whatever_comes_to_the_wrong_worker_is_handed_over() {
         assert_eq!(g.seen_back(&echo(REMOTE, POOL, seen.from.1, false)).to, (customer(i), 7));
     }
     assert!(g.count("customer-handed-over") >= 98 && g.count("nat44.handed-over") >= 49);
-    assert!(g.workers.iter().map(|w| w.customers()).sum::<u32>() == 49, "each customer is known to one worker");
+    assert!(
+        g.workers.iter().map(plane::nat64::Nat64::customers).sum::<u32>() == 49,
+        "each customer is known to one worker"
+    );
 }
 
 #[test]
