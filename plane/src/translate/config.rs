@@ -120,7 +120,10 @@ impl Config {
             return bad("icmp-sources", "ranges of at least one address that end at 255.255.255.255");
         }
         if !self.fragments.suffice(u32::from(self.v4.mtu) + 1500) {
-            return bad("fragments", "a lifetime, and room for at least one datagram and 1500 octets more than the IPv4 MTU");
+            return bad(
+                "fragments",
+                "a lifetime, and room for at least one datagram and 1500 octets more than the IPv4 MTU",
+            );
         }
         Ok(())
     }
