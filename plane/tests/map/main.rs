@@ -4,6 +4,7 @@
 mod bed;
 mod domain;
 mod edge;
+mod fragments;
 mod mape;
 mod mapt;
 mod pages;

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// MAP address of appendix A, and the addresses of 10.2.3.4 and 192.0.2.99 under its default rule.
-const CE: &str = "2001:db8:12:3400:0:c000:212:34";
+pub const CE: &str = "2001:db8:12:3400:0:c000:212:34";
 const REMOTE: &str = "2001:db8:ffff:0:a:203:400::";
 
 fn domain() -> Domain {
@@ -26,9 +26,17 @@ fn dmr() -> Pref64 {
 }
 
 fn br() -> Bed<Translate<MapTBr>> {
-    let config = Config::new(Side::Customer, v4_side(), v6_side());
-    let addressing = MapTBr::new(Arc::new(domain()), dmr()).unwrap();
-    Bed::new(Translate::new(config, addressing).unwrap(), Side::Customer)
+    Bed::new(Translate::new(br_config(), relay()).unwrap(), Side::Customer)
+}
+
+/// Settings of a border relay.
+pub fn br_config() -> Config {
+    Config::new(Side::Customer, v4_side(), v6_side())
+}
+
+/// Its addresses.
+pub fn relay() -> MapTBr {
+    MapTBr::new(Arc::new(domain()), dmr()).unwrap()
 }
 
 fn customer(prefix: &str) -> Customer {
