@@ -376,7 +376,9 @@ mod tests {
             // Some are asked for and never looked up, some looked up twice or without having been asked for, and some
             // customers go between the two.
             let batch: Vec<u128> = (0..32).map(|i| 1 + (i * 7 + round * 3) % 60).collect();
-            batch.iter().for_each(|k| c.prefetch_key(*k));
+            for k in &batch {
+                c.prefetch_key(*k);
+            }
             if round % 7 == 0 {
                 c.tidy(round as u8, true, |_| 9);
                 plain.tidy(round as u8, true, |_| 9);

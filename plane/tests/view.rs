@@ -177,7 +177,7 @@ impl Gateway {
         Gateway { links, nat, table: HashMap::new(), owner, misroutes: false }
     }
 
-    fn remote6(&self, link: Link, remote: u32) -> u128 {
+    fn remote6(link: Link, remote: u32) -> u128 {
         if link == Link::Tunnel { PE } else { PREF64 | remote as u128 }
     }
 
@@ -185,7 +185,7 @@ impl Gateway {
         let [left, right] = self.links;
         let remote = if left == Link::Translated { p.v6.unwrap()[1] as u32 } else { p.v4.unwrap()[1] };
         if left != Link::Ipv4 {
-            assert_eq!(p.v6.unwrap()[1], self.remote6(left, remote));
+            assert_eq!(p.v6.unwrap()[1], Gateway::remote6(left, remote));
         }
         let mut q = Packet { ttl: p.ttl - 1, ..p.clone() };
         let customer = if let Some(ports) = &self.nat {
@@ -201,7 +201,7 @@ impl Gateway {
             addr
         };
         q.v4 = (right != Link::Translated).then_some([customer, remote]);
-        let ends = || [(self.owner)(customer, q.ports[0]), self.remote6(right, remote)];
+        let ends = || [(self.owner)(customer, q.ports[0]), Gateway::remote6(right, remote)];
         q.v6 = (right != Link::Ipv4).then(ends);
         q
     }
@@ -216,7 +216,7 @@ impl Gateway {
             _ => p.v4.unwrap(),
         };
         if right != Link::Ipv4 {
-            assert_eq!(p.v6, Some([self.remote6(right, remote), (self.owner)(customer, p.ports[1])]));
+            assert_eq!(p.v6, Some([Gateway::remote6(right, remote), (self.owner)(customer, p.ports[1])]));
         }
         let mut q = Packet { ttl: p.ttl - 1, ..p.clone() };
         if self.nat.is_some() {
@@ -225,7 +225,7 @@ impl Gateway {
             q.v6 = opened.v6.map(|[c, r]| [r, c]);
             q.v4 = opened.v4.map(|[c, r]| [r, c]);
         } else {
-            q.v6 = (left != Link::Ipv4).then(|| [self.remote6(left, remote), (self.owner)(customer, p.ports[1])]);
+            q.v6 = (left != Link::Ipv4).then(|| [Gateway::remote6(left, remote), (self.owner)(customer, p.ports[1])]);
             q.v4 = (left != Link::Translated).then_some([remote, customer]);
         }
         if let (Some(ends), true) = (&mut q.v6, self.misroutes) {
@@ -295,8 +295,8 @@ fn pool() -> OuterRange {
     OuterRange { addrs: AddrRange::one(PUBLIC.into()), ports: PortRange { first: 1024, last: 65_535 } }
 }
 
-fn any_port() -> Option<Vec<u16>> {
-    Some((1024..=65_535).rev().collect())
+fn any_port() -> Vec<u16> {
+    (1024..=65_535).rev().collect()
 }
 
 fn own_ports() -> (Outside, Option<Vec<u16>>) {
@@ -311,7 +311,7 @@ fn plat() {
     let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
     for size in SIZES {
         let view = pe::plat(&overlapping(size), &ends, pool()).unwrap();
-        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], any_port(), only_address));
+        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], Some(any_port()), only_address));
     }
 }
 
@@ -320,7 +320,7 @@ fn aftr_with_the_same_inside_address_everywhere() {
     let ends = Softwires { subscribers: &subscribers(), pe: PE };
     for size in SIZES {
         let view = pe::aftr(&overlapping(size), &ends, pool()).unwrap();
-        there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], any_port(), only_address));
+        there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], Some(any_port()), only_address));
     }
 }
 

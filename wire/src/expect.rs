@@ -186,6 +186,7 @@ impl Expect {
         (frame.len() == self.len).then(|| by_head!(self.layout.head(), self.hops_in(frame)))
     }
 
+    #[allow(clippy::unused_self, reason = "called by the macro that knows the layout, as all its neighbours are")]
     #[inline(always)]
     fn hops_in<const HEAD: usize>(&self, head: &[u8]) -> Hops {
         let ttl = At::<HEAD>::IP4 + 8;
@@ -255,7 +256,7 @@ impl Expect {
     /// The first mismatch, in the order of [`Mismatch`].
     #[inline]
     pub fn check(&self, frame: &[u8], values: &Values) -> Result<(), Mismatch> {
-        let words = values.words(&self.fields, &self.layout);
+        let words = values.words(self.fields, &self.layout);
         by_head!(self.layout.head(), self.check_in(frame, &words)).map(|_| ())
     }
 
@@ -284,7 +285,7 @@ impl Expect {
     /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used what it may not.
     #[inline]
     pub fn learn(&self, frame: &[u8], values: &Values) -> Result<(u32, u16), Mismatch> {
-        let words = values.learned(0, 0).words(&self.fields, &self.layout);
+        let words = values.learned(0, 0).words(self.fields, &self.layout);
         by_head!(self.layout.head(), self.learn_in(frame, words)).map(|(addr, port, _)| (addr, port))
     }
 
@@ -428,6 +429,7 @@ impl<const HEAD: usize> Row<'_, HEAD> {
     }
 
     #[inline(always)]
+    #[allow(clippy::unused_self, reason = "a method like its neighbours, which need the row")]
     fn addresses_diff(&self, head: &[u8; HEAD], words: &FrameWords) -> u64 {
         let v4 = if At::<HEAD>::HAS4 { word(head, At::<HEAD>::ENDS4) ^ words.addresses } else { 0 };
         if !At::<HEAD>::HAS6 {

@@ -101,7 +101,7 @@ impl Values {
     }
     /// The words of a frame with these fields in this layout.
     #[inline]
-    pub(crate) fn words(&self, fields: &Fields, layout: &Layout) -> FrameWords {
+    pub(crate) fn words(&self, fields: Fields, layout: &Layout) -> FrameWords {
         let (addresses, ports) = (fields.addresses(self), fields.ports(self));
         let Some(ends) = layout.ends() else {
             return FrameWords { addresses, ports, ..FrameWords::default() };
@@ -251,7 +251,7 @@ impl Template {
 
     #[inline(always)]
     fn write_in<const HEAD: usize>(&self, out: &mut [u8], values: &Values, tag: &Tag) {
-        let (words, tag) = (values.words(&self.fields, &self.layout), tag.words());
+        let (words, tag) = (values.words(self.fields, &self.layout), tag.words());
         let sums = self.sums::<HEAD>(words.addresses, words.ports, words.end_sum, tag);
         self.put::<HEAD>(out, &words, tag, sums);
     }

@@ -254,7 +254,9 @@ impl Builder {
             }
         }
         let mut inhabited = [0u64; 1024];
-        let mut starts = Box::new([0u32; STARTS]);
+        let Ok(mut starts) = Box::<[u32; STARTS]>::try_from(vec![0u32; STARTS].into_boxed_slice()) else {
+            unreachable!("a slice of so many is an array of so many")
+        };
         for s in &segments {
             let upper = (s.first >> 16) as usize;
             inhabited[upper >> 6] |= 1 << (upper & 63);
