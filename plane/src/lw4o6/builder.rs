@@ -254,9 +254,8 @@ impl Builder {
             }
         }
         let mut inhabited = [0u64; 1024];
-        let Ok(mut starts) = Box::<[u32; STARTS]>::try_from(vec![0u32; STARTS].into_boxed_slice()) else {
-            unreachable!("a slice of so many is an array of so many")
-        };
+        let starts = vec![0u32; STARTS].into_boxed_slice();
+        let mut starts: Box<[u32; STARTS]> = starts.try_into().expect("as long as it was made");
         for s in &segments {
             let upper = (s.first >> 16) as usize;
             inhabited[upper >> 6] |= 1 << (upper & 63);
