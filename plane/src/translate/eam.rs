@@ -167,6 +167,48 @@ pub struct Eam {
     len: usize,
     /// Whether the table is too large for the inner caches, so that bringing lines closer is worth its price.
     far: bool,
+    near: Near,
+}
+
+/// Where there are maps at all: most addresses of most packets have none, and this says so without a look at the table. A
+/// bit for each /16 of IPv4, and one for each hash of the first 32 bits of IPv6.
+struct Near {
+    four: Box<[u64; 1024]>,
+    six: Box<[u64; 64]>,
+}
+
+impl Near {
+    fn new(pairs: &[(usize, Pair)]) -> Near {
+        let mut near = Near { four: Box::new([0; 1024]), six: Box::new([0; 64]) };
+        for (_, p) in pairs {
+            let last = p.first4() | p.suffix();
+            for block in p.first4() >> 16..=last >> 16 {
+                near.four[block as usize / 64] |= 1 << (block % 64);
+            }
+            if p.v6.len < 32 {
+                near.six.fill(u64::MAX);
+            }
+            let (word, bit) = Near::place(p.v6.first());
+            near.six[word] |= bit;
+        }
+        near
+    }
+
+    #[inline(always)]
+    fn place(addr: u128) -> (usize, u64) {
+        let hash = ((addr >> 96) as u32).wrapping_mul(0x9e37_79b1) >> 20;
+        (hash as usize / 64, 1 << (hash % 64))
+    }
+    #[inline(always)]
+    fn has4(&self, addr: u32) -> bool {
+        let block = addr >> 16;
+        self.four[block as usize / 64] >> (block % 64) & 1 == 1
+    }
+    #[inline(always)]
+    fn has6(&self, addr: u128) -> bool {
+        let (word, bit) = Near::place(addr);
+        self.six[word] & bit != 0
+    }
 }
 
 impl Eam {
@@ -197,6 +239,7 @@ impl Eam {
             hasher: Hasher::new(7757),
             len: pairs.len(),
             far: count > 2048,
+            near: Near::new(pairs),
         };
         for (_, p) in pairs {
             eam.insert(p);
@@ -246,6 +289,9 @@ impl Eam {
     /// The IPv6 address for an IPv4 address; `None` when no pair has it.
     #[inline]
     pub fn to_ipv6(&self, addr: u32) -> Option<u128> {
+        if !self.near.has4(addr) {
+            return None;
+        }
         for &(mask, len) in &self.levels4 {
             let key = addr & mask;
             let mut at = self.home4(key, len);
@@ -266,6 +312,9 @@ impl Eam {
     /// The IPv4 address for an IPv6 address; `None` when no pair has it.
     #[inline]
     pub fn to_ipv4(&self, addr: u128) -> Option<u32> {
+        if !self.near.has6(addr) {
+            return None;
+        }
         for &(mask, len) in &self.levels6 {
             let key = addr & mask;
             let mut at = self.home6(key, len);
@@ -281,6 +330,12 @@ impl Eam {
             }
         }
         None
+    }
+
+    /// Whether bringing lines closer is worth its price.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.far
     }
 
     /// Bring closer what the first step of [`Self::to_ipv6`] reads.
@@ -396,7 +451,7 @@ mod tests {
 
     #[test]
     fn rfc7757_3_3_the_longest_prefix_wins_both_ways() {
-        let t = table("10.0.0.0/8 2001:db8::/96\n10.1.0.0/16 2001:db8:1::/64\n10.1.2.3 2001:db8:1::3", true).unwrap();
+        let t = table("10.0.0.0/8 2001:db8::/104\n10.1.0.0/16 2001:db8:1::/64\n10.1.2.3 2001:db8:1::3", true).unwrap();
         assert_eq!(t.to_ipv6(four("10.2.0.1")), Some(six("2001:db8::2:1")));
         assert_eq!(t.to_ipv6(four("10.1.0.1")), Some(six("2001:db8:1:0:1::")));
         assert_eq!(t.to_ipv6(four("10.1.2.3")), Some(six("2001:db8:1::3")));

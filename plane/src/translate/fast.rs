@@ -1,10 +1,9 @@
 //! The fast path: UDP and TCP packets without anything unusual, a batch at a time, so that what the strategy reads of
 //! its tables for 32 packets comes side by side. Whatever is unusual goes, packet by packet and in order, to the slow
-//! path, which knows all the reasons; the fast path knows none.
+//! path, which knows all the reasons; the fast path knows none, and may send there what it only suspects.
 
 use super::config::{ClassRule, Config, Hairpinning};
-use super::rewrite::{pair4, pair6};
-use super::slow::{MAC_MASK, is_martian6, is_ordinary};
+use super::slow::{MAC_MASK, is_ordinary};
 use super::to6::{SHORTEST, finish};
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
@@ -91,62 +90,71 @@ impl<A: Addressing> Translate<A> {
                 arena::prefetch(first);
             }
         }
-        let mut plain = 0u64;
-        for (i, p) in batch.iter().enumerate() {
-            let is = if SIX { self.parse6(p.bytes()) } else { self.parse4(p.bytes()) };
-            plain |= u64::from(is) << i;
+        // Nothing is left of this loop when the strategy has nothing to bring closer.
+        for p in batch.iter() {
+            if SIX {
+                self.peek6(p.bytes());
+            } else {
+                self.peek4(p.bytes());
+            }
         }
         let (from, mut done) = (if SIX { self.config.ipv6 } else { self.config.ipv6.other() }, 0);
         for (p, v) in batch.iter_mut().zip(verdicts.iter_mut()) {
-            let fast = plain & 1 == 1 && if SIX { self.fast4(p) } else { self.fast6(p) };
-            plain >>= 1;
+            let fast = if SIX { self.fast4(p) } else { self.fast6(p) };
             done += u64::from(fast);
             *v = if fast { Verdict::Forward(from.other()) } else { self.slow(from, p, spare) };
         }
         self.count.add_many(if SIX { Event::ToIpv4 } else { Event::ToIpv6 }, done);
     }
 
-    /// Whether an IPv4 frame is one for the fast path; what its addresses lead to is brought closer.
+    /// Bring closer what the addresses of an IPv4 frame lead to, if it is one.
     #[inline(always)]
-    fn parse4(&self, b: &[u8]) -> bool {
+    fn peek4(&self, b: &[u8]) {
+        if let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() {
+            let (src_end, dst_end) = roles(self.config.ipv6.other());
+            self.addressing.prefetch_ipv4(src_end, Point4 { addr: be32(h, 26), port: Some(be16(h, 34)) });
+            self.addressing.prefetch_ipv4(dst_end, Point4 { addr: be32(h, 30), port: Some(be16(h, 36)) });
+        }
+    }
+
+    /// The same for an IPv6 frame.
+    #[inline(always)]
+    fn peek6(&self, b: &[u8]) {
+        if let Some(h) = b.first_chunk::<L4_V6>() {
+            let (src_end, dst_end) = roles(self.config.ipv6);
+            self.addressing.prefetch_ipv6(src_end, be128(h, 22));
+            self.addressing.prefetch_ipv6(dst_end, be128(h, 38));
+        }
+    }
+
+    /// Translate an IPv4 frame without anything unusual; false, with nothing changed, for all others.
+    #[inline(always)]
+    fn fast6<P: Packet>(&mut self, p: &mut P) -> bool {
+        let b = p.bytes();
         let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() else { return false };
-        let total = be16(h, 16) as usize;
-        let (src, dst) = (be32(h, 26), be32(h, 30));
-        let df = h[20] & 0x40 != 0;
+        let (tos, total, ttl, protocol) = (h[15], be16(h, 16) as usize, h[22], h[23]);
+        let (src4, dst4) = (be32(h, 26), be32(h, 30));
+        let most = if h[20] & 0x40 != 0 { self.plan.most_df } else { self.plan.most };
         let right = word(h, 0) & MAC_MASK == self.macs.v4
-            && h[12] == 0x08
-            && h[13] == 0
-            && h[14] == 0x45
-            && h[20] & 0xbf == 0
-            && h[21] == 0
-            && h[22] >= self.plan.least
+            && be32(h, 12) >> 8 == 0x8_0045
+            && be16(h, 20) & 0xbfff == 0
+            && ttl >= self.plan.least
             && total + header::ETH <= b.len()
-            && total <= if df { self.plan.most_df } else { self.plan.most }
-            && transport::<L4_V4>(h, h[23], total.wrapping_sub(header::IPV4))
+            && total <= most
+            && transport::<L4_V4>(h, protocol, total.wrapping_sub(header::IPV4))
             && Sum::default()
                 .word(word(h, 14))
                 .word(word(h, 26))
                 .half(u32::from_ne_bytes([h[22], h[23], h[24], h[25]]))
                 .is_valid()
-            && is_ordinary(src)
-            && is_ordinary(dst)
-            && dst != self.plan.own4
+            && is_ordinary(src4)
+            && is_ordinary(dst4)
+            && dst4 != self.plan.own4
             && !self.plan.simple;
-        if right {
-            let (src_end, dst_end) = roles(self.config.ipv6.other());
-            self.addressing.prefetch_ipv4(src_end, Point4 { addr: src, port: Some(be16(h, 34)) });
-            self.addressing.prefetch_ipv4(dst_end, Point4 { addr: dst, port: Some(be16(h, 36)) });
+        if !right {
+            return false;
         }
-        right
-    }
-
-    /// Translate an IPv4 frame that [`Self::parse4`] has passed; false, with nothing changed, when that needs the slow path.
-    #[inline(always)]
-    fn fast6<P: Packet>(&mut self, p: &mut P) -> bool {
-        let b = p.bytes();
-        let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() else { return false };
-        let (tos, total, ttl, protocol) = (h[15], be16(h, 16), h[22], h[23]);
-        let (src4, dst4) = (be32(h, 26), be32(h, 30));
+        let Some(field) = checksum::<L4_V4>(b, protocol) else { return false };
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let Ok(dst) = self.addressing.to_ipv6(dst_end, Point4 { addr: dst4, port: Some(be16(h, 36)) }) else {
             return false;
@@ -154,16 +162,13 @@ impl<A: Addressing> Translate<A> {
         let Ok(src) = self.addressing.to_ipv6(src_end, Point4 { addr: src4, port: Some(be16(h, 34)) }) else {
             return false;
         };
-        let len = b.len();
-        let at = if protocol == PROTO_UDP { 6 } else { 16 };
-        let field = u16::from_ne_bytes([b[L4_V4 + at], b[L4_V4 + at + 1]]);
+        let (len, payload) = (b.len(), (total - header::IPV4) as u64);
         if !p.grow_front(GROWTH) {
             return false;
         }
-        let payload = u64::from(total) - header::IPV4 as u64;
-        let end = L4_V6 + payload as usize;
-        if len + GROWTH != end && !p.set_len(end) {
-            return false;
+        if len - header::ETH != total {
+            // Padding ends with the frame; to shorten it is always possible.
+            p.set_len(total + header::ETH + GROWTH);
         }
         let class = u64::from(self.plan.class.apply(tos));
         let first = 6 << 60 | class << 52 | payload << 16 | u64::from(protocol) << 8 | u64::from(ttl - self.plan.hop);
@@ -175,43 +180,31 @@ impl<A: Addressing> Translate<A> {
         h[14..22].copy_from_slice(&first.to_be_bytes());
         put128(h, 22, src);
         put128(h, 38, dst);
-        b[L4_V6 + at..L4_V6 + at + 2].copy_from_slice(&sum);
+        put_checksum::<L4_V6>(b, protocol, sum);
         true
     }
 
-    /// Whether an IPv6 frame is one for the fast path; what its addresses lead to is brought closer.
-    #[inline(always)]
-    fn parse6(&self, b: &[u8]) -> bool {
-        let Some(h) = b.first_chunk::<{ L4_V6 + 8 }>() else { return false };
-        let payload = be16(h, 18) as usize;
-        let (src, dst) = (be128(h, 22), be128(h, 38));
-        let right = word(h, 0) & MAC_MASK == self.macs.v6
-            && h[12] == 0x86
-            && h[13] == 0xdd
-            && h[14] >> 4 == 6
-            && h[21] >= self.plan.least
-            && payload + L4_V6 <= b.len()
-            && payload <= self.plan.most_payload
-            && transport::<L4_V6>(h, h[20], payload)
-            && dst != self.plan.own6
-            && !is_martian6(src)
-            && !is_martian6(dst);
-        if right {
-            let (src_end, dst_end) = roles(self.config.ipv6);
-            self.addressing.prefetch_ipv6(src_end, src);
-            self.addressing.prefetch_ipv6(dst_end, dst);
-        }
-        right
-    }
-
-    /// Translate an IPv6 frame that [`Self::parse6`] has passed; false, with nothing changed, when that needs the slow path.
+    /// Translate an IPv6 frame without anything unusual; false, with nothing changed, for all others.
     #[inline(always)]
     fn fast4<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
         let Some(h) = b.first_chunk::<{ L4_V6 + 8 }>() else { return false };
-        let class = (be16(h, 14) >> 4) as u8;
-        let (payload, protocol, hop_limit) = (be16(h, 18), h[20], h[21]);
+        let (version, payload) = (be32(h, 12), be16(h, 18) as usize);
+        let (protocol, hop_limit) = (h[20], h[21]);
         let (src6, dst6) = (be128(h, 22), be128(h, 38));
+        let right = word(h, 0) & MAC_MASK == self.macs.v6
+            && version >> 12 == 0x8_6dd6
+            && hop_limit >= self.plan.least
+            && payload + L4_V6 <= b.len()
+            && payload <= self.plan.most_payload
+            && transport::<L4_V6>(h, protocol, payload)
+            && is_common(src6)
+            && is_common(dst6)
+            && dst6 != self.plan.own6;
+        if !right {
+            return false;
+        }
+        let Some(field) = checksum::<L4_V6>(b, protocol) else { return false };
         let (src_port, dst_port) = (be16(h, L4_V6), be16(h, L4_V6 + 2));
         let (src_end, dst_end) = roles(self.config.ipv6);
         let Ok(dst) = self.addressing.to_ipv4(dst_end, dst6, Some(dst_port)) else { return false };
@@ -223,32 +216,38 @@ impl<A: Addressing> Translate<A> {
         if !is_ordinary(src) || turns {
             return false;
         }
-        let at = if protocol == PROTO_UDP { 6 } else { 16 };
-        let field = u16::from_ne_bytes([b[L4_V6 + at], b[L4_V6 + at + 1]]);
-        let (len, end) = (b.len(), L4_V4 + usize::from(payload));
+        let (len, end) = (b.len(), L4_V4 + payload);
         if !p.shrink_front(GROWTH) {
             return false;
         }
-        let total = u64::from(payload) + header::IPV4 as u64;
+        let class = (be16(&version.to_be_bytes(), 2) >> 4) as u8;
+        let total = (payload + header::IPV4) as u64;
         let df = u64::from(total > 1260) << 14;
         let id = u64::from(self.next_identification());
         let tos = u64::from(self.plan.tos.apply(class));
-        let first = (0x45 << 56 | tos << 48 | total << 32 | id << 16 | df).to_be();
-        let hops = u16::from_ne_bytes([hop_limit - self.plan.hop, protocol]);
+        let first = 0x45 << 56 | tos << 48 | total << 32 | id << 16 | df;
+        let hops = u64::from(hop_limit - self.plan.hop) << 8 | u64::from(protocol);
         let pair = pair4(src, dst);
-        let sum = Sum(pair.0 + u64::from(hops)).word(first).checksum();
-        let transport = moved(field, protocol, pair6(src6, dst6), pair);
+        let sum = !Sum(pair + hops + (first >> 32) + (first & 0xffff_ffff)).fold();
+        let field = moved(field, protocol, pair6(src6, dst6), pair);
         let b = p.bytes_mut();
-        let Some(h) = b.first_chunk_mut::<L4_V4>() else { return false };
+        let Some(h) = b.first_chunk_mut::<{ L4_V4 + 8 }>() else { return false };
         h[..12].copy_from_slice(&self.macs.to_v4);
         h[12..14].copy_from_slice(&header::TYPE_IPV4.to_be_bytes());
-        h[14..22].copy_from_slice(&first.to_ne_bytes());
-        let rest = u64::from(hops) | u64::from(u16::from_ne_bytes(sum)) << 16;
-        h[22..26].copy_from_slice(&(rest as u32).to_ne_bytes());
+        h[14..22].copy_from_slice(&first.to_be_bytes());
+        h[22..26].copy_from_slice(&((hops << 16) as u32 | u32::from(sum)).to_be_bytes());
         h[26..34].copy_from_slice(&(u64::from(src) << 32 | u64::from(dst)).to_be_bytes());
-        b[L4_V4 + at..L4_V4 + at + 2].copy_from_slice(&transport);
-        len - GROWTH == end.max(SHORTEST) && end >= SHORTEST || finish(p, end).is_ok()
+        put_checksum::<L4_V4>(b, protocol, field);
+        len - GROWTH == end && end >= SHORTEST || finish(p, end).is_ok()
     }
+}
+
+/// Whether an IPv6 address is none of those that need a closer look: ::/64 with the unspecified and loopback, and fe00::/7
+/// with all that is link-local or multicast.
+#[inline(always)]
+fn is_common(a: u128) -> bool {
+    let high = (a >> 64) as u64;
+    high != 0 && high >> 57 != 0x7f
 }
 
 /// Whether a transport header, `L4` octets into the frame, is one for the fast path: UDP with a checksum, or TCP, not longer
@@ -257,15 +256,47 @@ impl<A: Addressing> Translate<A> {
 fn transport<const L4: usize>(h: &[u8], protocol: u8, payload: usize) -> bool {
     if protocol == PROTO_UDP {
         let len = be16(h, L4 + 4) as usize;
-        len >= header::UDP && len <= payload && h[L4 + 6] | h[L4 + 7] != 0 && payload <= usize::from(u16::MAX)
+        len >= header::UDP && len <= payload && be16(h, L4 + 6) != 0 && u16::try_from(payload).is_ok()
     } else {
         protocol == TCP && (20..=usize::from(u16::MAX)).contains(&payload)
     }
 }
 
-/// A checksum field after the addresses summed in `old` became those in `new`; for UDP, zero is written as all ones.
+/// The checksum of UDP or TCP.
 #[inline(always)]
-fn moved(field: u16, protocol: u8, old: Sum, new: Sum) -> [u8; 2] {
-    let sum = u16::from_ne_bytes(Sum(u64::from(!field) + u64::from(!old.fold()) + new.0).checksum());
-    if sum == 0 && protocol == PROTO_UDP { [0xff, 0xff] } else { sum.to_ne_bytes() }
+fn checksum<const L4: usize>(b: &[u8], protocol: u8) -> Option<u16> {
+    let at = if protocol == PROTO_UDP { L4 + 6 } else { L4 + 16 };
+    (b.len() >= at + 2).then(|| be16(b, at))
+}
+
+/// Write it.
+#[inline(always)]
+fn put_checksum<const L4: usize>(b: &mut [u8], protocol: u8, field: u16) {
+    let at = if protocol == PROTO_UDP { L4 + 6 } else { L4 + 16 };
+    if let Some(place) = b.get_mut(at..at + 2) {
+        place.copy_from_slice(&field.to_be_bytes());
+    }
+}
+
+/// Sum of the addresses of an IPv4 packet, as a number: a ones' complement sum is the same in either byte order as long as it
+/// stays in one, and 16 bits, 64 and 128 are all the same to it.
+#[inline(always)]
+fn pair4(src: u32, dst: u32) -> u64 {
+    u64::from(src) + u64::from(dst)
+}
+
+/// The same for IPv6, carries added at the other end.
+#[inline(always)]
+fn pair6(src: u128, dst: u128) -> u64 {
+    let (sum, carry) = src.overflowing_add(dst);
+    let (sum, more) = ((sum >> 64) as u64).overflowing_add(sum as u64);
+    // Folded, so that the carries cannot overflow.
+    u64::from(Sum(sum).fold()) + u64::from(carry) + u64::from(more)
+}
+
+/// A checksum after the addresses summed in `old` became those in `new`; for UDP, zero is written as all ones.
+#[inline(always)]
+fn moved(field: u16, protocol: u8, old: u64, new: u64) -> u16 {
+    let sum = !Sum(u64::from(!field) + u64::from(!Sum(old).fold()) + new).fold();
+    if sum == 0 && protocol == PROTO_UDP { 0xffff } else { sum }
 }

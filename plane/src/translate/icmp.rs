@@ -114,7 +114,10 @@ pub fn to6(e: Error, quoted: u32, fragment: bool, mtus: Mtus) -> Result<Error, E
         (v4::UNREACHABLE, 2) => Ok(Error { kind: v6::PARAMETER, code: 1, rest: 6 }),
         (v4::UNREACHABLE, 3) => Ok(Error::new(v6::UNREACHABLE, 4)),
         (v4::UNREACHABLE, 4) => {
-            let mtu = if e.rest & 0xffff == 0 { plateau(quoted) } else { e.rest & 0xffff };
+            let mtu = match e.rest & 0xffff {
+                0 => plateau(quoted),
+                told => told,
+            };
             let rest = mtu_to6(mtu, fragment, mtus);
             Ok(Error { kind: v6::TOO_BIG, code: 0, rest })
         }

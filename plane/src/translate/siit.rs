@@ -69,15 +69,25 @@ impl Addressing for Siit {
 
     #[inline(always)]
     fn prefetch_ipv4(&self, _: End, point: Point4) {
-        if let Some(m) = &self.maps {
+        if let Some(m) = &self.maps
+            && m.is_far()
+        {
             m.prefetch4(point.addr);
         }
     }
 
     #[inline(always)]
     fn prefetch_ipv6(&self, _: End, addr: u128) {
-        if let Some(m) = &self.maps {
+        if let Some(m) = &self.maps
+            && m.is_far()
+        {
             m.prefetch6(addr);
+            // What hairpinning will want to know.
+            if let Some(p) = &self.prefix
+                && p.contains(addr)
+            {
+                m.prefetch4(p.extract(addr));
+            }
         }
     }
 }

@@ -15,8 +15,8 @@ impl<A: Addressing> Translate<A> {
     pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
         let over_ipv6 = from == self.config.ipv6;
         let result = match self.link(over_ipv6, p.bytes()) {
-            Ok(true) if over_ipv6 => self.from_ipv6(p, spare),
-            Ok(true) => self.from_ipv4(p, spare),
+            Ok(true) if over_ipv6 => self.over_ipv6(p, spare),
+            Ok(true) => self.over_ipv4(p, spare),
             Ok(false) => Ok(None),
             Err(why) => Err(why),
         };
@@ -62,7 +62,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// IPv4: who may send what to whom; the side that it leaves by, or `None` when it is for the machine itself.
-    fn from_ipv4<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
+    fn over_ipv4<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head4::of_frame(b)?;
         let error = is_error4(&h, b);
@@ -95,7 +95,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// IPv6: the same.
-    fn from_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
+    fn over_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame(b)?;
         if h.dst == self.config.v6.address.to_bits() || is_link_local(h.dst) || is_discovery(&h, b) {

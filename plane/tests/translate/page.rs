@@ -22,6 +22,6 @@ const OTHERS: [&str; 14] = [
 fn the_page_names_every_event() {
     let page = include_str!("../../../docs/technologies/siit.md");
     for name in plane::event::NAMES.iter().filter(|n| !OTHERS.contains(n)) {
-        assert!(page.contains(&format!("{name}")), "docs/technologies/siit.md does not mention `{name}`");
+        assert!(page.contains(*name), "docs/technologies/siit.md does not mention `{name}`");
     }
 }
