@@ -19,7 +19,7 @@ use wire::{Mac, PortSet};
 const GROUP: usize = 2048;
 const BATCH: usize = plane::function::BATCH;
 /// Room in front of a frame as it arrives.
-const HEADROOM: usize = 64;
+const HEADROOM: u32 = 64;
 /// IPv4 packet in a frame of 64 octets with FCS.
 const INNER: usize = 46;
 /// PSID length of the softwires.
@@ -28,24 +28,29 @@ const FIRST_ADDRESS: u32 = 0x6440_0000;
 const FIRST_B4: u128 = 0x2001_0002_0000_0100 << 64;
 const OWN: u128 = FIRST_B4 | 0xffff << 48;
 
+/// Memory of a frame.
 #[repr(align(64))]
+struct Slot([u8; 192]);
+
+/// A handle, as a port gives it: the frame's memory is elsewhere.
 struct Frame {
-    bytes: [u8; 192],
-    start: usize,
-    len: usize,
+    slot: Box<Slot>,
+    start: u32,
+    len: u32,
 }
 
 impl Packet for Frame {
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        &self.bytes[self.start..self.start + self.len]
+        &self.slot.0[self.start as usize..][..self.len as usize]
     }
     #[inline(always)]
     fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + self.len]
+        &mut self.slot.0[self.start as usize..][..self.len as usize]
     }
     #[inline(always)]
     fn grow_front(&mut self, n: usize) -> bool {
+        let n = n as u32;
         let ok = n <= self.start;
         if ok {
             self.start -= n;
@@ -55,6 +60,7 @@ impl Packet for Frame {
     }
     #[inline(always)]
     fn shrink_front(&mut self, n: usize) -> bool {
+        let n = n as u32;
         let ok = n <= self.len;
         if ok {
             self.start += n;
@@ -64,9 +70,9 @@ impl Packet for Frame {
     }
     #[inline(always)]
     fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start + len <= self.bytes.len();
+        let ok = self.start as usize + len <= self.slot.0.len();
         if ok {
-            self.len = len;
+            self.len = len as u32;
         }
         ok
     }
@@ -102,7 +108,7 @@ fn config(ipv6: Side) -> Config {
 /// A UDP packet of one softwire in a frame; in its tunnel, with `ends`.
 fn write(f: &mut Frame, src: (u32, u16), dst: (u32, u16), ends: Option<(u128, u128)>) {
     let l3 = if ends.is_some() { 54 } else { 14 };
-    (f.start, f.len) = (HEADROOM, l3 + INNER);
+    (f.start, f.len) = (HEADROOM, (l3 + INNER) as u32);
     let b = f.bytes_mut();
     b.fill(0);
     let kind = if ends.is_some() { 6 } else { 4 };
@@ -139,7 +145,7 @@ fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: 
     while done < count {
         for f in frames.iter_mut() {
             let r = splitmix(&mut random);
-            let i = (u128::from(r) * u128::from(n) >> 64) as u64;
+            let i = ((u128::from(r) * u128::from(n)) >> 64) as u64;
             let s = softwire(i);
             let (customer, remote) = ((s.ipv4.to_bits(), s.ports.nth(r as u32 & 1023)), (0xc613_0002, 80));
             let to_customer = into == (v6 == Side::Customer);
@@ -163,7 +169,8 @@ fn spread(mut v: Vec<f64>) -> String {
 }
 
 fn measure<S: Softwires>(name: &str, n: u64, mut end: Tunnel<S>, runs: u64, count: u64) {
-    let mut frames: Vec<Frame> = (0..GROUP).map(|_| Frame { bytes: [0; 192], start: 0, len: 0 }).collect();
+    let mut frames: Vec<Frame> =
+        (0..GROUP).map(|_| Frame { slot: Box::new(Slot([0; 192])), start: 0, len: 0 }).collect();
     let mut both = |into: bool| -> Vec<f64> {
         (0..runs).map(|r| run(&mut end, n, into, count, r << 32 | 1, &mut frames)).collect()
     };

@@ -109,6 +109,39 @@ pub trait Softwires: Send {
     #[inline(always)]
     fn prefetch_unwrap(&self, _src: u128, _customer: Point4) {}
 
+    /// For strategies whose look-ups have two steps: the first one, with what [`Self::prefetch_wrap`] does. What it gives
+    /// is handed to [`Self::wrap_at`] in the same batch.
+    #[inline(always)]
+    fn seek_wrap(&self, customer: Point4) -> u32 {
+        self.prefetch_wrap(customer);
+        0
+    }
+
+    /// The second step. Whenever it fails, [`Self::wrap`] is asked for the reason.
+    ///
+    /// # Errors
+    /// Some reason.
+    #[inline(always)]
+    fn wrap_at(&self, _place: u32, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
+        self.wrap(customer, remote)
+    }
+
+    /// As [`Self::seek_wrap`], for [`Self::unwrap_at`].
+    #[inline(always)]
+    fn seek_unwrap(&self, src: u128, customer: Point4) -> u32 {
+        self.prefetch_unwrap(src, customer);
+        0
+    }
+
+    /// The second step. Whenever it fails, [`Self::unwrap`] is asked for the reason.
+    ///
+    /// # Errors
+    /// Some reason.
+    #[inline(always)]
+    fn unwrap_at(&mut self, _place: u32, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
+        self.unwrap(src, dst, customer, remote)
+    }
+
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
 }

@@ -1,7 +1,7 @@
 //! Making a binding table: softwires in any order become sorted rows, are checked against each other, and are laid out.
 //! Apart from look-ups, which see the finished layout only.
 
-use super::table::{DENSE, Segment, Table};
+use super::table::{DENSE, STARTS, Segment, Table};
 use crate::tunnel::head4::{is_ordinary, is_unicast6};
 use arena::{ArenaError, Array};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -253,15 +253,16 @@ impl Builder {
                 }
             }
         }
-        let mut inhabited = Box::new([0u64; 1024]);
-        let mut starts = vec![0u32; (1 << 16) + 1];
+        let mut inhabited = [0u64; 1024];
+        let starts = vec![0u32; STARTS].into_boxed_slice();
+        let mut starts: Box<[u32; STARTS]> = starts.try_into().expect("as long as it was made");
         for s in &segments {
             let upper = (s.first >> 16) as usize;
             inhabited[upper >> 6] |= 1 << (upper & 63);
             starts[upper + 1] += 1;
         }
-        for i in 0..1 << 16 {
-            starts[i + 1] += starts[i];
+        for i in 1..STARTS {
+            starts[i] += starts[i - 1];
         }
         let softwires = self.rows.len() as u64;
         Ok(Table { b4, segments, starts, inhabited, psids, own: self.own, own_of, softwires })

@@ -107,12 +107,22 @@ impl Softwires for Bindings {
     }
 
     #[inline(always)]
-    fn prefetch_wrap(&self, customer: Point4) {
-        (&*self.table).prefetch_wrap(customer);
+    fn seek_wrap(&self, customer: Point4) -> u32 {
+        (&*self.table).seek_wrap(customer)
     }
 
     #[inline(always)]
-    fn prefetch_unwrap(&self, src: u128, customer: Point4) {
-        (&*self.table).prefetch_unwrap(src, customer);
+    fn wrap_at(&self, place: u32, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
+        (&*self.table).wrap_at(place, customer, remote)
+    }
+
+    #[inline(always)]
+    fn seek_unwrap(&self, src: u128, customer: Point4) -> u32 {
+        (&*self.table).seek_unwrap(src, customer)
+    }
+
+    #[inline(always)]
+    fn unwrap_at(&mut self, place: u32, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
+        (&*self.table).unwrap_at(place, src, dst, customer, remote)
     }
 }

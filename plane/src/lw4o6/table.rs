@@ -12,6 +12,10 @@ use wire::PortSet;
 
 use super::builder::Softwire;
 
+/// Upper halves of addresses, and one more.
+pub const STARTS: usize = (1 << 16) + 1;
+/// No place.
+const NOWHERE: u32 = u32::MAX;
 /// No list of PSIDs.
 pub const DENSE: u32 = u32::MAX;
 
@@ -43,15 +47,21 @@ impl Segment {
     }
 }
 
+/// The first of several segments that does not end before an address.
+#[inline(never)]
+fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
+    segments.get(segments.partition_point(|s| s.last < addr))
+}
+
 /// All softwires of a lwAFTR.
 pub struct Table {
     /// lwB4 addresses by place; 0 for none.
     pub(super) b4: Array<u128>,
     pub(super) segments: Vec<Segment>,
     /// The first segment of each upper half of addresses, and one more.
-    pub(super) starts: Vec<u32>,
+    pub(super) starts: Box<[u32; STARTS]>,
     /// A bit for each upper half that has segments: small enough for the first-level cache.
-    pub(super) inhabited: Box<[u64; 1024]>,
+    pub(super) inhabited: [u64; 1024],
     /// PSIDs of sparse segments, in ascending order.
     pub(super) psids: Vec<u16>,
     /// lwAFTR addresses.
@@ -108,7 +118,7 @@ impl Table {
         let (from, to) = (self.starts[upper] as usize, self.starts[upper + 1] as usize);
         let s = match &self.segments[from..to] {
             [one] => one,
-            several => several.get(several.partition_point(|s| s.last < addr))?,
+            several => among(several, addr)?,
         };
         (addr >= s.first && addr <= s.last).then_some(s)
     }
@@ -133,6 +143,8 @@ impl Table {
     }
 
     /// The place in a sparse segment.
+    #[cold]
+    #[inline(never)]
     fn listed(&self, s: &Segment, psid: u16) -> Result<usize, Event> {
         let list = &self.psids[s.list as usize..][..s.listed as usize];
         let k = list.binary_search(&psid).map_err(|_| Event::UnknownSoftwire)?;
@@ -145,14 +157,15 @@ impl Table {
         self.own[k]
     }
 
+    /// The place of an end point, brought closer.
     #[inline(always)]
-    fn bring_closer(&self, point: Point4) {
-        if let Ok(place) = self.place(point) {
-            self.b4.prefetch(place);
-            if let Some(o) = &self.own_of {
-                o.prefetch(place);
-            }
+    fn seek(&self, point: Point4) -> u32 {
+        let Ok(place) = self.place(point) else { return NOWHERE };
+        self.b4.prefetch(place);
+        if let Some(o) = &self.own_of {
+            o.prefetch(place);
         }
+        place as u32
     }
 }
 
@@ -186,12 +199,26 @@ impl Softwires for &Table {
     }
 
     #[inline(always)]
-    fn prefetch_wrap(&self, customer: Point4) {
-        self.bring_closer(customer);
+    fn seek_wrap(&self, customer: Point4) -> u32 {
+        self.seek(customer)
     }
 
     #[inline(always)]
-    fn prefetch_unwrap(&self, _src: u128, customer: Point4) {
-        self.bring_closer(customer);
+    fn wrap_at(&self, place: u32, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {
+        match self.b4.get(place as usize) {
+            None | Some(0) => Err(Event::UnknownSoftwire),
+            Some(&dst) => Ok(Wrap { src: self.own_at(place as usize), dst, customer: customer.addr }),
+        }
+    }
+
+    #[inline(always)]
+    fn seek_unwrap(&self, _src: u128, customer: Point4) -> u32 {
+        self.seek(customer)
+    }
+
+    #[inline(always)]
+    fn unwrap_at(&mut self, place: u32, src: u128, dst: u128, customer: Point4, _remote: Point4) -> Result<u32, Event> {
+        let right = self.b4.get(place as usize) == Some(&src) && self.own_at(place as usize) == dst;
+        if right { Ok(customer.addr) } else { Err(Event::Spoofed) }
     }
 }

@@ -18,6 +18,8 @@ use wire::header::{self, ICMPV6, be16};
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv6 side.
+    #[cold]
+    #[inline(never)]
     pub(super) fn slow_out<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
         let head = match self.link6(p.bytes()) {
             Ok(Some(head)) => head,

@@ -24,6 +24,8 @@ pub enum Whose {
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv4 side.
+    #[cold]
+    #[inline(never)]
     pub(super) fn slow_in<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
         let result = match self.link4(p.bytes()) {
             Err(why) => Err(why.into()),

@@ -2,14 +2,14 @@
 //! of 32 look-ups run side by side. Whatever is unusual goes, packet by packet and in order, to the slow path, which
 //! knows all the reasons; the fast path knows none.
 
-use super::head4::is_ordinary;
+use super::head4::{is_ordinary, is_unicast6};
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{BATCH, Packet, Spare, Verdict};
 use crate::ip6::{be128, next};
 use wire::checksum::Sum;
-use wire::header::{self, PROTO_UDP, TCP, be16, be32, half, word};
+use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
 /// The first six of eight bytes, as they lie in memory.
 pub const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
@@ -21,8 +21,11 @@ pub const LEAST_FRAME: usize = 60;
 
 /// What the first stage found out about each packet, as columns.
 struct Work {
-    customer: [Point4; BATCH],
-    remote: [Point4; BATCH],
+    /// Source and destination, and their ports, as they stand in the packet.
+    ends: [u64; BATCH],
+    ports: [u32; BATCH],
+    /// What the strategy's first step gave.
+    place: [u32; BATCH],
     /// A bit for each packet of the fast path.
     plain: u32,
 }
@@ -30,9 +33,15 @@ struct Work {
 impl Work {
     #[inline(always)]
     fn new() -> Work {
-        let nobody = Point4 { addr: 0, port: None };
-        Work { customer: [nobody; BATCH], remote: [nobody; BATCH], plain: 0 }
+        Work { ends: [0; BATCH], ports: [0; BATCH], place: [0; BATCH], plain: 0 }
     }
+}
+
+/// Source and destination of a packet that has ports.
+#[inline(always)]
+fn points(ends: u64, ports: u32) -> [Point4; 2] {
+    let src = Point4 { addr: (ends >> 32) as u32, port: Some((ports >> 16) as u16) };
+    [src, Point4 { addr: ends as u32, port: Some(ports as u16) }]
 }
 
 impl<S: Softwires> Tunnel<S> {
@@ -43,23 +52,28 @@ impl<S: Softwires> Tunnel<S> {
         let n = batch.len().min(v.len()).min(BATCH);
         let mut w = Work::new();
         for (i, p) in batch[..n].iter().enumerate() {
-            if let Some(points) = self.plain4(p.bytes()) {
-                let (customer, remote) = self.ends_in(points);
-                self.softwires.prefetch_wrap(customer);
-                (w.customer[i], w.remote[i]) = (customer, remote);
+            if let Some((ends, ports)) = self.plain4(p.bytes()) {
+                let (customer, _) = self.ends_in(points(ends, ports));
+                (w.ends[i], w.ports[i], w.place[i]) = (ends, ports, self.softwires.seek_wrap(customer));
                 w.plain |= 1 << i;
             }
         }
+        let mut done = 0;
         for (i, (p, v)) in batch[..n].iter_mut().zip(v).enumerate() {
-            *v = if w.plain >> i & 1 == 1
-                && let Ok(wrap) = self.softwires.wrap(w.customer[i], w.remote[i])
-                && p.grow_front(OVERHEAD)
-            {
-                self.enter(p, wrap.src, wrap.dst, w.customer[i].addr, wrap.customer)
-            } else {
-                self.slow_in(p, spare)
-            };
+            if w.plain >> i & 1 == 1 {
+                let (customer, remote) = self.ends_in(points(w.ends[i], w.ports[i]));
+                if let Ok(wrap) = self.softwires.wrap_at(w.place[i], customer, remote)
+                    && p.grow_front(OVERHEAD)
+                {
+                    self.enter(p, wrap.src, wrap.dst, customer.addr, wrap.customer);
+                    *v = Verdict::Forward(self.config.ipv6);
+                    done += 1;
+                    continue;
+                }
+            }
+            *v = self.slow_in(p, spare);
         }
+        self.count.add_many(Event::ToIpv6, done);
     }
 
     /// A batch from the IPv6 side, out of tunnels.
@@ -69,77 +83,73 @@ impl<S: Softwires> Tunnel<S> {
         let n = batch.len().min(v.len()).min(BATCH);
         let mut w = Work::new();
         for (i, p) in batch[..n].iter().enumerate() {
-            if let Some(points) = self.plain6(p.bytes()) {
-                let (customer, remote) = self.ends_out(points);
-                self.softwires.prefetch_unwrap(be128(p.bytes(), L3 + 8), customer);
-                (w.customer[i], w.remote[i]) = (customer, remote);
+            if let Some((ends, ports, src)) = self.plain6(p.bytes()) {
+                let (customer, _) = self.ends_out(points(ends, ports));
+                (w.ends[i], w.ports[i], w.place[i]) = (ends, ports, self.softwires.seek_unwrap(src, customer));
                 w.plain |= 1 << i;
             }
         }
+        let mut done = 0;
         for (i, (p, v)) in batch[..n].iter_mut().zip(v).enumerate() {
-            let b = p.bytes();
-            *v = if w.plain >> i & 1 == 1
-                && let (src, dst) = (be128(b, L3 + 8), be128(b, L3 + 24))
-                && let Ok(customer) = self.softwires.unwrap(src, dst, w.customer[i], w.remote[i])
-                && p.shrink_front(OVERHEAD)
+            if w.plain >> i & 1 == 1
+                && let Some(h) = p.bytes().first_chunk::<WRAPPED>()
             {
-                self.leave(p, w.customer[i].addr, customer)
-            } else {
-                self.slow_out(p, spare)
-            };
+                let (customer, remote) = self.ends_out(points(w.ends[i], w.ports[i]));
+                let (src, dst) = (be128(h, L3 + 8), be128(h, L3 + 24));
+                if let Ok(address) = self.softwires.unwrap_at(w.place[i], src, dst, customer, remote)
+                    && p.shrink_front(OVERHEAD)
+                {
+                    self.leave(p, customer.addr, address);
+                    *v = Verdict::Forward(self.config.ipv6.other());
+                    done += 1;
+                    continue;
+                }
+            }
+            *v = self.slow_out(p, spare);
         }
+        self.count.add_many(Event::ToIpv4, done);
     }
 
-    /// Source and destination of a packet that may enter a tunnel without further questions.
+    /// Addresses and ports of a packet that may enter a tunnel without further questions.
     #[inline(always)]
-    fn plain4(&self, b: &[u8]) -> Option<[Point4; 2]> {
+    fn plain4(&self, b: &[u8]) -> Option<(u64, u32)> {
         let h = b.first_chunk::<PLAIN>()?;
-        let total = be16(h, L3 + 2) as usize;
-        let own = u32::from(self.config.v4.address);
-        let points = plain_inner(h, L3, total)?;
-        let right = (word(h, 0) & MAC_MASK == self.v4.own)
-            & (h[12] == 0x08)
-            & (h[13] == 0)
-            & (h[L3 + 8] > self.last_hop)
-            & (total + L3 <= b.len())
-            & (total <= self.room)
-            & (points[1].addr != own);
-        right.then_some(points)
+        if word(h, 0) & MAC_MASK != self.v4.own || h[12] != 0x08 || h[13] != 0 {
+            return None;
+        }
+        let ends = plain_inner(h, L3, self.last_hop, self.room.min(b.len() - L3))?;
+        (ends as u32 != u32::from(self.config.v4.address)).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
-    /// Source and destination inside a tunnel packet that may leave it without further questions.
+    /// Addresses and ports inside a tunnel packet that may leave it without further questions, and its source.
     #[inline(always)]
-    fn plain6(&self, b: &[u8]) -> Option<[Point4; 2]> {
+    fn plain6(&self, b: &[u8]) -> Option<(u64, u32, u128)> {
         let h = b.first_chunk::<WRAPPED>()?;
         let l3 = L3 + OVERHEAD;
-        let (payload, total) = (be16(h, L3 + 4) as usize, be16(h, l3 + 2) as usize);
-        let points = plain_inner(h, l3, total)?;
+        let payload = be16(h, L3 + 4) as usize;
+        let start = [h[12], h[13], h[L3] & 0xf0, h[L3 + 6]];
+        if word(h, 0) & MAC_MASK != self.v6.own || start != [0x86, 0xdd, 0x60, next::IPV4] || payload > b.len() - l3 {
+            return None;
+        }
+        let ends = plain_inner(h, l3, self.last_hop, payload.min(self.mtu4))?;
+        // Outside nothing, or nothing else than inside, is said about congestion (RFC 6040, figure 4).
         let (outer, inner) = (h[L3 + 1] >> 4 & 3, h[l3 + 1] & 3);
-        let src = word(h, L3 + 8);
-        let right = (word(h, 0) & MAC_MASK == self.v6.own)
-            & (h[12] == 0x86)
-            & (h[13] == 0xdd)
-            & (h[L3] >> 4 == 6)
-            & (h[L3 + 6] == next::IPV4)
-            & (h[L3 + 8] != 0xff)
-            & (src != 0)
-            & (h[l3 + 8] > self.last_hop)
-            & (total <= payload)
-            & (payload + l3 <= b.len())
-            & (total <= self.mtu4)
-            // Outside nothing, or nothing else than inside, is said about congestion (RFC 6040, figure 4).
-            & ((outer & 1 == 0) | (outer == inner))
-            & (points[1].addr != u32::from(self.config.inner_address))
-            & (points[1].addr != u32::from(self.config.v4.address));
-        (right && !self.softwires.serves(points[1].addr)).then_some(points)
+        let src = be128(h, L3 + 8);
+        let to = ends as u32;
+        let right = (outer & 1 == 0 || outer == inner)
+            && is_unicast6(src)
+            && to != u32::from(self.config.inner_address)
+            && to != u32::from(self.config.v4.address)
+            && !self.softwires.serves(to);
+        right.then(|| (ends, be32(h, l3 + header::IPV4), src))
     }
 
     /// The last stage of a packet into a tunnel, which has been grown at the front.
     #[inline(always)]
-    fn enter<P: Packet>(&mut self, p: &mut P, src: u128, dst: u128, old: u32, new: u32) -> Verdict {
+    fn enter<P: Packet>(&self, p: &mut P, src: u128, dst: u128, old: u32, new: u32) {
         let len = p.bytes().len();
         let b = p.bytes_mut();
-        let Some(h) = b.first_chunk_mut::<WRAPPED>() else { return Verdict::Drop };
+        let Some(h) = b.first_chunk_mut::<WRAPPED>() else { return };
         let l3 = L3 + OVERHEAD;
         let total = be16(h, l3 + 2);
         let first = self.first_word | u32::from(h[l3 + 1] & self.copied) << 20;
@@ -157,16 +167,14 @@ impl<S: Softwires> Tunnel<S> {
         if len > end {
             p.set_len(end);
         }
-        self.count.add(Event::ToIpv6);
-        Verdict::Forward(self.config.ipv6)
     }
 
     /// The last stage of a packet out of a tunnel, whose outer header has been taken off.
     #[inline(always)]
-    fn leave<P: Packet>(&mut self, p: &mut P, old: u32, new: u32) -> Verdict {
+    fn leave<P: Packet>(&self, p: &mut P, old: u32, new: u32) {
         let len = p.bytes().len();
         let b = p.bytes_mut();
-        let Some(h) = b.first_chunk_mut::<PLAIN>() else { return Verdict::Drop };
+        let Some(h) = b.first_chunk_mut::<PLAIN>() else { return };
         h[..L3].copy_from_slice(&self.v4.leaving);
         let end = L3 + be16(h, L3 + 2) as usize;
         if old != new {
@@ -176,20 +184,18 @@ impl<S: Softwires> Tunnel<S> {
         if len > end || end < LEAST_FRAME {
             pad(p, end);
         }
-        self.count.add(Event::ToIpv4);
-        Verdict::Forward(self.config.ipv6.other())
     }
 
     /// Take one off the TTL of the header at `l3`, if this end does.
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
         if self.last_hop > 0 {
-            let old = half(b, l3 + 8);
-            let [ttl, protocol, c0, c1] = old.to_ne_bytes();
-            let pair = |t: u8| u64::from(u16::from_ne_bytes([t, protocol]));
-            let field = u64::from(u16::from_ne_bytes([c0, c1]));
-            let sum = Sum((field ^ 0xffff) + (pair(ttl) ^ 0xffff) + pair(ttl.wrapping_sub(1))).checksum();
-            b[l3 + 8..l3 + 12].copy_from_slice(&[ttl.wrapping_sub(1), protocol, sum[0], sum[1]]);
+            // Two stores: inside a tunnel packet a cache line ends between TTL and checksum.
+            b[l3 + 8] = b[l3 + 8].wrapping_sub(1);
+            // RFC 1624, equation 3: the complement of the old word plus the new one is all ones less the hop.
+            let sum = u32::from(u16::from_ne_bytes([b[l3 + 10], b[l3 + 11]]) ^ 0xffff) + LESS_HOP;
+            let field = !((sum & 0xffff) + (sum >> 16)) as u16;
+            b[l3 + 10..l3 + 12].copy_from_slice(&field.to_ne_bytes());
         }
     }
 
@@ -203,24 +209,32 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// Source and destination of the IPv4 packet at `l3`, of `total` octets, if it is UDP or TCP without anything unusual.
+/// All ones less one hop of the TTL, in the word of TTL and protocol as it lies in memory.
+const LESS_HOP: u32 = 0xffff - u16::from_ne_bytes([1, 0]) as u32;
+/// Version, header length, and no fragment, in the first eight bytes of a header; DF does not matter.
+const START_MASK: u64 = u64::from_ne_bytes([0xff, 0, 0, 0, 0, 0, 0xbf, 0xff]);
+const START: u64 = u64::from_ne_bytes([0x45, 0, 0, 0, 0, 0, 0, 0]);
+
+/// Source and destination of the IPv4 packet at `l3`, if it is UDP or TCP of at most `most` octets without anything unusual.
 #[inline(always)]
-fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, total: usize) -> Option<[Point4; 2]> {
-    let protocol = h[l3 + 9];
-    let least = header::IPV4 + if protocol == TCP { 20 } else { header::UDP };
-    let (src, dst) = (be32(h, l3 + 12), be32(h, l3 + 16));
-    let right = ((protocol == PROTO_UDP) | (protocol == TCP))
-        & (h[l3] == 0x45)
-        & (h[l3 + 6] & 0xbf == 0)
-        & (h[l3 + 7] == 0)
-        & (total >= least)
-        & is_ordinary(src)
-        & is_ordinary(dst)
-        & Sum::default().word(word(h, l3)).word(word(h, l3 + 12)).half(half(h, l3 + 8)).is_valid();
-    right.then(|| {
-        let at = l3 + header::IPV4;
-        [Point4 { addr: src, port: Some(be16(h, at)) }, Point4 { addr: dst, port: Some(be16(h, at + 2)) }]
-    })
+fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize) -> Option<u64> {
+    let (start, addresses) = (word(h, l3), word(h, l3 + 12));
+    let pair = |at: usize| u32::from(u16::from_ne_bytes([h[at], h[at + 1]]));
+    let (ttl, protocol, total) = (h[l3 + 8], h[l3 + 9], be16(h, l3 + 2) as usize);
+    let least = match protocol {
+        PROTO_UDP => header::IPV4 + header::UDP,
+        TCP => header::IPV4 + 20,
+        _ => return None,
+    };
+    let ends = u64::from_be(addresses);
+    let right = start & START_MASK == START
+        && total >= least
+        && total <= most
+        && ttl > last_hop
+        && Sum::default().word(start).word(addresses).half(pair(l3 + 8) + pair(l3 + 10)).is_valid()
+        && is_ordinary((ends >> 32) as u32)
+        && is_ordinary(ends as u32);
+    right.then_some(ends)
 }
 
 #[inline(always)]

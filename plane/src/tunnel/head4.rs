@@ -194,7 +194,7 @@ fn options(mut o: &[u8]) -> Result<(), Event> {
 #[inline(always)]
 pub fn is_ordinary(a: u32) -> bool {
     let top = a >> 24;
-    top != 0 && top != 127 && top < 224
+    top.wrapping_sub(1) < 223 && top != 127
 }
 
 /// Whether an IPv6 address may be the end of a tunnel: neither multicast nor unspecified, loopback or anything else in ::/64.

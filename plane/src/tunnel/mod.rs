@@ -172,12 +172,11 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// End what waited for too long.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn expire<P: Packet, Q: Spare<P>>(&mut self, spare: &mut Q) {
-        if !self.tracker.is_empty() {
-            let lost = self.tracker.expire(self.now);
-            self.count.add_many(Event::FragmentLate, lost);
-        }
+        let lost = self.tracker.expire(self.now);
+        self.count.add_many(Event::FragmentLate, lost);
         while let Some(late) = self.reassembly.expire(self.now) {
             self.count.add_many(Event::FragmentLate, late.parts);
             if let Some(first) = late.first {
@@ -198,7 +197,9 @@ impl<S: Softwires> Function for Tunnel<S> {
     ) {
         self.now = self.now.max(now);
         self.softwires.settle();
-        self.expire(spare);
+        if !self.tracker.is_empty() || !self.reassembly.is_empty() {
+            self.expire(spare);
+        }
         if from == self.config.ipv6 {
             self.batch_out(batch, verdicts, spare);
         } else {

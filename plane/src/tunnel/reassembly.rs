@@ -72,6 +72,11 @@ impl Reassembly {
         Reassembly { store, most: limits.octets as usize, octets: 0, displaced: 0, overlapped: 0 }
     }
 
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.store.is_empty()
+    }
+
     /// Take a part of a datagram in.
     ///
     /// # Errors
@@ -162,9 +167,6 @@ impl Reassembly {
 
     /// Give up a datagram whose time is over, one a call.
     pub fn expire(&mut self, now: u64) -> Option<Late> {
-        if self.store.is_empty() {
-            return None;
-        }
         let d = self.store.expired(now)?;
         self.octets -= d.size();
         let first = d.parts.first().filter(|p| p.0 == 0).map(|p| [&d.headers[L3..], &p.1].concat());

@@ -174,7 +174,7 @@ impl<S: Softwires> End<S> {
     }
 
     /// Send IPv4 packets in at the IPv4 side; give the frames that leave on the IPv6 side.
-    pub fn into_all(&mut self, packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    pub fn enter_all(&mut self, packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let frames: Vec<_> = packets.iter().map(|p| frame4(p)).collect();
         let out = self.send_all(self.v6.other(), &frames);
         out.into_iter().filter(|f| f.0 == self.v6).map(|f| f.1).collect()

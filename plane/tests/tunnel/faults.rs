@@ -9,7 +9,7 @@ fn later_fragments_are_left_as_they_are() {
     let (mut end, _) = lwaftr(|_| {});
     let parts =
         fragments(&udp((REMOTE, 80), (SHARED, PORT), &(0..2000).map(|i| i as u8).collect::<Vec<_>>()), 7, &[1000]);
-    let out = end.into_all(&parts);
+    let out = end.enter_all(&parts);
     for (f, p) in out.iter().zip(&parts) {
         assert_eq!(unwrapped(f).2[20..], p[20..]);
     }

@@ -114,7 +114,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
                 let parts = fragments6(&ipv6(B4, PE, 4, &p), id.into(), &[16]);
                 frame6(&parts[usize::from(port >> 14 & 1)])
             }
-            (true, 7) if port & 3 == 0 => frame6(&icmp6("2001:db8::9", PE, 1, 0, 0, &ipv6(PE, B4, 4, &p))),
+            (true, 7) if port % 4 == 0 => frame6(&icmp6("2001:db8::9", PE, 1, 0, 0, &ipv6(PE, B4, 4, &p))),
             (true, _) => wrapped(B4, PE, &p),
         }
     });
@@ -189,7 +189,7 @@ proptest! {
         let mut c = config(Side::Internet);
         c.v4.mtu = 9000;
         let mut far = End::new(&c, 1, || plane::tunnel::OneTunnel::new(PE.parse().unwrap(), B4.parse().unwrap()));
-        let mut frames = near.into_all(std::slice::from_ref(&p));
+        let mut frames = near.enter_all(std::slice::from_ref(&p));
         for f in &mut frames {
             f[..6].copy_from_slice(&MAC6);
         }

@@ -96,7 +96,7 @@ fn flow_labels_follow_flows() {
     let different: std::collections::BTreeSet<_> = labels.iter().collect();
     assert!(different.len() > 28, "{labels:x?}");
     let parts = fragments(&udp((CUSTOMER, 5000), (REMOTE, 80), &[1; 100]), 9, &[16, 64]);
-    let seen: std::collections::BTreeSet<u32> = end.into_all(&parts).iter().map(|f| label(f)).collect();
+    let seen: std::collections::BTreeSet<u32> = end.enter_all(&parts).iter().map(|f| label(f)).collect();
     assert_eq!(seen.len(), 1);
 }
 
@@ -135,7 +135,7 @@ fn too_big_without_df_is_cut_as_ipv6() {
     let mut ids = Vec::new();
     for size in [1241, 1300, 1500, 4000] {
         let p = udp((CUSTOMER, 5000), (REMOTE, 80), &vec![7; size - 28]);
-        let out = end.into_all(std::slice::from_ref(&p));
+        let out = end.enter_all(std::slice::from_ref(&p));
         assert_eq!(out.len(), size.div_ceil(1232));
         assert_eq!(joined(&out, 1280), one_hop(&p));
         ids.push(out[0][58..62].to_vec());
@@ -153,7 +153,7 @@ fn too_big_is_cut_as_ipv4_if_so_set() {
         c.oversize = Oversize::Inner;
     });
     let p = udp((CUSTOMER, 5000), (REMOTE, 80), &[7; 3000]);
-    let out = end.into_all(std::slice::from_ref(&p));
+    let out = end.enter_all(std::slice::from_ref(&p));
     let pieces: Vec<_> = out.iter().map(|f| unwrapped(f).2).collect();
     assert!(out.iter().all(|f| f.len() <= 14 + 1280));
     let mut payload = Vec::new();
@@ -172,7 +172,7 @@ fn too_big_is_cut_as_ipv4_if_so_set() {
 fn df_can_be_overruled() {
     let mut end = End::b4(|c| c.oversize = Oversize::OuterAlways);
     let p = df(udp((CUSTOMER, 5000), (REMOTE, 80), &[1; 1470]));
-    let out = end.into_all(std::slice::from_ref(&p));
+    let out = end.enter_all(std::slice::from_ref(&p));
     assert_eq!(joined(&out, 1500), one_hop(&p));
 }
 

@@ -47,7 +47,7 @@ fn two_ends_understand_each_other() {
         c.v4.mtu = 9000;
     });
     let out: Vec<_> = from
-        .into_all(std::slice::from_ref(&p))
+        .enter_all(std::slice::from_ref(&p))
         .into_iter()
         .map(|f| {
             let mut f = [&MAC6[..], &HOP6, &f[12..]].concat();
@@ -190,7 +190,9 @@ fn congestion_of_a_part_counts() {
     f[1][15] |= 3 << 4;
     let out = end.send_all(Side::Internet, &f);
     assert_eq!(bare(&out[0].1)[1], 3);
-    f.iter_mut().for_each(|f| f[61] = 9);
+    for f in &mut f {
+        f[61] = 9;
+    }
     f[0][15] &= 0x0f;
     assert!(end.send_all(Side::Internet, &f).is_empty());
     assert_eq!(end.count("ecn-not-capable"), 1);

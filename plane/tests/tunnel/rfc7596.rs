@@ -13,8 +13,8 @@ pub const SHARED: [u8; 4] = [198, 51, 100, 1];
 pub const WHOLE: [u8; 4] = [198, 51, 100, 9];
 pub const WHOLE_B4: &str = "2001:2:0:100::b9";
 /// Ports of B4 (PSID 5) and of OTHER_B4 (PSID 6), of 1,024 each.
-pub const PORT: u16 = 5 << 10 | 77;
-pub const OTHER_PORT: u16 = 6 << 10 | 77;
+pub const PORT: u16 = (5 << 10) + 77;
+pub const OTHER_PORT: u16 = (6 << 10) + 77;
 /// A port of nobody.
 const FREE_PORT: u16 = 7 << 10;
 
@@ -214,7 +214,7 @@ fn fragments_from_the_internet_in_any_order() {
     for (id, order) in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].into_iter().enumerate() {
         let parts = fragments(&datagram(), id as u16, &[1400, 2400]);
         let sent: Vec<_> = order.iter().map(|&i| parts[i].clone()).collect();
-        let out = end.into_all(&sent);
+        let out = end.enter_all(&sent);
         assert_eq!(out.len(), 3, "{order:?} {:?}", end.nonzero());
         for f in &out {
             let (_, dst, inner) = unwrapped(f);
@@ -276,7 +276,7 @@ fn identifications_come_again() {
     let (mut end, _) = lwaftr(|_| {});
     for (port, b4) in [(PORT, B4), (OTHER_PORT, OTHER_B4)] {
         let parts = fragments(&udp((REMOTE, 80), (SHARED, port), &[1; 2000]), 5, &[1000]);
-        let out = end.into_all(&[parts[1].clone(), parts[0].clone()]);
+        let out = end.enter_all(&[parts[1].clone(), parts[0].clone()]);
         assert!(out.len() == 2 && out.iter().all(|f| ends(f).1 == b4));
     }
 }
@@ -288,13 +288,13 @@ fn a_flood_of_fragments_displaces_itself() {
         c.fragments.octets = 8192;
     });
     for id in 0..500 {
-        end.into_all(&[fragments(&datagram(), id, &[1400, 2400])[1].clone()]);
+        end.enter_all(&[fragments(&datagram(), id, &[1400, 2400])[1].clone()]);
     }
     assert!(end.count("fragment-store-full") >= 490);
     let parts = fragments(&datagram(), 600, &[1400, 2400]);
-    assert_eq!(end.into_all(&[parts[1].clone(), parts[0].clone(), parts[2].clone()]).len(), 3);
+    assert_eq!(end.enter_all(&[parts[1].clone(), parts[0].clone(), parts[2].clone()]).len(), 3);
     end.wait(16);
-    end.into_all(&[]);
+    end.enter_all(&[]);
     end.run(Side::Internet, vec![(0, Frame::new(&[]))]);
     assert!(end.count("fragment-late") > 0);
 }

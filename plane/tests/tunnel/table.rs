@@ -79,9 +79,8 @@ fn every_mistake_has_its_place_and_reason() {
 /// The place of a mistake is right wherever buffers end; nothing longer than a line is kept.
 #[test]
 fn lines_cross_buffers() {
-    let text: String = (0..2000u32)
-        .map(|i| format!("2001:db8::{:x} {} {}/4\n", i + 1, Ipv4Addr::from_bits(0x0a00_0000 + (i >> 4)), i & 15))
-        .collect();
+    let line = |i: u32| format!("2001:db8::{:x} {} {}/4", i + 1, Ipv4Addr::from_bits(0x0a00_0000 + (i >> 4)), i & 15);
+    let text = (0..2000).map(line).collect::<Vec<_>>().join("\n") + "\n";
     for size in [7, 64, 1000] {
         let t = read("t", OWN, BufReader::with_capacity(size, text.as_bytes())).unwrap();
         assert_eq!(t.len(), 2000);
@@ -91,6 +90,13 @@ fn lines_cross_buffers() {
     }
     let endless = BufReader::new(std::io::repeat(b'x').take(1 << 20));
     assert!(read("t", OWN, endless).err().unwrap().to_string().contains("line 1: longer than"));
+}
+
+#[test]
+fn line_numbers_are_right_far_down() {
+    let above = std::io::repeat(b'\n').take(6_999_999);
+    let e = read("t", OWN, BufReader::new(above.chain(&b"2001:db8::1 192.0.2.256\n"[..]))).err().unwrap().to_string();
+    assert!(e.starts_with("t, line 7000000, column 13: `192.0.2.256` as the IPv4 address"), "{e}");
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn memory_follows_the_number_of_softwires() {
         let mut b = Builder::new("t", OWN);
         for i in 0..n {
             let (ipv4, psid) =
-                (Ipv4Addr::from_bits(0x0a00_0000 + (i * every >> bits)), (i * every & ((1 << bits) - 1)) as u16);
+                (Ipv4Addr::from_bits(0x0a00_0000 + ((i * every) >> bits)), ((i * every) & ((1 << bits) - 1)) as u16);
             let ports = PortSet { offset: 0, len: bits, psid };
             b.add(&Softwire { b4: Ipv6Addr::from_bits(0x2001 << 112 | u128::from(i + 1)), ipv4, ports, own: None })
                 .unwrap();
@@ -185,7 +191,7 @@ proptest! {
         // Anything else, as the list says.
         for (a, port) in strange {
             let p = Point4 { addr: 0x0a00_0000 + a, port };
-            let want = plainly(&list, p.addr, port).map(|b| b.to_bits());
+            let want = plainly(&list, p.addr, port).map(Ipv6Addr::to_bits);
             prop_assert_eq!(t.wrap(p, remote).ok().map(|w| w.dst), want, "{:?}", p);
             prop_assert_eq!(t.serves(p.addr), list.iter().any(|s| s.ipv4.to_bits() == p.addr));
         }
