@@ -171,15 +171,17 @@ pub struct Eam {
 }
 
 /// Where there are maps at all: most addresses of most packets have none, and this says so without a look at the table. A
-/// bit for each /16 of IPv4, and one for each hash of the first 32 bits of IPv6.
+/// bit for each /16 of IPv4, and one for each hash of the first 64 bits of IPv6, or 32 where prefixes are shorter.
 struct Near {
     four: Box<[u64; 1024]>,
     six: Box<[u64; 64]>,
+    shift: u32,
 }
 
 impl Near {
     fn new(pairs: &[(usize, Pair)]) -> Near {
-        let mut near = Near { four: Box::new([0; 1024]), six: Box::new([0; 64]) };
+        let shift = if pairs.iter().all(|(_, p)| p.v6.len >= 64) { 64 } else { 96 };
+        let mut near = Near { four: Box::new([0; 1024]), six: Box::new([0; 64]), shift };
         for (_, p) in pairs {
             let last = p.first4() | p.suffix();
             for block in p.first4() >> 16..=last >> 16 {
@@ -188,15 +190,15 @@ impl Near {
             if p.v6.len < 32 {
                 near.six.fill(u64::MAX);
             }
-            let (word, bit) = Near::place(p.v6.first());
+            let (word, bit) = near.place(p.v6.first());
             near.six[word] |= bit;
         }
         near
     }
 
     #[inline(always)]
-    fn place(addr: u128) -> (usize, u64) {
-        let hash = ((addr >> 96) as u32).wrapping_mul(0x9e37_79b1) >> 20;
+    fn place(&self, addr: u128) -> (usize, u64) {
+        let hash = ((addr >> self.shift) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
         (hash as usize / 64, 1 << (hash % 64))
     }
     #[inline(always)]
@@ -206,7 +208,7 @@ impl Near {
     }
     #[inline(always)]
     fn has6(&self, addr: u128) -> bool {
-        let (word, bit) = Near::place(addr);
+        let (word, bit) = self.place(addr);
         self.six[word] & bit != 0
     }
 }

@@ -52,10 +52,11 @@ impl Addressing for Siit {
     #[inline(always)]
     fn turned(&self, dst6: u128, src: u32, dst: u32) -> Option<(u128, u128)> {
         let maps = self.maps.as_ref()?;
-        if !self.prefix.is_some_and(|p| p.contains(dst6)) || maps.to_ipv4(dst6).is_some() {
+        // A map for the address behind the prefix would have given another IPv4 address, or gives the same address back.
+        if !self.prefix.as_ref().is_some_and(|p| p.contains(dst6) && p.extract(dst6) == dst) {
             return None;
         }
-        let host = maps.to_ipv6(dst)?;
+        let host = maps.to_ipv6(dst).filter(|host| *host != dst6)?;
         Some((self.by_prefix(src)?, host))
     }
 
