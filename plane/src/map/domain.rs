@@ -158,7 +158,7 @@ impl Domain {
     /// # Errors
     /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when nobody has the port, and without a port
     /// where one is needed.
-    #[inline]
+    #[inline(always)]
     pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
         let (slot, place) = self.find(addr, port)?;
         Ok(place.address(self.slots[slot as usize].mapping.padded(addr)))
@@ -170,7 +170,7 @@ impl Domain {
     ///
     /// # Errors
     /// As [`Self::tunnel_end`].
-    #[inline]
+    #[inline(always)]
     pub fn translated(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
         self.find(addr, port).map(|(_, place)| place.address(addr))
     }
