@@ -61,9 +61,8 @@ seed = 7
 fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
     let point = Plan::new(scenario).measurements[0].point.clone();
     let mut rig = Rig::build(scenario, &point, &Process::new()).unwrap();
-    rig.captures.belong_to(folder, "device/n=4000", 17);
     let stateful = point.connections > 0;
-    let outcome = rig.run(&TrialSpec {
+    let spec = TrialSpec {
         kind: if stateful { PhaseKind::Establish } else { PhaseKind::Stateless },
         rate: Rate(20_000),
         load: Load::Frames(FRAMES),
@@ -73,10 +72,22 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
-    });
+    };
+    let mut once = || {
+        rig.captures.belong_to(folder, "device/n=4000", 17);
+        rig.run(&spec).unwrap()
+    };
+    // A sender that a busy host kept from its core gives up: such a trial measures nothing and is repeated.
+    let mut outcome = once();
+    for _ in 0..20 {
+        if outcome.forward.sent == FRAMES {
+            break;
+        }
+        outcome = once();
+    }
     let doubts = rig.doubts.clone();
     assert_eq!(rig.teardown(), Vec::<String>::new());
-    (outcome.unwrap(), doubts)
+    (outcome, doubts)
 }
 
 /// Half of all frames lost, and of the others a fifth doubled and a fifth corrupted: bounds far outside what chance
