@@ -130,7 +130,8 @@ pub fn udp(b: &mut [u8], at: usize, src: usize, _dst: usize, flow: Flow) {
     b[at + 2..at + 4].copy_from_slice(&flow.remote_port.to_be_bytes());
     b[at + 4..at + 6].copy_from_slice(&26u16.to_be_bytes());
     let sum = Sum::default().bytes(&b[src..at]).bytes(&b[at..at + 26]).be16(17).be16(26).checksum();
-    b[at + 6..at + 8].copy_from_slice(&sum);
+    // A sum of zero is sent as all ones (RFC 768).
+    b[at + 6..at + 8].copy_from_slice(if sum == [0, 0] { &[0xff, 0xff] } else { &sum });
 }
 
 /// The answer from the Internet to what a flow was mapped to.
