@@ -1,20 +1,48 @@
-//! Any text as a gateway's file: a gateway whose configuration is sound, or complaints that can be drawn.
+//! Any text as a gateway's file: a gateway that can be built or says why not, or complaints that can be drawn.
 
 #![no_main]
 
-use lab::scenario::gateway::{Technology, parse, side4};
+use lab::scenario::gateway::{Gateway, parse, side4, side6};
+use lab::scenario::technology::{Softwires, Technology};
+use lab::technology::{Links, Use, build};
 use libfuzzer_sys::fuzz_target;
+use plane::Function;
 use wire::Mac;
 
-fuzz_target!(|file: &str| match parse("any.toml", file) {
-    Ok(g) => {
-        #[allow(irrefutable_let_patterns, reason = "there will be other technologies")]
-        if let Technology::Nat44(n) = &g.technology {
-            let side = |s| side4(s, Mac::default(), Mac::default());
-            let checked = n.config(side(&g.left), side(&g.right)).validate(g.workers);
-            assert!(checked.is_ok(), "{checked:?}");
+/// More would only take time.
+const SOFTWIRES: u64 = 1 << 12;
+
+struct Build;
+
+impl Use for Build {
+    type Out = usize;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> usize {
+        functions.len()
+    }
+}
+
+fn built(gateway: &Gateway) {
+    if let Technology::Lw4o6(l) = &gateway.technology {
+        match &l.softwires {
+            Softwires::File(_) => return,
+            Softwires::Row { ipv4, psid_len, .. } if ipv4.count() << psid_len > SOFTWIRES => return,
+            Softwires::Row { .. } => (),
         }
-        assert_eq!(g.can_become(&g), Ok(()), "what it is");
+    }
+    let four = |s| side4(s, Mac::default(), Mac::default());
+    let six = |s| side6(s, Mac::default(), Mac::default());
+    let (left, right) = (&gateway.left, &gateway.right);
+    let links = Links { left4: four(left), left6: six(left), right4: four(right), right6: six(right) };
+    match build(&gateway.technology, gateway.plays, &links, 2, 1, Build) {
+        Ok(functions) => assert_eq!(functions, 2, "one function a worker"),
+        Err(e) => assert!(!e.why.is_empty(), "it says why"),
+    }
+}
+
+fuzz_target!(|file: &str| match parse("any.toml", file) {
+    Ok(gateway) => {
+        built(&gateway.with_smallest_tables());
+        assert_eq!(gateway.can_become(&gateway), Ok(()), "what it is");
     }
     Err(complaints) => {
         assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());

@@ -41,7 +41,7 @@ struct Trial {
     short: bool,
     late: Option<u64>,
     stall: Option<u64>,
-    queue_lasts: u64,
+    queue_lasts: Option<u64>,
     drops: Option<u64>,
     link_lost: bool,
     burst: u32,
@@ -65,7 +65,7 @@ impl Trials for Script {
         assert!((self.log.len() as u64) < self.most, "more than {} trials", self.most);
         let script = self.trials[self.next % self.trials.len()].clone();
         self.next += 1;
-        if script.fails && self.next % 7 == 0 {
+        if script.fails && self.next.is_multiple_of(7) {
             return Err(TrialError::Tester("scripted".to_owned()));
         }
         let leg = |i: usize, frames: u64| {
@@ -83,7 +83,7 @@ impl Trials for Script {
             validation: spec.validate_rate.map(|_| leg(2, spec.connections)),
             host: HostNoise {
                 tester_stall: Nanos(script.stall.unwrap_or(0)),
-                queue_lasts: Nanos(script.queue_lasts),
+                queue_lasts: script.queue_lasts.map(Nanos),
                 tester_drops: script.drops.unwrap_or(0),
                 link_lost: script.link_lost,
                 ..HostNoise::default()
