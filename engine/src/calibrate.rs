@@ -135,6 +135,7 @@ impl Cable {
             forward_order: Order::RoundRobin,
             reverse_order: Order::RoundRobin,
             learn: false,
+            only_missing: false,
             drain: Nanos::from_millis(1),
         }
     }

@@ -5,8 +5,8 @@ use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
 use method::{
-    Count, Direction, HostNoise, Loop, Nanos, Order, PhaseKind, Rate, StoreFacts, TrialError, TrialOutcome, TrialSpec,
-    Trials,
+    Count, Direction, HostNoise, Load, Loop, Nanos, Order, PhaseKind, Rate, Spoiler, StoreFacts, TrialError,
+    TrialOutcome, TrialSpec, Trials, Verdict,
 };
 use port::{Clock, PortFacts};
 use std::sync::Arc;
@@ -218,18 +218,33 @@ impl Engine {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         self.device.clear().map_err(TrialError::Tester)?;
         let p = self.phase1(rate, spec.connections)?;
-        let facts = StoreFacts {
+        let mut facts = StoreFacts {
             learned: p.learned,
             phase1_lost: p.forward.planned.saturating_sub(p.forward.received),
             phase1_attempts: 1,
             phase1_rate: Some(rate),
             ..StoreFacts::default()
         };
-        Ok((facts, p.host))
+        let mut host = p.host.clone();
+        let mut last = (spec.connections, p);
+        while facts.learned < spec.connections && facts.phase1_attempts <= SENT_AGAIN && swallowed_by_host(rate, &last) {
+            let missing = self.stage.missing(spec.connections);
+            let p = self.phase(&Phase { frames: missing, only_missing: true, ..self.first_phase(rate, missing) })?;
+            facts.learned += p.learned;
+            facts.phase1_resent += missing;
+            facts.phase1_attempts += 1;
+            host = p.host.clone();
+            last = (missing, p);
+        }
+        Ok((facts, host))
     }
 
     fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {
-        self.phase(&Phase {
+        self.phase(&self.first_phase(rate, connections))
+    }
+
+    fn first_phase(&self, rate: Rate, connections: Count) -> Phase {
+        Phase {
             kind: Kind::Establish,
             rate,
             frames: connections,
@@ -238,8 +253,9 @@ impl Engine {
             forward_order: Order::RoundRobin,
             reverse_order: Order::RoundRobin,
             learn: true,
+            only_missing: false,
             drain: self.settings.phase1_drain,
-        })
+        }
     }
 
     fn data_phase(&self, spec: &TrialSpec) -> Phase {
@@ -254,6 +270,7 @@ impl Engine {
             forward_order: Order::Random,
             reverse_order: spec.responder_order,
             learn: false,
+            only_missing: false,
             drain: self.settings.drain,
         }
     }
@@ -297,8 +314,31 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
         forward_order: Order::RoundRobin,
         reverse_order: Order::RoundRobin,
         learn: false,
+        only_missing: false,
         drain,
     }
+}
+
+/// How often a preparing phase 1 sends again what the host swallowed.
+const SENT_AGAIN: u32 = 20;
+
+/// Whether a stall of the host explains what a preparing phase 1 at this rate lost. Then the DUT has not failed, and the
+/// connections that are missing are set up by sending them again: what phase 2 needs is a table with all of them.
+fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome)) -> bool {
+    let spec = TrialSpec {
+        kind: PhaseKind::Establish,
+        rate,
+        load: Load::Frames(*frames),
+        direction: Direction::Forward,
+        connections: *frames,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::RoundRobin,
+    };
+    let outcome = TrialOutcome { forward: phase.forward.clone(), host: phase.host.clone(), ..TrialOutcome::default() };
+    let verdict = method::judge(&spec, &outcome, &method::Criteria::default());
+    matches!(verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host)
 }
 
 /// The worse of two phases of one trial.
@@ -312,5 +352,28 @@ fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
         dut_queue: a.dut_queue.min(b.dut_queue),
         tester_drops: a.tester_drops + b.tester_drops,
         link_lost: a.link_lost || b.link_lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::{Leg, Timing};
+
+    /// A phase 1 of 10,000 frames of which some were lost, with this stall of the device.
+    fn explained(lost: Count, stall: Nanos) -> bool {
+        let timing = Timing { burst: 1, worst_burst: 1, ..Timing::default() };
+        let forward = Leg { planned: 10_000, sent: 10_000, received: 10_000 - lost, timing, ..Leg::default() };
+        let host = HostNoise { dut_stall: stall, ..HostNoise::default() };
+        let phase = PhaseOutcome { forward, host, ..PhaseOutcome::default() };
+        swallowed_by_host(Rate(1_000_000), &(10_000, phase))
+    }
+
+    #[test]
+    fn only_a_stall_that_was_long_enough_explains_a_loss() {
+        let stall = Nanos::from_millis(1);
+        assert!(explained(700, stall));
+        assert!(!explained(700, Nanos(0)), "the device lost it");
+        assert!(!explained(10_000, Nanos(stall.0 / 2)), "more than was due in that time, ten times over");
     }
 }

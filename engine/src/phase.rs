@@ -31,11 +31,14 @@ pub struct Phase {
     pub reverse_order: Order,
     /// Right learns outside addresses and ports.
     pub learn: bool,
+    /// Only connections that the last phase 1 did not learn; `frames` is how many these are, from [`Stage::missing`].
+    pub only_missing: bool,
     /// How long frames may arrive after the last was sent.
     pub drain: Nanos,
 }
 
 /// What one phase gave.
+#[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {
     /// Left to Right.
     pub forward: Leg,
@@ -76,6 +79,8 @@ pub struct Stage {
     phase: u16,
     /// Number of the last phase that learned.
     learned_in: u16,
+    /// Connections that it did not learn, as far as asked for.
+    missing: Vec<u32>,
     /// Sequence bitmaps of each lane: frames arriving at Left and at Right, one a sender.
     seen: Vec<[Vec<Seen>; 2]>,
     /// How late a sender may get before it gives up.
@@ -110,6 +115,7 @@ impl Stage {
             seed,
             phase: 0,
             learned_in: 0,
+            missing: Vec::new(),
             seen,
             give_up: GIVE_UP,
             interrupted,
@@ -144,7 +150,7 @@ impl Stage {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
-        self.next_number(phase.learn);
+        self.next_number(phase.learn && !phase.only_missing);
         let planned = [self.shares(phase, true), self.shares(phase, false)];
         self.reset_seen(&planned);
         let before = self.own_side();
@@ -158,6 +164,16 @@ impl Stage {
         outcome.host.link_lost = after.1;
         (outcome.host.queue_lasts, outcome.host.dut_queue) = self.queues(phase.rate);
         Ok(outcome)
+    }
+
+    /// How many of the first `connections` the last phase 1 did not learn; a phase of only these may follow.
+    pub fn missing(&mut self, connections: Count) -> Count {
+        self.missing.clear();
+        if let Some(store) = &self.store {
+            let unknown = |i: &u32| store.get(*i, self.learned_in).is_none();
+            self.missing.extend((0..=u32::MAX).take(connections as usize).filter(unknown));
+        }
+        self.missing.len() as Count
     }
 
     fn next_number(&mut self, learn: bool) {
@@ -240,6 +256,7 @@ impl Stage {
             seed: self.seed,
             give_up: clock.ticks(self.give_up.0),
             planned,
+            missing: phase.only_missing.then_some(&self.missing),
         };
         let (mut next_left, mut next_right) = (0, 0);
         std::thread::scope(|scope| {
@@ -259,14 +276,7 @@ impl Stage {
     }
 
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
-        let mut out = PhaseOutcome {
-            forward: Leg::default(),
-            reverse: Leg::default(),
-            learned: 0,
-            host: HostNoise::default(),
-            hop_limit: [None, None],
-            cost: Cost::default(),
-        };
+        let mut out = PhaseOutcome::default();
         for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
                 if let Some(sent) = sent {
@@ -354,6 +364,7 @@ struct TaskMaker<'a> {
     seed: u64,
     give_up: Ticks,
     planned: &'a [Vec<Count>; 2],
+    missing: Option<&'a Vec<u32>>,
 }
 
 impl<'a> TaskMaker<'a> {
@@ -377,7 +388,10 @@ impl<'a> TaskMaker<'a> {
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
             departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
-            indices: Indices::new(order, self.phase.connections, seed, which, of),
+            indices: match self.missing {
+                Some(missing) => Indices::these(missing, which, of),
+                None => Indices::new(order, self.phase.connections, seed, which, of),
+            },
             tag: Tag {
                 trial: self.number,
                 stream: Tag::stream(self.phase.kind, !left),

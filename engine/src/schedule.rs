@@ -126,9 +126,21 @@ pub enum Indices {
         /// N.
         n: u64,
     },
+    /// These, each once (connections that a phase 1 still lacks).
+    These {
+        /// What is left of them, the last first.
+        left: Vec<u32>,
+    },
 }
 
 impl Indices {
+    /// Sender `which` of `of` gets every `of`-th of `all`.
+    pub fn these(all: &[u32], which: u64, of: u64) -> Indices {
+        let mut left: Vec<u32> = all.iter().skip(which as usize).step_by(of as usize).copied().collect();
+        left.reverse();
+        Indices::These { left }
+    }
+
     /// In the asked order, for sender `which` of `of`.
     pub fn new(order: Order, n: Count, seed: u64, which: u64, of: u64) -> Indices {
         match order {
@@ -154,6 +166,8 @@ impl Indices {
                     }
                 }
             }
+            // Who has none left is asked for the batch after the last, and does not use it.
+            Indices::These { left } => out.iter_mut().for_each(|o| *o = left.pop().unwrap_or_default()),
             Indices::Random { state, n } => {
                 for o in out {
                     // The bias of multiply-shift over 64 random bits is below 2^-32 for N <= 2^32.

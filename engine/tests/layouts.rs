@@ -241,6 +241,7 @@ fn a_cable_brings_every_frame_of_every_layout() {
             forward_order: Order::Random,
             reverse_order: Order::Random,
             learn: false,
+            only_missing: false,
             drain: Nanos::from_millis(20),
         };
         let out = stage.run(&phase).unwrap();

@@ -25,6 +25,7 @@ fn phase(frames: u64, direction: Direction) -> Phase {
         forward_order: Order::Random,
         reverse_order: Order::RoundRobin,
         learn: false,
+        only_missing: false,
         drain: Nanos::from_millis(20),
     }
 }
@@ -97,6 +98,7 @@ fn all_lanes_together_learn_every_connection_once() {
             kind: Kind::Establish,
             forward_order: Order::RoundRobin,
             learn: true,
+            only_missing: false,
             ..phase(10_000, Direction::Forward)
         };
         let out = stage.run(&learn).unwrap();

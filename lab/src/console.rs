@@ -52,10 +52,15 @@ impl Console {
     fn done(&mut self, o: &Outcome) {
         let result = &o.result;
         let bound = match result.kind {
+            ResultKind::Exact if result.tester_limit.is_some() => {
+                format!("  {BAD}+ {} at most, then the host spoiled all{BAD:#}", short(result.error.0))
+            }
             ResultKind::Exact => String::new(),
             ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
             ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
+            ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
             ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
+            ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was spoiled{BAD:#}"),
         };
         let at_least = if result.at_least() { "≥ " } else { "" };
         let unit = if crate::run::is_establishment(&o.measurement.metric) {

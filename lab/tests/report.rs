@@ -236,7 +236,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
             assert!(rendered.contains(&median), "{format}");
         }
     }
-    let said = "The tester or its host was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
+    let said = "The tester was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
                 on 1 core): the device can do at least this. Elsewhere the device was the limit.";
     assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
 }
@@ -252,7 +252,7 @@ fn what_bounds_one_device_is_not_said_of_the_others() {
     let report = report(&run);
     let sentences = report.sentences();
     assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
-    assert!(sentences[3].ends_with("The tester or its host was the limit: the device can do at least this."));
+    assert!(sentences[3].ends_with("The tester was the limit: the device can do at least this."));
     assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
     assert!(sentences[4].starts_with("Elsewhere the device was the limit; the tester had "), "{}", sentences[4]);
 }

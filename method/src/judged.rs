@@ -2,7 +2,8 @@
 //! because this is the only place that repeats trials; a procedure sees decisions alone.
 //!
 //! Repetitions (methodology: *tester's bound*, *host noise*, *phase 1*): spoiled by the tester, three times
-//! at one rate and that rate is the tester's bound; spoiled by the host, up to ten repeats; spoiled by an
+//! at one rate and that rate is the tester's bound; spoiled by the host, up to ten repeats, then nothing is
+//! known about that rate; spoiled by an
 //! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower.
 
 use crate::ratio::Ratio;
@@ -50,9 +51,12 @@ pub enum Decision {
     Pass,
     /// The DUT did not carry it.
     Fail(Failure),
-    /// The tester or its host could not tell: the search goes on below, and where this is its final upper
-    /// end the result is printed as "≥".
+    /// The tester could not tell: the search goes on below, and where this is its final upper end the result
+    /// is printed as "≥".
     TesterBound(Invalid),
+    /// The host spoiled every trial: nothing is known about this rate, and a lower one is not easier to
+    /// measure (a phase 1 takes even longer).
+    HostBound(Invalid),
 }
 
 impl Decision {
@@ -129,7 +133,8 @@ impl<T: Trials> Judged<T> {
                 Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
                 Verdict::Invalid(reason) => reason,
             };
-            let patient = match reason.spoiler() {
+            let spoiler = reason.spoiler();
+            let patient = match spoiler {
                 Spoiler::Tester => more(&mut by_tester) < self.patience.tester_trials,
                 Spoiler::Host => more(&mut by_host) <= self.patience.host_repeats,
                 Spoiler::Phase1 => {
@@ -143,7 +148,8 @@ impl<T: Trials> Judged<T> {
                 }
             };
             if !patient {
-                return Ok(Judgement { decision: Decision::TesterBound(reason), attempts });
+                let bound = if spoiler == Spoiler::Host { Decision::HostBound } else { Decision::TesterBound };
+                return Ok(Judgement { decision: bound(reason), attempts });
             }
         }
     }

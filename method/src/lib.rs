@@ -32,4 +32,4 @@ pub use trial::{
     TrialOutcome, TrialSpec, Trials,
 };
 pub use units::{Count, Nanos, Rate};
-pub use validity::{Criteria, Failure, Invalid, Verdict, judge};
+pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};

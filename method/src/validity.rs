@@ -33,6 +33,8 @@ pub const LATE_PART: u64 = 100_000;
 pub const BUFFER_FACTOR: u64 = 100;
 /// Only the longest stall of a trial is known; this many of its kind are held possible.
 pub const STALLS_HELD_POSSIBLE: u64 = 10;
+/// A sender of which this part of all frames left in catch-up bursts is too slow: 1/10.
+pub const UNEVEN_PART: u64 = 10;
 /// Where no queue is known, a thread off its core for no longer than any sender may be late explains no loss.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
@@ -151,6 +153,15 @@ pub enum Invalid {
         /// How late it may have been.
         limit: Nanos,
     },
+    /// The tester kept its schedule only in bursts, although nothing kept it from its core.
+    SenderUneven {
+        /// The stream.
+        stream: Stream,
+        /// Frames that left in catch-up bursts.
+        crowded: Count,
+        /// Frames sent.
+        sent: Count,
+    },
     /// The tester sent fewer frames than it was asked for.
     SentTooFew {
         /// The stream that was cut short.
@@ -244,7 +255,7 @@ impl Invalid {
     /// What to do about it.
     pub fn advice(&self) -> &'static str {
         match self {
-            Invalid::SenderLate { .. } | Invalid::SentTooFew { .. } => {
+            Invalid::SenderLate { .. } | Invalid::SenderUneven { .. } | Invalid::SentTooFew { .. } => {
                 "the tester cannot send at this rate: use a faster back-end, more or dedicated cores, or a lower upper end"
             }
             Invalid::NothingToSend { .. } => "use longer trials or a higher lower end of the search",
@@ -268,6 +279,9 @@ impl fmt::Display for Invalid {
         match *self {
             Invalid::SenderLate { stream, late, limit } => {
                 write!(f, "{stream}: the tester's last frame left {} late, {} allowed", show(late), show(limit))
+            }
+            Invalid::SenderUneven { stream, crowded, sent } => {
+                write!(f, "{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly")
             }
             Invalid::SentTooFew { stream, planned, sent } => {
                 write!(f, "{stream}: the tester sent {sent} of {planned} frames")
@@ -550,8 +564,7 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
         if Count::from(timing.worst_burst) > harmless.max(timing.burst.max(1).into()) && outcome.dut_loop == Loop::Open
         {
             touched = touched.saturating_add(timing.crowded.max(timing.worst_burst.into()));
-            let (declared, worst) = (timing.burst.max(1), timing.worst_burst);
-            noise = noise.or(Some(Invalid::HostBurst { stream: part.stream, declared, worst }));
+            noise = noise.or(Some(burst(part, outcome)));
         }
     }
     let due = |time: Nanos| {
@@ -562,6 +575,18 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
         noise = noise.or(Some(off.reason));
     }
     if lost <= touched { noise } else { None }
+}
+
+/// Whose fault catch-up bursts were. A stall is followed by one burst; who sends a tenth of all frames in bursts although
+/// nothing kept it from its core for that long is too slow for the rate, and more trials will not help.
+fn burst(part: &Part<'_>, outcome: &TrialOutcome) -> Invalid {
+    let (stream, timing) = (part.stream, &part.leg.timing);
+    let off: Nanos = off_core(outcome).filter(|off| !off.of_dut).map(|off| off.time).max().unwrap_or_default();
+    let kept = part.rate.frames_in(off).saturating_mul(2);
+    if timing.crowded.saturating_sub(kept) >= part.leg.sent / UNEVEN_PART {
+        return Invalid::SenderUneven { stream, crowded: timing.crowded, sent: part.leg.sent };
+    }
+    Invalid::HostBurst { stream, declared: timing.burst.max(1), worst: timing.worst_burst }
 }
 
 /// A duration in the unit that reads best.

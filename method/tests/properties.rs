@@ -16,9 +16,13 @@ fn settings(hi: u64, error: u64) -> SearchSettings {
 fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
     let passed: Vec<Rate> = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).collect();
     match result.kind {
-        ResultKind::NothingPassed => prop_assert!(passed.is_empty() && result.rate == Rate(0)),
+        ResultKind::NothingPassed | ResultKind::NothingMeasured => {
+            prop_assert!(passed.is_empty() && result.rate == Rate(0));
+        }
         ResultKind::Exact | ResultKind::AtUpperLimit => prop_assert!(passed.contains(&result.rate)),
-        ResultKind::TesterLimit => prop_assert!(result.rate == Rate(0) || passed.contains(&result.rate)),
+        ResultKind::TesterLimit | ResultKind::HostLimit => {
+            prop_assert!(result.rate == Rate(0) || passed.contains(&result.rate));
+        }
     }
     prop_assert_eq!(passed.into_iter().max().unwrap_or_default(), result.rate);
     if result.kind == ResultKind::Exact {
@@ -48,6 +52,7 @@ fn judgement(rate: Rate, passes: bool) -> Judgement {
     let decision = match verdict.clone() {
         Verdict::Pass => Decision::Pass,
         Verdict::Fail(failure) => Decision::Fail(failure),
+        Verdict::Invalid(reason) if reason.spoiler() == method::Spoiler::Host => Decision::HostBound(reason),
         Verdict::Invalid(reason) => Decision::TesterBound(reason),
     };
     Judgement { decision, attempts: vec![Attempt { spec, outcome, verdict }] }

@@ -230,13 +230,51 @@ fn a_noisy_host_does_not_change_the_result() {
 }
 
 #[test]
-fn a_host_that_always_stalls_gives_a_tester_limit_after_ten_repeats() {
+fn a_host_that_always_stalls_is_no_result_and_no_endless_search() {
     let mut dut = SimulatedDut::new(Truth { host_stalls: Ratio::ONE, ..Truth::new(Rate(20_000_000), SETUP) }, 1);
     let result = forwarding(&mut dut, &settings());
-    assert_eq!(result.kind, ResultKind::TesterLimit);
-    // The simulated stall of 2 ms costs nothing below some two thousand frames a second.
-    assert!(result.rate < Rate(2_100));
-    assert_eq!(result.trace[0].trials, 11);
+    assert_eq!((result.kind, result.rate), (ResultKind::NothingMeasured, Rate(0)));
+    assert!(result.tester_limit.is_some(), "it says what spoiled the trials");
+    assert_eq!((result.trace.len(), result.trace[0].trials), (8, 11));
+}
+
+/// Trials of a device, all of them spoiled by the host while this many have been asked for.
+struct Noisy {
+    device: SimulatedDut,
+    quiet: std::ops::Range<usize>,
+    asked: usize,
+}
+
+impl Trials for Noisy {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let mut outcome = self.device.run(spec)?;
+        if !self.quiet.contains(&self.asked) {
+            outcome.forward.received -= 1;
+            outcome.host.dut_stall = Nanos::from_millis(50);
+        }
+        self.asked += 1;
+        Ok(outcome)
+    }
+}
+
+#[test]
+fn a_host_that_becomes_noisy_ends_the_search_with_the_bounds_found_until_then() {
+    // 10 M fails, 5 M fails, 2.5 M fails, 1.25 M passes, 1.875 M is never decided.
+    let mut noisy = Noisy { device: SimulatedDut::new(Truth::new(Rate(2_000_000), SETUP), 1), quiet: 0..4, asked: 0 };
+    let settings = SearchSettings { hi: Rate(10_000_000), ..settings() };
+    let result = throughput::stateless(&mut noisy, &settings, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.rate, result.error), (ResultKind::Exact, Rate(1_250_000), Rate(1_250_000)));
+    assert!(result.tester_limit.is_some(), "it says what ended it");
+    assert_eq!((result.trials, result.trace.last().unwrap().verdict), (4 + 11, StepVerdict::HostBound));
+}
+
+#[test]
+fn a_host_that_is_noisy_only_at_first_leaves_an_exact_result() {
+    let quiet = 11..usize::MAX;
+    let mut noisy = Noisy { device: SimulatedDut::new(Truth::new(CAPACITY, SETUP), 1), quiet, asked: 0 };
+    let result = throughput::stateless(&mut noisy, &settings(), &mut |_| ()).unwrap();
+    recovers(&result, CAPACITY);
+    assert_eq!((result.trace[0].verdict, result.tester_limit), (StepVerdict::HostBound, None));
 }
 
 #[test]

@@ -79,6 +79,7 @@ pub fn data(connections: u64, direction: Direction) -> Phase {
         forward_order: Order::Random,
         reverse_order: Order::Random,
         learn: false,
+        only_missing: false,
         drain: Nanos::from_millis(1),
     }
 }
@@ -89,6 +90,7 @@ fn learn(n: u64) -> Phase {
         frames: n,
         forward_order: Order::RoundRobin,
         learn: true,
+        only_missing: false,
         ..data(n, Direction::Forward)
     }
 }

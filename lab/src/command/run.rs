@@ -131,6 +131,6 @@ fn conclude(
         .flatten()
         .map_or(0, |h| h.plan.measurements.len());
     let limited = outcomes.len() < planned
-        || outcomes.iter().any(|o| matches!(o.result.kind, ResultKind::TesterLimit | ResultKind::NothingPassed));
+        || outcomes.iter().any(|o| !matches!(o.result.kind, ResultKind::Exact | ResultKind::AtUpperLimit));
     if limited { Exit::TesterLimit } else { Exit::Done }
 }

@@ -33,6 +33,8 @@ pub struct Cell {
     pub bound: ResultKind,
     /// Largest error of a repetition, per direction.
     pub error: Rate,
+    /// Repetitions whose search the host ended before its bounds were as close as asked for.
+    pub ended_early: usize,
     /// Repetitions that were one-sided.
     pub one_sided: usize,
     /// Repetitions whose rate is that of DUT and tester together.
@@ -109,12 +111,18 @@ impl Cell {
 
     /// Whether the printed values are lower bounds.
     pub fn at_least(&self) -> bool {
-        matches!(self.bound, ResultKind::TesterLimit | ResultKind::AtUpperLimit)
+        matches!(self.bound, ResultKind::TesterLimit | ResultKind::HostLimit | ResultKind::AtUpperLimit)
     }
 
     /// Whether no repetition passed anything: there is no rate to print.
     pub fn nothing_passed(&self) -> bool {
-        !self.repetitions.is_empty() && self.count(ResultKind::NothingPassed) == self.repetitions.len()
+        let passed = self.repetitions.len() - self.count(ResultKind::NothingMeasured);
+        passed > 0 && self.count(ResultKind::NothingPassed) == passed
+    }
+
+    /// Whether there were repetitions, and every trial of all was spoiled.
+    pub fn nothing_measured(&self) -> bool {
+        !self.repetitions.is_empty() && self.count(ResultKind::NothingMeasured) == self.repetitions.len()
     }
 
     /// Repetitions with this bound.
@@ -189,6 +197,7 @@ fn empty(m: &Measurement) -> Cell {
         summary: None,
         bound: ResultKind::Exact,
         error: Rate(0),
+        ended_early: 0,
         one_sided: 0,
         closed_loop: 0,
         shares_core: false,
@@ -207,14 +216,17 @@ fn empty(m: &Measurement) -> Cell {
 fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
     let results: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
     // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
-    let rates: Vec<u64> = results.iter().map(|r| r.rate.0).collect();
+    // One of which every trial was spoiled says nothing at all.
+    let unmeasured = |r: &&SearchResult| r.kind == ResultKind::NothingMeasured;
+    let measured: Vec<&SearchResult> = results.iter().copied().filter(|r| !unmeasured(r)).collect();
+    let rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
     cell.summary = Summary::of(&rates);
     cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     cell.shares_core = outcomes.iter().any(|o| o.shares_core);
-    let weakest = [ResultKind::NothingPassed, ResultKind::TesterLimit, ResultKind::AtUpperLimit];
-    let weakest = weakest.into_iter().find(|kind| results.iter().any(|r| r.kind == *kind));
+    let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| measured.iter().any(|r| r.kind == *kind));
     cell.bound = weakest.unwrap_or(ResultKind::Exact);
     cell.error = results.iter().map(|r| r.error).max().unwrap_or_default();
+    cell.ended_early = results.iter().filter(|r| r.kind == ResultKind::Exact && r.tester_limit.is_some()).count();
     cell.one_sided = results.iter().filter(|r| r.one_sided).count();
     cell.closed_loop = results.iter().filter(|r| r.closed_loop).count();
     cell.trials = results.iter().map(|r| r.trials).sum();

@@ -126,6 +126,8 @@ fn bound_name(bound: ResultKind) -> &'static str {
         ResultKind::Exact => "exact",
         ResultKind::TesterLimit => "tester-limit",
         ResultKind::AtUpperLimit => "at-upper-limit",
+        ResultKind::HostLimit => "host-limit",
         ResultKind::NothingPassed => "nothing-passed",
+        ResultKind::NothingMeasured => "nothing-measured",
     }
 }

@@ -226,6 +226,7 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
             series("passed", "pass", Some(Shape::Circle), of(Some(StepVerdict::Pass))),
             series("failed", "fail", Some(Shape::Cross), of(Some(StepVerdict::Fail))),
             series("tester's bound", "bound", Some(Shape::Triangle), of(Some(StepVerdict::TesterBound))),
+            series("spoiled by the host", "host", Some(Shape::Triangle), of(Some(StepVerdict::HostBound))),
         ],
         labels: Labels::None,
         size: (NARROW, 280.0),
@@ -247,7 +248,7 @@ fn interval(trace: &[method::Step], highest: f64) -> Vec<(f64, f64, f64)> {
         band.push((i as f64 + 0.5, low, high));
         match step.verdict {
             StepVerdict::Pass => low = low.max(step.rate.0 as f64),
-            StepVerdict::Fail | StepVerdict::TesterBound => high = high.min(step.rate.0 as f64),
+            StepVerdict::Fail | StepVerdict::TesterBound | StepVerdict::HostBound => high = high.min(step.rate.0 as f64),
         }
     }
     band

@@ -130,7 +130,11 @@ fn rate(cell: &Cell) -> String {
             let bound = if cell.at_least() { "at least " } else { "" };
             format!("{bound}{}", per_second(unit, median))
         }
-        _ => {
+        None => {
+            let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
+            format!("the {what} could not be measured")
+        }
+        Some(_) => {
             let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
             let lowest =
                 cell.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
@@ -156,8 +160,22 @@ fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String
     let mut sentences = Vec::new();
     if !tester.is_empty() {
         sentences.push(format!(
-            "The tester or its host was the limit{}: the device can do at least this.",
+            "The tester was the limit{}: the device can do at least this.",
             places(&tester, cells)
+        ));
+    }
+    let host = with(ResultKind::HostLimit);
+    if !host.is_empty() {
+        sentences.push(format!(
+            "The host was too busy to try more{}: the device can do at least this.",
+            places(&host, cells)
+        ));
+    }
+    let unmeasured = with(ResultKind::NothingMeasured);
+    if !unmeasured.is_empty() {
+        sentences.push(format!(
+            "Not in every repetition was a single trial worth anything{}: quieten the host and measure again.",
+            places(&unmeasured, cells)
         ));
     }
     if let Some(first) = upper.first() {

@@ -352,6 +352,7 @@ pub fn median(cell: &Cell) -> String {
 /// A statistic as printed: with what bounds it.
 pub fn value(cell: &Cell, value: Option<f64>) -> String {
     match value {
+        None if cell.nothing_measured() => "not measured".to_owned(),
         None => "–".to_owned(),
         Some(_) if cell.nothing_passed() => "none passed".to_owned(),
         Some(v) if cell.at_least() => format!("≥ {}", grouped_f64(v)),
@@ -389,7 +390,16 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
         }
     };
     note(cell.count(ResultKind::TesterLimit), &|some| {
-        format!("tester limit{some}: the tester or its host could try no more, the device can do at least this")
+        format!("tester limit{some}: the tester could try no more, the device can do at least this")
+    });
+    note(cell.count(ResultKind::HostLimit), &|some| {
+        format!("host limit{some}: the host spoiled every trial above, the device can do at least this")
+    });
+    note(cell.count(ResultKind::NothingMeasured), &|some| {
+        format!("not measured{some}: every trial was spoiled by the tester or its host, and nothing is known")
+    });
+    note(cell.ended_early, &|some| {
+        format!("the search ended early{some}: the host spoiled every trial between its bounds, see the error")
     });
     note(cell.count(ResultKind::AtUpperLimit), &|some| {
         format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))

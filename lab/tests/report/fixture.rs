@@ -84,6 +84,7 @@ impl Run {
                 StepVerdict::Pass => low = rate,
                 StepVerdict::Fail => (high, kind) = (rate, ResultKind::Exact),
                 StepVerdict::TesterBound => (high, kind) = (rate, ResultKind::TesterLimit),
+                StepVerdict::HostBound => (high, kind) = (rate, ResultKind::HostLimit),
             }
             trace.push(step_of(rate, step));
             self.trial(m, rate, capacity, step);
@@ -128,6 +129,9 @@ impl Run {
                 },
                 closed_loop: false,
             }),
+            StepVerdict::HostBound => {
+                Verdict::Invalid(Invalid::HostStall { of_dut: true, stall: Nanos(4_000_000), queue_lasts: None })
+            }
             StepVerdict::TesterBound => Verdict::Invalid(Invalid::SenderLate {
                 stream: Stream::Forward,
                 late: Nanos(400_000),

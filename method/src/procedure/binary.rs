@@ -24,23 +24,26 @@ pub fn search(
     mut decide: impl FnMut(Rate) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let mut bracket = Bracket { lo, passed: None, hi, bound: None };
+    let mut bracket = Bracket { lo, passed: None, hi, bound: None, stopped: None, spoiled: 0 };
     let mut result = SearchResult::empty();
     let mut ask = |rate: Rate, bracket: &mut Bracket, result: &mut SearchResult| {
         watch(&bracket.progress(rate, precision));
         let judgement = decide(rate)?;
         result.note(rate, &judgement);
         bracket.learn(rate, judgement.decision);
-        Ok(())
+        Ok::<_, TrialError>(())
     };
 
     ask(hi, &mut bracket, &mut result)?;
     let before = result.trace.len();
-    while bracket.passed != Some(hi) && bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0 {
+    while bracket.passed != Some(hi)
+        && bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0
+        && !bracket.is_hopeless()
+    {
         ask(bracket.middle(), &mut bracket, &mut result)?;
     }
     result.one_sided = one_sided(&result.trace[before..]);
-    if bracket.passed.is_none() && bracket.lo.0 > 0 {
+    if bracket.passed.is_none() && bracket.lo.0 > 0 && !bracket.is_hopeless() {
         ask(bracket.lo, &mut bracket, &mut result)?;
     }
     Ok(bracket.conclude(result))
@@ -52,11 +55,16 @@ struct Bracket {
     passed: Option<Rate>,
     hi: Rate,
     bound: Option<Bound>,
+    /// The host left a rate between `lo` and `hi` undecided, after something had passed.
+    stopped: Option<Invalid>,
+    /// Decisions in a row that said nothing about the DUT.
+    spoiled: usize,
 }
 
 enum Bound {
     Dut { closed_loop: bool },
     Tester(Invalid),
+    Host(Invalid),
 }
 
 impl Bracket {
@@ -64,15 +72,30 @@ impl Bracket {
         Rate(self.lo.0 + (self.hi.0 - self.lo.0) / 2)
     }
 
+    /// Whether going on would only take time: nothing but spoiled trials so far, or a host that does not let the search
+    /// go on where it has to. A noisy host makes a lower rate no easier.
+    fn is_hopeless(&self) -> bool {
+        self.stopped.is_some() || (self.passed.is_none() && self.spoiled >= ONE_SIDED)
+    }
+
     fn learn(&mut self, rate: Rate, decision: Decision) {
+        self.spoiled = match decision {
+            Decision::TesterBound(_) | Decision::HostBound(_) => self.spoiled + 1,
+            Decision::Pass | Decision::Fail(_) => 0,
+        };
         let bound = match decision {
             Decision::Pass => {
                 self.lo = rate;
                 self.passed = Some(rate);
                 return;
             }
+            Decision::HostBound(reason) if self.passed.is_some() => {
+                self.stopped = Some(reason);
+                return;
+            }
             Decision::Fail(failure) => Bound::Dut { closed_loop: failure.closed_loop },
             Decision::TesterBound(reason) => Bound::Tester(reason),
+            Decision::HostBound(reason) => Bound::Host(reason),
         };
         self.hi = rate;
         self.bound = Some(bound);
@@ -96,10 +119,20 @@ impl Bracket {
             return result;
         };
         result.error = Rate(self.hi.0 - result.rate.0);
+        // With a rate that failed above it, the result is as exact as its error says, however wide the host left that.
+        result.tester_limit = self.stopped;
         result.kind = match bound {
+            Bound::Tester(reason) | Bound::Host(reason) if self.passed.is_none() => {
+                result.tester_limit = Some(reason);
+                ResultKind::NothingMeasured
+            }
             Bound::Tester(reason) => {
                 result.tester_limit = Some(reason);
                 ResultKind::TesterLimit
+            }
+            Bound::Host(reason) => {
+                result.tester_limit = Some(reason);
+                ResultKind::HostLimit
             }
             Bound::Dut { closed_loop } => {
                 result.closed_loop = closed_loop;

@@ -10,7 +10,7 @@ mod verify;
 
 pub use result::{Repetitions, ResultKind, SearchResult, Step, StepVerdict};
 
-use crate::judged::{Decision, Judged, Judgement, Patience};
+use crate::judged::{Judged, Judgement, Patience};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Order, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
@@ -181,7 +181,7 @@ impl<'a, T: Trials> Decider<'a, T> {
     /// rate that no living DUT fails, has to bring back some.
     fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec) -> Result<Judgement, TrialError> {
         let judgement = verify::decide(&mut self.judged, spec, self.verify)?;
-        if let Decision::Fail(_) | Decision::TesterBound(_) = judgement.decision {
+        if !judgement.decision.passed() {
             let dark = dark_streams(&judgement.last().outcome);
             if !dark.is_empty() {
                 self.probe(probe, &dark)?;

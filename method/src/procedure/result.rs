@@ -16,10 +16,26 @@ pub enum ResultKind {
     Exact,
     /// The upper end of the search passed: the DUT may do more, print "≥".
     AtUpperLimit,
-    /// The tester or its host could not try more: print "≥", never as the DUT's number.
+    /// The tester could not try more: print "≥", never as the DUT's number.
     TesterLimit,
+    /// The host spoiled every trial above: print "≥".
+    HostLimit,
     /// Frames came back, but no rate passed, not even the lowest: there is no rate to print.
     NothingPassed,
+    /// Not a single trial was worth anything: nothing is known about the DUT, there is no rate to print.
+    NothingMeasured,
+}
+
+impl ResultKind {
+    /// All of them, the one that says least first.
+    pub const WEAKEST_FIRST: [ResultKind; 6] = [
+        ResultKind::NothingMeasured,
+        ResultKind::NothingPassed,
+        ResultKind::TesterLimit,
+        ResultKind::HostLimit,
+        ResultKind::AtUpperLimit,
+        ResultKind::Exact,
+    ];
 }
 
 /// What a step of the search gave.
@@ -32,6 +48,8 @@ pub enum StepVerdict {
     Fail,
     /// The tester could not tell.
     TesterBound,
+    /// The host spoiled every trial.
+    HostBound,
 }
 
 /// One step of a search: a point of its trace.
@@ -82,7 +100,8 @@ pub struct SearchResult {
     pub table_changes: Count,
     /// The step at `rate` passed with this many frames lost; above 0 only with an acceptance below 1.
     pub lost_at_rate: Count,
-    /// What made the final upper bound invalid; only with [`ResultKind::TesterLimit`].
+    /// What made the final upper bound invalid: with [`ResultKind::TesterLimit`], [`ResultKind::HostLimit`] and
+    /// [`ResultKind::NothingMeasured`]; and what ended the search before its bounds were as close as asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_limit: Option<Invalid>,
 }
@@ -113,6 +132,7 @@ impl SearchResult {
             Decision::Pass => (StepVerdict::Pass, String::new(), false),
             Decision::Fail(failure) => (StepVerdict::Fail, failure.to_string(), failure.closed_loop),
             Decision::TesterBound(reason) => (StepVerdict::TesterBound, reason.to_string(), false),
+            Decision::HostBound(reason) => (StepVerdict::HostBound, reason.to_string(), false),
         };
         let trials = judgement.attempts.len() as Count;
         let invalid = judgement.invalid();
@@ -132,7 +152,7 @@ impl SearchResult {
 
     /// Whether the rate is a lower bound of what the DUT can do.
     pub fn at_least(&self) -> bool {
-        matches!(self.kind, ResultKind::AtUpperLimit | ResultKind::TesterLimit)
+        matches!(self.kind, ResultKind::AtUpperLimit | ResultKind::TesterLimit | ResultKind::HostLimit)
     }
 }
 
@@ -157,8 +177,7 @@ impl Repetitions {
 
     /// What bounds the summary: the weakest of what bounds the single results.
     pub fn kind(&self) -> Option<ResultKind> {
-        let order = [ResultKind::NothingPassed, ResultKind::TesterLimit, ResultKind::AtUpperLimit, ResultKind::Exact];
-        order.into_iter().find(|kind| self.results.iter().any(|result| result.kind == *kind))
+        ResultKind::WEAKEST_FIRST.into_iter().find(|kind| self.results.iter().any(|result| result.kind == *kind))
     }
 
     /// The largest error of a single result.

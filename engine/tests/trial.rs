@@ -1,0 +1,106 @@
+//! Whole trials: what a preparing phase 1 does about frames that were lost before phase 2.
+
+mod common;
+
+use common::bed;
+use engine::{Device, Engine, Lane, Settings};
+use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use plane::view::nat44;
+use port::link::{Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::OuterRange;
+
+const N: u64 = 10_000;
+const SWALLOWED: usize = 700;
+
+/// A port behind which the first frames vanish.
+struct Swallow<P> {
+    inner: P,
+    left: usize,
+}
+
+impl<P: Port> Port for Swallow<P> {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        if self.left == 0 {
+            return self.inner.transmit(pool, burst);
+        }
+        let accepted = burst.len().min(self.left);
+        self.left -= accepted;
+        burst.drain(..accepted).for_each(|frame| pool.free(frame));
+        Ok(Sent { accepted, refused: 0 })
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// A device that says how long it was off its core.
+struct Stalled(Nanos);
+
+impl Device for Stalled {
+    fn clear(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        Ok(None)
+    }
+    fn stall(&mut self) -> Nanos {
+        self.0
+    }
+}
+
+/// One trial of phase 2 over a cable whose first frames vanish, on a device with this stall.
+fn trial(stall: Nanos) -> TrialOutcome {
+    let bed = bed(64);
+    let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let clock = Clock::system();
+    let (left, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
+    let (left, right) = (left.into_iter().next().unwrap(), right.into_iter().next().unwrap());
+    let lane = Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
+        left: Some(Box::new(Swallow { inner: left, left: SWALLOWED })),
+        right: Some(Box::new(right)),
+        companion: None,
+    };
+    let drain = Nanos::from_millis(20);
+    let settings = Settings {
+        start_delay: Nanos(0),
+        drain,
+        settle: Nanos(0),
+        phase1_drain: drain,
+        seed: 1,
+        dut_loop: Loop::Open,
+    };
+    let stopped = Arc::new(AtomicBool::new(false));
+    let device = Box::new(Stalled(stall));
+    let mut engine = Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap();
+    let spec = TrialSpec {
+        kind: PhaseKind::Established,
+        rate: Rate(1_000_000),
+        load: Load::Frames(2000),
+        direction: Direction::Both,
+        connections: N,
+        phase1_rate: Some(Rate(1_000_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    engine.run(&spec).unwrap()
+}
+
+#[test]
+fn what_the_host_swallowed_in_a_preparing_phase_1_is_sent_again() {
+    let outcome = trial(Nanos::from_millis(50));
+    let store = outcome.store.unwrap();
+    assert_eq!((store.learned, store.phase1_lost, store.phase1_resent), (N, SWALLOWED as u64, SWALLOWED as u64));
+    assert_eq!((store.phase1_attempts, outcome.forward.received, outcome.reverse.received), (2, 2000, 2000));
+}
