@@ -44,7 +44,10 @@ impl RunDir {
     }
 
     /// Make it if it is not there, and see that nobody else can write to it.
-    fn make(&self) -> Result<(), DutError> {
+    ///
+    /// # Errors
+    /// When it cannot be made, or is not ours alone.
+    pub fn make(&self) -> Result<(), DutError> {
         let failed = |doing, source| DutError::Journal { doing, path: self.path.clone(), source };
         match fs::DirBuilder::new().mode(0o755).create(&self.path) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed("making", e)),
@@ -60,7 +63,7 @@ impl RunDir {
     }
 
     /// Remove it if nothing is in it.
-    fn tidy(&self) {
+    pub fn tidy(&self) {
         // Refused when it is not empty, which is the purpose.
         let _ = fs::remove_dir(&self.path);
     }

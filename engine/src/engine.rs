@@ -227,7 +227,8 @@ impl Engine {
         };
         let mut host = p.host.clone();
         let mut last = (spec.connections, p);
-        while facts.learned < spec.connections && facts.phase1_attempts <= SENT_AGAIN && swallowed_by_host(rate, &last) {
+        while facts.learned < spec.connections && facts.phase1_attempts <= SENT_AGAIN && swallowed_by_host(rate, &last)
+        {
             let missing = self.stage.missing(spec.connections);
             let p = self.phase(&Phase { frames: missing, only_missing: true, ..self.first_phase(rate, missing) })?;
             facts.learned += p.learned;

@@ -111,7 +111,7 @@ pub fn run(
     let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
     // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
     let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
-    let _ = (std::env::var("NMFIFO").is_ok() && alone && port::host::preempt_others()) || port::host::hurry();
+    let _ = (alone && port::host::preempt_others()) || port::host::hurry();
     // 0 is "unknown": then what one poll of each port fetches.
     let queued = facts.iter().map(|f| f.own_queue.max(port::BURST)).sum();
     let start = shared.all_ready(clock);

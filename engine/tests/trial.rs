@@ -72,14 +72,8 @@ fn trial(stall: Nanos) -> TrialOutcome {
         companion: None,
     };
     let drain = Nanos::from_millis(20);
-    let settings = Settings {
-        start_delay: Nanos(0),
-        drain,
-        settle: Nanos(0),
-        phase1_drain: drain,
-        seed: 1,
-        dut_loop: Loop::Open,
-    };
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
     let stopped = Arc::new(AtomicBool::new(false));
     let device = Box::new(Stalled(stall));
     let mut engine = Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap();

@@ -140,7 +140,9 @@ impl Input {
 
 fn is_honest(result: &SearchResult, settings: &SearchSettings, log: &[(TrialSpec, TrialOutcome)]) {
     if result.rate == Rate(0) {
-        assert!(matches!(result.kind, ResultKind::NothingPassed | ResultKind::TesterLimit) || settings.hi == Rate(0));
+        assert!(
+            matches!(result.kind, ResultKind::NothingPassed | ResultKind::NothingMeasured) || settings.hi == Rate(0)
+        );
         return;
     }
     let passed = |(spec, outcome): &&(TrialSpec, TrialOutcome)| {

@@ -156,7 +156,7 @@ impl Embedded {
                     round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
                     core.map(port::host::pin).transpose()?;
                     // Who has no core of its own must let others run.
-                    let _ = (std::env::var("NMFIFO").is_ok() && preempt && core.is_some() && port::host::preempt_others()) || port::host::hurry();
+                    let _ = (preempt && core.is_some() && port::host::preempt_others()) || port::host::hurry();
                     while round.once()? {}
                     Ok(())
                 })

@@ -123,6 +123,7 @@ impl Listener for Console {
                 self.line(&format!("{dut}, {} connections, {cores} core(s)", short(*connections)));
             }
             Event::Doubt { text } => self.line(&format!("{BAD}note{BAD:#}: {text}")),
+            Event::LeftOut { measurement } => self.line(&format!("  {DIM}{measurement}: left out, no time{DIM:#}")),
             Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
             Event::MeasurementStarted { number, of, measurement } => {
                 self.loss.clear();

@@ -39,6 +39,11 @@ pub enum Event {
         /// One sentence.
         text: String,
     },
+    /// A repetition is not made, for lack of time; `resume` makes it.
+    LeftOut {
+        /// Its key.
+        measurement: String,
+    },
     /// A search begins.
     MeasurementStarted {
         /// Position in the plan, from 1.

@@ -279,16 +279,12 @@ pub struct StoreFacts {
     /// Frames that phase 1 lost before a phase 2 trial (it is repeated then).
     pub phase1_lost: Count,
     /// Connections that the preparing phase 1 sent again because a stall of the host had swallowed their frames.
-    #[serde(default, skip_serializing_if = "none")]
+    #[serde(default)]
     pub phase1_resent: Count,
     /// How many phase 1 attempts this trial needed.
     pub phase1_attempts: u32,
     /// The rate that phase 1 really used, connections per second.
     pub phase1_rate: Option<Rate>,
-}
-
-fn none(count: &Count) -> bool {
-    *count == 0
 }
 
 /// Where the DUT does its work, as far as validity depends on it (methodology 2.8).

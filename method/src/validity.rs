@@ -281,7 +281,10 @@ impl fmt::Display for Invalid {
                 write!(f, "{stream}: the tester's last frame left {} late, {} allowed", show(late), show(limit))
             }
             Invalid::SenderUneven { stream, crowded, sent } => {
-                write!(f, "{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly")
+                write!(
+                    f,
+                    "{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly"
+                )
             }
             Invalid::SentTooFew { stream, planned, sent } => {
                 write!(f, "{stream}: the tester sent {sent} of {planned} frames")

@@ -5,9 +5,10 @@ use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
-use crate::folder::{Header, Outcome};
-use crate::plan::Plan;
+use crate::folder::{Header, Outcome, SelfTest};
+use crate::plan::{Measurement, Plan};
 use crate::report::Report;
+use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::scenario::{Dut, Scenario};
 use crate::store::date::rfc3339;
@@ -40,8 +41,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, &loaded.text, folder, process.clone(), &mut *listener)?;
-        let tested = selftest::quick(&process);
-        Ok((path, carry_out(run, Some(tested))?))
+        Ok((path, carry_out(run, |p| Some(selftest::quick(p)), &process)?))
     });
     conclude(ended, global, listener)
 }
@@ -60,8 +60,8 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
             listener.on(&Event::Repaired { text: format!("{repair:?}") });
         }
         let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
-        let run = Run::resume(&header, folder, process, &mut *listener)?;
-        Ok(Ok((path.to_path_buf(), carry_out(run, None)?)))
+        let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
+        Ok(Ok((path.to_path_buf(), carry_out(run, |_| None, &process)?)))
     });
     match ended {
         Ok(Ok(done)) => conclude(Ok(done), global, listener),
@@ -70,8 +70,14 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
     }
 }
 
-fn carry_out(run: Run, tested: Option<crate::folder::SelfTest>) -> Result<Vec<Outcome>, RunError> {
+fn carry_out(
+    run: Run,
+    test: impl FnOnce(&Process) -> Option<SelfTest>,
+    process: &Process,
+) -> Result<Vec<Outcome>, RunError> {
+    // The self-test needs it as much as the measurements.
     let _raised = priority::raise();
+    let tested = test(process);
     run.complete(facts::of_this_machine(), tested)
 }
 
@@ -126,11 +132,11 @@ fn conclude(
     if !global.json {
         cli::out(&format!("\n{text}\nReport: {}\n", page.display()));
     }
-    let planned = store::read_document::<Header>(&path.join(store::HEADER))
-        .ok()
-        .flatten()
-        .map_or(0, |h| h.plan.measurements.len());
-    let limited = outcomes.len() < planned
+    let header = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten();
+    // Further repetitions may be left out by the scenario's own will.
+    let due = |m: &&Measurement, header: &Header| m.repetition <= 1 || header.scenario.measure.time_limit.is_none();
+    let missing = |m: &Measurement| !outcomes.iter().any(|o| o.measurement == *m);
+    let limited = header.is_some_and(|h| h.plan.measurements.iter().filter(|m| due(m, &h)).any(missing))
         || outcomes.iter().any(|o| !matches!(o.result.kind, ResultKind::Exact | ResultKind::AtUpperLimit));
     if limited { Exit::TesterLimit } else { Exit::Done }
 }

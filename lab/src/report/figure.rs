@@ -248,7 +248,9 @@ fn interval(trace: &[method::Step], highest: f64) -> Vec<(f64, f64, f64)> {
         band.push((i as f64 + 0.5, low, high));
         match step.verdict {
             StepVerdict::Pass => low = low.max(step.rate.0 as f64),
-            StepVerdict::Fail | StepVerdict::TesterBound | StepVerdict::HostBound => high = high.min(step.rate.0 as f64),
+            StepVerdict::Fail | StepVerdict::TesterBound | StepVerdict::HostBound => {
+                high = high.min(step.rate.0 as f64);
+            }
         }
     }
     band

@@ -159,10 +159,7 @@ fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String
     let closed: Vec<&Cell> = cells.iter().filter(|c| c.closed_loop > 0).copied().collect();
     let mut sentences = Vec::new();
     if !tester.is_empty() {
-        sentences.push(format!(
-            "The tester was the limit{}: the device can do at least this.",
-            places(&tester, cells)
-        ));
+        sentences.push(format!("The tester was the limit{}: the device can do at least this.", places(&tester, cells)));
     }
     let host = with(ResultKind::HostLimit);
     if !host.is_empty() {
@@ -286,9 +283,11 @@ fn what_it_was(report: &Report) -> String {
         ),
     };
     if report.measured < report.planned {
+        let limited = report.header.scenario.measure.time_limit.is_some();
+        let what = if limited { "Within the time limit" } else { "Not finished" };
         let _ = write!(
             text,
-            " Not finished: {} of {} measurements; `natmeter resume` goes on.",
+            " {what}: {} of {} measurements; `natmeter resume` goes on.",
             grouped(report.measured as u64),
             grouped(report.planned as u64)
         );

@@ -50,7 +50,9 @@ fn head(out: &mut String, report: &Report) {
         item(out, "- ", departure);
     }
     if report.measured < report.planned {
-        let _ = writeln!(out, "Not finished: {} of {}.", report.measured, plural(report.planned as u64, "measurement"));
+        let what = if header.scenario.measure.time_limit.is_some() { "Within the time limit" } else { "Not finished" };
+        let all = plural(report.planned as u64, "measurement");
+        let _ = writeln!(out, "{what}: {} of {all}; `natmeter resume` goes on.", report.measured);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::store::RunFolder;
 use method::procedure::{Precision, Progress, SearchResult, SearchSettings, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
-use method::{Direction, Nanos, Rate, Replay, TrialError, TrialRecord, Trials};
+use method::{Direction, Nanos, Rate, Replay, ResultKind, TrialError, TrialRecord, Trials};
 use std::time::Instant;
 
 /// Maximum connection establishment rate, without validation (RFC 9693, section 4.5).
@@ -143,8 +143,8 @@ fn procedure(
         _ if connections == 0 => throughput::stateless(trials, settings, watch),
         _ => {
             let rate = phase1_rate.ok_or_else(|| {
-                TrialError::Refused(format!(
-                    "phase 2 needs a rate for its phase 1: measure {ESTABLISHMENT} first at the same point"
+                TrialError::Phase1(format!(
+                    "phase 2 needs a rate for its phase 1, and no {ESTABLISHMENT} was found at the same point"
                 ))
             })?;
             throughput::established(trials, settings, connections, rate, watch)
@@ -152,10 +152,14 @@ fn procedure(
     }
 }
 
-/// The rate of preparing phases: a safe share of the smallest establishment rate found at this point.
+/// The rate of preparing phases: a safe share of the smallest establishment rate found at this point. Where the tester or
+/// its host was the limit of every search, of the largest: each is one that the device can do.
 fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -> Option<Rate> {
     let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_establishment(&o.measurement.metric));
-    found.map(|o| o.result.rate).min().filter(|r| r.0 > 0).map(|r| settings.phase1_share.of(r).max(Rate(1)))
+    let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
+    let rates = |of: Vec<&Outcome>| of.into_iter().map(|o| o.result.rate).filter(|r| r.0 > 0).collect::<Vec<_>>();
+    let safe = rates(exact).into_iter().min().or_else(|| rates(bounded).into_iter().max());
+    safe.map(|r| settings.phase1_share.of(r).max(Rate(1)))
 }
 
 /// The highest rate worth trying: the scenario's own limit, and what the tester can be believed at, at this number of

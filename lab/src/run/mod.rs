@@ -82,6 +82,8 @@ pub struct Run<'a> {
     began: Instant,
     /// Measured against predicted time so far, to correct the prediction of the rest.
     spent: Duration,
+    /// The measurements in which it was spent.
+    made: Vec<Measurement>,
 }
 
 impl<'a> Run<'a> {
@@ -136,6 +138,7 @@ impl<'a> Run<'a> {
             records,
             began: Instant::now(),
             spent: Duration::ZERO,
+            made: Vec::new(),
         }
     }
 
@@ -190,12 +193,33 @@ impl<'a> Run<'a> {
         self.note_rig(point, &rig)?;
         let measurements: Vec<Measurement> =
             self.plan.measurements.iter().filter(|m| m.point == *point).cloned().collect();
-        let result = measurements.iter().try_for_each(|m| self.one(m, &mut rig));
+        let result = measurements.iter().try_for_each(|m| {
+            if self.has_time_for(m) {
+                self.one(m, &mut rig)
+            } else {
+                self.tell(&Event::LeftOut { measurement: m.key() })
+            }
+        });
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not undone: {failure}") })?;
         }
         self.note_commands()?;
         result
+    }
+
+    /// Whether there is time for this measurement: always for the first of its kind; for a further repetition only if,
+    /// as fast or slow as things have gone until now, the first ones of all others still fit into the scenario's limit.
+    fn has_time_for(&self, m: &Measurement) -> bool {
+        let Some(limit) = self.scenario.measure.time_limit.map(Duration::from) else { return true };
+        let known = |o: &&Outcome| (&o.measurement.point, &o.measurement.metric) == (&m.point, &m.metric);
+        if m.repetition <= 1 || !self.outcomes.iter().any(|o| known(&o)) {
+            return true;
+        }
+        let all = |of: &mut dyn Iterator<Item = &Measurement>| of.map(|m| m.predicted.as_secs_f64()).sum::<f64>();
+        let predicted = all(&mut self.made.iter());
+        let slower = if predicted > 0.0 { (self.spent.as_secs_f64() / predicted).max(1.0) } else { 1.0 };
+        let needed = m.predicted.as_secs_f64() + all(&mut self.left().filter(|m| m.repetition <= 1));
+        self.began.elapsed().as_secs_f64() + slower * needed <= limit.as_secs_f64()
     }
 
     /// Write down what the rig is.
@@ -244,6 +268,7 @@ impl<'a> Run<'a> {
             error => RunError::Trial { measurement: key, error },
         })?;
         self.spent += began.elapsed();
+        self.made.push(measurement.clone());
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);

@@ -36,6 +36,9 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         departures
             .push(format!("{} repetitions, below {required} (published practice of RFC 9693)", measure.repetitions));
     }
+    if let Some(limit) = measure.time_limit {
+        departures.push(format!("repetitions are left out where {} do not suffice for all", show_duration(limit)));
+    }
     if let Some(impair) = &scenario.impair {
         departures.push(format!("frames are impaired on purpose: {}", impair_in_words(impair)));
     }

@@ -87,6 +87,7 @@ pub struct MeasureDraft {
     pub phase1_acceptance_ppm: u32,
     pub alpha: Spot<Option<u32>>,
     pub max_rate: Given<WrittenRate>,
+    pub time_limit: Option<Nanos>,
 }
 
 impl DutDraft {
@@ -210,6 +211,7 @@ impl MeasureDraft {
             phase1_acceptance_ppm: self.phase1_acceptance_ppm,
             alpha_ppm: self.alpha.value,
             max_rate: self.max_rate.value.map(|rate| rate.frames_per_second(frame_size)),
+            time_limit: self.time_limit,
         }
     }
 }

@@ -257,4 +257,7 @@ pub struct Measure {
     pub alpha_ppm: Option<u32>,
     /// Upper end of every search, frames per second per direction; `None`: what calibration allows.
     pub max_rate: Option<Count>,
+    /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Nanos>,
 }

@@ -303,6 +303,7 @@ struct Written {
     shares: [Given<u32>; 3],
     alpha: Given<u32>,
     max_rate: Given<WrittenRate>,
+    time_limit: Given<Nanos>,
 }
 
 fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
@@ -310,6 +311,8 @@ fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
     let mut section = Section::new(root, name, name, log);
     let has_connections = schema::keys(name).contains(&"connections");
     let none = Given { value: None, place: None };
+    let has_limit = schema::keys(name).contains(&"time-limit");
+    let (least, most) = (Nanos::from_secs(1), Nanos::from_secs(30 * 86_400));
     let written = Written {
         connections: if has_connections { section.list("connections", section::count_in(1..=1 << 32)) } else { none },
         metrics: section.list("metrics", section::text),
@@ -325,6 +328,11 @@ fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
         shares: ["error", "acceptance", "phase1-acceptance"].map(|key| section.get(key, section::share)),
         alpha: section.get("alpha", section::share),
         max_rate: section.get("max-rate", section::rate),
+        time_limit: if has_limit {
+            section.get("time-limit", section::duration_in(least..=most))
+        } else {
+            Given { value: None, place: None }
+        },
     };
     section.finish();
     written
@@ -364,5 +372,6 @@ fn resolve(written: Written) -> MeasureDraft {
         phase1_acceptance_ppm: phase1_acceptance.value.unwrap_or(1_000_000),
         alpha: Given { value: written.alpha.value.map(Some), place: written.alpha.place }.or(None),
         max_rate: written.max_rate,
+        time_limit: written.time_limit.value,
     }
 }

@@ -117,6 +117,7 @@ const MEASURE: &[&str] = &[
     "phase1-acceptance",
     "alpha",
     "max-rate",
+    "time-limit",
 ];
 
 const FULL: &[&str] = &[
@@ -164,8 +165,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_has_the_keys_of_measure_and_connections() {
-        let mut measure = MEASURE.to_vec();
+    fn full_has_the_keys_of_measure_and_connections_and_no_time_limit() {
+        let mut measure: Vec<_> = MEASURE.iter().copied().filter(|key| *key != "time-limit").collect();
         measure.insert(0, "connections");
         assert_eq!(measure, FULL);
         assert!(CONFORMITY.iter().all(|key| MEASURE.contains(key)));

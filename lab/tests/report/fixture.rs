@@ -291,6 +291,7 @@ pub fn quickstart_scenario() -> Scenario {
             phase1_acceptance_ppm: 1_000_000,
             alpha_ppm: None,
             max_rate: None,
+            time_limit: None,
         },
         full: false,
     }

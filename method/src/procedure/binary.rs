@@ -10,6 +10,8 @@ use crate::validity::Invalid;
 
 /// So many equal verdicts at the end of a search make it one-sided.
 pub const ONE_SIDED: usize = 8;
+/// So many rates in a row that the host left undecided, with nothing passed, end a search.
+pub const HOST_BOUNDS: usize = 2;
 
 /// Search in `[lo, hi]`. `decide` tells about one rate, repeating invalid trials itself; `watch` hears where
 /// the search stands before each decision. The upper end is tried first. The lower end is not believed: if
@@ -24,7 +26,7 @@ pub fn search(
     mut decide: impl FnMut(Rate) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let mut bracket = Bracket { lo, passed: None, hi, bound: None, stopped: None, spoiled: 0 };
+    let mut bracket = Bracket { lo, passed: None, hi, bound: None, stopped: None, spoiled: 0, by_host: 0 };
     let mut result = SearchResult::empty();
     let mut ask = |rate: Rate, bracket: &mut Bracket, result: &mut SearchResult| {
         watch(&bracket.progress(rate, precision));
@@ -59,6 +61,8 @@ struct Bracket {
     stopped: Option<Invalid>,
     /// Decisions in a row that said nothing about the DUT.
     spoiled: usize,
+    /// Of these: the last so many by the host.
+    by_host: usize,
 }
 
 enum Bound {
@@ -72,10 +76,11 @@ impl Bracket {
         Rate(self.lo.0 + (self.hi.0 - self.lo.0) / 2)
     }
 
-    /// Whether going on would only take time: nothing but spoiled trials so far, or a host that does not let the search
-    /// go on where it has to. A noisy host makes a lower rate no easier.
+    /// Whether going on would only take time: a host that does not let the search go on where it has to, or that spoils
+    /// one rate after the other (a lower one is little easier, and takes a phase 1 longer), or a tester that is far too slow.
     fn is_hopeless(&self) -> bool {
-        self.stopped.is_some() || (self.passed.is_none() && self.spoiled >= ONE_SIDED)
+        let nothing = self.passed.is_none() && (self.spoiled >= ONE_SIDED || self.by_host >= HOST_BOUNDS);
+        self.stopped.is_some() || nothing
     }
 
     fn learn(&mut self, rate: Rate, decision: Decision) {
@@ -83,6 +88,7 @@ impl Bracket {
             Decision::TesterBound(_) | Decision::HostBound(_) => self.spoiled + 1,
             Decision::Pass | Decision::Fail(_) => 0,
         };
+        self.by_host = if matches!(decision, Decision::HostBound(_)) { self.by_host + 1 } else { 0 };
         let bound = match decision {
             Decision::Pass => {
                 self.lo = rate;
