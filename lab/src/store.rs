@@ -65,6 +65,14 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
+    /// A new folder for a run cannot be made: nothing has happened yet.
+    #[error("{} cannot be made: {source}. Nothing was measured; choose a folder for runs that you can write to with --runs", .path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The folder cannot be written.
     #[error("{} cannot be written: {source}. What was measured is stored; make the folder writable, then `natmeter resume`", .path.display())]
     ReadOnly {
@@ -158,7 +166,8 @@ impl RunFolder {
         {
             return Err(StoreError::Name(name.to_owned()));
         }
-        fs::create_dir_all(parent).map_err(|e| StoreError::io("made", parent, e))?;
+        let no_folder = |path: &Path, source| StoreError::NoFolder { path: path.to_path_buf(), source };
+        fs::create_dir_all(parent).map_err(|e| no_folder(parent, e))?;
         let stem = format!("{name}-{}", date::compact(now));
         let mut copy = 1u32;
         let path = loop {
@@ -166,7 +175,7 @@ impl RunFolder {
             match fs::create_dir(&path) {
                 Ok(()) => break path,
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => copy += 1,
-                Err(e) => return Err(StoreError::io("made", &path, e)),
+                Err(e) => return Err(no_folder(&path, e)),
             }
         };
         let (folder, _) = RunFolder::open(path)?;
