@@ -177,6 +177,21 @@ pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
     Ok(orders)
 }
 
+/// See that everything that these devices need is installed: asked before a run, so that nobody waits for the first device
+/// to learn what the last one lacks.
+///
+/// # Errors
+/// All programs that are missing, with their packages.
+pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError> {
+    let mut needed: Vec<Tool> = Vec::new();
+    for config in configs {
+        let software = software::named(&config.software)?;
+        let new = [config.bed.tools(), software.tools].concat().into_iter().filter(|tool| !needed.contains(tool));
+        needed.extend(new.collect::<Vec<_>>());
+    }
+    tool::require(&needed)
+}
+
 /// Refuse what cannot be had before anything is touched.
 fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
     let software = software::named(&config.software)?;

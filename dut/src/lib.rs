@@ -22,7 +22,7 @@ pub mod tool;
 
 pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
-pub use device::{Device, DeviceConfig, plan};
+pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there};
 pub use error::DutError;
 pub use facts::Fact;
 pub use lock::RunDir;

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::folder::{Header, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan};
 use crate::report::Report;
-use crate::rig::Process;
+use crate::rig::{self, Process};
 use crate::run::{Run, RunError};
 use crate::scenario::{Dut, Scenario};
 use crate::store::date::rfc3339;
@@ -25,14 +25,15 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    if let Err(exit) = privilege(&loaded.scenario) {
+    let plan = Plan::new(&loaded.scenario);
+    if let Err(exit) = privilege(&loaded.scenario, &plan) {
         return exit;
     }
     let now = SystemTime::now();
     let header = Header {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: rfc3339(now),
-        plan: Plan::new(&loaded.scenario),
+        plan,
         scenario: loaded.scenario,
     };
     let begun = RunFolder::create(&global.runs, &header.scenario.name, now).map_err(RunError::from);
@@ -53,7 +54,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
     let ended = opened.and_then(|(folder, repairs)| {
         let header: Header = store::read_document(&path.join(store::HEADER))?
             .ok_or_else(|| store::StoreError::NotARun { path: path.to_path_buf(), missing: store::HEADER })?;
-        if let Err(exit) = privilege(&header.scenario) {
+        if let Err(exit) = privilege(&header.scenario, &header.plan) {
             return Ok(Err(exit));
         }
         for repair in repairs {
@@ -83,11 +84,13 @@ fn carry_out(
 
 /// Kernel devices: refuse while another run has the test bed, before this one disturbs it by testing itself; and without
 /// root, become root of a namespace of our own, before the first thread is started.
-fn privilege(scenario: &Scenario) -> Result<(), Exit> {
+fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
     let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
     if !needs_namespace {
         return Ok(());
     }
+    let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
+    rig::kernel::see_that_tools_are_there(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
     dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
     if rustix::process::geteuid().is_root() {
         return Ok(());

@@ -5,7 +5,7 @@ use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, settings};
 use crate::folder::FactTable;
 use crate::plan::Point;
-use crate::scenario::{Link, Nat44, Scenario, VethIo};
+use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, RunDir, software};
 use engine::{Device, Engine, Lane};
@@ -53,6 +53,19 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
         backlog: None,
     };
     DeviceConfig { software: software.to_owned(), config, bed }
+}
+
+/// See that the programs are installed that the kernel devices of a scenario need.
+///
+/// # Errors
+/// Which are missing.
+pub fn see_that_tools_are_there(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
+    let config = |p: &Point| match &scenario.duts[p.dut] {
+        Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
+        _ => None,
+    };
+    let configs: Vec<DeviceConfig> = points.iter().filter_map(config).collect();
+    Ok(dut::see_that_tools_are_there(&configs)?)
 }
 
 /// Build the rig.
