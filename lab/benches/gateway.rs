@@ -1,46 +1,116 @@
-//! What a frame costs the embedded gateway's worker: link receive, NAT44, link transmit, with the tester on another
+//! What a frame costs the embedded gateway's worker: link receive, technology, link transmit, with the tester on another
 //! core. One direction at a time, 64-byte frames in random order, offered faster than the worker can take them, so that its
 //! bursts are full. Prints nanoseconds a frame (median of the runs) and 10^9 divided by them; judges nothing.
 //!
-//! `cargo bench -p natmeter --bench gateway [-- LARGEST]`: 100 k, 1 M, 4 M … sessions up to LARGEST (default 4 M).
+//! `cargo bench -p natmeter --bench gateway [-- WORD…]`: only rows whose name contains one of the words; rows of 16 M
+//! sessions and more, which take minutes and gigabytes, only when named.
 
-use lab::plan::Point;
+use lab::plan::Plan;
 use lab::rig::{Process, Rig};
-use lab::scenario::{Options, parse};
-use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialSpec, Trials};
+use lab::scenario::{Options, Scenario, parse};
+use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 
 const RUNS: usize = 5;
-/// Tries to fill the table completely.
-const TRIES: usize = 40;
+
+/// A row: its name, the tables that make it, its sessions (0 for a stateless technology).
+struct Row {
+    name: String,
+    tables: String,
+    sessions: u64,
+    large: bool,
+}
+
+const SIIT: &str = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
+const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.1\"\n";
+const DS_LITE: &str =
+    "[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n";
+const MAP: &str =
+    "ipv6-prefix = \"2001:2:1::/48\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 16\npsid-offset = 6\nce = 3\n";
+const NAT: &str = "udp-timeout = \"10000 s\"\nmapping = \"address-and-port-dependent\"\n";
+const ONE_HOST: &str = "source-ports = \"1024-41023\"\ndestination-ports = \"1-6400\"\n";
+const SUBSCRIBERS: &str = "source-ports = \"1024-1151\"\ndestination-ports = \"1-100\"\nsubscribers = 65536\n";
+const THOUSAND: &str = "source-ports = \"1024-2047\"\ndestination-ports = \"1-100\"\nsubscribers = \"1k\"\n";
+
+fn rows() -> Vec<Row> {
+    let row = |name: &str, technology: &str, traffic: &str, sessions: u64| Row {
+        name: name.to_owned(),
+        tables: format!("[dut.embedded]\nplays = \"pe\"\n{technology}[traffic]\n{traffic}"),
+        sessions,
+        large: sessions >= 16_000_000,
+    };
+    let mut rows = Vec::new();
+    let counts = [100_000, 1_000_000, 4_000_000, 16_000_000, 64_000_000, 256_000_000];
+    for (mapping, short) in [("address-and-port-dependent", ""), ("endpoint-independent", " endpoint-independent")] {
+        for n in counts.into_iter().filter(|n| short.is_empty() || *n <= 4_000_000) {
+            rows.push(Row {
+                name: format!("nat44{short} {}", million(n)),
+                tables: format!("[dut.embedded]\nmapping = \"{mapping}\"\ntable = {n}\n[traffic]\n{ONE_HOST}"),
+                sessions: n,
+                large: n >= 16_000_000,
+            });
+        }
+    }
+    rows.push(row("siit", SIIT, "source-ports = \"1024-41023\"\ndestination-ports = \"1-100\"\n", 0));
+    let map = |name: &str, own: &str| format!("[technology.{name}]\n{own}{MAP}{NAT}");
+    rows.push(row("map-t br, 64 k customers", &map("map-t", "dmr = \"2001:2:0:1000::/96\"\n"), SUBSCRIBERS, 0));
+    rows.push(row("map-e br, 64 k customers", &map("map-e", "br = \"2001:2:0:100::2\"\n"), SUBSCRIBERS, 0));
+    for (ipv4, subscribers) in [("203.0.113.0/24", 65_536), ("203.0.112.0/20", 1_048_576)] {
+        let lw4o6 = format!(
+            "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"{ipv4}\"\nb4 = \"2001:2:1:0::1\"\n\
+             psid-length = 8\npsid-offset = 6\nce = 3\n{NAT}"
+        );
+        let ports = if subscribers > 65_536 { "\"1-10\"" } else { "\"1-100\"" };
+        let traffic = SUBSCRIBERS.replace("65536", &subscribers.to_string()).replace("\"1-100\"", ports);
+        rows.push(row(&format!("lwaftr, {} softwires", million(subscribers)), &lw4o6, &traffic, 0));
+    }
+    for n in [65_536, 1_000_000] {
+        rows.push(row(&format!("nat64 {}", million(n)), &format!("{NAT64}{NAT}table = {n}\n"), THOUSAND, n));
+        rows.push(row(&format!("aftr {}", million(n)), &format!("{DS_LITE}{NAT}table = {n}\n"), THOUSAND, n));
+    }
+    rows
+}
+
+fn million(n: u64) -> String {
+    if n >= 1_000_000 { format!("{} M", n / 1_000_000) } else { format!("{} k", n / 1000) }
+}
 
 fn main() {
-    let largest = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(4_000_000u64);
+    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wanted = |row: &Row| {
+        let named = words.iter().any(|w| row.name.contains(w.as_str()));
+        if row.large { words.iter().any(|w| *w == row.name) } else { words.is_empty() || named }
+    };
     let process = Process::new();
     let _raised = lab::priority::raise();
-    println!("{:>12} {:<28} {:>22} {:>22} {:>22}", "sessions", "mapping", "new", "in to out", "out to in");
-    for mapping in ["address-and-port-dependent", "endpoint-independent"] {
-        for n in [100_000u64, 1_000_000, 4_000_000, 16_000_000, 64_000_000].into_iter().filter(|n| *n <= largest) {
-            match row(&process, mapping, n) {
-                Ok(row) => println!("{n:>12} {mapping:<28} {}", row.map(|c| format!("{c:>22}")).join(" ")),
-                Err(e) => println!("{n:>12} {mapping:<28} {e}"),
-            }
+    println!("{:<32} {:>20} {:>20} {:>20}", "row", "new", "left to right", "right to left");
+    for row in rows().iter().filter(|row| wanted(row)) {
+        match measure(&process, row) {
+            Ok(cells) => println!("{:<32} {}", row.name, cells.map(|c| format!("{c:>20}")).join(" ")),
+            Err(e) => println!("{:<32} {e}", row.name),
         }
     }
 }
 
-fn row(process: &Process, mapping: &str, n: u64) -> Result<[String; 3], String> {
+fn scenario(row: &Row) -> Result<Scenario, String> {
+    let sweep = if row.sessions > 0 { format!("[sweep]\nconnections = [{}]\n", row.sessions) } else { String::new() };
+    let metrics = if row.sessions > 0 { "metrics = [\"max_conn_est_rate\"]" } else { "metrics = [\"throughput\"]" };
     let text = format!(
-        "name = \"bench\"\n[dut.embedded]\nmapping = \"{mapping}\"\ntable = {n}\n[traffic]\nsource-ports = \"1024-41023\"\n\
-         destination-ports = \"1-1600\"\n[sweep]\nconnections = [{n}]\n[measure]\nmetrics = [\"max_conn_est_rate\"]\n\
-         start-delay = \"5 ms\"\ndrain = \"20 ms\"\nsettle = \"0 s\"\nphase1-drain = \"20 ms\"\n"
+        "name = \"bench\"\n{}{sweep}[measure]\n{metrics}\nstart-delay = \"5 ms\"\ndrain = \"20 ms\"\n\
+         settle = \"0 s\"\nphase1-drain = \"20 ms\"\n",
+        row.tables
     );
-    let scenario = parse("bench.toml", &text, &Options::default()).map_err(|c| c.render(false))?.scenario;
-    let point = Point { dut: 0, dut_name: "embedded".into(), connections: n, cores: 1 };
+    parse("bench.toml", &text, &Options::default()).map(|l| l.scenario).map_err(|c| c.render(false))
+}
+
+fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {
+    let scenario = scenario(row)?;
+    let point = Plan::new(&scenario).measurements.first().ok_or("nothing to measure")?.point.clone();
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
-    let establish = TrialSpec {
-        kind: PhaseKind::Establish,
-        rate: Rate(10_000_000),
-        load: Load::Frames(n),
+    let n = row.sessions;
+    let trial = TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(18_000_000),
+        load: Load::For(Nanos::from_millis(200)),
         direction: Direction::Forward,
         connections: n,
         phase1_rate: None,
@@ -48,36 +118,49 @@ fn row(process: &Process, mapping: &str, n: u64) -> Result<[String; 3], String> 
         keep_table: false,
         responder_order: Order::Random,
     };
-    let new = price(&mut rig, &establish)?;
-    // A complete table, filled slowly, for the established directions.
-    let slow = TrialSpec { rate: Rate(2_500_000), ..establish.clone() };
-    let filled = (0..TRIES).any(|_| rig.run(&slow).is_ok_and(|o| o.forward.received == n));
-    if !filled {
-        return Err("phase 1 was disturbed again and again: the host is too busy".into());
+    let mut new = String::new();
+    let mut kind = PhaseKind::Stateless;
+    if n > 0 {
+        let establish =
+            TrialSpec { kind: PhaseKind::Establish, rate: Rate(10_000_000), load: Load::Frames(n), ..trial.clone() };
+        // A second pass over a very large table costs minutes and says the same.
+        new = price(&mut rig, &establish, if row.large { 1 } else { RUNS })?;
+        fill(&mut rig, &trial, n)?;
+        kind = PhaseKind::Established;
     }
-    let established = |direction| TrialSpec {
+    let [out, back] = [Direction::Forward, Direction::Reverse]
+        .map(|direction| price(&mut rig, &TrialSpec { kind, direction, keep_table: n > 0, ..trial.clone() }, RUNS));
+    Ok([new, out?, back?])
+}
+
+/// A complete table: what the host swallows is sent again.
+fn fill(rig: &mut Rig, trial: &TrialSpec, n: u64) -> Result<(), String> {
+    let spec = TrialSpec {
         kind: PhaseKind::Established,
-        rate: Rate(14_000_000),
-        load: Load::For(Nanos::from_millis(300)),
-        direction,
-        keep_table: true,
-        ..establish.clone()
+        phase1_rate: Some(Rate(1_500_000)),
+        load: Load::Frames(1000),
+        rate: Rate(100_000),
+        ..trial.clone()
     };
-    let out = price(&mut rig, &established(Direction::Forward))?;
-    let back = price(&mut rig, &established(Direction::Reverse))?;
-    Ok([new, out, back])
+    let learned = |o: &TrialOutcome| o.store.as_ref().map_or(0, |s| s.learned);
+    for _ in 0..3 {
+        if learned(&rig.run(&spec).map_err(|e| e.to_string())?) == n {
+            return Ok(());
+        }
+    }
+    Err("phase 1 was disturbed again and again: the host is too busy".into())
 }
 
 /// Median nanoseconds a frame over several runs of a trial, and what that makes a second.
-fn price(rig: &mut Rig, spec: &TrialSpec) -> Result<String, String> {
+fn price(rig: &mut Rig, spec: &TrialSpec, runs: usize) -> Result<String, String> {
     let mut ns = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs {
         rig.price();
         rig.run(spec).map_err(|e| e.to_string())?;
         let (nanos, frames) = rig.price().ok_or("the gateway does not answer")?;
         ns.push(nanos as f64 / frames.max(1) as f64);
     }
     ns.sort_by(f64::total_cmp);
-    let median = ns[RUNS / 2];
-    Ok(format!("{median:.0} ns = {:.2} M/s", 1e3 / median))
+    let median = ns[runs / 2];
+    Ok(format!("{median:.0} ns = {:.1} M/s", 1e3 / median))
 }

@@ -37,7 +37,7 @@ impl Nat44 {
     ) {
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
-                arena::prefetch(first);
+                arena::prefetch_to_write(first);
             }
         }
         let n = batch.len().min(verdicts.len()).min(BATCH);

@@ -87,7 +87,10 @@ impl<A: Addressing> Translate<A> {
         debug_assert!(batch.len() <= BATCH);
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
-                arena::prefetch(first);
+                arena::prefetch_to_write(first);
+                if !SIX {
+                    arena::prefetch_beside(first, -(GROWTH as isize));
+                }
             }
         }
         // Nothing is left of this loop when the strategy has nothing to bring closer.

@@ -241,7 +241,9 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
 fn bring_closer<P: Packet>(batch: &[P]) {
     for p in batch {
         if let Some(first) = p.bytes().first() {
-            arena::prefetch(first);
+            arena::prefetch_to_write(first);
+            arena::prefetch_beside(first, 64);
+            arena::prefetch_beside(first, -40);
         }
     }
 }
