@@ -88,9 +88,6 @@ impl<A: Addressing> Translate<A> {
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
                 arena::prefetch_to_write(first);
-                if !SIX {
-                    arena::prefetch_beside(first, -(GROWTH as isize));
-                }
             }
         }
         // Nothing is left of this loop when the strategy has nothing to bring closer.

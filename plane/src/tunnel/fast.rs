@@ -242,6 +242,7 @@ fn bring_closer<P: Packet>(batch: &[P]) {
     for p in batch {
         if let Some(first) = p.bytes().first() {
             arena::prefetch_to_write(first);
+            // The inner header's end where there is an outer one, and the room for one where there is none.
             arena::prefetch_beside(first, 64);
             arena::prefetch_beside(first, -40);
         }
