@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aftr;
+mod answer;
 pub mod chain;
 mod count;
 pub mod customers;

@@ -9,7 +9,7 @@ use super::counters::Event;
 use super::cover::{Cover, Fit};
 use super::header::Head;
 use super::rewrite::{End, L3, address};
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{Packet, Side, Spare, Verdict, fresh};
 use crate::hash::Hasher;
 use crate::steer::by_hash;
 use crate::table::{Index, Slab};
@@ -408,12 +408,8 @@ impl Nat44 {
         while at < payload {
             let n = piece.min(payload - at);
             let len = L3 + ihl + n;
-            let mut q = spare.fresh(len.max(60)).ok_or(Event::NoMemory)?;
+            let mut q = fresh(spare, len).ok_or(Event::NoMemory)?;
             let (b, o) = (p.bytes(), q.bytes_mut());
-            if o.len() < len {
-                return Err(Event::NoMemory);
-            }
-            o.fill(0);
             o[..L3 + ihl].copy_from_slice(&b[..L3 + ihl]);
             keep_copied_options(&mut o[L3 + 20..L3 + ihl]);
             o[L3 + ihl..len].copy_from_slice(&b[L3 + ihl + at..L3 + ihl + at + n]);

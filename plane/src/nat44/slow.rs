@@ -5,10 +5,11 @@ use super::counters::Event;
 use super::fast::is_ordinary;
 use super::header::Head;
 use super::icmp::{Kind, kind};
-use super::reply::{self, Error};
+use super::reply;
 use super::rewrite::{End, L3, endpoint as change, leave};
 use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
 use super::{Nat44, tcp};
+use crate::answer::{Error, TIME_EXCEEDED};
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
@@ -36,17 +37,17 @@ impl Nat44 {
     fn due(&self, from: Side, b: &[u8], why: Event) -> Option<Error> {
         let egress = if from == Side::Customer { self.config.internet.mtu } else { self.config.customer.mtu };
         match why {
-            Event::TtlExpired => Some(reply::TIME_EXCEEDED),
+            Event::TtlExpired => Some(TIME_EXCEEDED),
             // Hairpinned packets go back to the customers' side.
             Event::TooBig => {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
                 let customer = self.config.customer.mtu;
-                Some(reply::fragmentation_needed(match back {
+                Some(Error::fragmentation_needed(u32::from(match back {
                     // Whose it is of those who share the address, ports say; what fits both ways fits anyhow.
                     true if self.config.shares_addresses() => customer.min(egress),
                     true => customer,
                     false => egress,
-                }))
+                })))
             }
             // Only to customers: a stranger learns nothing about what is free here.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota

@@ -1,6 +1,7 @@
 //! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Nothing but
 //! tables and MTU arithmetic, so that they can be read beside the RFC.
 
+use crate::answer::Error;
 use crate::event::Event;
 
 /// ICMP types.
@@ -33,24 +34,6 @@ pub mod v6 {
     pub const ECHO_REPLY: u8 = 129;
     /// Neighbour discovery: the first of its types, and the last.
     pub const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
-}
-
-/// An ICMP error: type, code and the four octets behind the checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// Type.
-    pub kind: u8,
-    /// Code.
-    pub code: u8,
-    /// MTU, pointer as it stands there, or zero.
-    pub rest: u32,
-}
-
-impl Error {
-    /// One without anything behind the checksum.
-    pub const fn new(kind: u8, code: u8) -> Error {
-        Error { kind, code, rest: 0 }
-    }
 }
 
 /// The MTU of the links on both sides.

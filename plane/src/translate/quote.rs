@@ -3,14 +3,14 @@
 //! room of their own; their checksum has been verified before, so making it anew hides no damage.
 
 use super::head4::Head4;
-use super::icmp::{self, Error, Mtus};
-use super::reply::seal;
+use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
 use super::to6::finish;
 use super::{Hairpinning, Translate, roles, to4};
+use crate::answer::Error;
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Side};
+use crate::function::{LEAST_FRAME, Packet, Side};
 use crate::ip6::Head6;
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
@@ -331,11 +331,18 @@ fn put(message: &mut [u8], e: Error) {
 
 /// Make a frame these octets, whatever its length was: the end is moved first, the front if there is no room behind.
 fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
-    let len = octets.len().max(super::to6::SHORTEST);
+    let len = octets.len().max(LEAST_FRAME);
     let have = p.bytes().len();
     if len != have && !p.set_len(len) && !(len > have && p.grow_front(len - have)) {
         return Err(Event::NoMemory);
     }
     p.bytes_mut()[..octets.len()].copy_from_slice(octets);
     finish(p, octets.len())
+}
+
+/// Write the checksum of an ICMP message anew; `pseudo` is the sum of the pseudo header, if there is one.
+fn seal(message: &mut [u8], pseudo: Sum) {
+    message[2..4].fill(0);
+    let sum = Sum::default().bytes(message).plus(pseudo).checksum();
+    message[2..4].copy_from_slice(&sum);
 }

@@ -2,10 +2,11 @@
 //! the order in which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
 
 use super::config::{InboundIcmp, Oversize};
-use super::error::{self, Answer, HOST_UNREACHABLE, Refusal, TIME_EXCEEDED};
+use super::error::{self, Answer, Refusal};
 use super::fast::MAC_MASK;
 use super::head4::{Head4, is_ordinary};
 use super::{L3, OVERHEAD, Tunnel, address};
+use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
@@ -180,7 +181,7 @@ impl<S: Softwires> Tunnel<S> {
         let total = head.total();
         let large = total > self.room;
         if large && head.df && self.config.oversize != Oversize::OuterAlways {
-            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.room)));
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.room as u32)));
         }
         address::replace(p.bytes_mut(), head, !self.ce, wrap.customer)?;
         self.take_hop(p.bytes_mut(), head.l3);
