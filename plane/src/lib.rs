@@ -12,6 +12,7 @@ pub mod ends;
 pub mod event;
 pub mod function;
 pub mod hash;
+mod ip4;
 pub mod ip6;
 pub mod lw4o6;
 pub mod map;

@@ -3,10 +3,10 @@
 
 use super::Nat44;
 use super::counters::Event;
-use super::header::Head;
 use super::rewrite::L3;
 use crate::answer::{Error, HEADERS4, QUOTE4};
 use crate::function::{Packet, Side, Spare, fresh};
+use crate::ip4::{Head4, is_ordinary};
 use wire::header::{self, ICMP, put16};
 
 /// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
@@ -19,9 +19,9 @@ impl Nat44 {
     /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to where it came from. Nothing is sent
     /// about ICMP errors, later fragments and senders that are nobody (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet, S: Spare<P>>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut S) {
-        let Ok(head) = Head::read(packet, 0) else { return };
+        let Ok(head) = Head4::sealed(packet, 0) else { return };
         let about_error = head.protocol == ICMP && packet.get(head.l4).is_none_or(|t| !super::icmp::is_query(*t));
-        if about_error || head.offset > 0 || !super::fast::is_ordinary(head.src) {
+        if about_error || head.offset > 0 || !is_ordinary(head.src) {
             return;
         }
         if !self.limiter.allow(self.now, self.config.icmp_errors_per_second) {

@@ -2,8 +2,6 @@
 //! which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
 
 use super::counters::Event;
-use super::fast::is_ordinary;
-use super::header::Head;
 use super::icmp::{Kind, kind};
 use super::reply;
 use super::rewrite::{End, L3, endpoint as change, leave};
@@ -11,6 +9,7 @@ use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
 use super::{Nat44, tcp};
 use crate::answer::{Error, TIME_EXCEEDED};
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::{Head4, is_ordinary};
 use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
 
@@ -60,7 +59,7 @@ impl Nat44 {
     }
 
     /// Ethernet: ours or not, IPv4 or not.
-    fn link<P: Packet>(&self, from: Side, p: &P) -> Result<Option<Head>, Event> {
+    fn link<P: Packet>(&self, from: Side, p: &P) -> Result<Option<Head4>, Event> {
         let b = p.bytes();
         if b.len() < header::ETH {
             return Err(Event::Short);
@@ -76,7 +75,7 @@ impl Nat44 {
         if group {
             return Err(Event::LinkMulticast);
         }
-        Head::of_frame(b).map(Some)
+        Head4::of_frame(b).map(Some)
     }
 
     /// IPv4: who may send what to whom.
@@ -84,7 +83,7 @@ impl Nat44 {
         &mut self,
         from: Side,
         p: &mut P,
-        head: &Head,
+        head: &Head4,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
         if !is_ordinary(head.src) {
@@ -128,7 +127,7 @@ impl Nat44 {
     }
 
     /// Translate a packet that has a transport header.
-    pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head) -> Result<Verdict, Event> {
+    pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
         match from {
             Side::Customer if self.is_inside(head.src) => self.outbound(p, head),
             // Only the second half of a hairpin comes from the customers' side with another source.
@@ -137,7 +136,7 @@ impl Nat44 {
         }
     }
 
-    fn outbound<P: Packet>(&mut self, p: &mut P, head: &Head) -> Result<Verdict, Event> {
+    fn outbound<P: Packet>(&mut self, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
         let b = p.bytes();
         let (inside, remote) = match head.protocol {
             PROTO_UDP | TCP => {
@@ -195,11 +194,11 @@ impl Nat44 {
             self.set_mark(p.bytes_mut());
             return Ok(self.hand_over(worker));
         }
-        let head = Head { src: addr(s.outside), ..*head };
+        let head = Head4 { src: addr(s.outside), ..*head };
         self.inbound(p, &head, true)
     }
 
-    fn inbound<P: Packet>(&mut self, p: &mut P, head: &Head, hairpin: bool) -> Result<Verdict, Event> {
+    fn inbound<P: Packet>(&mut self, p: &mut P, head: &Head4, hairpin: bool) -> Result<Verdict, Event> {
         let b = p.bytes();
         let (outside, remote) = match head.protocol {
             PROTO_UDP | TCP => {
@@ -254,7 +253,7 @@ impl Nat44 {
         outside: u64,
         remote: u64,
         flags: u8,
-        head: &Head,
+        head: &Head4,
         hairpin: bool,
     ) -> Result<u32, Event> {
         if head.protocol == ICMP && !(self.config.rfc6146 && kind(b[head.l4]) == Kind::Query) {
@@ -274,7 +273,7 @@ impl Nat44 {
     }
 
     /// Whether destinations (or senders) like this are not translated (RFC 6888, REQ-6).
-    fn is_exempt(&self, b: &[u8], head: &Head, from: Side) -> bool {
+    fn is_exempt(&self, b: &[u8], head: &Head4, from: Side) -> bool {
         let (remote, inside, at) =
             if from == Side::Customer { (head.dst, head.src, 2) } else { (head.src, head.dst, 0) };
         self.config.untranslated.iter().any(|x| {
@@ -289,7 +288,7 @@ impl Nat44 {
 
     /// Whether a packet from the Internet claims to come from ourselves. Whoever shares an outside address with us is
     /// somebody else: told apart by the port, and beyond suspicion where there is none.
-    fn pretends(&self, b: &[u8], head: &Head) -> bool {
+    fn pretends(&self, b: &[u8], head: &Head4) -> bool {
         if !self.config.shares_addresses() || !self.pool.contains(head.src) {
             return self.is_own(head.src);
         }
@@ -298,7 +297,7 @@ impl Nat44 {
     }
 
     /// Refuse what is too large for the next link and must not be fragmented (RFC 4787, REQ-13).
-    pub(super) fn fits(&self, head: &Head, to: Side) -> Result<(), Event> {
+    pub(super) fn fits(&self, head: &Head4, to: Side) -> Result<(), Event> {
         if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
     }
 

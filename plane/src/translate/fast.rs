@@ -3,12 +3,13 @@
 //! path, which knows all the reasons; the fast path knows none, and may send there what it only suspects.
 
 use super::config::{ClassRule, Config, Hairpinning};
-use super::slow::{MAC_MASK, is_ordinary};
+use super::slow::MAC_MASK;
 use super::to6::finish;
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
+use crate::ip4::is_ordinary;
 use crate::ip6::{be128, put128};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};

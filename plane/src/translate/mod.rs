@@ -7,7 +7,6 @@ pub mod clat;
 pub mod config;
 pub mod eam;
 mod fast;
-mod head4;
 mod icmp;
 pub mod prefix;
 mod quote;

@@ -2,7 +2,6 @@
 //! and 5.3) and the extensions behind it kept (RFC 4884). They change their length within, so they are put together in a
 //! room of their own; their checksum has been verified before, so making it anew hides no damage.
 
-use super::head4::Head4;
 use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
 use super::to6::finish;
@@ -11,6 +10,7 @@ use crate::answer::Error;
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side};
+use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::Head6;
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
@@ -104,7 +104,7 @@ impl<A: Addressing> Translate<A> {
             .addressing
             .to_ipv4(dst_end, h.dst, quoted_src)
             .map_err(|e| super::to6::unmapped(e, Event::DestinationUnmapped))?;
-        if !super::slow::is_ordinary(dst) {
+        if !is_ordinary(dst) {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
@@ -212,7 +212,7 @@ impl<A: Addressing> Translate<A> {
     fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
         let (src_end, _) = roles(self.config.ipv6);
         match self.addressing.to_ipv4(src_end, src, port) {
-            Ok(a) if super::slow::is_ordinary(a) => Ok(a),
+            Ok(a) if is_ordinary(a) => Ok(a),
             Ok(_) => Err(Event::MartianSource),
             Err(Event::TableFull) => Err(Event::TableFull),
             Err(_) => Ok(self.stand_in(src)),

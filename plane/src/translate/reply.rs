@@ -3,13 +3,13 @@
 
 use super::Translate;
 use super::config::Config;
-use super::head4::Head4;
 use super::icmp::{self, v4, v6};
-use super::slow::{is_martian6, is_ordinary};
+use super::slow::is_martian6;
 use crate::answer::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
+use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::Head6;
 use wire::header::{self, ICMP, ICMPV6};
 
@@ -19,7 +19,7 @@ pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
         Event::SourceRoute => Some(Error::new(v4::UNREACHABLE, 5)),
         Event::TooBig => {
-            let fragment = Head4::of_frame(frame).is_ok_and(|h| h.is_fragment());
+            let fragment = Head4::whole(frame, header::ETH).is_ok_and(|h| h.is_fragment());
             let mtu = u32::from(config.v6.mtu) - if fragment { 28 } else { 20 };
             Some(Error { kind: v4::UNREACHABLE, code: 4, rest: mtu.min(65_535) })
         }
@@ -60,7 +60,7 @@ impl<A: Addressing> Translate<A> {
     /// Send an ICMP error about a frame back over IPv4. Nothing is sent about ICMP errors, later fragments and senders that
     /// are nobody (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet, S: Spare<P>>(&mut self, frame: &[u8], error: Error, spare: &mut S) {
-        let Ok(h) = Head4::of_frame(frame) else { return };
+        let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());
         if about || h.offset > 0 || !is_ordinary(h.src) || !self.may_reply() {
             return;

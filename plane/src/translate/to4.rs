@@ -8,6 +8,7 @@ use super::{Translate, roles};
 use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, fresh};
+use crate::ip4::is_ordinary;
 use crate::ip6::{Head6, put128};
 use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 
@@ -125,11 +126,11 @@ impl<A: Addressing> Translate<A> {
         let (src_end, dst_end) = roles(self.config.ipv6);
         let four =
             self.addressing.to_ipv4(dst_end, dst.0, dst.1).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
-        if !super::slow::is_ordinary(four) {
+        if !is_ordinary(four) {
             return Err(Event::MartianDestination);
         }
         let own = self.addressing.to_ipv4(src_end, src.0, src.1).map_err(|e| unmapped(e, Event::SourceUnmapped))?;
-        if !super::slow::is_ordinary(own) {
+        if !is_ordinary(own) {
             return Err(Event::MartianSource);
         }
         Ok((own, four))

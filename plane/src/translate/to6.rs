@@ -2,7 +2,6 @@
 //! IPv6 network, in pieces.
 
 use super::config::{Hairpinning, ZeroChecksum};
-use super::head4::Head4;
 use super::icmp;
 use super::rewrite::{self, Cut, Write6};
 use super::shared::with_ports;
@@ -10,6 +9,7 @@ use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side, Spare, Verdict, fresh};
+use crate::ip4::Head4;
 use crate::parts::tracker::{Ports, Whose};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 

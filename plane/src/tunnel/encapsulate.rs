@@ -4,12 +4,12 @@
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
 use super::fast::MAC_MASK;
-use super::head4::{Head4, is_ordinary};
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
@@ -38,7 +38,12 @@ impl<S: Softwires> Tunnel<S> {
         if !is_ours(b, self.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
             return Err(Event::LinkMulticast);
         }
-        if be16(b, 12) == header::TYPE_IPV4 { Head4::whole(b, L3, b.len()).map(Some) } else { Ok(None) }
+        if be16(b, 12) != header::TYPE_IPV4 {
+            return Ok(None);
+        }
+        let head = Head4::whole(b, L3)?;
+        head.without_route(b)?;
+        Ok(Some(head))
     }
 
     fn ipv4_in<F: Packet, P: Packet, Q: Spare<P>>(

@@ -1,12 +1,13 @@
 //! Who is told that a packet was dropped: the sender of an IPv4 packet, on the link or inside its tunnel, or the sender of a
 //! tunnel packet; never about what no error may be about (RFC 1812, 4.3.2.7; RFC 4443, 2.4).
 
-use super::head4::{Head4, Kind, is_ordinary, is_unicast6, kind};
+use super::points::{Kind, is_unicast6, kind};
 use super::{L3, OVERHEAD, Tunnel};
 use crate::answer::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ends::Softwires;
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
+use crate::ip4::{Fault, Head4, is_ordinary};
 use crate::ip6::be128;
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, IPV6};
@@ -47,6 +48,12 @@ impl From<Event> for Refusal {
     }
 }
 
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Event::from(fault).into()
+    }
+}
+
 /// A refusal that the sender of the IPv4 packet hears of.
 pub fn inner(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Inner(error) }
@@ -67,7 +74,7 @@ impl<S: Softwires> Tunnel<S> {
         error: Error,
         spare: &mut Q,
     ) -> bool {
-        let Ok(head) = Head4::read(about, 0) else { return false };
+        let Ok(head) = Head4::sealed(about, 0) else { return false };
         let about_error = head.protocol == ICMP && about.get(head.l4).is_none_or(|t| kind(*t) != Kind::Query);
         if about_error || head.offset > 0 || !is_ordinary(head.src) || !is_ordinary(head.dst) || !self.may_send() {
             return false;

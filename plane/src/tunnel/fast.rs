@@ -2,11 +2,12 @@
 //! of 32 look-ups run side by side. Whatever is unusual goes, packet by packet and in order, to the slow path, which
 //! knows all the reasons; the fast path knows none.
 
-use super::head4::{is_ordinary, is_unicast6};
+use super::points::is_unicast6;
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
+use crate::ip4::is_ordinary;
 use crate::ip6::{be128, next};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};

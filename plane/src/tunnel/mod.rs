@@ -10,8 +10,8 @@ mod ecn;
 mod encapsulate;
 mod error;
 mod fast;
-pub mod head4;
 mod one;
+pub mod points;
 mod reassembly;
 mod relay;
 

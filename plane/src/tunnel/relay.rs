@@ -2,12 +2,12 @@
 //! errors about packets of a tunnel that there is are believed.
 
 use super::error::{Refusal, sum6};
-use super::head4::Head4;
 use super::{OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE};
 use crate::ends::Softwires;
 use crate::event::Event;
 use crate::function::{Packet, Spare, Verdict};
+use crate::ip4::Head4;
 use crate::ip6::{Head6, next};
 use wire::header::be32;
 
@@ -43,7 +43,7 @@ impl<S: Softwires> Tunnel<S> {
         if quote.part.is_some_and(|p| p.offset > 0) {
             return Err(Event::IcmpUntranslatable.into());
         }
-        let inner = Head4::read(message, quote.l4)?;
+        let inner = Head4::sealed(message, quote.l4)?;
         let (customer, remote) = self.ends_in(inner.points(message)?);
         // Which address stands for the customer outside, and whether the tunnel is one at all, the way back says.
         let stands_for = self.softwires.unwrap(quote.dst, quote.src, customer, remote)?;
