@@ -18,6 +18,7 @@ pub mod lw4o6;
 pub mod map;
 pub mod nat44;
 pub mod nat64;
+pub mod numbered;
 pub mod parts;
 pub mod pinned;
 pub mod router;
