@@ -131,7 +131,7 @@ impl<F: Function> Bed<F> {
         for _ in 0..seconds * 2 {
             self.now += SECOND / 2;
             for w in &mut self.workers {
-                for _ in 0..64 {
+                for _ in 0..16 {
                     w.idle(self.now);
                 }
             }
