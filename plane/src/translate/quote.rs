@@ -28,7 +28,7 @@ impl<A: Addressing> Translate<A> {
         let stated = if icmp::extends4(error.kind) { usize::from(b[h.l4 + 5]) * 4 } else { 0 };
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head4::read(&b[..quote_end], h.l4 + 8)?;
-        let new = icmp::to6(error, (q.end - q.l3) as u32, q.is_fragment(), self.mtus())?;
+        let new = icmp::to6(error, q.total() as u32, self.mtus())?;
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
         let (inner_src, inner_dst) =
             self.quoted_to6(Point4 { addr: q.src, port: quoted_src }, Point4 { addr: q.dst, port: quoted_dst })?;
