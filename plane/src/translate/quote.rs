@@ -163,7 +163,13 @@ impl<A: Addressing> Translate<A> {
         quote_end: usize,
         (peer, back): (u128, u128),
     ) -> Result<Side, Event> {
-        let src = if h.src == q.dst { peer } else { h.src };
+        // Routers are known by what stands for them over IPv4 (RFC 7757, appendix B.1, figure 9).
+        let src = if h.src == q.dst {
+            peer
+        } else {
+            let addr = self.source_to4(h.src, None)?;
+            self.source_back(Point4 { addr, port: None })?
+        };
         let b = p.bytes_mut();
         let (old, new) = (rewrite::pair6(q.src, q.dst), rewrite::pair6(back, peer));
         if q.part.is_none_or(|p| p.offset == 0) && quote_end > q.l4 {
@@ -183,7 +189,7 @@ impl<A: Addressing> Translate<A> {
         let a = &self.addressing;
         let inner_src = a.to_ipv6(dst_end, src).map_err(|_| Event::IcmpUntranslatable)?;
         if self.config.hairpinning == Hairpinning::Simple
-            && let Some(hidden) = a.hidden(dst.addr, src.addr)
+            && let Some(hidden) = a.hidden(dst.addr)
         {
             return Ok((inner_src, hidden));
         }
@@ -194,10 +200,15 @@ impl<A: Addressing> Translate<A> {
     fn source_to6(&self, src: Point4, q: &Head4) -> Result<u128, Event> {
         if self.config.hairpinning == Hairpinning::Simple
             && src.addr == q.dst
-            && let Some(hidden) = self.addressing.hidden(q.dst, q.src)
+            && let Some(hidden) = self.addressing.hidden(q.dst)
         {
             return Ok(hidden);
         }
+        self.source_back(src)
+    }
+
+    /// The same, whatever the error is about.
+    fn source_back(&self, src: Point4) -> Result<u128, Event> {
         let (src_end, _) = roles(self.config.ipv6.other());
         match self.addressing.to_ipv6(src_end, src) {
             Err(Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate) => {

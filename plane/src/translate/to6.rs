@@ -139,7 +139,7 @@ impl<A: Addressing> Translate<A> {
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let six = self.addressing.to_ipv6(dst_end, dst).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
         if self.config.hairpinning == Hairpinning::Simple
-            && let Some(hidden) = self.addressing.hidden(src.addr, dst.addr)
+            && let Some(hidden) = self.addressing.hidden(src.addr)
         {
             return Ok((hidden, six));
         }

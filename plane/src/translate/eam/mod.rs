@@ -295,9 +295,9 @@ mod tests {
         text.parse::<Ipv6Addr>().unwrap().to_bits()
     }
 
-    /// The table of RFC 7757, section 3.2, and the addresses that its rows stand for.
+    /// The table of RFC 7757, section 3.2 (figure 1), with the addresses of appendix B (figure 7) and the ends of its ranges.
     #[test]
-    fn rfc7757_3_2_example_table() {
+    fn rfc7757_b_figure_7() {
         let text = "192.0.2.1 2001:db8:aaaa::\n\
                     192.0.2.2/32 2001:db8:bbbb::b/128\n\
                     192.0.2.16/28 2001:db8:cccc::/124\n\
@@ -316,6 +316,7 @@ mod tests {
             ("192.0.2.183", "2001:db8:dddd:0:dc00::"),
             ("192.0.2.191", "2001:db8:dddd:0:fc00::"),
             ("192.0.2.193", "2001:db8:eeee:8:8000::"),
+            ("192.0.2.195", "2001:db8:eeee:9:8000::"),
             ("192.0.2.199", "2001:db8:eeee:b:8000::"),
             ("192.0.2.224", "64:ff9b::"),
             ("192.0.2.225", "64:ff9b::1"),
