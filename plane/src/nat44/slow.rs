@@ -48,6 +48,9 @@ impl Nat44 {
                     false => egress,
                 })))
             }
+            // RFC 6146, section 3.4: a customer is to read port unreachable, which is code 4 in ICMPv6.
+            Event::Protocol if self.config.rfc6146 && from == Side::Customer => Some(reply::PORT_UNREACHABLE),
+            Event::Protocol if self.config.rfc6146 => Some(reply::PROTOCOL_UNREACHABLE),
             // Only to customers: a stranger learns nothing about what is free here.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
                 if from == Side::Customer && self.is_inside(header::be32(b, L3 + 12)) =>
