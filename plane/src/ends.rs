@@ -57,6 +57,11 @@ pub trait Addressing: Send {
         None
     }
 
+    /// Whether an IPv4 address is that of the gateway itself on an inner link: an ICMP error from it is its own.
+    fn is_gateway(&self, _addr: u32) -> bool {
+        false
+    }
+
     /// Bring closer what [`Self::to_ipv6`] will read.
     #[inline(always)]
     fn prefetch_ipv4(&self, _end: End, _point: Point4) {}

@@ -67,6 +67,10 @@ impl Addressing for Plat {
         }
     }
 
+    fn is_gateway(&self, addr: u32) -> bool {
+        addr == self.inner
+    }
+
     #[inline(always)]
     fn prefetch_ipv4(&self, end: End, point: Point4) {
         if end == End::Customer {

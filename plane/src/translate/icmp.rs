@@ -36,6 +36,9 @@ pub mod v6 {
     pub const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 }
 
+/// ICMPv6: what a NAT64 without room for a new flow says.
+pub const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
+
 /// The MTU of the links on both sides.
 #[derive(Clone, Copy, Debug)]
 pub struct Mtus {

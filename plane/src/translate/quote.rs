@@ -6,7 +6,7 @@ use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
 use super::to6::finish;
 use super::{Hairpinning, Translate, roles, to4};
-use crate::answer::Error;
+use crate::answer::{Error, HOST_UNREACHABLE};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side};
@@ -29,6 +29,9 @@ impl<A: Addressing> Translate<A> {
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head4::read(&b[..quote_end], h.l4 + 8)?;
         let new = icmp::to6(error, q.total() as u32, self.mtus())?;
+        // No state for a new flow is told by a code of its own in ICMPv6 (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
+        let ours = error == HOST_UNREACHABLE && self.addressing.is_gateway(h.src);
+        let new = if ours { icmp::ADDRESS_UNREACHABLE } else { new };
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
         let (inner_src, inner_dst) =
             self.quoted_to6(Point4 { addr: q.src, port: quoted_src }, Point4 { addr: q.dst, port: quoted_dst })?;

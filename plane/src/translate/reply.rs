@@ -51,7 +51,7 @@ pub fn due6(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
             Some(Error::new(v6::UNREACHABLE, 1))
         }
         Event::Spoofed | Event::OutsidePortSet => Some(Error::new(v6::UNREACHABLE, 5)),
-        Event::TableFull => Some(Error::new(v6::UNREACHABLE, 3)),
+        Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
         _ => None,
     }
 }
