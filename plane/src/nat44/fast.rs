@@ -225,7 +225,7 @@ impl Nat44 {
                 hop(h, macs, end, to, true);
             }
         } else if let Some(h) = b.first_chunk_mut::<54>() {
-            let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT));
+            let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT, self.config.rfc6146));
             if s.seen != tick && (!self.config.rfc6146 || tcp::restarts(old, new, h[47])) {
                 s.seen = tick;
             }

@@ -186,7 +186,7 @@ impl Nat44 {
         let s = &mut self.sessions.slab[e];
         if head.protocol == TCP && self.held.forget(s.outside, remote) && self.config.rfc6146 {
             // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
-            s.set_flags(tcp::step(s.flags(), tcp::SYN, false));
+            s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
         }
         let s = *s;
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Source, s.outside);
@@ -241,8 +241,9 @@ impl Nat44 {
 
     /// A packet of a session counts: timer, and for TCP the state.
     fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
+        let rfc6146 = self.config.rfc6146;
         let s = &mut self.sessions.slab[e];
-        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound) } else { s.flags() });
+        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
         if !tcp || !self.config.rfc6146 || tcp::restarts(old, new, flags) {
             s.seen = self.tick;
         }
