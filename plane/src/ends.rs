@@ -51,10 +51,15 @@ pub trait Addressing: Send {
         None
     }
 
-    /// The IPv6 address to be shown for the source of an IPv4 packet when a router has sent it back to where it came from.
-    /// `None` when source and destination are not both there.
-    fn hidden(&self, _src: u32, _dst: u32) -> Option<u128> {
+    /// The IPv6 address to be shown for the source of an IPv4 packet where a router may have sent it back to where it came
+    /// from (RFC 7757, section 4.2.1). `None` when there is none but that of [`Self::to_ipv6`].
+    fn hidden(&self, _src: u32) -> Option<u128> {
         None
+    }
+
+    /// Whether an IPv4 address is that of the gateway itself on an inner link: an ICMP error from it is its own.
+    fn is_gateway(&self, _addr: u32) -> bool {
+        false
     }
 
     /// Bring closer what [`Self::to_ipv6`] will read.

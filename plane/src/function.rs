@@ -65,6 +65,17 @@ pub trait Spare<P> {
     fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
+/// Shortest Ethernet frame without FCS.
+pub(crate) const LEAST_FRAME: usize = 60;
+
+/// A fresh packet for a frame of `len` octets: zeros, and at least as many as a frame must have.
+pub(crate) fn fresh<P: Packet, S: Spare<P>>(spare: &mut S, len: usize) -> Option<P> {
+    let want = len.max(LEAST_FRAME);
+    let mut p = spare.fresh(want).filter(|p| p.bytes().len() == want)?;
+    p.bytes_mut().fill(0);
+    Some(p)
+}
+
 /// Named drop reasons and other counters, in a fixed order: name and value.
 pub type Drops = Vec<(&'static str, u64)>;
 

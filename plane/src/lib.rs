@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aftr;
+mod answer;
 pub mod chain;
 mod count;
 pub mod customers;
@@ -11,11 +12,13 @@ pub mod ends;
 pub mod event;
 pub mod function;
 pub mod hash;
+mod ip4;
 pub mod ip6;
 pub mod lw4o6;
 pub mod map;
 pub mod nat44;
 pub mod nat64;
+pub mod numbered;
 pub mod parts;
 pub mod pinned;
 pub mod router;

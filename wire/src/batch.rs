@@ -1,9 +1,9 @@
 //! The values of many flows side by side: one array a value instead of one structure a flow, so that the
 //! arithmetic of a whole burst becomes vector code. A file of its own, because sender and judge share it.
 
+use crate::fields::{Fields, Source, Values};
 use crate::flow::FlowSpace;
 use crate::layout::{Address6, Ends6, Row};
-use crate::template::{Fields, Source, Values};
 
 /// Flows that a [`Batch`] holds; the same number as frames in a burst.
 pub const BATCH: usize = 32;

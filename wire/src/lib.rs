@@ -8,6 +8,7 @@
 pub mod batch;
 pub mod checksum;
 pub mod expect;
+pub mod fields;
 pub mod flow;
 pub mod header;
 pub mod layout;
@@ -19,11 +20,12 @@ pub mod view;
 
 pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
+pub use fields::{Fields, Source, Values};
 pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange, SharedPorts};
 pub use header::Mac;
 pub use layout::{Address6, Ends6, Layout, Row, Rows};
 pub use perm::Permutation;
 pub use port_set::{PortSet, PortSetError};
 pub use tag::{Kind, StreamId, Tag};
-pub use template::{Fields, Prepared, Source, Template, Values};
+pub use template::{Prepared, Template};
 pub use view::View;

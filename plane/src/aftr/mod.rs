@@ -8,14 +8,11 @@ mod softwires;
 pub use config::Config;
 pub use softwires::Customer;
 
-use crate::chain::{self, Chain};
 use crate::customers::{Customers, Softwire, numbers};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
-use crate::nat44::config::Prefix;
-use crate::nat44::{self, Nat44, NatError};
-use crate::pinned::{self, Pinned};
+use crate::function::Side;
+use crate::nat44::NatError;
+use crate::numbered::{self, Numbered, Numbering};
 use crate::side::Side4;
-use crate::steer::Steering;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
 use std::net::Ipv4Addr;
@@ -44,9 +41,7 @@ pub enum AftrError {
 }
 
 /// One worker of an AFTR.
-pub struct Aftr {
-    pair: Pinned<Chain<Tunnel<Customer>, Nat44>>,
-}
+pub type Aftr = Numbered<Tunnel<Customer>>;
 
 impl Aftr {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
@@ -57,91 +52,37 @@ impl Aftr {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address, AFTR];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(AftrError::Customers(capacity))?;
-        let tunnel = config.tunnel(numbers);
-        let nat = config.nat_behind(numbers);
-        let customers = Customers::<Softwire>::new(capacity, numbers, seed)?;
+        let tunnel = config.tunnel(numbered::near(numbered::first(numbers), u16::MAX));
+        // What the NAT itself sends to customers comes from the well-known address.
+        let nat = numbered::far(&config.nat, numbers, AFTR);
+        let customers = Customers::new(capacity, numbers, seed)?;
         let softwires = Customer::new(customers, config.customer.address, config.softwires, config.inner);
         // All parts of what a softwire sends come to one worker: among tunnels there is nothing to hand over.
         let tunnel = Tunnel::new(tunnel, softwires, 0, 1, seed ^ (worker as u64) << 32)?;
-        let nat = Nat44::new(nat, worker, workers, seed)?;
-        let pair = Chain::new(("tunnel", tunnel), ("nat44", nat), workers, seed);
-        Ok(Aftr { pair: Pinned::new(pair, worker, workers) })
+        Ok(Numbered::join(("tunnel", tunnel), nat, worker, workers, seed)?)
     }
 
     /// Bytes of memory that all workers together take for their tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
-        let customers = Customers::<Softwire>::bytes_for(config.customers_per_worker(workers));
-        Nat44::bytes_for(&config.nat, workers) + customers * workers as u64
-    }
-
-    /// How packets from the customers are to be spread over the workers: by the softwire's far end, the IPv6 source.
-    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
-    pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
-
-    /// Customers that the dictionary has at the moment.
-    pub fn customers(&self) -> u32 {
-        self.pair.function.customer.softwires().customers()
-    }
-
-    /// The half that tunnels.
-    pub fn tunnel(&self) -> &Tunnel<Customer> {
-        &self.pair.function.customer
-    }
-
-    /// The half that keeps the state.
-    pub fn nat(&self) -> &Nat44 {
-        &self.pair.function.internet
-    }
-
-    /// Give back numbers that nobody needs any more.
-    #[inline]
-    fn tidy(&mut self, when_idle: bool) {
-        let Chain { customer, internet: nat, .. } = &mut self.pair.function;
-        customer.softwires_mut().tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+        numbered::bytes_for::<Softwire>(config.customers_per_worker(workers), &config.nat, workers)
     }
 }
 
-impl Function for Aftr {
-    fn process<P: Packet, S: Spare<P>>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut S,
-    ) {
-        self.pair.process(now, from, batch, verdicts, spare);
-        self.tidy(false);
+impl Numbering for Tunnel<Customer> {
+    type Key = Softwire;
+    #[inline]
+    fn dictionary(&self) -> &Customers<Softwire> {
+        self.softwires().customers()
     }
-
-    fn idle(&mut self, now: u64) {
-        self.pair.idle(now);
-        self.tidy(true);
-    }
-
-    fn clear(&mut self) {
-        self.pair.clear();
-    }
-
-    fn entries(&self) -> Option<(u64, u64)> {
-        self.pair.entries()
-    }
-
-    fn counters(&self) -> Drops {
-        self.pair.counters()
+    #[inline]
+    fn dictionary_mut(&mut self) -> &mut Customers<Softwire> {
+        self.softwires_mut().customers_mut()
     }
 }
 
 impl Config {
-    /// The tunnelling half. What it sends to the Internet itself comes from the first number, which no customer has.
-    fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
-        let near = Side4 {
-            mac: chain::CUSTOMER_HALF,
-            next_hop: chain::INTERNET_HALF,
-            address: Ipv4Addr::from(u32::from(numbers.addr) & numbers.mask()),
-            mtu: u16::MAX,
-        };
+    /// The tunnelling half, its end of the inner link being `near`.
+    fn tunnel(&self, near: Side4) -> tunnel::Config {
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
         t.inner_address = AFTR;
         t.hop = false;
@@ -157,16 +98,5 @@ impl Config {
         (t.answer_spoofed, t.answer_unknown) = (false, false);
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t
-    }
-
-    /// The half with the state. Sizes on the customers' side are the tunnel's business; what the NAT itself sends there
-    /// comes from the well-known address.
-    fn nat_behind(&self, numbers: Prefix) -> nat44::config::Config {
-        let mut nat = self.nat.clone();
-        nat.customer =
-            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: AFTR, mtu: u16::MAX };
-        nat.inside = vec![numbers];
-        nat.numbered = Some(numbers);
-        nat
     }
 }

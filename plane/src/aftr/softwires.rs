@@ -27,15 +27,16 @@ impl Customer {
         Customer { customers, own: own.to_bits(), ends, inner }
     }
 
-    /// Customers known.
-    pub fn customers(&self) -> u32 {
-        self.customers.len()
+    /// The dictionary.
+    #[inline]
+    pub fn customers(&self) -> &Customers<Softwire> {
+        &self.customers
     }
 
-    /// See [`Customers::tidy`].
+    /// The dictionary, to be tidied up.
     #[inline]
-    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
-        self.customers.tidy(epoch, when_idle, idle);
+    pub fn customers_mut(&mut self) -> &mut Customers<Softwire> {
+        &mut self.customers
     }
 }
 

@@ -2,7 +2,8 @@
 //! Apart from look-ups, which see the finished layout only.
 
 use super::table::{DENSE, STARTS, Segment, Table};
-use crate::tunnel::head4::{is_ordinary, is_unicast6};
+use crate::ip4::is_ordinary;
+use crate::tunnel::points::is_unicast6;
 use arena::{ArenaError, Array};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::{PortSet, PortSetError};

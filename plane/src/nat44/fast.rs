@@ -7,6 +7,7 @@ use super::rewrite::{End, hop};
 use super::session::{HAIRPIN, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
+use crate::ip4::is_ordinary;
 use crate::table::{Guess, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
@@ -224,7 +225,7 @@ impl Nat44 {
                 hop(h, macs, end, to, true);
             }
         } else if let Some(h) = b.first_chunk_mut::<54>() {
-            let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT));
+            let (old, new) = (s.flags(), tcp::step(s.flags(), h[47], OUT, self.config.rfc6146));
             if s.seen != tick && (!self.config.rfc6146 || tcp::restarts(old, new, h[47])) {
                 s.seen = tick;
             }
@@ -240,14 +241,6 @@ impl Nat44 {
 
 /// The first six of eight bytes, as they lie in memory.
 pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
-
-/// Whether an address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
-/// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7).
-#[inline(always)]
-pub(super) fn is_ordinary(a: u32) -> bool {
-    let top = a >> 24;
-    top != 0 && top != 127 && top < 224
-}
 
 impl Workers {
     /// Whether there is nobody to hand over to.

@@ -7,10 +7,10 @@ use super::Nat44;
 use super::config::FragmentLimits;
 use super::counters::Event;
 use super::cover::{Cover, Fit};
-use super::header::Head;
 use super::rewrite::{End, L3, address};
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{Packet, Side, Spare, Verdict, fresh};
 use crate::hash::Hasher;
+use crate::ip4::Head4;
 use crate::steer::by_hash;
 use crate::table::{Index, Slab};
 use arena::ArenaError;
@@ -84,14 +84,14 @@ impl Fragments {
         })
     }
 
-    fn key(from: Side, head: &Head) -> (u64, u64) {
+    fn key(from: Side, head: &Head4) -> (u64, u64) {
         let addresses = head.src as u64 | (head.dst as u64) << 32;
         let side = u64::from(from == Side::Internet);
         (addresses, head.id as u64 | (head.protocol as u64) << 16 | side << 24)
     }
 
     /// The entry of a datagram, made if need be.
-    fn entry(&mut self, now: u64, from: Side, head: &Head) -> Option<u32> {
+    fn entry(&mut self, now: u64, from: Side, head: &Head4) -> Option<u32> {
         let (a, r) = Fragments::key(from, head);
         let hash = self.hasher.pair(a, r);
         let found = self.index.find(hash, |e| self.slab[e].addresses == a && self.slab[e].rest == r);
@@ -110,7 +110,7 @@ impl Fragments {
     }
 
     /// Count a fragment: how it fits those that came before.
-    fn count(&mut self, e: u32, head: &Head) -> Fit {
+    fn count(&mut self, e: u32, head: &Head4) -> Fit {
         let first = head.offset as u32;
         let end = first + (head.end - head.l4) as u32;
         self.slab[e].cover.add(first, end, !head.more)
@@ -192,7 +192,7 @@ impl Nat44 {
         &mut self,
         from: Side,
         p: &mut P,
-        head: &Head,
+        head: &Head4,
         settled: bool,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
@@ -244,7 +244,7 @@ impl Nat44 {
         &mut self,
         from: Side,
         p: &mut P,
-        head: &Head,
+        head: &Head4,
         e: u32,
         settled: bool,
         spare: &mut S,
@@ -275,7 +275,7 @@ impl Nat44 {
     fn later<P: Packet, S: Spare<P>>(
         &mut self,
         p: &mut P,
-        head: &Head,
+        head: &Head4,
         e: u32,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
@@ -370,7 +370,7 @@ impl Nat44 {
     }
 
     /// The worker that keeps the fragments of this datagram, unless it is this one.
-    fn fragment_worker(&self, head: &Head) -> Option<u16> {
+    fn fragment_worker(&self, head: &Head4) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
         }
@@ -408,12 +408,8 @@ impl Nat44 {
         while at < payload {
             let n = piece.min(payload - at);
             let len = L3 + ihl + n;
-            let mut q = spare.fresh(len.max(60)).ok_or(Event::NoMemory)?;
+            let mut q = fresh(spare, len).ok_or(Event::NoMemory)?;
             let (b, o) = (p.bytes(), q.bytes_mut());
-            if o.len() < len {
-                return Err(Event::NoMemory);
-            }
-            o.fill(0);
             o[..L3 + ihl].copy_from_slice(&b[..L3 + ihl]);
             keep_copied_options(&mut o[L3 + 20..L3 + ihl]);
             o[L3 + ihl..len].copy_from_slice(&b[L3 + ihl + at..L3 + ihl + at + n]);
@@ -431,7 +427,7 @@ impl Nat44 {
 }
 
 /// Whether a frame still has the addresses that were read.
-fn header_is_same(b: &[u8], head: &Head) -> bool {
+fn header_is_same(b: &[u8], head: &Head4) -> bool {
     wire::header::be32(b, L3 + 12) == head.src && wire::header::be32(b, L3 + 16) == head.dst
 }
 

@@ -3,10 +3,10 @@
 
 use super::Nat44;
 use super::counters::Event;
-use super::header::Head;
 use super::rewrite::{End, address, endpoint as change};
 use super::session::{HAIRPIN, addr, endpoint, port};
 use crate::function::{Packet, Side, Verdict};
+use crate::ip4::{Fault, Head4};
 use wire::checksum::Sum;
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
@@ -40,7 +40,7 @@ pub fn is_query(icmp_type: u8) -> bool {
 
 /// The packet that an error is about.
 struct Quote {
-    head: Head,
+    head: Head4,
     /// Where the quoted packet ends, before padding and extensions.
     end: usize,
     source: u64,
@@ -48,14 +48,14 @@ struct Quote {
 }
 
 /// Read and check an ICMP error and what it quotes (RFC 5508, REQ-3).
-fn quote(b: &[u8], outer: &Head) -> Result<Quote, Event> {
+fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
     let message = &b[..outer.end];
     if outer.is_fragment() || !Sum::default().bytes(&message[outer.l4..]).is_valid() {
         return Err(Event::IcmpChecksum);
     }
-    let head = Head::read(message, outer.l4 + 8).map_err(|e| match e {
-        Event::BadHeaderChecksum => Event::IcmpChecksum,
-        other => other,
+    let head = Head4::sealed(message, outer.l4 + 8).map_err(|e| match e {
+        Fault::Checksum => Event::IcmpChecksum,
+        other => other.into(),
     })?;
     // Extensions may follow the quote, which is then padded (RFC 4884): its length stands in the header, in words.
     let stated = usize::from(message[outer.l4 + 5]) * 4;
@@ -83,7 +83,7 @@ fn quote(b: &[u8], outer: &Head) -> Result<Quote, Event> {
 
 impl Nat44 {
     /// An ICMP error from inside: about a packet that was translated on its way in.
-    pub(super) fn error_out<P: Packet>(&mut self, p: &mut P, outer: &Head) -> Result<Verdict, Event> {
+    pub(super) fn error_out<P: Packet>(&mut self, p: &mut P, outer: &Head4) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (inside, remote) = (q.destination, q.source & super::session::ADDR_PORT);
         if let Some(worker) = self.owner_inside(inside) {
@@ -105,12 +105,12 @@ impl Nat44 {
         if s.flags() & HAIRPIN == 0 {
             return Ok(self.depart(p, Side::Internet, Event::In2Out));
         }
-        let outer = Head::of_frame(p.bytes())?;
+        let outer = Head4::of_frame(p.bytes())?;
         self.error_in(p, &outer, true)
     }
 
     /// An ICMP error from outside: about a packet that was translated on its way out.
-    pub(super) fn error_in<P: Packet>(&mut self, p: &mut P, outer: &Head, hairpin: bool) -> Result<Verdict, Event> {
+    pub(super) fn error_in<P: Packet>(&mut self, p: &mut P, outer: &Head4, hairpin: bool) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (outside, remote) = (q.source, q.destination & super::session::ADDR_PORT);
         if let Some(worker) = self.owner_outside(port(outside)) {

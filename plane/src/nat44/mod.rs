@@ -23,6 +23,7 @@ mod subscriber;
 mod tcp;
 mod timers;
 
+use crate::answer::Limiter;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::steer::Steering;
@@ -35,7 +36,6 @@ use fragment::Fragments;
 use held::HeldSyns;
 use mapping::Mappings;
 use pool::{Pool, PortClasses};
-use reply::Limiter;
 use session::Session;
 use subscriber::Subscribers;
 use timers::{Lifetimes, Sweep};

@@ -2,14 +2,14 @@
 //! which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
 
 use super::counters::Event;
-use super::fast::is_ordinary;
-use super::header::Head;
 use super::icmp::{Kind, kind};
-use super::reply::{self, Error};
+use super::reply;
 use super::rewrite::{End, L3, endpoint as change, leave};
 use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
 use super::{Nat44, tcp};
+use crate::answer::{Error, TIME_EXCEEDED};
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::{Head4, is_ordinary};
 use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
 
@@ -36,18 +36,21 @@ impl Nat44 {
     fn due(&self, from: Side, b: &[u8], why: Event) -> Option<Error> {
         let egress = if from == Side::Customer { self.config.internet.mtu } else { self.config.customer.mtu };
         match why {
-            Event::TtlExpired => Some(reply::TIME_EXCEEDED),
+            Event::TtlExpired => Some(TIME_EXCEEDED),
             // Hairpinned packets go back to the customers' side.
             Event::TooBig => {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
                 let customer = self.config.customer.mtu;
-                Some(reply::fragmentation_needed(match back {
+                Some(Error::fragmentation_needed(u32::from(match back {
                     // Whose it is of those who share the address, ports say; what fits both ways fits anyhow.
                     true if self.config.shares_addresses() => customer.min(egress),
                     true => customer,
                     false => egress,
-                }))
+                })))
             }
+            // RFC 6146, section 3.4: a customer is to read port unreachable, which is code 4 in ICMPv6.
+            Event::Protocol if self.config.rfc6146 && from == Side::Customer => Some(reply::PORT_UNREACHABLE),
+            Event::Protocol if self.config.rfc6146 => Some(reply::PROTOCOL_UNREACHABLE),
             // Only to customers: a stranger learns nothing about what is free here.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
                 if from == Side::Customer && self.is_inside(header::be32(b, L3 + 12)) =>
@@ -59,7 +62,7 @@ impl Nat44 {
     }
 
     /// Ethernet: ours or not, IPv4 or not.
-    fn link<P: Packet>(&self, from: Side, p: &P) -> Result<Option<Head>, Event> {
+    fn link<P: Packet>(&self, from: Side, p: &P) -> Result<Option<Head4>, Event> {
         let b = p.bytes();
         if b.len() < header::ETH {
             return Err(Event::Short);
@@ -75,7 +78,7 @@ impl Nat44 {
         if group {
             return Err(Event::LinkMulticast);
         }
-        Head::of_frame(b).map(Some)
+        Head4::of_frame(b).map(Some)
     }
 
     /// IPv4: who may send what to whom.
@@ -83,7 +86,7 @@ impl Nat44 {
         &mut self,
         from: Side,
         p: &mut P,
-        head: &Head,
+        head: &Head4,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
         if !is_ordinary(head.src) {
@@ -127,7 +130,7 @@ impl Nat44 {
     }
 
     /// Translate a packet that has a transport header.
-    pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head) -> Result<Verdict, Event> {
+    pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
         match from {
             Side::Customer if self.is_inside(head.src) => self.outbound(p, head),
             // Only the second half of a hairpin comes from the customers' side with another source.
@@ -136,7 +139,7 @@ impl Nat44 {
         }
     }
 
-    fn outbound<P: Packet>(&mut self, p: &mut P, head: &Head) -> Result<Verdict, Event> {
+    fn outbound<P: Packet>(&mut self, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
         let b = p.bytes();
         let (inside, remote) = match head.protocol {
             PROTO_UDP | TCP => {
@@ -183,7 +186,7 @@ impl Nat44 {
         let s = &mut self.sessions.slab[e];
         if head.protocol == TCP && self.held.forget(s.outside, remote) && self.config.rfc6146 {
             // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
-            s.set_flags(tcp::step(s.flags(), tcp::SYN, false));
+            s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
         }
         let s = *s;
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Source, s.outside);
@@ -194,11 +197,11 @@ impl Nat44 {
             self.set_mark(p.bytes_mut());
             return Ok(self.hand_over(worker));
         }
-        let head = Head { src: addr(s.outside), ..*head };
+        let head = Head4 { src: addr(s.outside), ..*head };
         self.inbound(p, &head, true)
     }
 
-    fn inbound<P: Packet>(&mut self, p: &mut P, head: &Head, hairpin: bool) -> Result<Verdict, Event> {
+    fn inbound<P: Packet>(&mut self, p: &mut P, head: &Head4, hairpin: bool) -> Result<Verdict, Event> {
         let b = p.bytes();
         let (outside, remote) = match head.protocol {
             PROTO_UDP | TCP => {
@@ -238,8 +241,9 @@ impl Nat44 {
 
     /// A packet of a session counts: timer, and for TCP the state.
     fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
+        let rfc6146 = self.config.rfc6146;
         let s = &mut self.sessions.slab[e];
-        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound) } else { s.flags() });
+        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
         if !tcp || !self.config.rfc6146 || tcp::restarts(old, new, flags) {
             s.seen = self.tick;
         }
@@ -253,7 +257,7 @@ impl Nat44 {
         outside: u64,
         remote: u64,
         flags: u8,
-        head: &Head,
+        head: &Head4,
         hairpin: bool,
     ) -> Result<u32, Event> {
         if head.protocol == ICMP && !(self.config.rfc6146 && kind(b[head.l4]) == Kind::Query) {
@@ -273,7 +277,7 @@ impl Nat44 {
     }
 
     /// Whether destinations (or senders) like this are not translated (RFC 6888, REQ-6).
-    fn is_exempt(&self, b: &[u8], head: &Head, from: Side) -> bool {
+    fn is_exempt(&self, b: &[u8], head: &Head4, from: Side) -> bool {
         let (remote, inside, at) =
             if from == Side::Customer { (head.dst, head.src, 2) } else { (head.src, head.dst, 0) };
         self.config.untranslated.iter().any(|x| {
@@ -288,7 +292,7 @@ impl Nat44 {
 
     /// Whether a packet from the Internet claims to come from ourselves. Whoever shares an outside address with us is
     /// somebody else: told apart by the port, and beyond suspicion where there is none.
-    fn pretends(&self, b: &[u8], head: &Head) -> bool {
+    fn pretends(&self, b: &[u8], head: &Head4) -> bool {
         if !self.config.shares_addresses() || !self.pool.contains(head.src) {
             return self.is_own(head.src);
         }
@@ -297,7 +301,7 @@ impl Nat44 {
     }
 
     /// Refuse what is too large for the next link and must not be fragmented (RFC 4787, REQ-13).
-    pub(super) fn fits(&self, head: &Head, to: Side) -> Result<(), Event> {
+    pub(super) fn fits(&self, head: &Head4, to: Side) -> Result<(), Event> {
         if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
     }
 

@@ -20,14 +20,16 @@ const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
 /// The state after a segment. A SYN in both directions establishes, whoever was first and even when they cross
 /// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or, of an established connection, a reset ends; whatever is
-/// no reset after a reset shows that an end point did not believe it; a new SYN after the end starts again.
+/// no reset after a reset shows that an end point did not believe it; a new SYN after the end starts again. With `rfc6146`
+/// a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
 #[inline]
-pub fn step(state: u8, segment: u8, outbound: bool) -> u8 {
+pub fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
     let kept = state & !STATE;
     let mut s = state & STATE;
     let (syn, fin) = if outbound { (SYN_OUT, FIN_OUT) } else { (SYN_IN, FIN_IN) };
     if segment & RST != 0 {
-        let established = s & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN;
+        let ending = rfc6146 && s & (FIN_OUT | FIN_IN) != 0;
+        let established = s & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN && !ending;
         return if established { kept | s | RESET } else { state };
     }
     if segment & SYN != 0 {
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     fn run(segments: &[(u8, bool)]) -> u8 {
-        segments.iter().fold(0, |s, &(f, out)| step(s, f, out))
+        segments.iter().fold(0, |s, &(f, out)| step(s, f, out, false))
     }
 
     #[test]
@@ -97,14 +99,14 @@ mod tests {
     fn a_reset_is_transitory_until_somebody_goes_on() {
         let s = run(&[(SYN, true), (SYN | ACK, false), (RST, false)]);
         assert!(!is_established(s));
-        assert!(is_established(step(s, ACK, true)));
+        assert!(is_established(step(s, ACK, true, false)));
     }
 
     #[test]
     fn the_same_ports_open_again_after_the_end() {
         let s = run(&[(SYN, true), (SYN | ACK, false), (FIN, true), (FIN, false), (SYN, true)]);
         assert!(!is_established(s));
-        assert!(is_established(step(s, SYN | ACK, false)));
+        assert!(is_established(step(s, SYN | ACK, false, false)));
     }
 
     #[test]
@@ -121,13 +123,20 @@ mod tests {
         assert!(restarts(both, both, ACK));
         let ended = run(&[(SYN, true), (SYN | ACK, false), (FIN, true), (FIN, false)]);
         assert!(!restarts(ended, ended, ACK));
-        let reset = step(both, RST, true);
-        assert!(restarts(both, reset, RST) && !restarts(reset, step(reset, RST, false), RST));
-        assert!(restarts(reset, step(reset, ACK, false), ACK));
+        let reset = step(both, RST, true, true);
+        assert!(restarts(both, reset, RST) && !restarts(reset, step(reset, RST, false, true), RST));
+        assert!(restarts(reset, step(reset, ACK, false, true), ACK));
+    }
+
+    #[test]
+    fn a_reset_after_a_fin_counts_except_under_rfc_6146() {
+        let half = run(&[(SYN, true), (SYN | ACK, false), (FIN, true)]);
+        assert!(!is_established(step(half, RST, false, false)));
+        assert_eq!(step(half, RST, false, true), half);
     }
 
     #[test]
     fn other_flags_of_the_session_stay() {
-        assert_eq!(step(super::super::session::HAIRPIN, SYN, true) & !STATE, super::super::session::HAIRPIN);
+        assert_eq!(step(super::super::session::HAIRPIN, SYN, true, false) & !STATE, super::super::session::HAIRPIN);
     }
 }

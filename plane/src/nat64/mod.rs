@@ -8,14 +8,11 @@ mod plat;
 pub use config::Config;
 pub use plat::Plat;
 
-use crate::chain::{self, Chain};
 use crate::customers::{Customers, numbers};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
-use crate::nat44::config::Prefix;
-use crate::nat44::{self, Nat44, NatError};
-use crate::pinned::{self, Pinned};
+use crate::function::Side;
+use crate::nat44::NatError;
+use crate::numbered::{self, Numbered, Numbering};
 use crate::side::Side4;
-use crate::steer::Steering;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
 
@@ -43,9 +40,7 @@ pub enum Nat64Error {
 }
 
 /// One worker of a NAT64.
-pub struct Nat64 {
-    pair: Pinned<Chain<Translate<Plat>, Nat44>>,
-}
+pub type Nat64 = Numbered<Translate<Plat>>;
 
 impl Nat64 {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
@@ -57,89 +52,30 @@ impl Nat64 {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(Nat64Error::Customers(capacity))?;
-        let inner = std::net::Ipv4Addr::from(u32::from(numbers.addr) & numbers.mask());
-        // What the translator itself sends to the Internet comes from the first number, which no customer has.
-        let near = Side4 {
-            mac: chain::CUSTOMER_HALF,
-            next_hop: chain::INTERNET_HALF,
-            address: inner,
-            mtu: config.nat.internet.mtu,
-        };
-        let translation = config.translation(near, seed ^ worker as u64);
-        let nat = config.nat_behind(numbers, inner);
+        let inner = numbered::first(numbers);
+        let translation = config.translation(numbered::near(inner, config.nat.internet.mtu), seed ^ worker as u64);
+        let mut nat = numbered::far(&config.nat, numbers, inner);
+        nat.rfc6146 = true;
         let customers = Customers::new(capacity, numbers, seed)?;
         let plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside);
-        let pair = Chain::new(
-            ("translate", Translate::new(translation, plat)?),
-            ("nat44", Nat44::new(nat, worker, workers, seed)?),
-            workers,
-            seed,
-        );
-        Ok(Nat64 { pair: Pinned::new(pair, worker, workers) })
+        Ok(Numbered::join(("translate", Translate::new(translation, plat)?), nat, worker, workers, seed)?)
     }
 
     /// Bytes of memory that all workers together take for their tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
-        let customers = Customers::<u128>::bytes_for(config.customers_per_worker(workers));
-        Nat44::bytes_for(&config.nat, workers) + customers * workers as u64
-    }
-
-    /// How packets from the customers are to be spread over the workers: by IPv6 source.
-    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
-    pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
-
-    /// Customers that the dictionary has at the moment.
-    pub fn customers(&self) -> u32 {
-        self.pair.function.customer.addressing().customers()
-    }
-
-    /// The half that translates.
-    pub fn translation(&self) -> &Translate<Plat> {
-        &self.pair.function.customer
-    }
-
-    /// The half that keeps the state.
-    pub fn nat(&self) -> &Nat44 {
-        &self.pair.function.internet
-    }
-
-    /// Give back numbers that nobody needs any more.
-    #[inline]
-    fn tidy(&mut self, when_idle: bool) {
-        let Chain { customer, internet: nat, .. } = &mut self.pair.function;
-        customer.addressing_mut().tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+        numbered::bytes_for::<u128>(config.customers_per_worker(workers), &config.nat, workers)
     }
 }
 
-impl Function for Nat64 {
-    fn process<P: Packet, S: Spare<P>>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut S,
-    ) {
-        self.pair.process(now, from, batch, verdicts, spare);
-        self.tidy(false);
+impl Numbering for Translate<Plat> {
+    type Key = u128;
+    #[inline]
+    fn dictionary(&self) -> &Customers<u128> {
+        self.addressing().customers()
     }
-
-    fn idle(&mut self, now: u64) {
-        self.pair.idle(now);
-        self.tidy(true);
-    }
-
-    fn clear(&mut self) {
-        self.pair.clear();
-    }
-
-    fn entries(&self) -> Option<(u64, u64)> {
-        self.pair.entries()
-    }
-
-    fn counters(&self) -> Drops {
-        self.pair.counters()
+    #[inline]
+    fn dictionary_mut(&mut self) -> &mut Customers<u128> {
+        self.addressing_mut().customers_mut()
     }
 }
 
@@ -157,16 +93,5 @@ impl Config {
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t.seed = seed;
         t
-    }
-
-    /// The half with the state. Sizes on the customers' side are the translator's business.
-    fn nat_behind(&self, numbers: Prefix, inner: std::net::Ipv4Addr) -> nat44::config::Config {
-        let mut nat = self.nat.clone();
-        nat.customer =
-            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: inner, mtu: u16::MAX };
-        nat.inside = vec![numbers];
-        nat.numbered = Some(numbers);
-        nat.rfc6146 = true;
-        nat
     }
 }

@@ -31,15 +31,16 @@ impl Plat {
         Plat { customers, pref64, gateway: gateway.to_bits(), inner: inner.into(), inside }
     }
 
-    /// Customers known.
-    pub fn customers(&self) -> u32 {
-        self.customers.len()
+    /// The dictionary.
+    #[inline]
+    pub fn customers(&self) -> &Customers<u128> {
+        &self.customers
     }
 
-    /// See [`Customers::tidy`].
+    /// The dictionary, to be tidied up.
     #[inline]
-    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
-        self.customers.tidy(epoch, when_idle, idle);
+    pub fn customers_mut(&mut self) -> &mut Customers<u128> {
+        &mut self.customers
     }
 }
 
@@ -64,6 +65,10 @@ impl Addressing for Plat {
             }
             End::Customer => self.customers.number(addr).ok_or(Event::TableFull),
         }
+    }
+
+    fn is_gateway(&self, addr: u32) -> bool {
+        addr == self.inner
     }
 
     #[inline(always)]

@@ -3,12 +3,13 @@
 //! path, which knows all the reasons; the fast path knows none, and may send there what it only suspects.
 
 use super::config::{ClassRule, Config, Hairpinning};
-use super::slow::{MAC_MASK, is_ordinary};
-use super::to6::{SHORTEST, finish};
+use super::slow::MAC_MASK;
+use super::to6::finish;
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{BATCH, Packet, Spare, Verdict};
+use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
+use crate::ip4::is_ordinary;
 use crate::ip6::{be128, put128};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
@@ -238,7 +239,7 @@ impl<A: Addressing> Translate<A> {
         h[22..26].copy_from_slice(&((hops << 16) as u32 | u32::from(sum)).to_be_bytes());
         h[26..34].copy_from_slice(&(u64::from(src) << 32 | u64::from(dst)).to_be_bytes());
         put_checksum::<L4_V4>(b, protocol, field);
-        len - GROWTH == end && end >= SHORTEST || finish(p, end).is_ok()
+        len - GROWTH == end && end >= LEAST_FRAME || finish(p, end).is_ok()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Nothing but
 //! tables and MTU arithmetic, so that they can be read beside the RFC.
 
+use crate::answer::Error;
 use crate::event::Event;
 
 /// ICMP types.
@@ -35,23 +36,8 @@ pub mod v6 {
     pub const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 }
 
-/// An ICMP error: type, code and the four octets behind the checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// Type.
-    pub kind: u8,
-    /// Code.
-    pub code: u8,
-    /// MTU, pointer as it stands there, or zero.
-    pub rest: u32,
-}
-
-impl Error {
-    /// One without anything behind the checksum.
-    pub const fn new(kind: u8, code: u8) -> Error {
-        Error { kind, code, rest: 0 }
-    }
-}
+/// ICMPv6: what a NAT64 without room for a new flow says.
+pub const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
 
 /// The MTU of the links on both sides.
 #[derive(Clone, Copy, Debug)]
@@ -101,12 +87,11 @@ pub fn echo_to4(kind: u8) -> Option<u8> {
     }
 }
 
-/// An ICMP error as an ICMPv6 error (RFC 7915, section 4.2). `quoted` is the total length of the packet that it is
-/// about, `fragment` whether that packet needs a fragment header in IPv6.
+/// An ICMP error as an ICMPv6 error (RFC 7915, section 4.2). `quoted` is the total length of the packet that it is about.
 ///
 /// # Errors
 /// When it has no counterpart.
-pub fn to6(e: Error, quoted: u32, fragment: bool, mtus: Mtus) -> Result<Error, Event> {
+pub fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     const NO_ROUTE: Error = Error::new(v6::UNREACHABLE, 0);
     const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
     match (e.kind, e.code) {
@@ -118,7 +103,7 @@ pub fn to6(e: Error, quoted: u32, fragment: bool, mtus: Mtus) -> Result<Error, E
                 0 => plateau(quoted),
                 told => told,
             };
-            let rest = mtu_to6(mtu, fragment, mtus);
+            let rest = mtu_to6(mtu, mtus);
             Ok(Error { kind: v6::TOO_BIG, code: 0, rest })
         }
         (v4::UNREACHABLE, 9 | 10 | 13 | 15) => Ok(PROHIBITED),
@@ -160,9 +145,10 @@ fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU that a sender over IPv6 is told. It is never below 1280, as hosts do not expect that (section 7).
-fn mtu_to6(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
-    (mtu + 20 + part(fragment)).min(mtus.v6).min(mtus.v4 + 20 + part(fragment)).max(1280)
+/// The MTU that a sender over IPv6 is told, never below the smallest that there is (RFC 7915, section 4.2). A fragment header
+/// in the packet that the error is about does not count: the next packet may have none.
+fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
+    (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(1280)
 }
 
 /// The MTU that a sender over IPv4 is told, with room for the fragment header that its packets get.
@@ -171,11 +157,11 @@ fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)
 }
 
-/// The likely path MTU when a router does not tell it: the largest plateau of RFC 1191, section 7, below the length of the
-/// packet, and not below 1280 (RFC 7915, section 4.2).
+/// The likely path MTU when a router does not tell it: the largest plateau of RFC 1191, section 7.1, below the length of the
+/// packet, of those that are not below 1280 (RFC 7915, section 4.2). Without one, what leads to the smallest IPv6 MTU.
 fn plateau(length: u32) -> u32 {
-    const PLATEAUS: [u32; 8] = [65_535, 32_000, 17_914, 8166, 4352, 2002, 1492, 1280];
-    PLATEAUS.into_iter().find(|p| *p < length).unwrap_or(1280)
+    const PLATEAUS: [u32; 7] = [65_535, 32_000, 17_914, 8166, 4352, 2002, 1492];
+    PLATEAUS.into_iter().find(|p| *p < length).unwrap_or(1260)
 }
 
 /// Figure 3: the place in an IPv4 header as a place in an IPv6 header.
@@ -213,7 +199,7 @@ mod tests {
     const MTUS: Mtus = Mtus { v4: 1500, v6: 1500 };
 
     fn six(kind: u8, code: u8, rest: u32) -> Option<(u8, u8, u32)> {
-        to6(Error { kind, code, rest }, 1500, false, MTUS).ok().map(|e| (e.kind, e.code, e.rest))
+        to6(Error { kind, code, rest }, 1500, MTUS).ok().map(|e| (e.kind, e.code, e.rest))
     }
 
     fn four(kind: u8, code: u8, rest: u32) -> Option<(u8, u8, u32)> {
@@ -285,23 +271,19 @@ mod tests {
 
     #[test]
     fn rfc7915_4_2_mtu_of_packet_too_big() {
-        let mtu = |told, quoted, fragment, v4, v6| {
-            to6(Error { kind: 3, code: 4, rest: told }, quoted, fragment, Mtus { v4, v6 }).unwrap().rest
-        };
-        assert_eq!(mtu(1400, 1500, false, 1500, 1500), 1420);
-        assert_eq!(mtu(576, 1500, false, 1500, 1500), 1280, "never below 1280");
-        assert_eq!(mtu(9000, 1500, false, 9000, 1500), 1500, "not above the IPv6 link");
-        assert_eq!(mtu(9000, 1500, false, 1400, 9000), 1420, "not above the IPv4 link");
-        assert_eq!(mtu(1400, 1500, true, 1500, 1500), 1428, "with a fragment header");
+        let mtu = |told, v4, v6| to6(Error { kind: 3, code: 4, rest: told }, 1500, Mtus { v4, v6 }).unwrap().rest;
+        assert_eq!(mtu(1400, 1500, 1500), 1420);
+        assert_eq!(mtu(576, 1500, 1500), 1280, "never below 1280");
+        assert_eq!(mtu(9000, 9000, 1500), 1500, "not above the IPv6 link");
+        assert_eq!(mtu(9000, 1400, 9000), 1420, "not above the IPv4 link");
     }
 
     #[test]
     fn rfc7915_4_2_plateau_when_the_router_tells_no_mtu() {
-        let mtu = |quoted| {
-            to6(Error { kind: 3, code: 4, rest: 0 }, quoted, false, Mtus { v4: 65535, v6: 65575 }).unwrap().rest
-        };
+        let mtu =
+            |quoted| to6(Error { kind: 3, code: 4, rest: 0 }, quoted, Mtus { v4: 65535, v6: 65575 }).unwrap().rest;
         assert_eq!((mtu(65_535), mtu(32_000), mtu(9000), mtu(4352)), (32_020, 17_934, 8186, 2022));
-        assert_eq!((mtu(1500), mtu(1492), mtu(1280), mtu(100)), (1512, 1300, 1300, 1300));
+        assert_eq!((mtu(1500), mtu(1492), mtu(1280), mtu(100)), (1512, 1280, 1280, 1280));
     }
 
     #[test]

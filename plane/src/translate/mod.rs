@@ -7,7 +7,6 @@ pub mod clat;
 pub mod config;
 pub mod eam;
 mod fast;
-mod head4;
 mod icmp;
 pub mod prefix;
 mod quote;
@@ -25,13 +24,13 @@ pub use eam::{Eam, EamError, Pair};
 pub use prefix::{Pref64, Pref64Error};
 pub use siit::Siit;
 
+use crate::answer::Limiter;
 use crate::ends::{Addressing, End};
 use crate::event::{Counters, Event};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::parts::tracker::Tracker;
 use fast::Plan;
-use reply::Limiter;
 use wire::Mac;
 
 /// One worker of a translator.

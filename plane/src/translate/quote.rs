@@ -2,15 +2,15 @@
 //! and 5.3) and the extensions behind it kept (RFC 4884). They change their length within, so they are put together in a
 //! room of their own; their checksum has been verified before, so making it anew hides no damage.
 
-use super::head4::Head4;
-use super::icmp::{self, Error, Mtus};
-use super::reply::seal;
+use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
 use super::to6::finish;
 use super::{Hairpinning, Translate, roles, to4};
+use crate::answer::{Error, HOST_UNREACHABLE};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Side};
+use crate::function::{LEAST_FRAME, Packet, Side};
+use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::Head6;
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
@@ -28,7 +28,10 @@ impl<A: Addressing> Translate<A> {
         let stated = if icmp::extends4(error.kind) { usize::from(b[h.l4 + 5]) * 4 } else { 0 };
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head4::read(&b[..quote_end], h.l4 + 8)?;
-        let new = icmp::to6(error, (q.end - q.l3) as u32, q.is_fragment(), self.mtus())?;
+        let new = icmp::to6(error, q.total() as u32, self.mtus())?;
+        // No state for a new flow is told by a code of its own in ICMPv6 (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
+        let ours = error == HOST_UNREACHABLE && self.addressing.is_gateway(h.src);
+        let new = if ours { icmp::ADDRESS_UNREACHABLE } else { new };
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
         let (inner_src, inner_dst) =
             self.quoted_to6(Point4 { addr: q.src, port: quoted_src }, Point4 { addr: q.dst, port: quoted_dst })?;
@@ -104,7 +107,7 @@ impl<A: Addressing> Translate<A> {
             .addressing
             .to_ipv4(dst_end, h.dst, quoted_src)
             .map_err(|e| super::to6::unmapped(e, Event::DestinationUnmapped))?;
-        if !super::slow::is_ordinary(dst) {
+        if !is_ordinary(dst) {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
@@ -163,7 +166,13 @@ impl<A: Addressing> Translate<A> {
         quote_end: usize,
         (peer, back): (u128, u128),
     ) -> Result<Side, Event> {
-        let src = if h.src == q.dst { peer } else { h.src };
+        // Routers are known by what stands for them over IPv4 (RFC 7757, appendix B.1, figure 9).
+        let src = if h.src == q.dst {
+            peer
+        } else {
+            let addr = self.source_to4(h.src, None)?;
+            self.source_back(Point4 { addr, port: None })?
+        };
         let b = p.bytes_mut();
         let (old, new) = (rewrite::pair6(q.src, q.dst), rewrite::pair6(back, peer));
         if q.part.is_none_or(|p| p.offset == 0) && quote_end > q.l4 {
@@ -183,7 +192,7 @@ impl<A: Addressing> Translate<A> {
         let a = &self.addressing;
         let inner_src = a.to_ipv6(dst_end, src).map_err(|_| Event::IcmpUntranslatable)?;
         if self.config.hairpinning == Hairpinning::Simple
-            && let Some(hidden) = a.hidden(dst.addr, src.addr)
+            && let Some(hidden) = a.hidden(dst.addr)
         {
             return Ok((inner_src, hidden));
         }
@@ -194,10 +203,15 @@ impl<A: Addressing> Translate<A> {
     fn source_to6(&self, src: Point4, q: &Head4) -> Result<u128, Event> {
         if self.config.hairpinning == Hairpinning::Simple
             && src.addr == q.dst
-            && let Some(hidden) = self.addressing.hidden(q.dst, q.src)
+            && let Some(hidden) = self.addressing.hidden(q.dst)
         {
             return Ok(hidden);
         }
+        self.source_back(src)
+    }
+
+    /// The same, whatever the error is about.
+    fn source_back(&self, src: Point4) -> Result<u128, Event> {
         let (src_end, _) = roles(self.config.ipv6.other());
         match self.addressing.to_ipv6(src_end, src) {
             Err(Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate) => {
@@ -212,7 +226,7 @@ impl<A: Addressing> Translate<A> {
     fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
         let (src_end, _) = roles(self.config.ipv6);
         match self.addressing.to_ipv4(src_end, src, port) {
-            Ok(a) if super::slow::is_ordinary(a) => Ok(a),
+            Ok(a) if is_ordinary(a) => Ok(a),
             Ok(_) => Err(Event::MartianSource),
             Err(Event::TableFull) => Err(Event::TableFull),
             Err(_) => Ok(self.stand_in(src)),
@@ -331,11 +345,18 @@ fn put(message: &mut [u8], e: Error) {
 
 /// Make a frame these octets, whatever its length was: the end is moved first, the front if there is no room behind.
 fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
-    let len = octets.len().max(super::to6::SHORTEST);
+    let len = octets.len().max(LEAST_FRAME);
     let have = p.bytes().len();
     if len != have && !p.set_len(len) && !(len > have && p.grow_front(len - have)) {
         return Err(Event::NoMemory);
     }
     p.bytes_mut()[..octets.len()].copy_from_slice(octets);
     finish(p, octets.len())
+}
+
+/// Write the checksum of an ICMP message anew; `pseudo` is the sum of the pseudo header, if there is one.
+fn seal(message: &mut [u8], pseudo: Sum) {
+    message[2..4].fill(0);
+    let sum = Sum::default().bytes(message).plus(pseudo).checksum();
+    message[2..4].copy_from_slice(&sum);
 }

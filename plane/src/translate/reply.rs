@@ -1,47 +1,17 @@
-//! ICMP and ICMPv6 errors that the translator itself sends (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443,
-//! section 2.4), and their rate limit. Apart from the translation of others' errors, because these are made from nothing
-//! but a quote.
+//! Who is told that a packet was dropped, and what (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
+//! Apart from the translation of others' errors, because these are made from nothing but a quote.
 
 use super::Translate;
 use super::config::Config;
-use super::head4::Head4;
-use super::icmp::{self, Error, v4, v6};
-use super::rewrite::{Write4, Write6, icmp6_pseudo};
-use super::slow::{is_martian6, is_ordinary};
-use super::to6::fresh;
+use super::icmp::{self, v4, v6};
+use super::slow::is_martian6;
+use crate::answer::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ends::Addressing;
 use crate::event::Event;
-use crate::function::{Packet, Spare};
+use crate::function::{Packet, Spare, fresh};
+use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::Head6;
-use wire::checksum::Sum;
-use wire::header::{self, ICMP, ICMPV6, put32};
-
-/// Octets of the offending packet that are quoted, so that the error is 576 octets at most (RFC 1812, 4.3.2.3).
-const QUOTE4: usize = 576 - header::IPV4 - 8;
-/// The same for IPv6: 1280 octets at most (RFC 4443, section 2.4).
-const QUOTE6: usize = 1280 - header::IPV6 - 8;
-/// Time to live of what the translator sends itself.
-const TTL: u8 = 64;
-/// Errors that may be sent at once after a rest.
-const BURST: u64 = 32;
-
-/// Limits the rate of errors.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limiter {
-    /// When the next error would be due if they came evenly.
-    due: u64,
-}
-
-impl Limiter {
-    fn allow(&mut self, now: u64, per_second: u32) -> bool {
-        let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
-        if self.due > now + BURST * apart {
-            return false;
-        }
-        self.due = self.due.max(now) + apart;
-        true
-    }
-}
+use wire::header::{self, ICMP, ICMPV6};
 
 /// The ICMP error for a drop of an IPv4 packet: what RFC 7915 names, code 13 for what it cannot translate.
 pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
@@ -49,7 +19,7 @@ pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
         Event::SourceRoute => Some(Error::new(v4::UNREACHABLE, 5)),
         Event::TooBig => {
-            let fragment = Head4::of_frame(frame).is_ok_and(|h| h.is_fragment());
+            let fragment = Head4::whole(frame, header::ETH).is_ok_and(|h| h.is_fragment());
             let mtu = u32::from(config.v6.mtu) - if fragment { 28 } else { 20 };
             Some(Error { kind: v4::UNREACHABLE, code: 4, rest: mtu.min(65_535) })
         }
@@ -81,7 +51,7 @@ pub fn due6(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
             Some(Error::new(v6::UNREACHABLE, 1))
         }
         Event::Spoofed | Event::OutsidePortSet => Some(Error::new(v6::UNREACHABLE, 5)),
-        Event::TableFull => Some(Error::new(v6::UNREACHABLE, 3)),
+        Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
         _ => None,
     }
 }
@@ -90,31 +60,18 @@ impl<A: Addressing> Translate<A> {
     /// Send an ICMP error about a frame back over IPv4. Nothing is sent about ICMP errors, later fragments and senders that
     /// are nobody (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet, S: Spare<P>>(&mut self, frame: &[u8], error: Error, spare: &mut S) {
-        let Ok(h) = Head4::of_frame(frame) else { return };
+        let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());
         if about || h.offset > 0 || !is_ordinary(h.src) || !self.may_reply() {
             return;
         }
         let quote = &frame[h.l3..h.end.min(h.l3 + QUOTE4)];
-        let headers = header::ETH + header::IPV4 + 8;
-        let Ok(mut q) = fresh(spare, headers + quote.len()) else { return self.count.add(Event::NoMemory) };
+        let len = header::ETH + HEADERS4 + quote.len();
+        let Some(mut q) = fresh(spare, len) else { return self.count.add(Event::NoMemory) };
         let id = self.next_identification();
         let b = q.bytes_mut();
         self.ethernet4(b);
-        // Precedence "internetwork control" for errors (RFC 1812, 4.3.2.5).
-        let write = Write4 {
-            src: self.config.v4.address.into(),
-            dst: h.src,
-            tos: 0xc0,
-            ttl: TTL,
-            protocol: ICMP,
-            payload: 8 + quote.len(),
-            id,
-            fragment: 0,
-        };
-        write.write(&mut b[header::ETH..]);
-        let message = &mut b[header::ETH + header::IPV4..headers + quote.len()];
-        put_error(message, error, quote, Sum::default());
+        error.write4(&mut b[header::ETH..len], self.config.v4.address.into(), h.src, id, quote);
         self.count.add(Event::IcmpSent);
         spare.emit(self.config.ipv6.other(), q);
     }
@@ -129,16 +86,11 @@ impl<A: Addressing> Translate<A> {
             return;
         }
         let quote = &frame[h.l3..h.end.min(h.l3 + QUOTE6)];
-        let headers = header::ETH + header::IPV6 + 8;
-        let Ok(mut q) = fresh(spare, headers + quote.len()) else { return self.count.add(Event::NoMemory) };
+        let len = header::ETH + HEADERS6 + quote.len();
+        let Some(mut q) = fresh(spare, len) else { return self.count.add(Event::NoMemory) };
         let b = q.bytes_mut();
         self.ethernet6(b);
-        let src = self.config.v6.address.to_bits();
-        let payload = 8 + quote.len();
-        let write = Write6 { src, dst: h.src, class: 0, hop_limit: TTL, protocol: ICMPV6, payload, part: None };
-        write.write(&mut b[header::ETH..]);
-        let message = &mut b[header::ETH + header::IPV6..headers + quote.len()];
-        put_error(message, error, quote, icmp6_pseudo(src, h.src, payload));
+        error.write6(&mut b[header::ETH..len], self.config.v6.address.to_bits(), h.src, quote);
         self.count.add(Event::IcmpSent);
         spare.emit(self.config.ipv6, q);
     }
@@ -150,19 +102,4 @@ impl<A: Addressing> Translate<A> {
         }
         may
     }
-}
-
-/// Write an ICMP error message with its quote; `pseudo` is the sum of the pseudo header, if there is one.
-fn put_error(message: &mut [u8], error: Error, quote: &[u8], pseudo: Sum) {
-    (message[0], message[1]) = (error.kind, error.code);
-    put32(message, 4, error.rest);
-    message[8..].copy_from_slice(quote);
-    seal(message, pseudo);
-}
-
-/// Write the checksum of an ICMP message anew.
-pub(super) fn seal(message: &mut [u8], pseudo: Sum) {
-    message[2..4].fill(0);
-    let sum = Sum::default().bytes(message).plus(pseudo).checksum();
-    message[2..4].copy_from_slice(&sum);
 }

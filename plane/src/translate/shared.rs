@@ -1,13 +1,13 @@
 //! Fragments over IPv4 of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
 //! 11): whose a later one is, only the first shows. Apart from the translation, which is the same once that is known.
 
-use super::head4::Head4;
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{Packet, Spare, Verdict};
+use crate::ip4::Head4;
 use crate::parts::store::Buffer;
-use crate::parts::tracker::{Key, Piece, Ports, Whose};
+use crate::parts::tracker::{Key, Ports, Whose};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {
@@ -19,7 +19,7 @@ impl<A: Addressing> Translate<A> {
         }
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let shared = self.addressing.is_shared(dst_end, h.dst) || self.addressing.is_shared(src_end, h.src);
-        shared.then(|| Key::new(0, (h.src, h.dst), h.id, h.protocol))
+        shared.then(|| h.key(0))
     }
 
     /// The ports of a fragment's datagram. With several workers one of them, by a hash of what all fragments have in common,
@@ -32,8 +32,7 @@ impl<A: Addressing> Translate<A> {
                 return Ok(Whose::Not(Verdict::HandOver(w)));
             }
         }
-        let piece = Piece { offset: h.offset, len: h.end - h.l4, more: h.more };
-        let ports = self.tracker.ports(self.now, key, piece, shown, frame);
+        let ports = self.tracker.ports(self.now, key, h.piece(), shown, frame);
         let lost = self.tracker.take_lost();
         self.count.add_many(Event::FragmentFull, lost);
         Ok(if let Some(ports) = ports? {

@@ -60,11 +60,8 @@ impl Addressing for Siit {
         Some((self.by_prefix(src)?, host))
     }
 
-    /// RFC 7757, section 4.2.1: source and destination both have maps.
-    fn hidden(&self, src: u32, dst: u32) -> Option<u128> {
-        let maps = self.maps.as_ref()?;
-        maps.to_ipv6(src)?;
-        maps.to_ipv6(dst)?;
+    /// RFC 7757, section 4.2.1: whoever the destination is, no map is used.
+    fn hidden(&self, src: u32) -> Option<u128> {
         self.by_prefix(src)
     }
 

@@ -1,12 +1,12 @@
 //! The slow path: every packet alone, with all checks in the order in which a router makes them, so that each drop has
 //! the one reason that is its own. What a translation writes stands in `to6` and `to4`.
 
-use super::head4::Head4;
 use super::icmp::{self, v6};
 use super::{Translate, reply};
 use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::Head6;
 use wire::header::{self, ICMP, ICMPV6, be16, word};
 
@@ -68,7 +68,8 @@ impl<A: Addressing> Translate<A> {
         spare: &mut S,
     ) -> Result<Verdict, Event> {
         let b = p.bytes();
-        let h = Head4::of_frame(b)?;
+        let h = Head4::whole(b, header::ETH)?;
+        let route = h.route(b)?;
         let error = is_error4(&h, b);
         // The source of an ICMP error is translated whatever it is, for whoever looks for faults (RFC 7915, section 4.1).
         if !is_ordinary(h.src) && !error {
@@ -86,7 +87,7 @@ impl<A: Addressing> Translate<A> {
         if self.config.hop && h.ttl <= 1 {
             return Err(Event::HopLimit);
         }
-        if h.source_route {
+        if route == Route::Fixed {
             return Err(Event::SourceRoute);
         }
         if !passes(h.protocol, ICMPV6) {
@@ -150,14 +151,6 @@ impl<A: Addressing> Translate<A> {
 
 /// The first six of eight bytes, as they lie in memory.
 pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
-
-/// Whether an IPv4 address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
-/// broadcast (RFC 1812, 5.3.7).
-#[inline(always)]
-pub(super) fn is_ordinary(a: u32) -> bool {
-    let top = a >> 24;
-    top != 0 && top != 127 && top < 224
-}
 
 /// Whether no router may forward from or to this IPv6 address: unspecified, loopback, link-local, multicast (RFC 4291).
 pub(super) fn is_martian6(a: u128) -> bool {

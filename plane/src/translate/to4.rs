@@ -3,11 +3,12 @@
 
 use super::icmp;
 use super::rewrite::{self, DF, MF, Write4};
-use super::to6::{finish, fresh, lengths, move_front, unmapped};
+use super::to6::{finish, lengths, move_front, unmapped};
 use super::{Translate, roles};
 use crate::ends::Addressing;
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare};
+use crate::function::{Packet, Side, Spare, fresh};
+use crate::ip4::is_ordinary;
 use crate::ip6::{Head6, put128};
 use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 
@@ -89,7 +90,7 @@ impl<A: Addressing> Translate<A> {
             let more = if at + n == write.payload { write.fragment & MF } else { MF };
             let fragment = ((write.fragment & 0x1fff) + (at / 8) as u16) | more;
             let end = header::ETH + header::IPV4 + n;
-            let mut q = fresh(spare, end)?;
+            let mut q = fresh(spare, end).ok_or(Event::NoMemory)?;
             let o = q.bytes_mut();
             self.ethernet4(o);
             Write4 { payload: n, fragment, ..*write }.write(&mut o[header::ETH..]);
@@ -125,11 +126,11 @@ impl<A: Addressing> Translate<A> {
         let (src_end, dst_end) = roles(self.config.ipv6);
         let four =
             self.addressing.to_ipv4(dst_end, dst.0, dst.1).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
-        if !super::slow::is_ordinary(four) {
+        if !is_ordinary(four) {
             return Err(Event::MartianDestination);
         }
         let own = self.addressing.to_ipv4(src_end, src.0, src.1).map_err(|e| unmapped(e, Event::SourceUnmapped))?;
-        if !super::slow::is_ordinary(own) {
+        if !is_ordinary(own) {
             return Err(Event::MartianSource);
         }
         Ok((own, four))

@@ -2,14 +2,14 @@
 //! IPv6 network, in pieces.
 
 use super::config::{Hairpinning, ZeroChecksum};
-use super::head4::Head4;
 use super::icmp;
 use super::rewrite::{self, Cut, Write6};
 use super::shared::with_ports;
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{LEAST_FRAME, Packet, Side, Spare, Verdict, fresh};
+use crate::ip4::Head4;
 use crate::parts::tracker::{Ports, Whose};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
@@ -102,7 +102,7 @@ impl<A: Addressing> Translate<A> {
             let n = piece.min(payload - at);
             let last = at + n == payload;
             let part = Cut { offset: whole.offset + at, more: !last || whole.more, id: whole.id };
-            let mut q = fresh(spare, header::ETH + headers + n)?;
+            let mut q = fresh(spare, header::ETH + headers + n).ok_or(Event::NoMemory)?;
             let o = q.bytes_mut();
             self.ethernet6(o);
             Write6 { payload: n, part: Some(part), ..*write }.write(&mut o[header::ETH..]);
@@ -139,7 +139,7 @@ impl<A: Addressing> Translate<A> {
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let six = self.addressing.to_ipv6(dst_end, dst).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
         if self.config.hairpinning == Hairpinning::Simple
-            && let Some(hidden) = self.addressing.hidden(src.addr, dst.addr)
+            && let Some(hidden) = self.addressing.hidden(src.addr)
         {
             return Ok((hidden, six));
         }
@@ -228,7 +228,7 @@ pub(super) fn move_front<P: Packet>(p: &mut P, have: usize, want: usize) -> Resu
 
 /// End a frame behind its packet, or at the least length of an Ethernet frame, filled with zeros.
 pub(super) fn finish<P: Packet>(p: &mut P, end: usize) -> Result<(), Event> {
-    let len = end.max(SHORTEST);
+    let len = end.max(LEAST_FRAME);
     if p.bytes().len() != len && !p.set_len(len) {
         return Err(Event::NoMemory);
     }
@@ -236,15 +236,4 @@ pub(super) fn finish<P: Packet>(p: &mut P, end: usize) -> Result<(), Event> {
         p.bytes_mut()[end..].fill(0);
     }
     Ok(())
-}
-
-/// Shortest Ethernet frame without FCS.
-pub(super) const SHORTEST: usize = 60;
-
-/// A fresh packet for a frame of `end` octets, what lies behind them zero.
-pub(super) fn fresh<P: Packet, S: Spare<P>>(spare: &mut S, end: usize) -> Result<P, Event> {
-    let len = end.max(SHORTEST);
-    let mut q = spare.fresh(len).filter(|q| q.bytes().len() == len).ok_or(Event::NoMemory)?;
-    q.bytes_mut()[..].fill(0);
-    Ok(q)
 }

@@ -2,8 +2,8 @@
 //! addresses overlap, something else stands for them outside. A file of its own, because fast path, slow path and the
 //! quotes of ICMP errors do it alike.
 
-use super::head4::Head4;
 use crate::event::Event;
+use crate::ip4::Head4;
 use wire::checksum::{Sum, update};
 use wire::header::{self, PROTO_UDP, TCP, half};
 
@@ -31,7 +31,7 @@ pub fn replace(b: &mut [u8], head: &Head4, destination: bool, new: u32) -> Resul
         if head.more || !Sum::default().bytes(&b[head.l4..]).is_valid() {
             return Err(Event::IcmpChecksum);
         }
-        let quote = Head4::read(b, head.l4 + 8)?;
+        let quote = Head4::sealed(b, head.l4 + 8)?;
         if before == if destination { quote.src } else { quote.dst } {
             let (old, new) = header_address(b, quote.l3, !destination, new);
             let end = quote.end.min(b.len());

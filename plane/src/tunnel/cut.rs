@@ -4,7 +4,7 @@
 use super::{L3, OVERHEAD, Tunnel};
 use crate::ends::Softwires;
 use crate::event::Event;
-use crate::function::{Packet, Spare};
+use crate::function::{LEAST_FRAME, Packet, Spare};
 use crate::ip6::{next, put128};
 use wire::checksum::Sum;
 use wire::header::{IPV6, be16, put16, put32};
@@ -78,7 +78,7 @@ impl<S: Softwires> Tunnel<S> {
         while at < payload {
             let n = piece.min(payload - at);
             let len = l3 + ihl + n;
-            let want = len.max(super::fast::LEAST_FRAME);
+            let want = len.max(LEAST_FRAME);
             let mut q = spare.fresh(want).filter(|q| q.bytes().len() == want).ok_or(Event::NoMemory)?;
             let (b, o) = (p.bytes(), q.bytes_mut());
             o[len..].fill(0);

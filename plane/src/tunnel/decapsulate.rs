@@ -3,14 +3,16 @@
 //! round (RFC 7596, section 6.2).
 
 use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port};
-use super::error::{self, Answer, Refusal, SOURCE_POLICY, TIME_EXCEEDED};
+use super::error::{self, Answer, Refusal, SOURCE_POLICY};
 use super::fast::pad;
-use super::head4::{Head4, is_unicast6};
+use super::points::is_unicast6;
 use super::reassembly::Outcome;
 use super::{L3, Tunnel, address, ecn};
+use crate::answer::{Error, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::Head4;
 use crate::ip6::{Head6, Part, next};
 use crate::parts::tracker::Whose;
 use crate::steer::by_hash;
@@ -124,7 +126,10 @@ impl<S: Softwires> Tunnel<S> {
         outer: &Head6,
         spare: &mut Q,
     ) -> Result<Verdict, Refusal> {
-        let head = Head4::whole(p.bytes(), outer.l4, outer.end)?;
+        let b = p.bytes();
+        let b = &b[..outer.end.min(b.len())];
+        let head = Head4::whole(b, outer.l4)?;
+        head.without_route(b)?;
         addresses(&head)?;
         let mut points = head.points(p.bytes())?;
         let mut tracked = None;
@@ -184,14 +189,14 @@ impl<S: Softwires> Tunnel<S> {
             None
         };
         if turn.is_none() && head.total() > self.mtu4 && head.df {
-            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.mtu4)));
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.mtu4 as u32)));
         }
         if turn.is_some()
             && head.total() > self.room
             && head.df
             && self.config.oversize != super::config::Oversize::OuterAlways
         {
-            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.room)));
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.room as u32)));
         }
         let b = p.bytes_mut();
         set_ecn(b, head.l3, field);

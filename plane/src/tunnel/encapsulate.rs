@@ -2,13 +2,14 @@
 //! the order in which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
 
 use super::config::{InboundIcmp, Oversize};
-use super::error::{self, Answer, HOST_UNREACHABLE, Refusal, TIME_EXCEEDED};
+use super::error::{self, Answer, Refusal};
 use super::fast::MAC_MASK;
-use super::head4::{Head4, is_ordinary};
 use super::{L3, OVERHEAD, Tunnel, address};
+use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
@@ -37,7 +38,12 @@ impl<S: Softwires> Tunnel<S> {
         if !is_ours(b, self.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
             return Err(Event::LinkMulticast);
         }
-        if be16(b, 12) == header::TYPE_IPV4 { Head4::whole(b, L3, b.len()).map(Some) } else { Ok(None) }
+        if be16(b, 12) != header::TYPE_IPV4 {
+            return Ok(None);
+        }
+        let head = Head4::whole(b, L3)?;
+        head.without_route(b)?;
+        Ok(Some(head))
     }
 
     fn ipv4_in<F: Packet, P: Packet, Q: Spare<P>>(
@@ -180,7 +186,7 @@ impl<S: Softwires> Tunnel<S> {
         let total = head.total();
         let large = total > self.room;
         if large && head.df && self.config.oversize != Oversize::OuterAlways {
-            return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.room)));
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.room as u32)));
         }
         address::replace(p.bytes_mut(), head, !self.ce, wrap.customer)?;
         self.take_hop(p.bytes_mut(), head.l3);

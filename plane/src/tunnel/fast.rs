@@ -2,11 +2,12 @@
 //! of 32 look-ups run side by side. Whatever is unusual goes, packet by packet and in order, to the slow path, which
 //! knows all the reasons; the fast path knows none.
 
-use super::head4::{is_ordinary, is_unicast6};
+use super::points::is_unicast6;
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
-use crate::function::{BATCH, Packet, Spare, Verdict};
+use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
+use crate::ip4::is_ordinary;
 use crate::ip6::{be128, next};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
@@ -16,8 +17,6 @@ pub const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff
 /// Headers of a plain frame up to the UDP header's end, outside and inside a tunnel.
 const PLAIN: usize = L3 + header::IPV4 + header::UDP;
 const WRAPPED: usize = PLAIN + OVERHEAD;
-/// Smallest frame, without FCS.
-pub const LEAST_FRAME: usize = 60;
 
 /// What the first stage found out about each packet, as columns.
 struct Work {

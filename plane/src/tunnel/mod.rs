@@ -10,14 +10,15 @@ mod ecn;
 mod encapsulate;
 mod error;
 mod fast;
-pub mod head4;
 mod one;
+pub mod points;
 mod reassembly;
 mod relay;
 
 pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
 
+use crate::answer::Limiter;
 use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
@@ -25,7 +26,6 @@ use crate::hash::Hasher;
 use crate::parts::tracker::Tracker;
 use crate::side::leaving;
 use crate::steer::Steering;
-use error::Limiter;
 use reassembly::Reassembly;
 use wire::Mac;
 use wire::header::{TYPE_IPV4, TYPE_IPV6};

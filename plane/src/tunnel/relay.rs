@@ -1,12 +1,13 @@
 //! ICMPv6 errors about tunnel packets: the sender of the packet inside is told by an ICMP error (RFC 2473, section 8). Only
 //! errors about packets of a tunnel that there is are believed.
 
-use super::error::{self, Error, HOST_UNREACHABLE, Refusal, sum6};
-use super::head4::Head4;
+use super::error::{Refusal, sum6};
 use super::{OVERHEAD, Tunnel, address};
+use crate::answer::{Error, HOST_UNREACHABLE};
 use crate::ends::Softwires;
 use crate::event::Event;
 use crate::function::{Packet, Spare, Verdict};
+use crate::ip4::Head4;
 use crate::ip6::{Head6, next};
 use wire::header::be32;
 
@@ -42,7 +43,7 @@ impl<S: Softwires> Tunnel<S> {
         if quote.part.is_some_and(|p| p.offset > 0) {
             return Err(Event::IcmpUntranslatable.into());
         }
-        let inner = Head4::read(message, quote.l4)?;
+        let inner = Head4::sealed(message, quote.l4)?;
         let (customer, remote) = self.ends_in(inner.points(message)?);
         // Which address stands for the customer outside, and whether the tunnel is one at all, the way back says.
         let stands_for = self.softwires.unwrap(quote.dst, quote.src, customer, remote)?;
@@ -73,8 +74,8 @@ fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
         // Only who asked for it hears of sizes; all others' packets can be cut.
         (TOO_BIG, _) if inner.df => {
-            let mtu = be32(b, l4 + 4).clamp(LEAST_MTU, 65_535) as usize;
-            Some(error::fragmentation_needed(mtu - OVERHEAD))
+            let mtu = be32(b, l4 + 4).clamp(LEAST_MTU, 65_535);
+            Some(Error::fragmentation_needed(mtu - OVERHEAD as u32))
         }
         (UNREACHABLE | PARAMETER, _) | (TIME_EXCEEDED, 0) => Some(HOST_UNREACHABLE),
         _ => None,

@@ -1,6 +1,6 @@
 //! Any bytes on either side: no panic, bounded state. And whatever goes out and comes back is again what it was.
 
-use crate::gateway::Frame;
+use crate::common::Frame;
 use crate::packets::*;
 use crate::set_up::*;
 use plane::Side::{Customer, Internet};

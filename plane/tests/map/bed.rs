@@ -1,9 +1,10 @@
-//! A function with a link on each side, as small as it can be, and the judge of every frame that leaves it.
+//! A function in its bed, the packets for it, and the judge of every frame that leaves it.
 
+use crate::common::{self, judge_ethernet};
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
-use plane::function::BATCH;
-use plane::{Function, Packet, Side, Side4, Side6, Spare, Verdict};
+use plane::{Function, Side, Side4, Side6};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Deref;
 use wire::Mac;
 
 const V4_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
@@ -21,119 +22,48 @@ pub fn v6_side() -> Side6 {
     Side6 { mac: Mac(V6_MAC), next_hop: Mac(V6_HOP), address: "2001:db8:fffe::1".parse().unwrap(), mtu: 1500 }
 }
 
-/// A packet with room in front and behind.
-pub struct Frame {
-    buffer: Vec<u8>,
-    start: usize,
-    len: usize,
-}
-
-impl Frame {
-    pub fn new(bytes: &[u8]) -> Frame {
-        let mut buffer = vec![0xee; 64 + bytes.len() + 64];
-        buffer[64..64 + bytes.len()].copy_from_slice(bytes);
-        Frame { buffer, start: 64, len: bytes.len() }
-    }
-}
-
-impl Packet for Frame {
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.start + self.len]
-    }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..self.start + self.len]
-    }
-    fn grow_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.start;
-        if ok {
-            self.start -= n;
-            self.len += n;
-        }
-        ok
-    }
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.len;
-        if ok {
-            self.start += n;
-            self.len -= n;
-        }
-        ok
-    }
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start + len <= self.buffer.len();
-        if ok {
-            self.len = len;
-        }
-        ok
-    }
-}
-
-#[derive(Default)]
-struct Made(Vec<(Side, Frame)>);
-
-impl Spare<Frame> for Made {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        Some(Frame::new(&vec![0xee; len]))
-    }
-    fn emit(&mut self, to: Side, packet: Frame) {
-        self.0.push((to, packet));
-    }
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {
-        panic!("one worker hands nothing over");
-    }
-}
-
+/// The bed, whose sides are called by what is spoken there: true is IPv6.
 pub struct Bed<F: Function> {
-    pub function: F,
-    /// The side where IPv6 is spoken.
+    bed: common::Bed<F>,
     ipv6: Side,
-    now: u64,
+}
+
+impl<F: Function> Deref for Bed<F> {
+    type Target = common::Bed<F>;
+    fn deref(&self) -> &common::Bed<F> {
+        &self.bed
+    }
 }
 
 impl<F: Function> Bed<F> {
     pub fn new(function: F, ipv6: Side) -> Bed<F> {
-        Bed { function, ipv6, now: 1_000_000_000_000 }
+        let bed = common::Bed::one(function, move |side, f| {
+            let (own, hop) = if side == ipv6 { (V6_MAC, V6_HOP) } else { (V4_MAC, V4_HOP) };
+            judge_ethernet(f, own, hop);
+            judge(f);
+        });
+        Bed { bed, ipv6 }
     }
 
-    pub fn count(&self, name: &str) -> u64 {
-        self.function.counters().iter().find(|c| c.0 == name).unwrap_or_else(|| panic!("no counter {name}")).1
-    }
-
-    fn nonzero(&self) -> Vec<(&'static str, u64)> {
-        self.function.counters().into_iter().filter(|c| c.1 > 0).collect()
+    /// The side of an IP version.
+    fn side(&self, ipv6: bool) -> Side {
+        if ipv6 { self.ipv6 } else { self.ipv6.other() }
     }
 
     /// Send a frame in over IPv6 or IPv4, and give what comes out, with whether it is over IPv6.
     pub fn send(&mut self, over6: bool, frame: &[u8]) -> Vec<(bool, Vec<u8>)> {
-        let from = if over6 { self.ipv6 } else { self.ipv6.other() };
-        let mut batch = vec![Frame::new(frame)];
-        let mut verdicts = [Verdict::Local; BATCH];
-        let mut made = Made::default();
-        self.now += 1_000_000;
-        self.function.process(self.now, from, &mut batch, &mut verdicts[..1], &mut made);
-        let mut out = Vec::new();
-        if let (Verdict::Forward(side), Some(f)) = (verdicts[0], batch.pop()) {
-            out.push((side, f));
-        }
-        out.extend(made.0);
-        let out: Vec<_> = out.into_iter().map(|(s, f)| (s == self.ipv6, f.bytes().to_vec())).collect();
-        for (six, f) in &out {
-            let (hop, own) = if *six { (V6_HOP, V6_MAC) } else { (V4_HOP, V4_MAC) };
-            assert_eq!((&f[..6], &f[6..12]), (&hop[..], &own[..]), "Ethernet addresses");
-            judge(f);
-        }
-        out
+        let out = self.bed.send(self.side(over6), frame);
+        out.into_iter().map(|(s, f)| (s == self.ipv6, f)).collect()
     }
 
     /// Send a frame that must come out on the other side, alone.
+    #[track_caller]
     pub fn pass(&mut self, over6: bool, frame: &[u8]) -> Vec<u8> {
-        let mut out = self.send(over6, frame);
-        assert_eq!(out.len(), 1, "counters {:?}", self.nonzero());
-        assert_ne!(out[0].0, over6);
-        out.remove(0).1
+        self.bed.pass(self.side(over6), self.side(!over6), frame)
     }
 
     /// Send a frame that must be dropped for this reason; what is sent instead.
+    #[track_caller]
     pub fn dropped(&mut self, over6: bool, frame: &[u8], why: &str) -> Option<Vec<u8>> {
         let before = self.count(why);
         let mut out = self.send(over6, frame);

@@ -1,44 +1,32 @@
 //! Fragments to a shared address at a MAP-T border relay (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
 //! 11): the first alone shows the port. In any order, in vain, in masses, mixed, and over several workers.
 
-use crate::bed::*;
+use crate::bed::judge;
+use crate::common::{Bed, Frame, SECOND};
 use crate::mapt::{CE, br_config, relay};
 use plane::event::Event;
-use plane::function::BATCH;
 use plane::map::MapTBr;
-use plane::{Function, Packet, Side, Spare, Translate, Verdict};
-use std::collections::VecDeque;
+use plane::{Function, Side, Steering, Translate};
+use std::ops::{Deref, DerefMut};
 
-const SECOND: u64 = 1_000_000_000;
 /// Customers that share 192.0.2.18: ports and addresses.
 const PORT: u16 = 1232;
 const OTHER_PORT: u16 = 1236;
 const OTHER_CE: &str = "2001:db8:12:3500:0:c000:212:35";
 
-/// Workers of a relay, with their inboxes.
-struct Relay {
-    workers: Vec<Translate<MapTBr>>,
-    now: u64,
-    crossings: usize,
+/// Workers of a relay in their bed.
+struct Relay(Bed<Translate<MapTBr>>);
+
+impl Deref for Relay {
+    type Target = Bed<Translate<MapTBr>>;
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
-#[derive(Default)]
-struct Made {
-    out: Vec<Vec<u8>>,
-    handed: Vec<(u16, Frame)>,
-}
-
-impl Spare<Frame> for Made {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        Some(Frame::new(&vec![0xee; len]))
-    }
-    fn emit(&mut self, to: Side, packet: Frame) {
-        assert_eq!(to, Side::Customer);
-        self.out.push(packet.bytes().to_vec());
-    }
-    fn hand_over(&mut self, to: u16, from: Side, packet: Frame) {
-        assert_eq!(from, Side::Internet);
-        self.handed.push((to, packet));
+impl DerefMut for Relay {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 
@@ -49,41 +37,22 @@ impl Relay {
             change(&mut config);
             Translate::new(config, relay()).unwrap().on_worker(w, n)
         };
-        Relay { workers: (0..n).map(worker).collect(), now: 1000 * SECOND, crossings: 0 }
+        Relay(Bed::new((0..n).map(worker).collect(), [Steering::Hash(&[]); 2], |_, _| {}))
     }
 
     fn count(&self, e: Event) -> u64 {
         self.workers.iter().map(|w| w.counter(e)).sum()
     }
 
-    fn nonzero(&self) -> Vec<(&'static str, u64)> {
-        self.workers.iter().flat_map(Function::counters).filter(|c| c.1 > 0).collect()
-    }
-
-    /// Send frames in over IPv4, each at a worker; what leaves, in its order.
+    /// Send frames in over IPv4, each at a worker; what leaves over IPv6, in its order. Nothing else may.
     fn run(&mut self, frames: impl IntoIterator<Item = (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
-        let mut inbox: VecDeque<_> = frames.into_iter().map(|(w, f)| (w, Frame::new(&f))).collect();
-        let mut out = Vec::new();
-        while let Some((w, f)) = inbox.pop_front() {
-            let (mut batch, mut verdicts, mut made) = ([f], [Verdict::Local; BATCH], Made::default());
-            self.workers[w].process(self.now, Side::Internet, &mut batch, &mut verdicts[..1], &mut made);
-            let [f] = batch;
-            match verdicts[0] {
-                Verdict::Forward(side) => {
-                    assert_eq!(side, Side::Customer);
-                    out.push(f.bytes().to_vec());
-                }
-                Verdict::HandOver(to) => made.handed.push((to, f)),
-                Verdict::Drop | Verdict::Local => {}
-            }
-            out.extend(made.out);
-            for (to, f) in made.handed {
-                assert_ne!(usize::from(to), w, "handed over to itself");
-                self.crossings += 1;
-                inbox.push_back((to.into(), f));
-            }
-        }
-        out
+        let out = self.0.run(Side::Internet, frames.into_iter().map(|(w, f)| (w, Frame::new(&f))).collect());
+        out.into_iter()
+            .map(|(side, f)| {
+                assert_eq!(side, Side::Customer);
+                f
+            })
+            .collect()
     }
 
     fn send(&mut self, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
@@ -161,10 +130,12 @@ fn later_fragments_without_their_first_end_in_time() {
     let [first, middle, last] = parts(PORT, 1);
     assert!(r.send(&[middle, last.clone()]).is_empty());
     r.now += 14 * SECOND;
-    r.workers[0].idle(r.now);
+    let now = r.now;
+    r.workers[0].idle(now);
     assert_eq!(r.count(Event::FragmentLate), 0);
     r.now += SECOND;
-    r.workers[0].idle(r.now);
+    let now = r.now;
+    r.workers[0].idle(now);
     assert_eq!(r.count(Event::FragmentLate), 2);
     // The first comes too late for them, and is one for those that come after it.
     assert_eq!(r.send(&[first]).len(), 1);
@@ -224,29 +195,10 @@ fn a_first_fragment_for_nobody_takes_the_others_with_it() {
     let [first, middle, last] = parts(5, 9);
     let errors = r.workers[0].counter(Event::IcmpSent);
     assert!(r.send(&[middle, last]).is_empty());
-    let mut made = Made::default();
-    let mut verdicts = [Verdict::Local];
-    r.workers[0].process(r.now, Side::Internet, &mut [Frame::new(&first)], &mut verdicts, &mut Discard(&mut made));
-    assert_eq!((verdicts[0], made.out.len()), (Verdict::Drop, 0));
+    let out = r.0.run(Side::Internet, vec![(0, Frame::new(&first))]);
+    assert!(out.iter().all(|(side, _)| *side == Side::Internet), "nothing but answers to the sender");
     assert_eq!(r.count(Event::OutsidePortSet), 3, "{:?}", r.nonzero());
     assert!(r.count(Event::IcmpSent) <= errors + 1, "later fragments are not answered");
-}
-
-/// Takes what goes back to the sender for nothing.
-struct Discard<'a>(&'a mut Made);
-
-impl Spare<Frame> for Discard<'_> {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        self.0.fresh(len)
-    }
-    fn emit(&mut self, to: Side, packet: Frame) {
-        if to == Side::Customer {
-            self.0.emit(to, packet);
-        }
-    }
-    fn hand_over(&mut self, to: u16, from: Side, packet: Frame) {
-        self.0.hand_over(to, from, packet);
-    }
 }
 
 /// Where nobody shares, nothing waits: a customer with a prefix of its own.

@@ -274,9 +274,10 @@ fn check_batch(g: &mut Gateway, from: Side, frames: &[Vec<u8>]) {
     let before = total(g);
     let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
     let mut verdicts = vec![Verdict::Drop; batch.len()];
-    let mut made = Made { out: Vec::new(), handed: Vec::new(), limit: 1000 };
+    let mut made = Made::new(1000, usize::MAX);
     g.now += SECOND / 10;
-    g.workers[0].process(g.now, from, &mut batch, &mut verdicts, &mut made);
+    let now = g.now;
+    g.workers[0].process(now, from, &mut batch, &mut verdicts, &mut made);
     assert!(total(g) >= before + frames.len() as u64, "every packet is counted");
     assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))), "with one worker nobody hands over");
     assert!(made.handed.is_empty());

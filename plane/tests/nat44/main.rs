@@ -1,6 +1,9 @@
 //! Conformance of NAT44: one file an RFC, one test a requirement, named after it. `etherparse` builds the packets
 //! and judges every packet that comes out; nothing of the plane's own checksum code is used here.
 
+#[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "shared with the tests of other functions, which need more of it")]
+mod common;
 mod faults;
 mod gateway;
 mod hostile;

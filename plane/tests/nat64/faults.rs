@@ -55,5 +55,5 @@ fn identifiers_that_run_out_are_refused() {
         g.out(&echo(A, x(REMOTE), id, true));
     }
     let answer = g.refused(Customer, &echo(A, x(REMOTE), 9, true), "nat44.no-port");
-    assert_eq!((icmp_type(&answer).0, quote_of(&answer).from), (1, (A, 9)));
+    assert_eq!((icmp_type(&answer), quote_of(&answer).from), ((1, 3), (A, 9)), "RFC 6146, section 3.5.1.1");
 }

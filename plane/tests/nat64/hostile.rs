@@ -44,8 +44,9 @@ proptest! {
         let from = if matches!(kind, 1 | 5 | 7) { Internet } else { Customer };
         let frame = damaged(frame, &changes, len);
         // A changed payload may leave a wrong transport checksum wrong: only that nothing panics is asked here.
+        let now = g.now;
         for w in &mut g.workers {
-            unjudged(w, g.now, from, &frame);
+            unjudged(w, now, from, &frame);
         }
         prop_assert!(g.entries().0 <= 4);
     }
@@ -72,13 +73,13 @@ proptest! {
 /// Let one worker have a frame, whatever comes of it.
 fn unjudged(w: &mut plane::nat64::Nat64, now: u64, from: plane::Side, frame: &[u8]) {
     struct Nothing;
-    impl plane::Spare<crate::gateway::Frame> for Nothing {
-        fn fresh(&mut self, len: usize) -> Option<crate::gateway::Frame> {
-            Some(crate::gateway::Frame::new(&vec![0; len]))
+    impl plane::Spare<crate::common::Frame> for Nothing {
+        fn fresh(&mut self, len: usize) -> Option<crate::common::Frame> {
+            Some(crate::common::Frame::new(&vec![0; len]))
         }
-        fn emit(&mut self, _: plane::Side, _: crate::gateway::Frame) {}
-        fn hand_over(&mut self, _: u16, _: plane::Side, _: crate::gateway::Frame) {}
+        fn emit(&mut self, _: plane::Side, _: crate::common::Frame) {}
+        fn hand_over(&mut self, _: u16, _: plane::Side, _: crate::common::Frame) {}
     }
     let mut verdicts = [plane::Verdict::Drop];
-    w.process(now, from, &mut [crate::gateway::Frame::new(frame)], &mut verdicts, &mut Nothing);
+    w.process(now, from, &mut [crate::common::Frame::new(frame)], &mut verdicts, &mut Nothing);
 }

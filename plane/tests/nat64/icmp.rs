@@ -142,6 +142,25 @@ fn fix_icmp6(f: &mut [u8]) {
 }
 
 #[test]
+fn section_3_4_other_protocols_are_refused_to_customers_as_ports_and_to_others_as_protocols() {
+    let mut g = nat64(&config());
+    map(&mut g, (A, 5000), (REMOTE, 80));
+    let sctp = |mut f: Vec<u8>| {
+        let over6 = f[14] >> 4 == 6;
+        f[if over6 { 20 } else { 23 }] = 132;
+        if !over6 {
+            reseal(&mut f);
+        }
+        f
+    };
+    let answer = g.refused(Customer, &sctp(udp((A, 5000), (x(REMOTE), 80))), "nat44.protocol");
+    assert_eq!((icmp_type(&answer), judge(&answer).from.0, judge(&answer).to.0), ((1, 4), GATEWAY6, A));
+    assert_eq!((quote_of(&answer).from.0, quote_of(&answer).to.0), (A, x(REMOTE)));
+    let answer = g.refused(Internet, &sctp(udp((REMOTE, 80), (POOL, 5000))), "nat44.protocol");
+    assert_eq!((icmp_type(&answer), judge(&answer).from.0, judge(&answer).to.0), ((3, 2), GATEWAY4.into(), REMOTE));
+}
+
+#[test]
 fn errors_about_nothing_known_are_dropped() {
     let mut g = nat64(&config());
     let sent = g.out(&udp((A, 5000), (x(REMOTE), 80)));

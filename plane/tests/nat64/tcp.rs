@@ -165,6 +165,27 @@ fn one_fin_leaves_it_established() {
 }
 
 #[test]
+fn a_reset_after_one_fin_leaves_it_established() {
+    for outbound in [true, false] {
+        let mut g = established();
+        either(&mut g, true, "FA");
+        g.wait(1000);
+        either(&mut g, outbound, "R");
+        lives(&mut g, ESTABLISHED);
+    }
+}
+
+#[test]
+fn a_reset_after_both_fins_does_not_restart_the_timer() {
+    let mut g = established();
+    out(&mut g, "FA");
+    back(&mut g, "FA");
+    g.wait(100);
+    back(&mut g, "R");
+    lives(&mut g, TRANSITORY - 100);
+}
+
+#[test]
 fn both_fins_end_it_and_nothing_restarts_the_timer() {
     let mut g = established();
     out(&mut g, "FA");

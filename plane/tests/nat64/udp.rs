@@ -242,6 +242,25 @@ fn what_is_too_large_is_told_to_the_sender() {
     assert_eq!((quote_of(&answer).to, &answer[40..42]), (outside, &1480u16.to_be_bytes()[..]));
 }
 
+/// Sections 3.5.1.1 and 3.5.2.3.
+#[test]
+fn without_a_free_port_a_customer_is_told_address_unreachable() {
+    let mut c = config();
+    (c.nat.ports.first, c.nat.ports.last) = (2000, 2003);
+    let mut g = nat64(&c);
+    for port in 0..4 {
+        map(&mut g, (A, 5000 + port), (REMOTE, 80));
+        g.out(&tcp((A, 5000 + port), (x(REMOTE), 80), "S"));
+    }
+    for frame in [udp((A, 6000), (x(REMOTE), 80)), tcp((A, 6000), (x(REMOTE), 80), "S")] {
+        let answer = g.refused(Customer, &frame, "nat44.no-port");
+        assert_eq!((icmp_type(&answer), judge(&answer).from.0, judge(&answer).to.0), ((1, 3), GATEWAY6, A));
+    }
+    // What a router says of its own is translated as it stands (RFC 7915, section 4.2).
+    let sent = g.out(&udp((A, 5000), (x(REMOTE), 80)));
+    assert_eq!(icmp_type(&g.back(&error(OTHER, POOL, 3, 1, &sent, 28))), (1, 0));
+}
+
 #[test]
 fn the_gateway_itself_is_left_to_the_machine() {
     let mut g = nat64(&config());

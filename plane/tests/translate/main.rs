@@ -2,6 +2,9 @@
 //! packets and judges every packet that comes out; nothing of the plane's own checksum code is used here.
 
 mod bed;
+#[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "shared with the tests of other functions, which need more of it")]
+mod common;
 mod faults;
 mod golden;
 mod hostile;

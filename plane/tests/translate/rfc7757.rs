@@ -2,7 +2,9 @@
 
 use crate::bed::*;
 use crate::packets::*;
-use plane::translate::{Config, Eam, Hairpinning, Siit, eam};
+use plane::Prefix6;
+use plane::translate::{Config, Eam, Hairpinning, Pref64, Siit, eam};
+use wire::AddrRange;
 
 /// Two IPv6 hosts with maps, as in the figures of section 4.
 const A6: &str = "2001:db8:aaaa::1";
@@ -82,7 +84,7 @@ fn rfc7757_4_2_2_errors_turn_round_too() {
         let (kind, code, _, quote) = error_of(&back);
         let outer = judge(&back);
         assert_eq!((kind, code, outer.dst), (1, 4, name(A6)));
-        assert_eq!(outer.src, name(if from == B6 { B_SEEN } else { ROUTER6 }));
+        assert_eq!(outer.src, name(if from == B6 { B_SEEN } else { "2001:db8:64::198.51.100.254" }));
         assert_eq!(quote, Seen { hops: 63, ..judge(&sent) }, "the quote is what was sent");
     }
 }
@@ -102,6 +104,55 @@ fn rfc7757_4_2_1_simple_hairpinning() {
     let (kind, code, _, quote) = error_of(&back);
     assert_eq!((kind, code, judge(&back).src, judge(&back).dst), (1, 4, name(B_SEEN), name(A6)));
     assert_eq!((quote.src, quote.dst), (name(A6), name(B_SEEN)));
+}
+
+/// Rule 1 knows no destination: one behind the prefix is shown the source behind the prefix, too.
+#[test]
+fn rfc7757_4_2_1_no_map_is_used_for_a_source() {
+    let mut b = mapped(|c| c.hairpinning = Hairpinning::Simple);
+    let seen = judge(&b.to6(&udp4_of(A4, HERE4, 64, b"x")));
+    assert_eq!((seen.src, seen.dst), (name(A_SEEN), name(HERE6)));
+}
+
+/// Figure 1 with the well-known prefix, and the one address of appendix B.1 for routers.
+fn figure_1(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
+    let mut c = config();
+    c.icmp_sources = vec![AddrRange::one([198, 51, 100, 1].into())];
+    change(&mut c);
+    let text = "192.0.2.1 2001:db8:aaaa::\n192.0.2.2/32 2001:db8:bbbb::b/128\n192.0.2.16/28 2001:db8:cccc::/124\n\
+                192.0.2.128/26 2001:db8:dddd::/64\n192.0.2.192/29 2001:db8:eeee:8::/62\n192.0.2.224/31 64:ff9b::/127";
+    let maps = Eam::new(&eam::parse(text.lines()).unwrap(), false).unwrap();
+    // The figures have addresses for documentation, which the well-known prefix may otherwise not hold (RFC 6052, 3.1).
+    let prefix = Pref64::new(Prefix6 { addr: "64:ff9b::".parse().unwrap(), len: 96 }, true).unwrap();
+    Bed::new(c, Siit::new(Some(maps), Some(prefix)))
+}
+
+/// The last row of figure 7 is not in the table of maps; the others stand beside it.
+#[test]
+fn rfc7757_b_figure_7_without_a_map() {
+    let mut b = figure_1(|_| {});
+    let seen = judge(&b.to6(&udp4_of([192, 0, 2, 248], A4, 64, b"x")));
+    assert_eq!((seen.src, seen.dst), (name("64:ff9b::c000:2f8"), name("2001:db8:aaaa::")));
+    let seen = judge(&b.to4(&udp6_of("2001:db8:aaaa::", "64:ff9b::c000:2f8", 64, b"x")));
+    assert_eq!((seen.src.as_str(), seen.dst.as_str()), ("192.0.2.1", "192.0.2.248"));
+}
+
+#[test]
+fn rfc7757_b_1_figures_8_to_11() {
+    let mut b = figure_1(|_| {});
+    let (one, two) = ("2001:db8:aaaa::", "2001:db8:bbbb::b");
+    let (one_seen, two_seen) = ("64:ff9b::192.0.2.1", "64:ff9b::192.0.2.2");
+    let sent = udp6_of(one, two_seen, 64, b"question");
+    let arrived = b.one(true, &sent, true);
+    assert_eq!((judge(&arrived).src, judge(&arrived).dst), (name(one_seen), name(two)), "figure 8");
+    for (from, seen) in [("2001:db8::1234", "64:ff9b::198.51.100.1"), (two, two_seen)] {
+        let back = b.one(true, &icmp6_of(from, one_seen, 1, 4, [0; 4], &arrived[14..]), true);
+        let (outer, (_, _, _, inner)) = (judge(&back), error_of(&back));
+        assert_eq!((outer.src, outer.dst), (name(seen), name(one)), "figures 9 and 10, outer");
+        assert_eq!((inner.src, inner.dst), (name(one), name(two_seen)), "figures 9 and 10, inner");
+    }
+    let answer = judge(&b.one(true, &udp6_of(two, one_seen, 64, b"answer"), true));
+    assert_eq!((answer.src, answer.dst), (name(two_seen), name(one)), "figure 11");
 }
 
 #[test]

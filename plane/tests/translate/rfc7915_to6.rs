@@ -219,7 +219,7 @@ fn rfc7915_4_2_fragmentation_needed() {
         u32::from_be_bytes(rest)
     };
     assert_eq!((told(&mut b, 1400), told(&mut b, 576), told(&mut b, 1500)), (1420, 1280, 1500));
-    assert_eq!(told(&mut b, 0), 1300, "the plateau 1280 below 1428");
+    assert_eq!(told(&mut b, 0), 1280, "no plateau between 1280 and 1428");
 }
 
 #[test]
@@ -231,6 +231,15 @@ fn rfc7915_4_2_parameter_problem() {
     let (kind, code, rest, _) = error_of(&b.to6(&icmp4(3, 2, [0; 4], &out[14..])));
     assert_eq!((kind, code, rest), (4, 1, [0, 0, 0, 6]), "protocol unreachable");
     b.dropped(false, &icmp4(12, 0, [4, 0, 0, 0], &out[14..]), "icmp-untranslatable");
+}
+
+/// The formula has 20 octets whatever the packet in error was, other than that of section 5.2.
+#[test]
+fn rfc7915_4_2_fragmentation_needed_about_a_fragment() {
+    let mut b = bed(|_| {});
+    let out = b.to4(&fragments6(&udp6(&[4; 1400]), &[1200], 5)[0]);
+    let (kind, code, rest, _) = error_of(&b.to6(&icmp4(3, 4, [0, 0, 0x05, 0x78], &out[14..60])));
+    assert_eq!((kind, code, u32::from_be_bytes(rest)), (2, 0, 1420));
 }
 
 #[test]

@@ -139,9 +139,10 @@ fn check(end: &mut End<Bindings>, from: Side, frames: &[Vec<u8>]) {
     let before = total(end);
     let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
     let mut verdicts = vec![Verdict::HandOver(9); batch.len()];
-    let mut made = Made { out: Vec::new(), handed: Vec::new(), limit: 100, largest: 2000 };
+    let mut made = Made::new(100, 2000);
     end.now += SECOND;
-    end.workers[0].process(end.now, from, &mut batch, &mut verdicts, &mut made);
+    let now = end.now;
+    end.workers[0].process(now, from, &mut batch, &mut verdicts, &mut made);
     let relayed = end.count("icmp-relayed") - relayed;
     assert!(total(end) + relayed >= before + frames.len() as u64, "every packet is counted");
     assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))) && made.handed.is_empty());

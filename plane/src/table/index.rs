@@ -1,7 +1,7 @@
-//! The state table: flat entries and two indexes over them, one for each direction. One file for every
-//! technology that keeps state, because what makes a table fast at 64 M entries (one cache line a look-up, stages
-//! that let a caller prefetch for a whole batch, clearing without touching memory) has nothing to do with the entry.
+//! The index of a state table: which entry a hash leads to, one cache line a look-up. Apart from the entries, because a table
+//! has one for each direction, and the dictionary of customers one alone.
 
+use super::NONE;
 use crate::hash::range;
 use arena::{ArenaError, Array};
 
@@ -9,10 +9,6 @@ use arena::{ArenaError, Array};
 const SLOTS: usize = 10;
 /// Entries that a bucket is planned for: load 0.75, so that about one look-up in twelve sees a second line.
 const PLANNED_HALVES: u64 = 15;
-/// No entry.
-pub const NONE: u32 = u32::MAX;
-/// Most entries of a table: numbers are 32 bits and [`NONE`] is not one of them.
-pub const MOST: u64 = u32::MAX as u64;
 
 /// One cache line of an index: ten tags, ten entry numbers, how many insertions went past it, and the generation it
 /// was last written in (a bucket of another generation is empty).
@@ -276,287 +272,20 @@ impl Index {
     }
 }
 
-/// Entries by number: handed out in ascending order first, then those given back, the last first.
-pub struct Slab<T: Copy> {
-    entries: Array<T>,
-    free: Array<u32>,
-    freed: u32,
-    fresh: u32,
-    empty: T,
-}
-
-impl<T: Copy> Slab<T> {
-    /// Room for `capacity` entries, each `empty` while nobody has it.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
-    pub fn new(what: &str, capacity: u64, empty: T) -> Result<Slab<T>, ArenaError> {
-        let n = capacity.min(MOST) as usize;
-        Ok(Slab {
-            entries: Array::filled(what, n, empty)?,
-            free: Array::filled(what, n, 0)?,
-            freed: 0,
-            fresh: 0,
-            empty,
-        })
-    }
-
-    /// Entries in use.
-    #[inline(always)]
-    pub fn len(&self) -> u32 {
-        self.fresh - self.freed
-    }
-    /// Whether none is in use.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// Most entries.
-    pub fn capacity(&self) -> u32 {
-        self.entries.len() as u32
-    }
-    /// Entries with a number below this have been used since the last clearing: what a sweep has to look at.
-    pub fn touched(&self) -> u32 {
-        self.fresh
-    }
-
-    /// Take an entry; `None` when the limit is reached.
-    #[inline]
-    pub fn take(&mut self, value: T) -> Option<u32> {
-        let e = if self.freed > 0 {
-            self.freed -= 1;
-            self.free[self.freed as usize]
-        } else if (self.fresh as usize) < self.entries.len() {
-            self.fresh += 1;
-            self.fresh - 1
-        } else {
-            return None;
-        };
-        self.entries[e as usize] = value;
-        Some(e)
-    }
-
-    /// Bring the entry closer that the `k`-th next [`Self::take`] will give.
-    #[inline(always)]
-    pub fn prefetch_next(&self, k: u32) {
-        let e = match self.freed.checked_sub(k + 1) {
-            Some(i) => self.free[i as usize],
-            None => self.fresh + (k - self.freed),
-        };
-        self.entries.prefetch(e as usize);
-    }
-
-    /// Give an entry back.
-    #[inline]
-    pub fn give_back(&mut self, e: u32) {
-        self.entries[e as usize] = self.empty;
-        self.free[self.freed as usize] = e;
-        self.freed += 1;
-    }
-
-    /// Bring an entry closer.
-    #[inline(always)]
-    pub fn prefetch(&self, e: u32) {
-        self.entries.prefetch(e as usize);
-    }
-
-    /// Forget all entries, in constant time.
-    pub fn clear(&mut self) {
-        (self.freed, self.fresh) = (0, 0);
-    }
-}
-
-impl<T: Copy> std::ops::Index<u32> for Slab<T> {
-    type Output = T;
-    #[inline(always)]
-    fn index(&self, e: u32) -> &T {
-        &self.entries[e as usize]
-    }
-}
-
-impl<T: Copy> std::ops::IndexMut<u32> for Slab<T> {
-    #[inline(always)]
-    fn index_mut(&mut self, e: u32) -> &mut T {
-        &mut self.entries[e as usize]
-    }
-}
-
-/// Entries with an index for each direction.
-pub struct Table<T: Copy> {
-    /// The entries.
-    pub slab: Slab<T>,
-    /// By the key of the customer's side.
-    pub inner: Index,
-    /// By the key of the Internet's side.
-    pub outer: Index,
-}
-
-impl<T: Copy> Table<T> {
-    /// A table for `capacity` entries; `what` names it in errors.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
-    pub fn new(what: &str, capacity: u64, empty: T) -> Result<Table<T>, ArenaError> {
-        Ok(Table {
-            slab: Slab::new(what, capacity, empty)?,
-            inner: Index::new(what, capacity)?,
-            outer: Index::new(what, capacity)?,
-        })
-    }
-
-    /// Put an entry in under both hashes; `None` when the limit is reached.
-    #[inline]
-    pub fn insert(&mut self, inner: u64, outer: u64, value: T) -> Option<u32> {
-        let e = self.slab.take(value)?;
-        self.inner.insert(inner, e);
-        self.outer.insert(outer, e);
-        Some(e)
-    }
-
-    /// Take an entry out.
-    pub fn remove(&mut self, inner: u64, outer: u64, e: u32) {
-        let both = self.inner.remove(inner, e) & self.outer.remove(outer, e);
-        debug_assert!(both, "entry {e} is missing from an index");
-        self.slab.give_back(e);
-    }
-
-    /// Forget all entries, in constant time.
-    pub fn clear(&mut self) {
-        self.slab.clear();
-        self.inner.clear();
-        self.outer.clear();
-    }
-}
-
-/// Bytes of a table with `capacity` entries of `T`: entries, free list and both indexes.
-pub fn bytes_for<T: Copy>(capacity: u64) -> u64 {
-    capacity * (size_of::<T>() as u64 + 4) + 2 * Index::bytes_for(capacity)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::Hasher;
-    use proptest::prelude::*;
-    use std::collections::HashMap;
 
-    type Pair = (u64, u64);
-
-    struct Model {
-        table: Table<Pair>,
-        map: HashMap<u64, u64>,
-        hasher: Hasher,
-    }
-
-    impl Model {
-        fn new(capacity: u64) -> Model {
-            let table = Table::new("test", capacity, (0, 0)).unwrap();
-            Model { table, map: HashMap::new(), hasher: Hasher::new(7) }
-        }
-        /// The outer key is another function of the same number, so that both indexes are exercised.
-        fn hashes(&self, k: u64) -> (u64, u64) {
-            (self.hasher.one(k), self.hasher.pair(1, k))
-        }
-        fn find(&self, k: u64) -> Option<u32> {
-            let t = &self.table;
-            let (i, o) = self.hashes(k);
-            let a = t.inner.find(i, |e| t.slab[e].0 == k);
-            assert_eq!(a, t.outer.find(o, |e| t.slab[e].0 == k));
-            a
-        }
-        fn insert(&mut self, k: u64, v: u64) {
-            let (i, o) = self.hashes(k);
-            if let Some(e) = self.find(k) {
-                self.table.slab[e].1 = v;
-            } else {
-                let full = self.map.len() as u32 == self.table.slab.capacity();
-                assert_eq!(self.table.insert(i, o, (k, v)).is_none(), full);
-                if full {
-                    return;
-                }
-            }
-            self.map.insert(k, v);
-        }
-        fn remove(&mut self, k: u64) {
-            let (i, o) = self.hashes(k);
-            let found = self.find(k);
-            assert_eq!(found.is_some(), self.map.remove(&k).is_some());
-            if let Some(e) = found {
-                self.table.remove(i, o, e);
-            }
-        }
-        fn agree(&self, k: u64) {
-            assert_eq!(self.find(k).map(|e| self.table.slab[e].1), self.map.get(&k).copied());
-            assert_eq!(self.table.slab.len() as usize, self.map.len());
-        }
-    }
-
-    #[derive(Clone, Debug)]
-    enum Op {
-        Insert(u64, u64),
-        Remove(u64),
-        Find(u64),
-        Clear,
-    }
-
-    fn op() -> impl Strategy<Value = Op> {
-        prop_oneof![
-            8 => (0..400u64, any::<u64>()).prop_map(|(k, v)| Op::Insert(k, v)),
-            6 => (0..400u64).prop_map(Op::Remove),
-            4 => (0..400u64).prop_map(Op::Find),
-            1 => Just(Op::Clear),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_like_a_hash_map(ops in proptest::collection::vec(op(), 0..2000)) {
-            let mut m = Model::new(200);
-            for op in ops {
-                match op {
-                    Op::Insert(k, v) => m.insert(k, v),
-                    Op::Remove(k) => m.remove(k),
-                    Op::Find(k) => m.agree(k),
-                    Op::Clear => {
-                        m.table.clear();
-                        m.map.clear();
-                    }
-                }
-            }
-            for k in 0..400 {
-                m.agree(k);
-            }
+    impl Index {
+        /// Whether nothing is in it and nothing ever was.
+        pub(crate) fn is_bare(&self) -> bool {
+            self.buckets.iter().all(|b| b.overflow == 0 && b.free().count() == SLOTS)
         }
     }
 
     #[test]
-    fn fills_to_the_last_entry_and_empties_without_a_trace() {
-        let mut m = Model::new(100_000);
-        for round in 0..3u64 {
-            for k in 0..100_000 {
-                m.insert(k ^ round << 40, k);
-            }
-            assert!(m.table.slab.take((0, 0)).is_none(), "the limit is the limit");
-            for k in 0..100_000 {
-                m.agree(k ^ round << 40);
-                m.agree(k + 1_000_000);
-            }
-            for k in 0..100_000 {
-                m.remove(k ^ round << 40);
-            }
-            assert!(m.table.inner.buckets.iter().all(|b| b.overflow == 0 && b.free().count() == SLOTS));
-        }
-    }
-
-    #[test]
-    fn clearing_forgets_even_when_the_generation_wraps() {
-        let mut m = Model::new(1000);
-        for round in 0..70_000u64 {
-            m.table.clear();
-            m.map.clear();
-            m.agree(round.wrapping_sub(1) % 1000);
-            m.insert(round % 1000, round);
-            m.agree(round % 1000);
-        }
+    fn a_bucket_is_a_cache_line() {
+        assert_eq!(size_of::<Bucket>(), 64);
     }
 
     /// Tags that differ in the last bit, side by side in every order, with free slots between them.
@@ -580,27 +309,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn at_most_64_bytes_a_session() {
-        for n in [1_000_000u64, 64 << 20, 256 << 20] {
-            assert!(bytes_for::<[u8; 32]>(n) <= 64 * n);
-        }
-        assert!(bytes_for::<[u8; 32]>(64 << 20) < 5 << 30, "64 M sessions run in 5 GiB");
-        assert_eq!(size_of::<Bucket>(), 64);
-    }
-
-    #[test]
-    fn next_entries_are_named_right() {
-        let mut s = Slab::new("test", 8, 0u8).unwrap();
-        let taken: Vec<_> = (0..5).map(|v| s.take(v).unwrap()).collect();
-        s.give_back(taken[1]);
-        s.give_back(taken[3]);
-        for k in 0..20 {
-            s.prefetch_next(k);
-        }
-        assert_eq!((s.take(9), s.take(9), s.take(9)), (Some(3), Some(1), Some(5)));
-        assert_eq!((s.len(), s.touched()), (6, 6));
     }
 }

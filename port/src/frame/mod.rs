@@ -3,153 +3,19 @@
 //! frame: it travels home over a ring of its own, so nothing locks and nothing is allocated. A frame that nobody frees
 //! (dropped with a queue or a closed port) goes home too, by a slow way.
 
+mod lent;
+mod region;
+
+pub(crate) use lent::Lent;
+pub use region::PoolConfig;
+pub(crate) use region::Region;
+
 use crate::PortError;
-use crate::sys::Mapping;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Shape of the pools of one run: how many workers share the mapping and what a slot holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolConfig {
-    /// Workers, each with a [`Pool`] of its own.
-    pub workers: usize,
-    /// Slots a worker owns.
-    pub frames: usize,
-    /// Bytes of a slot: headroom + largest frame. `AF_XDP` needs 2048 or 4096.
-    pub slot: usize,
-    /// Bytes before the first byte of a fresh frame, for headers that the DUT puts in front.
-    pub headroom: usize,
-}
-
-impl PoolConfig {
-    /// Pools for frames of at most `frame` bytes (without FCS) on links that give slots no size of their own:
-    /// slots are as small as they can be, because a large power of two between frames wastes cache sets.
-    pub fn compact(workers: usize, frames: usize, frame: usize) -> PoolConfig {
-        let headroom = 64;
-        // An odd number of cache lines spreads neighbouring slots over all sets of L1 and L2.
-        let lines = (headroom + frame).div_ceil(64) | 1;
-        PoolConfig { workers, frames, slot: lines * 64, headroom }
-    }
-    /// Pools for `AF_XDP`: power-of-two slots that can be registered as UMEM.
-    pub fn umem(workers: usize, frames: usize) -> PoolConfig {
-        PoolConfig { workers, frames, slot: 2048, headroom: 256 }
-    }
-    /// Bytes of the longest frame that a fresh slot holds.
-    pub fn room(&self) -> usize {
-        self.slot - self.headroom
-    }
-}
-
-/// The mapping itself. It stays while a pool, a port that lent it to the kernel, or any frame is there: see [`REGIONS`].
-pub(crate) struct Region {
-    memory: Mapping,
-    config: PoolConfig,
-    /// Strays are waiting in the books.
-    strays: AtomicBool,
-}
-
-impl Region {
-    fn map(config: PoolConfig) -> Result<Region, PortError> {
-        let len = (config.workers * config.frames * config.slot).next_multiple_of(2 << 20);
-        let memory = Mapping::anonymous(len).map_err(|e| {
-            PortError::system(format!("mapping {len} bytes for frames"), e, "less memory: fewer or smaller frames")
-        })?;
-        // SAFETY: the range was mapped just now. Huge pages and pre-faulting are a matter of speed only, so the
-        // result is not looked at. A command started while a trial runs would make every page copy-on-write (and copy those
-        // that are lent to the kernel at once); its child never looks at frames, so it gets none.
-        unsafe {
-            // Miri knows no advice.
-            #[cfg(not(miri))]
-            {
-                libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_HUGEPAGE);
-                libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_DONTFORK);
-            }
-            std::ptr::write_bytes(memory.base().as_ptr(), 0, len);
-        }
-        Ok(Region { memory, config, strays: AtomicBool::new(false) })
-    }
-
-    /// Start and length of the mapping, to be registered with the kernel.
-    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
-        (self.memory.base(), self.memory.len())
-    }
-
-    /// The shape of its slots.
-    pub(crate) fn config(&self) -> &PoolConfig {
-        &self.config
-    }
-
-    /// Distance of an address from the start; at least the length if it is not inside.
-    #[inline(always)]
-    fn distance(&self, address: NonNull<u8>) -> usize {
-        (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)
-    }
-}
-
-/// Frames that the kernel has: which slots of a mapping were lent, so that none comes back that was not. What is
-/// still lent when this is dropped goes home; the kernel must have let go of it by then.
-pub(crate) struct Lent {
-    region: Arc<Region>,
-    slot_shift: u32,
-    bits: Vec<u64>,
-}
-
-impl Lent {
-    /// Nothing yet. `None` if slots are not of a power of two.
-    pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
-        let PoolConfig { workers, frames, slot, .. } = region.config;
-        let bits = vec![0; (workers * frames).div_ceil(64)];
-        slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
-    }
-
-    /// Lend a frame: the distance of its first byte from the start of the mapping. Given back if it lives elsewhere.
-    #[inline]
-    pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
-        let distance = self.region.distance(frame.slot);
-        let Some(word) = self.bits.get_mut(distance >> self.slot_shift >> 6) else { return Err(frame) };
-        *word |= 1 << (distance >> self.slot_shift & 63);
-        Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
-    }
-
-    /// Take back the frame of `len` bytes whose first byte is at a distance from the start: anywhere in the slot, for
-    /// the kernel may put a frame elsewhere than the one that was lent. `None` if that slot was not lent.
-    #[inline]
-    pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
-        let number = (distance >> self.slot_shift) as usize;
-        let (word, bit) = (self.bits.get_mut(number >> 6)?, 1u64 << (number & 63));
-        let size = 1usize << self.slot_shift;
-        let start = distance as usize & (size - 1);
-        if *word & bit == 0 || start + len > size {
-            return None;
-        }
-        *word &= !bit;
-        Some(Frame {
-            // SAFETY: the bit says that this slot was lent, so it is one of the mapping; nobody else owns it now.
-            slot: unsafe { self.region.memory.base().add(number << self.slot_shift) },
-            start: start as u16,
-            len: len as u16,
-            size: size as u16,
-            home: (number as u32 / self.region.config.frames as u32) as u16,
-            stamp: 0,
-        })
-    }
-
-    /// The mapping that frames are lent of.
-    pub(crate) fn region(&self) -> &Arc<Region> {
-        &self.region
-    }
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        for number in 0..self.bits.len() * 64 {
-            drop(self.take((number as u64) << self.slot_shift, 0));
-        }
-    }
-}
 
 /// The books of all mappings: who could still hold a frame of which. Looked at when a pool is made or dropped and
 /// when a frame is dropped without being freed, never on the way of a frame. A mapping whose frames are not all home

@@ -2,13 +2,17 @@
 //! the flow, fields that are learned, payload and checksums. Every received frame is held against this,
 //! so the right frame takes one straight path and only a wrong one is looked at closely.
 
+mod row;
+
 use crate::batch::{BATCH, Batch, FrameWords, Words};
-use crate::checksum::{Sum, pseudo_v4};
+use crate::checksum::pseudo_v4;
+use crate::fields::{Fields, Values, place};
 use crate::flow::{AddrRange, PortRange};
 use crate::header::{self, be16, be32, half, word};
-use crate::layout::{At, ENDS6, Layout, by_head};
+use crate::layout::{At, Layout, by_head};
 use crate::port_set::PortSet;
-use crate::template::{Fields, Template, Values, place};
+use crate::template::Template;
+use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
 
 /// Why a frame is not what it must be. The first that applies, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,51 +61,8 @@ pub struct Expect {
     tail: Vec<u8>,
 }
 
-/// Eight and four bytes of a header that must stand there, and the masks that select them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Constant {
-    value: (u64, u32),
-    mask: (u64, u32),
-}
-
-/// Where a [`Constant`] stands in a frame, and which of the four bytes are the hop limit: as [`At`] has it.
-type Place = (usize, usize, u32);
-
-impl Constant {
-    /// What stands in `b` of the bits that the masks select.
-    fn of(b: &[u8], (long, short, _): Place, mask: ([u8; 8], [u8; 4])) -> Constant {
-        let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
-        Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
-    }
-
-    /// With a hop limit.
-    #[inline(always)]
-    fn with_hop(self, hop: u8, (_, _, at): Place) -> Constant {
-        let hop = u32::from_ne_bytes([hop; 4]) & at;
-        Constant { value: (self.value.0, self.value.1 | hop), mask: (self.mask.0, self.mask.1 | at) }
-    }
-
-    #[inline(always)]
-    fn diff(&self, frame: &[u8], (long, short, _): Place) -> u64 {
-        let a = (word(frame, long) & self.mask.0) ^ self.value.0;
-        let b = (half(frame, short) & self.mask.1) ^ self.value.1;
-        a | b as u64
-    }
-}
-
-/// Of an IPv4 header behind an EtherType: type, version and header length; total length. More fragments and offset;
-/// protocol.
-const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
-/// The same of one behind an IPv6 header.
-const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);
-/// Of an IPv6 header: type, version; payload length. Payload length, next header.
-const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]);
-
 /// Hop limits of a frame: that of the packet in the low byte, that of a tunnel's outer header in the high byte.
 pub type Hops = u16;
-
-/// Of the UDP header ports and length, but not the checksum.
-const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 impl Expect {
     /// The expectation for IPv4 frames sent by `sent` that arrive with these four fields: [`Self::udp`] in the layout of
@@ -400,84 +361,6 @@ impl Expect {
 
 /// Where the hop limit of an IPv6 header stands.
 const HOP_LIMIT_AT: usize = header::ETH + 7;
-
-/// What all right frames of a row have in common, made once for many frames so that it stays in registers.
-#[derive(Clone, Copy, Debug)]
-struct Row<'e, const HEAD: usize> {
-    len: usize,
-    first: Constant,
-    second: Constant,
-    udp_len: u64,
-    udp_sum: u64,
-    tail: &'e [u8],
-}
-
-impl<const HEAD: usize> Row<'_, HEAD> {
-    /// Whether a frame is right: addresses, ports, every other header field that is not masked, all checksums and the
-    /// payload.
-    #[inline(always)]
-    fn right(&self, frame: &[u8], words: &FrameWords) -> bool {
-        let Some(head) = self.head(frame) else { return false };
-        let diff =
-            self.addresses_diff(head, words) | self.ports_and_len_diff(head, words.ports) | self.constant_diff(head);
-        diff == 0 && self.checksums_valid(head, words) && self.tail_right(frame)
-    }
-
-    #[inline(always)]
-    fn head<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8; HEAD]> {
-        if frame.len() == self.len { frame.first_chunk() } else { None }
-    }
-
-    #[inline(always)]
-    #[allow(clippy::unused_self, reason = "a method like its neighbours, which need the row")]
-    fn addresses_diff(&self, head: &[u8; HEAD], words: &FrameWords) -> u64 {
-        let v4 = if At::<HEAD>::HAS4 { word(head, At::<HEAD>::ENDS4) ^ words.addresses } else { 0 };
-        if !At::<HEAD>::HAS6 {
-            return v4;
-        }
-        let [src, dst] = words.ends;
-        let at = ENDS6.start;
-        let same = head[at..at + 16] == src.0 && head[at + 16..at + 32] == dst.0;
-        v4 | u64::from(!same)
-    }
-
-    #[inline(always)]
-    fn ports_and_len_diff(&self, head: &[u8; HEAD], ports: u32) -> u64 {
-        (word(head, At::<HEAD>::UDP) ^ place(ports, 0, [0; 2]) ^ self.udp_len) & PORTS_AND_LEN
-    }
-
-    #[inline(always)]
-    fn constant_diff(&self, head: &[u8; HEAD]) -> u64 {
-        let first = self.first.diff(head, At::<HEAD>::FIRST);
-        let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
-        if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
-    }
-
-    /// Called only once the addresses are known to be right, so that the sums of IPv6 addresses need not be made again.
-    #[inline(always)]
-    fn checksums_valid(&self, head: &[u8; HEAD], words: &FrameWords) -> bool {
-        let (ip4, udp) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
-        let addresses = if At::<HEAD>::HAS4 { Sum(word(head, At::<HEAD>::ENDS4)) } else { Sum(words.end_sum) };
-        let ip = addresses.word_around(word(head, ip4)).word_around(half(head, ip4 + 8).into());
-        let ip_valid = !At::<HEAD>::HAS4 || ip.fold() == 0xffff;
-        let compensation = u16::from_ne_bytes([head[HEAD - 2], head[HEAD - 1]]);
-        let sum = addresses
-            .word_around(word(head, udp))
-            .word_around(word(head, udp + 8))
-            .word_around(word(head, udp + 16))
-            .word_around(self.udp_sum + u64::from(compensation));
-        // A zero field means "no checksum" in UDP over IPv4, and is forbidden over IPv6; every frame is sent with one,
-        // so zero is wrong.
-        // Two different ways to the same answer, because compilers pair equal ones in vectors, which here costs more.
-        // The UDP sum is not zero, because its checksum field is not.
-        ip_valid & sum.is_multiple() & (u16::from_ne_bytes([head[udp + 6], head[udp + 7]]) != 0)
-    }
-
-    #[inline(always)]
-    fn tail_right(&self, frame: &[u8]) -> bool {
-        self.tail.is_empty() || frame[HEAD..] == *self.tail
-    }
-}
 
 #[cfg(test)]
 mod tests {

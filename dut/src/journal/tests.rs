@@ -1,0 +1,309 @@
+//! The journal over a host that remembers: what was changed is put back, whatever happens in between.
+
+use super::*;
+use crate::host::Here;
+
+const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
+const HASH: &str = "/sys/module/nf_conntrack/parameters/hashsize";
+
+/// A machine made of files.
+struct Machine {
+    root: tempfile::TempDir,
+    host: Here,
+    dir: RunDir,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        // In memory where there is such a place: a disk takes its time with each of the many flushes.
+        let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let host = Here::below(root.path());
+        let dir = RunDir::at(root.path().join("run"));
+        let machine = Machine { root, host, dir };
+        machine.set(MAX, "262144");
+        machine.set(HASH, "65536");
+        machine
+    }
+    fn set(&self, path: &str, value: &str) {
+        let file = self.root.path().join(&path[1..]);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, format!("{value}\n")).unwrap();
+    }
+    fn get(&mut self, path: &str) -> String {
+        self.host.read(Place::Machine, path).unwrap()
+    }
+    fn begin(&mut self) -> Journal {
+        let (journal, restored) = Journal::begin(&self.dir, &mut self.host).unwrap();
+        assert_eq!(restored, []);
+        journal
+    }
+    fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
+        journal.write(&mut self.host, "", path, value).unwrap().unwrap()
+    }
+    /// Leave the journal as SIGKILL does: no destructor runs, and the kernel gives the lock back.
+    fn kill(&self, journal: Journal) {
+        let text = fs::read(&journal.path).unwrap();
+        let path = journal.path.clone();
+        drop(journal);
+        fs::create_dir_all(self.dir.path()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    fn clean(&mut self) -> Vec<Restored> {
+        clean(&self.dir, &mut self.host).unwrap()
+    }
+}
+
+#[test]
+fn settings_come_back_in_reverse_order_and_nothing_is_left() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    for (path, value) in [(MAX, "1000000"), (HASH, "1000448"), (MAX, "4000000")] {
+        m.write(&mut journal, path, value);
+    }
+    assert_eq!(m.get(MAX), "4000000");
+    let restored = journal.restore(&mut m.host);
+    assert_eq!(restored.len(), 3);
+    assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })), "{restored:?}");
+    assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
+    drop(journal);
+    assert!(!m.dir.path().exists());
+}
+
+#[test]
+fn what_a_killed_run_left_is_found_and_put_back() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    m.write(&mut journal, MAX, "1000000");
+    m.kill(journal);
+    assert!(is_left(&m.dir));
+    let restored = m.clean();
+    assert_eq!(restored, [Restored::Back { path: MAX.into(), from: "1000000".into(), to: "262144".into() }]);
+    assert_eq!(m.get(MAX), "262144");
+    assert_eq!(m.clean(), [], "a second time there is nothing to do");
+    assert!(!m.dir.path().exists());
+}
+
+#[test]
+fn a_run_killed_between_journal_and_change_changed_nothing() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    m.write(&mut journal, MAX, "1000000");
+    m.kill(journal);
+    m.set(MAX, "262144");
+    assert_eq!(m.clean(), [Restored::Already { path: MAX.into(), value: "262144".into() }]);
+}
+
+#[test]
+fn a_line_cut_short_announces_a_change_that_was_not_made() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    m.write(&mut journal, MAX, "1000000");
+    m.kill(journal);
+    let path = m.dir.path().join(FILE);
+    let mut text = fs::read_to_string(&path).unwrap();
+    text += r#"{"change":{"path":"/proc/sys/ne"#;
+    fs::write(&path, text).unwrap();
+    assert_eq!(m.clean().len(), 1);
+    assert_eq!(m.get(MAX), "262144");
+}
+
+#[test]
+fn what_somebody_else_changed_meanwhile_is_left_alone_and_reported() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    m.write(&mut journal, MAX, "1000000");
+    m.write(&mut journal, HASH, "1000448");
+    m.set(MAX, "777");
+    let restored = journal.restore(&mut m.host);
+    assert!(matches!(&restored[1], Restored::LeftAlone { now, .. } if now == "777"), "{restored:?}");
+    assert_eq!((m.get(MAX), m.get(HASH)), ("777".into(), "65536".into()));
+    drop(journal);
+    assert!(!is_left(&m.dir), "it is theirs now");
+}
+
+#[test]
+fn a_setting_that_cannot_be_put_back_keeps_the_journal() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    m.write(&mut journal, MAX, "1000000");
+    m.write(&mut journal, HASH, "1000448");
+    m.kill(journal);
+    fs::remove_file(m.root.path().join(&MAX[1..])).unwrap();
+    let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
+    assert!(error.contains("nf_conntrack_max: not put back to 262144"), "{error}");
+    assert_eq!(m.get(HASH), "65536", "the other one is back");
+    m.set(MAX, "1000000");
+    assert_eq!(m.clean().len(), 1, "only what was not done is done now");
+    assert_eq!(m.get(MAX), "262144");
+}
+
+#[test]
+fn a_value_that_is_there_already_is_not_a_change() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    assert_eq!(m.write(&mut journal, MAX, "262144"), None);
+    assert!(!is_left(&m.dir));
+}
+
+#[test]
+fn the_setting_is_untouched_when_the_journal_cannot_be_written() {
+    let mut m = Machine::new();
+    let mut journal = m.begin();
+    journal.path = m.root.path().join("no-such-folder/journal");
+    assert!(journal.write(&mut m.host, "", MAX, "1000000").is_err());
+    assert_eq!(m.get(MAX), "262144");
+}
+
+#[test]
+fn a_second_run_and_clean_refuse_while_one_is_alive() {
+    let mut m = Machine::new();
+    let _journal = m.begin();
+    let error = clean(&m.dir, &mut m.host).unwrap_err();
+    assert!(matches!(&error, DutError::Busy { pid, .. } if *pid == std::process::id().to_string()), "{error}");
+}
+
+/// A host that rounds what is written up, as the kernel does with table sizes, and notes what a kill would leave:
+/// before and after each write the octets of the journal and all settings.
+struct Rounding {
+    host: Here,
+    to: u64,
+    journal: PathBuf,
+    seen: Vec<(usize, [String; 2])>,
+}
+
+impl Rounding {
+    fn of(m: &Machine, to: u64) -> Rounding {
+        Rounding { host: m.host.clone(), to, journal: m.dir.path().join(FILE), seen: Vec::new() }
+    }
+    fn note(&mut self) {
+        let octets = fs::metadata(&self.journal).map_or(0, |m| m.len() as usize);
+        let settings = [MAX, HASH].map(|path| self.host.read(Place::Machine, path).unwrap());
+        self.seen.push((octets, settings));
+    }
+}
+
+impl Host for Rounding {
+    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<crate::host::Output> {
+        let Action::Write { path, value } = action else { panic!("only writes") };
+        let value = value.parse::<u64>().unwrap().next_multiple_of(self.to).to_string();
+        self.note();
+        let done = self.host.perform(place, why, &Action::Write { path: path.clone(), value });
+        self.note();
+        done
+    }
+    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
+        self.host.read(place, path)
+    }
+}
+
+#[test]
+fn a_value_that_the_kernel_rounded_is_recognised_as_ours() {
+    let mut m = Machine::new();
+    let heads = rustix::param::page_size() as u64 / 8;
+    // The page as foreseen, and what nobody foresaw.
+    for to in [heads, 3 * heads] {
+        let mut host = Rounding::of(&m, to);
+        let mut journal = m.begin();
+        journal.write(&mut host, "", HASH, "1000000").unwrap().unwrap();
+        assert_eq!(m.get(HASH), 1_000_000u64.next_multiple_of(heads).next_multiple_of(to).to_string());
+        m.kill(journal);
+        assert!(matches!(m.clean()[0], Restored::Back { .. }));
+        assert_eq!(m.get(HASH), "65536");
+    }
+}
+
+/// A whole run: what the journal was before it was removed, and everything that was ever in effect beside how many
+/// octets of it.
+fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
+    let mut m = Machine::new();
+    let mut host = Rounding::of(&m, 1);
+    let mut journal = m.begin();
+    let mut last = None;
+    for (path, value) in [(HASH, "1000000"), (MAX, "1000000"), (HASH, "4000000"), (MAX, "4000000")] {
+        last = journal.write(&mut host, "", path, value).unwrap().unwrap();
+    }
+    // All but the first are taken back as a run does it; the file goes with the last.
+    for number in (1..=last.unwrap()).rev() {
+        journal.take_back(&mut host, number);
+    }
+    let mut text = fs::read(&journal.path).unwrap();
+    journal.take_back(&mut host, 0);
+    host.note();
+    text.extend(serde_json::to_vec(&Line::Done { change: 0 }).unwrap());
+    text.push(b'\n');
+    host.seen.last_mut().unwrap().0 = text.len();
+    host.seen.insert(0, (0, host.seen[0].1.clone()));
+    (text, host.seen)
+}
+
+/// Every cut, with every setting that was in effect while the journal was that long: between two notes it grows from
+/// one length to the next, and the settings stay.
+fn every_kill() -> impl Iterator<Item = (Vec<u8>, [String; 2])> {
+    let (text, seen) = whole_run();
+    let mut kills = Vec::new();
+    for pair in seen.windows(2) {
+        kills.extend((pair[0].0..=pair[1].0).map(|cut| (cut, pair[0].1.clone())));
+    }
+    kills.push(seen.last().cloned().unwrap());
+    kills.into_iter().map(move |(cut, settings)| (text[..cut].to_vec(), settings))
+}
+
+fn after(journal: &[u8], settings: &[String; 2]) -> Machine {
+    let m = Machine::new();
+    m.set(MAX, &settings[0]);
+    m.set(HASH, &settings[1]);
+    drop(Lock::take(&m.dir, What::Machine).unwrap());
+    fs::create_dir_all(m.dir.path()).unwrap();
+    fs::write(m.dir.path().join(FILE), journal).unwrap();
+    m
+}
+
+#[test]
+fn a_kill_at_any_octet_is_put_right() {
+    let mut tried = 0;
+    for (journal, settings) in every_kill() {
+        let mut m = after(&journal, &settings);
+        let restored = m.clean();
+        let text = String::from_utf8_lossy(&journal);
+        assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()), "{settings:?}\n{text}");
+        assert!(restored.iter().all(|r| !matches!(r, Restored::LeftAlone { .. })), "{restored:?}\n{text}");
+        assert!(!m.dir.path().exists(), "nothing is left: {text}");
+        tried += 1;
+    }
+    assert!(tried > 400, "{tried}");
+}
+
+#[test]
+fn a_kill_at_any_octet_and_then_somebody_else() {
+    for (journal, settings) in every_kill() {
+        let mut m = after(&journal, &settings);
+        m.set(MAX, "777");
+        m.clean();
+        let text = String::from_utf8_lossy(&journal);
+        assert_eq!((m.get(MAX), m.get(HASH)), ("777".into(), "65536".into()), "{settings:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_second_kill_while_putting_back_is_put_right_too() {
+    for (journal, settings) in every_kill() {
+        let mut m = after(&journal, &settings);
+        // The first attempt gets no further than a setting that cannot be read.
+        let file = m.root.path().join(&MAX[1..]);
+        fs::rename(&file, m.root.path().join("away")).unwrap();
+        let _ = clean(&m.dir, &mut m.host);
+        fs::rename(m.root.path().join("away"), &file).unwrap();
+        m.clean();
+        let text = String::from_utf8_lossy(&journal);
+        assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()), "{settings:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_line_is_shown_and_nothing_is_touched() {
+    let mut m = after(b"{\"change\":{\"path\":\"/proc\n", &["1000000".into(), "65536".into()]);
+    let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
+    assert!(error.contains("not a line of a journal"), "{error}");
+    assert_eq!(m.get(MAX), "1000000");
+    assert!(is_left(&m.dir));
+}

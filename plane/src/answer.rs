@@ -1,0 +1,123 @@
+//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): what they say, how much they quote, and how
+//! many a second there may be. One file for all functions, because only who is told what differs between them.
+
+use crate::ip6::put128;
+use wire::checksum::Sum;
+use wire::header::{ICMP, ICMPV6, IPV4, IPV6, put16, put32};
+
+/// Octets of the offending packet that are quoted, so that the error is 576 octets at most (RFC 1812, 4.3.2.3).
+pub const QUOTE4: usize = 576 - HEADERS4;
+/// The same for IPv6: 1280 octets at most (RFC 4443, section 2.4 c).
+pub const QUOTE6: usize = 1280 - HEADERS6;
+/// Octets in front of the quote.
+pub const HEADERS4: usize = IPV4 + ICMP_HEADER;
+/// The same for IPv6.
+pub const HEADERS6: usize = IPV6 + ICMP_HEADER;
+
+const ICMP_HEADER: usize = 8;
+/// Time to live of what a gateway sends itself.
+const TTL: u8 = 64;
+/// Precedence "internetwork control" for errors (RFC 1812, 4.3.2.5).
+const CONTROL: u8 = 0xc0;
+/// Errors that may be sent at once after a rest.
+const BURST: u64 = 32;
+
+/// Type, code and the four octets behind the checksum of an ICMP or ICMPv6 error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Type.
+    pub kind: u8,
+    /// Code.
+    pub code: u8,
+    /// MTU, pointer as it stands there, or zero.
+    pub rest: u32,
+}
+
+/// ICMP: TTL ran out on the way.
+pub const TIME_EXCEEDED: Error = Error::new(11, 0);
+/// ICMP: host unreachable.
+pub const HOST_UNREACHABLE: Error = Error::new(3, 1);
+
+impl Error {
+    /// One without anything behind the checksum.
+    pub const fn new(kind: u8, code: u8) -> Error {
+        Error { kind, code, rest: 0 }
+    }
+
+    /// ICMP: too large for the next link and not to be fragmented (RFC 1191).
+    pub const fn fragmentation_needed(mtu: u32) -> Error {
+        Error { kind: 3, code: 4, rest: mtu }
+    }
+
+    /// Write the IPv4 packet that says so, as long as `b`, which is all zeros.
+    pub fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
+        (b[0], b[1]) = (0x45, CONTROL);
+        put16(b, 2, b.len() as u16);
+        put16(b, 4, id);
+        (b[8], b[9]) = (TTL, ICMP);
+        put32(b, 12, src);
+        put32(b, 16, dst);
+        let sum = Sum::default().bytes(&b[..IPV4]).checksum();
+        b[10..12].copy_from_slice(&sum);
+        self.message(&mut b[IPV4..], quote, Sum::default());
+    }
+
+    /// Write the IPv6 packet that says so, as long as `b`, which is all zeros.
+    pub fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
+        let len = b.len() - IPV6;
+        b[0] = 0x60;
+        put16(b, 4, len as u16);
+        (b[6], b[7]) = (ICMPV6, TTL);
+        put128(b, 8, src);
+        put128(b, 24, dst);
+        let pseudo = Sum::default().bytes(&b[8..IPV6]).be32(len as u32).be16(ICMPV6.into());
+        self.message(&mut b[IPV6..], quote, pseudo);
+    }
+
+    /// Write the message with its quote; `pseudo` is the sum of the pseudo header, if there is one.
+    fn message(self, b: &mut [u8], quote: &[u8], pseudo: Sum) {
+        (b[0], b[1]) = (self.kind, self.code);
+        put32(b, 4, self.rest);
+        b[ICMP_HEADER..].copy_from_slice(quote);
+        let sum = Sum::default().bytes(b).plus(pseudo).checksum();
+        b[2..4].copy_from_slice(&sum);
+    }
+}
+
+/// Limits the rate of errors (RFC 1812, 4.3.2.8; RFC 4443, section 2.4 f).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limiter {
+    /// When the next error would be due if they came evenly.
+    due: u64,
+}
+
+impl Limiter {
+    /// Whether an error may be sent at `now` (nanoseconds) where `per_second` may be on average; none with 0.
+    pub fn allow(&mut self, now: u64, per_second: u32) -> bool {
+        let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
+        if self.due > now + BURST * apart {
+            return false;
+        }
+        self.due = self.due.max(now) + apart;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_after_a_rest_and_then_the_rate() {
+        let mut l = Limiter::default();
+        let second = 1_000_000_000;
+        let allowed = |l: &mut Limiter, now| (0..1000).filter(|_| l.allow(now, 100)).count();
+        assert_eq!(allowed(&mut l, 5 * second), 33);
+        assert_eq!(
+            (allowed(&mut l, 5 * second), allowed(&mut l, 6 * second)),
+            (0, 33),
+            "a burst is all that is saved up"
+        );
+        assert!(!(0..10).any(|i| l.allow((7 + i) * second, 0)), "none a second");
+    }
+}

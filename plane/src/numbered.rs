@@ -1,0 +1,127 @@
+//! A NAT44 behind a half that gives each customer a number: all that a NAT64 (whose half translates) and an AFTR (whose half
+//! tunnels) have in common, which is nearly everything. The number plays the customer's inside IPv4 address, so that there is
+//! one NAT with one set of rules; given back it is when neither half needs it any more.
+
+use crate::chain::{self, Chain};
+use crate::customers::{Customers, Key};
+use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::{Nat44, NatError};
+use crate::pinned::{self, Pinned};
+use crate::side::Side4;
+use crate::steer::Steering;
+use std::net::Ipv4Addr;
+
+/// The customers' half: whatever it lets towards the NAT comes from a number of its dictionary.
+pub trait Numbering: Function {
+    /// What it tells customers apart by.
+    type Key: Key;
+    /// The dictionary.
+    fn dictionary(&self) -> &Customers<Self::Key>;
+    /// The dictionary, to give numbers back.
+    fn dictionary_mut(&mut self) -> &mut Customers<Self::Key>;
+}
+
+/// One worker of a half with numbers and the NAT behind it.
+pub struct Numbered<H> {
+    pair: Pinned<Chain<H, Nat44>>,
+}
+
+impl<H: Numbering> Numbered<H> {
+    /// A half, called `name` in front of its counters, and the NAT behind it with this configuration. All workers of a
+    /// gateway get the same configuration and seed.
+    pub(crate) fn join(
+        (name, half): (&'static str, H),
+        nat: nat44::Config,
+        worker: usize,
+        workers: usize,
+        seed: u64,
+    ) -> Result<Numbered<H>, NatError> {
+        let nat = Nat44::new(nat, worker, workers, seed)?;
+        let pair = Chain::new((name, half), ("nat44", nat), workers, seed);
+        Ok(Numbered { pair: Pinned::new(pair, worker, workers) })
+    }
+
+    /// How packets from the customers are to be spread over the workers: by IPv6 source.
+    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
+    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
+
+    /// Customers that the dictionary has at the moment.
+    pub fn customers(&self) -> u32 {
+        self.half().dictionary().len()
+    }
+
+    /// The half at the customers' side.
+    pub fn half(&self) -> &H {
+        &self.pair.function.customer
+    }
+
+    /// The half that keeps the state.
+    pub fn nat(&self) -> &Nat44 {
+        &self.pair.function.internet
+    }
+
+    /// Give back numbers that nobody needs any more.
+    #[inline]
+    fn tidy(&mut self, when_idle: bool) {
+        let Chain { customer, internet: nat, .. } = &mut self.pair.function;
+        customer.dictionary_mut().tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+    }
+}
+
+impl<H: Numbering> Function for Numbered<H> {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        self.pair.process(now, from, batch, verdicts, spare);
+        self.tidy(false);
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.pair.idle(now);
+        self.tidy(true);
+    }
+
+    fn clear(&mut self) {
+        self.pair.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        self.pair.entries()
+    }
+
+    fn counters(&self) -> Drops {
+        self.pair.counters()
+    }
+}
+
+/// Bytes of memory that all workers together take for their tables, each with `customers` in its dictionary.
+pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: usize) -> u64 {
+    Nat44::bytes_for(nat, workers) + Customers::<K>::bytes_for(customers) * workers as u64
+}
+
+/// The first of these numbers, which no customer has: what the customers' half itself sends to the Internet comes from it.
+pub(crate) fn first(numbers: Prefix) -> Ipv4Addr {
+    (u32::from(numbers.addr) & numbers.mask()).into()
+}
+
+/// The customers' half's end of the inner link.
+pub(crate) fn near(address: Ipv4Addr, mtu: u16) -> Side4 {
+    Side4 { mac: chain::CUSTOMER_HALF, next_hop: chain::INTERNET_HALF, address, mtu }
+}
+
+/// The NAT's configuration at the other end, where what it sends itself comes from `address`. Sizes on the customers' side
+/// are their half's business.
+pub(crate) fn far(nat: &nat44::Config, numbers: Prefix, address: Ipv4Addr) -> nat44::Config {
+    let mut nat = nat.clone();
+    nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address, mtu: u16::MAX };
+    nat.inside = vec![numbers];
+    nat.numbered = Some(numbers);
+    nat
+}

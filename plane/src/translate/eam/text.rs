@@ -1,0 +1,128 @@
+//! Pairs of prefixes as people write them, and what is wrong with them. Apart from the table, because nothing of this is needed
+//! once there is one.
+
+use crate::ip6::Prefix6;
+use crate::nat44::config::Prefix;
+use arena::ArenaError;
+use std::fmt;
+
+/// One pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// IPv4 addresses.
+    pub v4: Prefix,
+    /// IPv6 addresses: those whose bits behind the prefix begin with the bits behind the IPv4 prefix, the rest zero.
+    pub v6: Prefix6,
+}
+
+impl Pair {
+    /// The bits that are carried over from one suffix to the other.
+    pub(super) fn suffix(&self) -> u32 {
+        !self.v4.mask()
+    }
+    /// Bits of an IPv6 address behind the carried ones.
+    pub(super) fn shift(&self) -> u32 {
+        (u32::from(self.v4.len) + 96).saturating_sub(u32::from(self.v6.len)).min(127)
+    }
+    pub(super) fn first4(&self) -> u32 {
+        u32::from(self.v4.addr) & self.v4.mask()
+    }
+
+    /// The IPv6 address for one of its IPv4 addresses.
+    #[inline]
+    pub fn to_ipv6(&self, addr: u32) -> u128 {
+        self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
+    }
+
+    /// The IPv4 address for one of its IPv6 addresses; what stands behind the carried bits is ignored (section 3.3.2).
+    #[inline]
+    pub fn to_ipv4(&self, addr: u128) -> u32 {
+        self.first4() | (addr >> self.shift()) as u32 & self.suffix()
+    }
+
+    /// Why it cannot be used, if it cannot.
+    pub fn fault(&self) -> Option<String> {
+        let (four, six) = (32u8.checked_sub(self.v4.len), 128u8.checked_sub(self.v6.len));
+        let (Some(four), Some(six)) = (four, six) else {
+            return Some("prefix lengths end at 32 and 128".to_owned());
+        };
+        if self.first4() != u32::from(self.v4.addr) || self.v6.first() != self.v6.addr.to_bits() {
+            return Some("bits behind the prefix length are set; write them as zero".to_owned());
+        }
+        (four > six).then(|| {
+            format!("{four} bits behind the IPv4 prefix do not fit into {six} behind the IPv6 prefix (RFC 7757, 3.2)")
+        })
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.v4, self.v6)
+    }
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum EamError {
+    /// A line that is not a pair, or a pair that cannot be used.
+    #[error("explicit address maps, line {line}: {why}")]
+    Line {
+        /// Line number, or the number of the pair, counted from 1.
+        line: usize,
+        /// What is wrong with it and what to write instead.
+        why: String,
+    },
+    /// Two pairs claim the same addresses.
+    #[error("explicit address maps, line {line}: {pair} {how} line {other}: {with}; remove one of the two")]
+    Clash {
+        /// Line of the second.
+        line: usize,
+        /// The second.
+        pair: Pair,
+        /// Whether it is the same prefix or overlaps.
+        how: &'static str,
+        /// Line of the first.
+        other: usize,
+        /// The first.
+        with: Pair,
+    },
+    /// Not enough memory.
+    #[error("making the table of explicit address maps: {0}")]
+    Memory(#[from] ArenaError),
+}
+
+/// Read one pair a line, IPv4 prefix and IPv6 prefix in either order, `#` begins a comment. Prefix lengths may be left out
+/// for single addresses. The whole text is read before anything is made of it.
+///
+/// # Errors
+/// The first line that is not a pair.
+pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<(usize, Pair)>, EamError> {
+    let mut pairs = Vec::new();
+    for (i, text) in lines.into_iter().enumerate() {
+        let line = i + 1;
+        let bad = |why: String| EamError::Line { line, why };
+        let mut words = text.split('#').next().unwrap_or("").split_whitespace();
+        let Some(first) = words.next() else { continue };
+        let (Some(second), None) = (words.next(), words.next()) else {
+            return Err(bad("an IPv4 prefix and an IPv6 prefix, such as `192.0.2.0/24 2001:db8::/120`".to_owned()));
+        };
+        let (four, six) = if first.contains(':') { (second, first) } else { (first, second) };
+        let (addr, len) = prefix(four, 32).map_err(bad)?;
+        let v4 = Prefix { addr, len };
+        let (addr, len) = prefix(six, 128).map_err(bad)?;
+        pairs.push((line, Pair { v4, v6: Prefix6 { addr, len } }));
+    }
+    Ok(pairs)
+}
+
+/// An address with an optional length.
+fn prefix<T: std::str::FromStr>(text: &str, most: u8) -> Result<(T, u8), String> {
+    let (addr, len) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
+    let which = if most == 32 { "IPv4" } else { "IPv6" };
+    let addr = addr.parse().map_err(|_| format!("`{addr}` is not an {which} address"))?;
+    let len = match len {
+        None => most,
+        Some(l) => l.parse().ok().filter(|l| *l <= most).ok_or_else(|| format!("`/{l}` is no length, 0 to {most}"))?,
+    };
+    Ok((addr, len))
+}

@@ -1,0 +1,85 @@
+//! The end points that a packet shows. Apart from the paths of a packet, because frames, packets inside tunnels and the
+//! quotes of ICMP errors all go through the same reading.
+
+use crate::ends::Point4;
+use crate::event::Event;
+use crate::ip4::Head4;
+use wire::header::{ICMP, PROTO_UDP, TCP, be16};
+
+impl Head4 {
+    /// Source and destination as far as the packet shows them. An ICMP query shows its identifier at both ends; an ICMP error
+    /// the ports of the packet that it quotes, which went the other way (RFC 7596, section 8.1).
+    ///
+    /// # Errors
+    /// The reason to drop it: a transport header that is cut off.
+    pub(super) fn points(&self, b: &[u8]) -> Result<[Point4; 2], Event> {
+        let ports = if self.offset > 0 { [None; 2] } else { self.ports(&b[..self.end.min(b.len())])? };
+        Ok([Point4 { addr: self.src, port: ports[0] }, Point4 { addr: self.dst, port: ports[1] }])
+    }
+
+    fn ports(&self, b: &[u8]) -> Result<[Option<u16>; 2], Event> {
+        let least = match self.protocol {
+            TCP if !self.more => 20,
+            PROTO_UDP | TCP | ICMP => 8,
+            _ => return Ok([None; 2]),
+        };
+        if b.len() < self.l4 + least {
+            return Err(Event::Short);
+        }
+        if self.protocol != ICMP {
+            return Ok([Some(be16(b, self.l4)), Some(be16(b, self.l4 + 2))]);
+        }
+        match kind(b[self.l4]) {
+            Kind::Query => Ok([Some(be16(b, self.l4 + 4)); 2]),
+            Kind::Other => Ok([None; 2]),
+            Kind::Error => {
+                let quote = Head4::sealed(b, self.l4 + 8)?;
+                let [source, destination] = quote.quoted(b);
+                Ok([destination, source])
+            }
+        }
+    }
+
+    /// Ports of a quoted packet, of which eight octets behind the header are enough.
+    fn quoted(&self, b: &[u8]) -> [Option<u16>; 2] {
+        if self.offset > 0 || b.len() < self.l4 + 8 {
+            return [None; 2];
+        }
+        match self.protocol {
+            PROTO_UDP | TCP => [Some(be16(b, self.l4)), Some(be16(b, self.l4 + 2))],
+            ICMP if kind(b[self.l4]) == Kind::Query => [Some(be16(b, self.l4 + 4)); 2],
+            _ => [None; 2],
+        }
+    }
+
+    /// Whether it is an ICMP error; of a part of one the type is seen in the first fragment only.
+    pub(super) fn is_icmp_error(&self, b: &[u8]) -> bool {
+        self.protocol == ICMP && self.offset == 0 && b.get(self.l4).is_some_and(|t| kind(*t) == Kind::Error)
+    }
+}
+
+/// What an ICMP message is to those who share an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A query or its answer: has an identifier.
+    Query,
+    /// Unreachable, source quench, time exceeded, parameter problem: quotes a packet.
+    Error,
+    /// Everything else.
+    Other,
+}
+
+/// Kind of an ICMP type.
+pub fn kind(icmp_type: u8) -> Kind {
+    match icmp_type {
+        0 | 8 | 13..=18 => Kind::Query,
+        3 | 4 | 11 | 12 => Kind::Error,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether an IPv6 address may be the end of a tunnel: neither multicast nor unspecified, loopback or anything else in ::/64.
+#[inline(always)]
+pub fn is_unicast6(a: u128) -> bool {
+    a >> 120 != 0xff && a >> 64 != 0
+}

@@ -1,0 +1,262 @@
+//! The bed in which a plane function lies when it is tested: one or several workers, the steering in front of them, their
+//! inboxes, and time. Shared by all conformance tests, each of which adds its own addresses and what it calls its sides.
+
+use plane::function::BATCH;
+use plane::{Function, Packet, Side, Spare, Steering, Verdict};
+use std::collections::VecDeque;
+
+pub const SECOND: u64 = 1_000_000_000;
+
+/// A packet with room in front and behind.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    buffer: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Frame {
+    pub fn new(bytes: &[u8]) -> Frame {
+        let (front, behind) = (128, 256);
+        let mut buffer = vec![0xee; front + bytes.len() + behind];
+        buffer[front..front + bytes.len()].copy_from_slice(bytes);
+        Frame { buffer, start: front, len: bytes.len() }
+    }
+}
+
+impl Packet for Frame {
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.start + self.len]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..self.start + self.len]
+    }
+    fn grow_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.start;
+        if ok {
+            self.start -= n;
+            self.len += n;
+        }
+        ok
+    }
+    fn shrink_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.len;
+        if ok {
+            self.start += n;
+            self.len -= n;
+        }
+        ok
+    }
+    fn set_len(&mut self, len: usize) -> bool {
+        let ok = self.start + len <= self.buffer.len();
+        if ok {
+            self.len = len;
+        }
+        ok
+    }
+}
+
+/// What a function makes beyond the batch: `limit` packets at most, of at most `largest` octets.
+pub struct Made {
+    pub out: Vec<(Side, Frame)>,
+    pub handed: Vec<(u16, Side, Frame)>,
+    limit: usize,
+    largest: usize,
+}
+
+impl Made {
+    pub fn new(limit: usize, largest: usize) -> Made {
+        Made { out: Vec::new(), handed: Vec::new(), limit, largest }
+    }
+}
+
+impl Spare<Frame> for Made {
+    fn fresh(&mut self, len: usize) -> Option<Frame> {
+        self.limit = self.limit.checked_sub(1)?;
+        (len <= self.largest).then(|| Frame::new(&vec![0xee; len]))
+    }
+    fn emit(&mut self, to: Side, packet: Frame) {
+        self.out.push((to, packet));
+    }
+    fn hand_over(&mut self, to: u16, from: Side, packet: Frame) {
+        self.handed.push((to, from, packet));
+    }
+}
+
+/// Looks at every frame that leaves, and the side that it leaves by.
+type Judge = Box<dyn Fn(Side, &[u8])>;
+
+/// Workers, the steering in front of them, and a judge of every frame that leaves.
+pub struct Bed<F> {
+    pub workers: Vec<F>,
+    pub now: u64,
+    /// Frames that crossed from one worker to another.
+    pub crossings: usize,
+    /// Packets that may be made beyond those that came in, in a batch.
+    pub memory: usize,
+    /// Octets of the largest of them.
+    pub largest: usize,
+    /// Put every frame into the wrong worker, as a link that cannot steer might.
+    pub misled: bool,
+    /// Steering of the customers' and of the Internet's side.
+    pub steering: [Steering; 2],
+    judge: Judge,
+}
+
+impl<F: Function> Bed<F> {
+    pub fn new(workers: Vec<F>, steering: [Steering; 2], judge: impl Fn(Side, &[u8]) + 'static) -> Bed<F> {
+        Bed {
+            workers,
+            now: 1000 * SECOND,
+            crossings: 0,
+            memory: usize::MAX,
+            largest: usize::MAX,
+            misled: false,
+            steering,
+            judge: Box::new(judge),
+        }
+    }
+
+    /// One worker, that nothing needs to be steered to.
+    pub fn one(function: F, judge: impl Fn(Side, &[u8]) + 'static) -> Bed<F> {
+        Bed::new(vec![function], [Steering::Hash(&[]); 2], judge)
+    }
+
+    pub fn wait(&mut self, seconds: u64) {
+        self.now += seconds * SECOND;
+    }
+
+    /// Let background work be done for so many seconds.
+    pub fn idle(&mut self, seconds: u64) {
+        for _ in 0..seconds * 2 {
+            self.now += SECOND / 2;
+            for w in &mut self.workers {
+                for _ in 0..16 {
+                    w.idle(self.now);
+                }
+            }
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.workers.iter_mut().for_each(Function::clear);
+    }
+
+    pub fn count(&self, name: &str) -> u64 {
+        let all = self.workers.iter().flat_map(Function::counters);
+        let found: Vec<u64> = all.filter(|c| c.0 == name).map(|c| c.1).collect();
+        assert!(!found.is_empty(), "no counter {name}");
+        found.iter().sum()
+    }
+
+    /// Counters that have counted something.
+    pub fn nonzero(&self) -> Vec<(&'static str, u64)> {
+        self.workers.iter().flat_map(Function::counters).filter(|c| c.1 > 0).collect()
+    }
+
+    /// Sessions and mappings.
+    pub fn entries(&self) -> (u64, u64) {
+        self.workers.iter().fold((0, 0), |s, w| {
+            let e = w.entries().unwrap();
+            (s.0 + e.0, s.1 + e.1)
+        })
+    }
+
+    /// The worker that a frame is steered to.
+    pub fn steered(&self, from: Side, frame: &[u8]) -> usize {
+        self.steering[usize::from(from == Side::Internet)].worker(frame, self.workers.len())
+    }
+
+    /// Send frames in at a side, as few batches as may be, and give all that comes out; without frames time alone does its
+    /// work.
+    pub fn send_all(&mut self, from: Side, frames: &[Vec<u8>]) -> Vec<(Side, Vec<u8>)> {
+        let n = self.workers.len();
+        let steered = frames.iter().map(|f| ((self.steered(from, f) + usize::from(self.misled)) % n, Frame::new(f)));
+        let steered = steered.collect();
+        self.run(from, steered)
+    }
+
+    /// The same, with the worker of each frame chosen by the caller.
+    pub fn run(&mut self, from: Side, frames: Vec<(usize, Frame)>) -> Vec<(Side, Vec<u8>)> {
+        let mut inbox: VecDeque<(usize, Side, Vec<Frame>)> = VecDeque::new();
+        if frames.is_empty() {
+            inbox.extend((0..self.workers.len()).map(|w| (w, from, Vec::new())));
+        }
+        for (w, f) in frames {
+            match inbox.back_mut() {
+                Some((last, _, batch)) if *last == w && batch.len() < BATCH => batch.push(f),
+                _ => inbox.push_back((w, from, vec![f])),
+            }
+        }
+        let mut out = Vec::new();
+        while let Some((w, from, batch)) = inbox.pop_front() {
+            let made = self.batch(w, from, batch);
+            out.extend(made.out.into_iter().map(|(s, f)| (s, f.bytes().to_vec())));
+            for (to, from, f) in made.handed {
+                assert_ne!(usize::from(to), w, "handed over to itself");
+                self.crossings += 1;
+                assert!(self.crossings < 10_000, "a frame goes round for ever");
+                inbox.push_back((to.into(), from, vec![f]));
+            }
+        }
+        for (side, f) in &out {
+            (self.judge)(*side, f);
+        }
+        out
+    }
+
+    /// One batch at one worker: what leaves it, the batch's own frames first.
+    fn batch(&mut self, worker: usize, from: Side, mut batch: Vec<Frame>) -> Made {
+        let mut made = Made::new(self.memory, self.largest);
+        // A verdict that is not written would be noticed.
+        let mut verdicts = vec![Verdict::HandOver(u16::MAX); batch.len()];
+        self.workers[worker].process(self.now, from, &mut batch, &mut verdicts, &mut made);
+        let mut own = Vec::new();
+        for (f, v) in batch.into_iter().zip(verdicts) {
+            match v {
+                Verdict::Forward(side) => own.push((side, f)),
+                Verdict::HandOver(to) => made.handed.push((to, from, f)),
+                Verdict::Drop | Verdict::Local => {}
+            }
+        }
+        made.out.splice(..0, own);
+        made
+    }
+
+    pub fn send(&mut self, from: Side, frame: &[u8]) -> Vec<(Side, Vec<u8>)> {
+        self.send_all(from, &[frame.to_vec()])
+    }
+
+    /// Send one frame that must come out on this side, alone.
+    #[track_caller]
+    pub fn pass(&mut self, from: Side, to: Side, frame: &[u8]) -> Vec<u8> {
+        let mut out = self.send(from, frame);
+        assert_eq!(out.len(), 1, "one frame must come out; counters {:?}", self.nonzero());
+        assert_eq!(out[0].0, to, "side; counters {:?}", self.nonzero());
+        out.remove(0).1
+    }
+
+    /// Send a frame that must be dropped for this reason, with nothing sent instead.
+    #[track_caller]
+    pub fn dropped(&mut self, from: Side, frame: &[u8], why: &str) {
+        let before = self.count(why);
+        let out = self.send(from, frame);
+        assert!(out.is_empty(), "nothing may come out: {out:02x?}");
+        assert_eq!(self.count(why), before + 1, "{why}; counters {:?}", self.nonzero());
+    }
+
+    /// Send a frame that must be dropped for this reason, with one frame sent instead, back to where it came from.
+    #[track_caller]
+    pub fn refused(&mut self, from: Side, frame: &[u8], why: &str) -> Vec<u8> {
+        let before = self.count(why);
+        let answer = self.pass(from, from, frame);
+        assert_eq!(self.count(why), before + 1, "{why}; counters {:?}", self.nonzero());
+        answer
+    }
+}
+
+/// Ethernet addresses of a frame that leaves: from `own` to `hop`.
+#[track_caller]
+pub fn judge_ethernet(frame: &[u8], own: [u8; 6], hop: [u8; 6]) {
+    assert_eq!((&frame[..6], &frame[6..12]), (&hop[..], &own[..]), "Ethernet addresses");
+}

@@ -1,0 +1,68 @@
+//! Frames that are the kernel's for a while. Apart from frames and pools, because only a port that shares its memory with the
+//! kernel lends any.
+
+use super::{Frame, PoolConfig, Region};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// Frames that the kernel has: which slots of a mapping were lent, so that none comes back that was not. What is
+/// still lent when this is dropped goes home; the kernel must have let go of it by then.
+pub(crate) struct Lent {
+    region: Arc<Region>,
+    slot_shift: u32,
+    bits: Vec<u64>,
+}
+
+impl Lent {
+    /// Nothing yet. `None` if slots are not of a power of two.
+    pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
+        let PoolConfig { workers, frames, slot, .. } = region.config;
+        let bits = vec![0; (workers * frames).div_ceil(64)];
+        slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
+    }
+
+    /// Lend a frame: the distance of its first byte from the start of the mapping. Given back if it lives elsewhere.
+    #[inline]
+    pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
+        let distance = self.region.distance(frame.slot);
+        let Some(word) = self.bits.get_mut(distance >> self.slot_shift >> 6) else { return Err(frame) };
+        *word |= 1 << (distance >> self.slot_shift & 63);
+        Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
+    }
+
+    /// Take back the frame of `len` bytes whose first byte is at a distance from the start: anywhere in the slot, for
+    /// the kernel may put a frame elsewhere than the one that was lent. `None` if that slot was not lent.
+    #[inline]
+    pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
+        let number = (distance >> self.slot_shift) as usize;
+        let (word, bit) = (self.bits.get_mut(number >> 6)?, 1u64 << (number & 63));
+        let size = 1usize << self.slot_shift;
+        let start = distance as usize & (size - 1);
+        if *word & bit == 0 || start + len > size {
+            return None;
+        }
+        *word &= !bit;
+        Some(Frame {
+            // SAFETY: the bit says that this slot was lent, so it is one of the mapping; nobody else owns it now.
+            slot: unsafe { self.region.memory.base().add(number << self.slot_shift) },
+            start: start as u16,
+            len: len as u16,
+            size: size as u16,
+            home: (number as u32 / self.region.config.frames as u32) as u16,
+            stamp: 0,
+        })
+    }
+
+    /// The mapping that frames are lent of.
+    pub(crate) fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        for number in 0..self.bits.len() * 64 {
+            drop(self.take((number as u64) << self.slot_shift, 0));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The fields in which the frames of a stream differ: where each value comes from, and the values of a flow. Apart from the
+//! template that they are filled into, because what is expected back is made of the same fields.
+
+use crate::batch::{FrameWords, SUBSCRIBER};
+use crate::flow::Flow;
+use crate::layout::Layout;
+
+/// Where a field's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Address of the Initiator.
+    InsideAddr,
+    /// Port of the Initiator.
+    InsidePort,
+    /// Address of the Responder.
+    RemoteAddr,
+    /// Port of the Responder.
+    RemotePort,
+    /// Address that the Responder saw in phase 1 (the DUT's outside address).
+    OuterAddr,
+    /// Port that the Responder saw in phase 1.
+    OuterPort,
+}
+
+impl Source {
+    /// Bytes that it fills.
+    pub fn width(self) -> usize {
+        if self.is_addr() { 4 } else { 2 }
+    }
+    /// Whether it is an address.
+    pub fn is_addr(self) -> bool {
+        matches!(self, Source::InsideAddr | Source::RemoteAddr | Source::OuterAddr)
+    }
+    /// Whether the value is learned in phase 1 and not known from the flow.
+    pub fn is_outer(self) -> bool {
+        matches!(self, Source::OuterAddr | Source::OuterPort)
+    }
+}
+
+/// Which values stand in the four fields of a UDP frame that differ from flow to flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// Source address.
+    pub src: Source,
+    /// Source port.
+    pub src_port: Source,
+    /// Destination address.
+    pub dst: Source,
+    /// Destination port.
+    pub dst_port: Source,
+}
+
+impl Fields {
+    /// Whether a value is needed that only phase 1 can teach.
+    pub fn needs_outer(&self) -> bool {
+        [self.src, self.src_port, self.dst, self.dst_port].iter().any(|s| s.is_outer())
+    }
+    /// The eight bytes of both IPv4 addresses as they lie in memory.
+    #[inline(always)]
+    pub(crate) fn addresses(self, values: &Values) -> u64 {
+        ((values.get(self.src) as u64) << 32 | values.get(self.dst) as u64).to_be()
+    }
+    /// The four bytes of both ports as they lie in memory.
+    #[inline(always)]
+    pub(crate) fn ports(self, values: &Values) -> u32 {
+        (values.get(self.src_port) << 16 | values.get(self.dst_port)).to_be()
+    }
+}
+
+/// The values that fields are filled from: those of the flow, and what was learned about it. Indexed by
+/// [`Source`], so that filling a field is a load and not a decision; the subscriber comes last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Values([u32; 7]);
+
+impl Values {
+    /// The values of a flow about which nothing has been learned.
+    #[inline(always)]
+    pub fn of(flow: Flow) -> Values {
+        let Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber } = flow;
+        Values([inside_addr, inside_port.into(), remote_addr, remote_port.into(), 0, 0, subscriber])
+    }
+    #[inline(always)]
+    pub(crate) fn from_array(values: [u32; 7]) -> Values {
+        Values(values)
+    }
+    /// With what phase 1 has shown of it.
+    #[inline(always)]
+    pub fn learned(mut self, addr: u32, port: u16) -> Values {
+        self.0[Source::OuterAddr as usize] = addr;
+        self.0[Source::OuterPort as usize] = port as u32;
+        self
+    }
+    /// The value for a source, ports in the low 16 bits.
+    #[inline(always)]
+    pub fn get(&self, source: Source) -> u32 {
+        self.0[source as usize]
+    }
+    /// The words of a frame with these fields in this layout.
+    #[inline]
+    pub(crate) fn words(&self, fields: Fields, layout: &Layout) -> FrameWords {
+        let (addresses, ports) = (fields.addresses(self), fields.ports(self));
+        let Some(ends) = layout.ends() else {
+            return FrameWords { addresses, ports, ..FrameWords::default() };
+        };
+        let [subscriber, remote] = [SUBSCRIBER, Source::RemoteAddr as usize].map(|of| self.0[of]);
+        let rows = [&ends.src, &ends.dst].map(|end| *end.row(subscriber, remote));
+        FrameWords { addresses, ports, ends: rows, end_sum: rows[0].sum() + rows[1].sum() }
+    }
+}
+
+/// Ports (as they lie in memory), UDP length and checksum in their places of bytes 34..42.
+#[inline(always)]
+pub(crate) fn place(ports: u32, udp_len: u16, [c, d]: [u8; 2]) -> u64 {
+    let ([p, q, r, s], [l, m]) = (ports.to_ne_bytes(), udp_len.to_be_bytes());
+    u64::from_ne_bytes([p, q, r, s, l, m, c, d])
+}
