@@ -78,7 +78,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let wanted = |row: &Row| {
         let named = words.iter().any(|w| row.name.contains(w.as_str()));
-        if row.large { words.iter().any(|w| *w == row.name) } else { words.is_empty() || named }
+        if row.large { words.contains(&row.name) } else { words.is_empty() || named }
     };
     let process = Process::new();
     let _raised = lab::priority::raise();
