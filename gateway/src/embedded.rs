@@ -156,7 +156,9 @@ impl Embedded {
                     round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
                     core.map(port::host::pin).transpose()?;
                     // Who has no core of its own must let others run.
-                    let _ = (std::env::var("NMFIFO").is_ok() && preempt && core.is_some() && port::host::preempt_others()) || port::host::hurry();
+                    let _ =
+                        (std::env::var("NMFIFO").is_ok() && preempt && core.is_some() && port::host::preempt_others())
+                            || port::host::hurry();
                     while round.once()? {}
                     Ok(())
                 })
@@ -416,6 +418,7 @@ impl<F: Function> Rounds<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plane::chain::Nested;
     use plane::{Drops, Packet, Side, Spare, Verdict};
     use port::PoolConfig;
     use port::link::{Steer, link};
@@ -437,6 +440,13 @@ mod tests {
         fn counters(&self) -> Drops {
             Drops::default()
         }
+        fn can_adopt(&self, _: &Counting) -> Result<(), String> {
+            Ok(())
+        }
+        fn adopt(&mut self, _: Counting) -> Result<(), String> {
+            Ok(())
+        }
+        fn nest(&mut self, _: Nested) {}
     }
 
     /// The tester asks between two phases, when nobody polls: what the phase before left must be known.

@@ -25,6 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::{AddrRange, Mac};
 
+#[cfg(test)]
+mod tests;
+
 /// Why there is no gateway, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
@@ -390,12 +393,15 @@ impl<F: Function + 'static> Running<'_, F> {
         let mut text = String::new();
         for (worker, entries) in found.into_iter().enumerate() {
             for e in entries.ok_or_else(|| format!("worker {worker} does not answer"))? {
-                let _ = writeln!(
-                    text,
-                    "{}",
-                    json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
-                        "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() })
-                );
+                let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
+                    "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() });
+                if !e.part.is_empty() {
+                    entry["part"] = e.part.into();
+                }
+                if let Some(end) = e.softwire {
+                    entry["softwire"] = end.to_string().into();
+                }
+                let _ = writeln!(text, "{entry}");
             }
         }
         Ok(text.split_inclusive('\n').take(most).collect())

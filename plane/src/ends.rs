@@ -67,6 +67,15 @@ pub trait Addressing: Send {
 
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
+
+    /// Go on with the settings of `new`, and with what packets have taught. As it stands here it is right for those whom
+    /// packets teach nothing.
+    fn adopt(&mut self, new: Self)
+    where
+        Self: Sized,
+    {
+        *self = new;
+    }
 }
 
 /// The tunnel for an IPv4 packet.
@@ -150,4 +159,13 @@ pub trait Softwires: Send {
 
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
+
+    /// Go on with the settings of `new`, and with what packets have taught. As it stands here it is right for those whom
+    /// packets teach nothing.
+    fn adopt(&mut self, new: Self)
+    where
+        Self: Sized,
+    {
+        *self = new;
+    }
 }

@@ -8,9 +8,10 @@ mod softwires;
 pub use config::Config;
 pub use softwires::Customer;
 
-use crate::chain::{self, Chain};
+use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Softwire, numbers};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::ends::Softwires;
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::nat44::config::Prefix;
 use crate::nat44::{self, Nat44, NatError};
 use crate::pinned::{self, Pinned};
@@ -46,6 +47,9 @@ pub enum AftrError {
 /// One worker of an AFTR.
 pub struct Aftr {
     pair: Pinned<Chain<Tunnel<Customer>, Nat44>>,
+    config: Config,
+    /// Where the customers' numbers lie.
+    numbers: Prefix,
 }
 
 impl Aftr {
@@ -60,12 +64,13 @@ impl Aftr {
         let tunnel = config.tunnel(numbers);
         let nat = config.nat_behind(numbers);
         let customers = Customers::<Softwire>::new(capacity, numbers, seed)?;
-        let softwires = Customer::new(customers, config.customer.address, config.softwires, config.inner);
+        let softwires =
+            Customer::new(customers, config.customer.address, config.softwires.clone(), config.inner.clone());
         // All parts of what a softwire sends come to one worker: among tunnels there is nothing to hand over.
         let tunnel = Tunnel::new(tunnel, softwires, 0, 1, seed ^ (worker as u64) << 32)?;
         let nat = Nat44::new(nat, worker, workers, seed)?;
         let pair = Chain::new(("tunnel", tunnel), ("nat44", nat), workers, seed);
-        Ok(Aftr { pair: Pinned::new(pair, worker, workers) })
+        Ok(Aftr { pair: Pinned::new(pair, worker, workers), config, numbers })
     }
 
     /// Bytes of memory that all workers together take for their tables.
@@ -130,6 +135,44 @@ impl Function for Aftr {
 
     fn counters(&self) -> Drops {
         self.pair.counters()
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        // Whoever has a session is a customer.
+        let named = |e: Entry| {
+            let (end, inner) = self.tunnel().softwires().customer(e.inside.ip())?;
+            Some(Entry { softwire: Some(end), inside: (inner, e.inside.port()).into(), ..e })
+        };
+        self.nat().sessions(now, most).into_iter().filter_map(named).collect()
+    }
+
+    fn can_adopt(&self, new: &Aftr) -> Result<(), String> {
+        if !self.pair.same_worker(&new.pair) {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        if self.numbers.contains(new.config.nat.internet.address.into()) {
+            return Err(format!(
+                "address: {} lies in {}, whose addresses stand for customers inside; restart the gateway",
+                new.config.nat.internet.address, self.numbers
+            ));
+        }
+        self.nat().config().can_become(&new.config.nat_behind(self.numbers))?;
+        self.tunnel().config().can_become(&new.config.tunnel(self.numbers))
+    }
+
+    fn adopt(&mut self, new: Aftr) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        let Chain { customer, internet, .. } = &mut self.pair.function;
+        internet.reconfigure(new.config.nat_behind(self.numbers));
+        customer.reconfigure(new.config.tunnel(self.numbers));
+        customer.softwires_mut().adopt(new.pair.function.customer.into_softwires());
+        // The dictionary is as large as it was made.
+        self.config = Config { customers: self.config.customers, ..new.config };
+        Ok(())
+    }
+
+    fn nest(&mut self, nested: Nested) {
+        self.pair.nest(nested);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
@@ -30,6 +30,12 @@ impl Customer {
     /// Customers known.
     pub fn customers(&self) -> u32 {
         self.customers.len()
+    }
+
+    /// The customer that an address on the inner link stands for: the far end of the softwire, and the address inside.
+    pub(crate) fn customer(&self, inner: IpAddr) -> Option<(Ipv6Addr, Ipv4Addr)> {
+        let IpAddr::V4(number) = inner else { return None };
+        self.customers.customer(number.into()).map(|c| (c.end().into(), c.inner().into()))
     }
 
     /// See [`Customers::tidy`].
@@ -70,5 +76,10 @@ impl Softwires for Customer {
 
     fn clear(&mut self) {
         self.customers.clear();
+    }
+
+    fn adopt(&mut self, new: Customer) {
+        let Customer { customers: _, own, ends, inner } = new;
+        (self.own, self.ends, self.inner) = (own, ends, inner);
     }
 }

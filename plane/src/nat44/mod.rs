@@ -23,6 +23,7 @@ mod subscriber;
 mod tcp;
 mod timers;
 
+use crate::chain::Nested;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::steer::Steering;
@@ -182,6 +183,20 @@ impl Nat44 {
         self.count.get(e)
     }
 
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Go on with another configuration that this one [can become](Config::can_become).
+    pub(crate) fn reconfigure(&mut self, config: Config) {
+        self.macs = Macs::new(&config.customer, &config.internet);
+        self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
+        self.lifetimes = Lifetimes::new(&config.timeouts);
+        // The table is as large as it was made.
+        self.config = Config { sessions: self.config.sessions, ..config };
+    }
+
     #[inline(always)]
     fn is_inside(&self, a: u32) -> bool {
         self.config.inside.iter().any(|p| p.contains(a))
@@ -287,10 +302,9 @@ impl Function for Nat44 {
 
     fn adopt(&mut self, new: Nat44) -> Result<(), String> {
         self.can_adopt(&new)?;
-        let Nat44 { macs, mtu, lifetimes, .. } = new;
-        (self.macs, self.mtu, self.lifetimes) = (macs, mtu, lifetimes);
-        // The table is as large as it was made.
-        self.config = Config { sessions: self.config.sessions, ..new.config };
+        self.reconfigure(new.config);
         Ok(())
     }
+
+    fn nest(&mut self, _: Nested) {}
 }

@@ -21,6 +21,8 @@ pub(super) fn entries(nat: &Nat44, tick: u32, most: usize) -> Vec<Entry> {
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
     let live = (0..slab.touched()).map(|e| slab[e]).filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
     let entry = |s: Session| Entry {
+        part: "",
+        softwire: None,
         protocol: s.protocol(),
         inside: at(s.inside),
         outside: at(s.outside),

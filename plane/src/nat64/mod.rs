@@ -8,9 +8,10 @@ mod plat;
 pub use config::Config;
 pub use plat::Plat;
 
-use crate::chain::{self, Chain};
+use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, numbers};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::ends::Addressing;
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::nat44::config::Prefix;
 use crate::nat44::{self, Nat44, NatError};
 use crate::pinned::{self, Pinned};
@@ -18,6 +19,7 @@ use crate::side::Side4;
 use crate::steer::Steering;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
+use std::net::Ipv4Addr;
 
 /// Why a NAT64 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +47,9 @@ pub enum Nat64Error {
 /// One worker of a NAT64.
 pub struct Nat64 {
     pair: Pinned<Chain<Translate<Plat>, Nat44>>,
+    config: Config,
+    /// Where the customers' numbers lie.
+    numbers: Prefix,
 }
 
 impl Nat64 {
@@ -57,25 +62,17 @@ impl Nat64 {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(Nat64Error::Customers(capacity))?;
-        let inner = std::net::Ipv4Addr::from(u32::from(numbers.addr) & numbers.mask());
-        // What the translator itself sends to the Internet comes from the first number, which no customer has.
-        let near = Side4 {
-            mac: chain::CUSTOMER_HALF,
-            next_hop: chain::INTERNET_HALF,
-            address: inner,
-            mtu: config.nat.internet.mtu,
-        };
-        let translation = config.translation(near, seed ^ worker as u64);
-        let nat = config.nat_behind(numbers, inner);
+        let translation = config.translation(numbers, seed ^ worker as u64);
+        let nat = config.nat_behind(numbers);
         let customers = Customers::new(capacity, numbers, seed)?;
-        let plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside);
+        let plat = Plat::new(customers, pref64, config.customer.address, first(numbers), config.inside.clone());
         let pair = Chain::new(
             ("translate", Translate::new(translation, plat)?),
             ("nat44", Nat44::new(nat, worker, workers, seed)?),
             workers,
             seed,
         );
-        Ok(Nat64 { pair: Pinned::new(pair, worker, workers) })
+        Ok(Nat64 { pair: Pinned::new(pair, worker, workers), config, numbers })
     }
 
     /// Bytes of memory that all workers together take for their tables.
@@ -141,11 +138,58 @@ impl Function for Nat64 {
     fn counters(&self) -> Drops {
         self.pair.counters()
     }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        let plat = self.translation().addressing();
+        // Whoever has a session is a customer.
+        let named = |e: Entry| Some(Entry { inside: (plat.customer(e.inside.ip())?, e.inside.port()).into(), ..e });
+        self.nat().sessions(now, most).into_iter().filter_map(named).collect()
+    }
+
+    fn can_adopt(&self, new: &Nat64) -> Result<(), String> {
+        if !self.pair.same_worker(&new.pair) {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        if self.numbers.contains(new.config.nat.internet.address.into()) {
+            return Err(format!(
+                "address: {} lies in {}, whose addresses stand for customers inside; restart the gateway",
+                new.config.nat.internet.address, self.numbers
+            ));
+        }
+        self.nat().config().can_become(&new.config.nat_behind(self.numbers))?;
+        self.translation().config().can_become(&new.config.translation(self.numbers, 0))
+    }
+
+    fn adopt(&mut self, new: Nat64) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        let Chain { customer, internet, .. } = &mut self.pair.function;
+        internet.reconfigure(new.config.nat_behind(self.numbers));
+        customer.reconfigure(new.config.translation(self.numbers, 0));
+        customer.addressing_mut().adopt(new.pair.function.customer.into_addressing());
+        // The dictionary is as large as it was made.
+        self.config = Config { customers: self.config.customers, ..new.config };
+        Ok(())
+    }
+
+    fn nest(&mut self, nested: Nested) {
+        self.pair.nest(nested);
+    }
+}
+
+/// The first number, which no customer has: what the translator itself sends to the Internet comes from it.
+fn first(numbers: Prefix) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(numbers.addr) & numbers.mask())
 }
 
 impl Config {
     /// The translating half.
-    fn translation(&self, near: Side4, seed: u64) -> translate::Config {
+    fn translation(&self, numbers: Prefix, seed: u64) -> translate::Config {
+        let near = Side4 {
+            mac: chain::CUSTOMER_HALF,
+            next_hop: chain::INTERNET_HALF,
+            address: first(numbers),
+            mtu: self.nat.internet.mtu,
+        };
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;
         // From one customer to another the way is through the NAT.
@@ -160,10 +204,10 @@ impl Config {
     }
 
     /// The half with the state. Sizes on the customers' side are the translator's business.
-    fn nat_behind(&self, numbers: Prefix, inner: std::net::Ipv4Addr) -> nat44::config::Config {
+    fn nat_behind(&self, numbers: Prefix) -> nat44::config::Config {
         let mut nat = self.nat.clone();
         nat.customer =
-            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: inner, mtu: u16::MAX };
+            Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address: first(numbers), mtu: u16::MAX };
         nat.inside = vec![numbers];
         nat.numbered = Some(numbers);
         nat.rfc6146 = true;

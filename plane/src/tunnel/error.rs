@@ -149,7 +149,7 @@ impl<S: Softwires> Tunnel<S> {
             self.outer_header(b, first, (len - l3) as u16, src, dst);
             self.config.ipv6
         } else {
-            b[..L3].copy_from_slice(&self.v4.leaving);
+            b[..L3].copy_from_slice(&self.plan.v4.leaving);
             self.ipv4()
         };
         spare.emit(to, p);
@@ -166,7 +166,7 @@ impl<S: Softwires> Tunnel<S> {
         let len = l4 + 8 + quote.len();
         let Some(mut p) = self.fresh(len, spare) else { return };
         let b = p.bytes_mut();
-        b[..L3].copy_from_slice(&self.v6.leaving);
+        b[..L3].copy_from_slice(&self.plan.v6.leaving);
         b[L3] = 0x60;
         put16(b, L3 + 4, (len - l4) as u16);
         b[L3 + 6] = ICMPV6;
