@@ -51,6 +51,12 @@ pub trait Addressing: Send {
         None
     }
 
+    /// Whether packets over IPv6 between ends without counterpart are dropped without a word (RFC 7599, section 8.2). A sender
+    /// who uses what belongs to another is told in any case.
+    fn is_silent(&self) -> bool {
+        false
+    }
+
     /// The IPv6 address to be shown for the source of an IPv4 packet when a router has sent it back to where it came from.
     /// `None` when source and destination are not both there.
     fn hidden(&self, _src: u32, _dst: u32) -> Option<u128> {
@@ -104,6 +110,18 @@ pub trait Softwires: Send {
     /// # Errors
     /// The reason to drop the packet, as with [`Self::wrap`].
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
+
+    /// Whether something else stands for customers' addresses outside, because they overlap.
+    const RENAMES: bool = false;
+
+    /// Where something else stands for customers' addresses: what stands for the one that an ICMP error out of a tunnel
+    /// quotes a packet of. It need not be the customer who sends the error, but is one behind the same far end `src`.
+    ///
+    /// # Errors
+    /// When nobody there has that address: what it looks like outside may be another customer.
+    fn quoted(&self, _src: u128, customer: u32) -> Result<u32, Event> {
+        Ok(customer)
+    }
 
     /// Whether an outside address stands for a customer of these softwires: packets from one customer to another turn
     /// round instead of leaving.

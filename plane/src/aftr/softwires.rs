@@ -46,6 +46,12 @@ impl Customer {
 }
 
 impl Softwires for Customer {
+    const RENAMES: bool = true;
+
+    fn quoted(&self, src: u128, customer: u32) -> Result<u32, Event> {
+        self.customers.known(Softwire::new(src, customer)).ok_or(Event::IcmpUntranslatable)
+    }
+
     #[inline(always)]
     fn wrap(&self, customer: Point4, _: Point4) -> Result<Wrap, Event> {
         let c = self.customers.customer(customer.addr).ok_or(Event::UnknownSoftwire)?;

@@ -30,6 +30,7 @@ use crate::ends::{Addressing, End};
 use crate::event::{Counters, Event};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
 use fast::Plan;
 use reply::Limiter;
@@ -113,6 +114,11 @@ impl<A: Addressing> Translate<A> {
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Fragments that wait because their first has not come.
+    pub fn waiting(&self) -> Waiting {
+        self.tracker.waiting()
     }
 
     /// The strategy.

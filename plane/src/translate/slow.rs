@@ -142,7 +142,7 @@ impl<A: Addressing> Translate<A> {
 
     /// The ICMPv6 error that a drop owes to the sender.
     fn refuse6<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
-        if let Some(error) = reply::due6(why, &self.config, b) {
+        if let Some(error) = reply::due6(why, &self.config, self.addressing.is_silent(), b) {
             self.reply6(b, error, spare);
         }
     }

@@ -195,7 +195,10 @@ impl<S: Softwires> Tunnel<S> {
         }
         let b = p.bytes_mut();
         set_ecn(b, head.l3, field);
-        address::replace(b, head, self.plan.ce, address)?;
+        if S::RENAMES {
+            let softwires = &self.softwires;
+            address::replace(b, head, self.plan.ce, address, |a| softwires.quoted(outer.src, a))?;
+        }
         let by = head.l3 - L3;
         if !p.shrink_front(by) {
             return Err(Event::NoMemory.into());

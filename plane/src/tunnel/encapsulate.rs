@@ -182,7 +182,11 @@ impl<S: Softwires> Tunnel<S> {
         if large && head.df && self.config.oversize != Oversize::OuterAlways {
             return Err(error::inner(Event::TooBig, error::fragmentation_needed(self.plan.room)));
         }
-        address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer)?;
+        if S::RENAMES {
+            // What the NAT translates quotes the one that it sends to.
+            let nobody_else = |_| Err(Event::IcmpUntranslatable);
+            address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, nobody_else)?;
+        }
         self.take_hop(p.bytes_mut(), head.l3);
         let ports = !head.is_fragment() && matches!(head.protocol, PROTO_UDP | TCP);
         let first = self.first_word_for(p.bytes(), head.l3, ports);

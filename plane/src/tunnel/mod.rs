@@ -23,6 +23,7 @@ use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
 use crate::side::leaving;
 use crate::steer::Steering;
@@ -140,6 +141,11 @@ impl<S: Softwires> Tunnel<S> {
     /// How often something happened.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
+    }
+
+    /// What waits: parts of tunnel packets, and fragments whose first has not come.
+    pub fn waiting(&self) -> [Waiting; 2] {
+        [self.reassembly.waiting(), self.tracker.waiting()]
     }
 
     /// The strategy.

@@ -49,8 +49,8 @@ impl<S: Softwires> Tunnel<S> {
         let error = counterpart(message, l4, &inner).ok_or(Event::IcmpUntranslatable)?;
         let mut about = message[inner.l3..].to_vec();
         let own = Head4 { l3: 0, l4: inner.l4 - inner.l3, end: inner.total().min(about.len()), ..inner };
-        if !own.is_icmp_error(&about) {
-            address::replace(&mut about, &own, !self.plan.ce, stands_for)?;
+        if S::RENAMES && !own.is_icmp_error(&about) {
+            address::replace(&mut about, &own, !self.plan.ce, stands_for, Ok)?;
         }
         // Who sits behind a tunnel himself hears of it there.
         let points = inner.points(message)?;
