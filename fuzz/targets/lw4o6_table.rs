@@ -29,7 +29,7 @@ fuzz_target!(|input: (u8, &[u8])| {
     let all: Vec<Softwire> = table.iter().take(200).collect();
     assert_eq!(all.len() as u64, table.len().min(200));
     for s in all {
-        let Some(port) = s.ports.ports().next() else { continue };
+        let port = s.ports.nth(0);
         let customer = Point4 { addr: s.ipv4.into(), port: Some(port) };
         let remote = Point4 { addr: 0xcb00_7107, port: Some(80) };
         let wrap = (&table).wrap(customer, remote).expect("every softwire is found");

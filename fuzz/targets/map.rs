@@ -36,7 +36,7 @@ struct Input {
 }
 
 /// 192.0.2.0/30 is shared, 10.0.0.0/30 whole, 203.0.113.0/30 shared by two in mesh.
-const RULES: &str = "2001:db8:1000::/40 192.0.2.0/30 16\n2001:db8:2000::/40 10.0.0.0/24 8\n2001:db8:3000::/48 203.0.113.0/30 3 offset=0\n";
+const RULES: &str = "2001:db8:1000::/40 192.0.2.0/30 10\n2001:db8:2000::/40 10.0.0.0/24 8\n2001:db8:3000::/48 203.0.113.0/30 3 offset=0\n";
 const RELAY: &str = "2001:db8:9::";
 
 fn six(text: &str) -> Ipv6Addr {

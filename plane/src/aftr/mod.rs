@@ -4,6 +4,7 @@
 
 pub mod config;
 mod softwires;
+mod subscribers;
 
 pub use config::Config;
 pub use softwires::Customer;
@@ -12,7 +13,7 @@ use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Softwire, numbers};
 use crate::ends::Softwires;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
-use crate::nat44::config::Prefix;
+use crate::nat44::config::{Prefix, Quota};
 use crate::nat44::{self, Nat44, NatError};
 use crate::pinned::{self, Pinned};
 use crate::side::Side4;
@@ -20,6 +21,7 @@ use crate::steer::Steering;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
 use std::net::Ipv4Addr;
+use subscribers::Subscribers;
 
 /// The AFTR's end of every tunnel (RFC 6333, section 6.5).
 pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
@@ -64,18 +66,25 @@ impl Aftr {
         let tunnel = config.tunnel(numbers);
         let nat = config.nat_behind(numbers);
         let customers = Customers::<Softwire>::new(capacity, numbers, seed)?;
-        let softwires =
+        let mut softwires =
             Customer::new(customers, config.customer.address, config.softwires.clone(), config.inner.clone());
+        let mut nat = Nat44::new(nat, worker, workers, seed)?;
+        if config.counts() {
+            let subscribers = Subscribers::new(capacity, numbers, seed)?;
+            nat.count_by(subscribers.of());
+            softwires.count(subscribers);
+        }
         // All parts of what a softwire sends come to one worker: among tunnels there is nothing to hand over.
         let tunnel = Tunnel::new(tunnel, softwires, 0, 1, seed ^ (worker as u64) << 32)?;
-        let nat = Nat44::new(nat, worker, workers, seed)?;
         let pair = Chain::new(("tunnel", tunnel), ("nat44", nat), workers, seed);
         Ok(Aftr { pair: Pinned::new(pair, worker, workers), config, numbers })
     }
 
     /// Bytes of memory that all workers together take for their tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
-        let customers = Customers::<Softwire>::bytes_for(config.customers_per_worker(workers));
+        let capacity = config.customers_per_worker(workers);
+        let counted = if config.counts() { Subscribers::bytes_for(capacity) } else { 0 };
+        let customers = Customers::<Softwire>::bytes_for(capacity) + counted;
         Nat44::bytes_for(&config.nat, workers) + customers * workers as u64
     }
 
@@ -177,6 +186,11 @@ impl Function for Aftr {
 }
 
 impl Config {
+    /// Whether it matters who is a subscriber.
+    fn counts(&self) -> bool {
+        self.nat.quota != Quota::default() || self.nat.blocks.is_some()
+    }
+
     /// The tunnelling half. What it sends to the Internet itself comes from the first number, which no customer has.
     fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
         let near = Side4 {

@@ -1,6 +1,7 @@
 //! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it. Apart from the AFTR around it,
 //! because this is all that it adds to tunnels.
 
+use super::subscribers::Subscribers;
 use crate::customers::{Customers, Softwire};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
@@ -14,6 +15,8 @@ const NOT_CUSTOMERS: u32 = 0xc000_0000;
 /// Softwires of an AFTR.
 pub struct Customer {
     customers: Customers<Softwire>,
+    /// Where subscribers are counted.
+    subscribers: Option<Subscribers>,
     own: u128,
     /// Where far ends may be; anywhere when empty.
     ends: Vec<Prefix6>,
@@ -24,7 +27,12 @@ pub struct Customer {
 impl Customer {
     /// With this dictionary; `own` is the AFTR's end of every tunnel.
     pub fn new(customers: Customers<Softwire>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix>) -> Customer {
-        Customer { customers, own: own.to_bits(), ends, inner }
+        Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
+    }
+
+    /// Say from here on who is a subscriber.
+    pub(super) fn count(&mut self, subscribers: Subscribers) {
+        self.subscribers = Some(subscribers);
     }
 
     /// Customers known.
@@ -41,7 +49,12 @@ impl Customer {
     /// See [`Customers::tidy`].
     #[inline]
     pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
-        self.customers.tidy(epoch, when_idle, idle);
+        let subscribers = &mut self.subscribers;
+        self.customers.tidy_and_tell(epoch, when_idle, idle, |number| {
+            if let Some(s) = subscribers {
+                s.end(number);
+            }
+        });
     }
 }
 
@@ -67,7 +80,14 @@ impl Softwires for Customer {
         if a & !1 == NOT_CUSTOMERS || !self.inner.is_empty() && !self.inner.iter().any(|p| p.contains(a)) {
             return Err(Event::Spoofed);
         }
-        self.customers.number(Softwire::new(src, a)).ok_or(Event::TableFull)
+        let known = self.customers.len();
+        let number = self.customers.number(Softwire::new(src, a)).ok_or(Event::TableFull)?;
+        if let Some(s) = &mut self.subscribers
+            && self.customers.len() > known
+        {
+            s.add(number, src);
+        }
+        Ok(number)
     }
 
     #[inline(always)]
@@ -82,10 +102,13 @@ impl Softwires for Customer {
 
     fn clear(&mut self) {
         self.customers.clear();
+        if let Some(s) = &mut self.subscribers {
+            s.clear();
+        }
     }
 
     fn adopt(&mut self, new: Customer) {
-        let Customer { customers: _, own, ends, inner } = new;
+        let Customer { customers: _, subscribers: _, own, ends, inner } = new;
         (self.own, self.ends, self.inner) = (own, ends, inner);
     }
 }

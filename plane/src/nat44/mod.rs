@@ -28,7 +28,7 @@ use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
-use arena::ArenaError;
+use arena::{ArenaError, AtomicArray};
 use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
@@ -38,6 +38,7 @@ use mapping::Mappings;
 use pool::{Pool, PortClasses};
 use reply::Limiter;
 use session::Session;
+use std::sync::Arc;
 use subscriber::Subscribers;
 use timers::{Lifetimes, Sweep};
 
@@ -85,6 +86,8 @@ pub struct Nat44 {
     sessions: Table<Session>,
     mappings: Option<Mappings>,
     subscribers: Option<Subscribers>,
+    /// Where customers are numbered and several may be one subscriber: the subscriber of each, by place of its number.
+    owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
     held: HeldSyns,
@@ -128,6 +131,7 @@ impl Nat44 {
             sessions,
             mappings,
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
+            owners: None,
             census: Census::new(&config)?,
             fragments: Fragments::new(&config.fragments, hasher)?,
             held: HeldSyns::new(),
@@ -176,6 +180,12 @@ impl Nat44 {
     /// two, if it was not given to a packet in them, either.
     pub fn epochs_without_session(&self, number: u32) -> u8 {
         self.census.as_ref().map_or(u8::MAX, |c| c.age(number))
+    }
+
+    /// Where customers are numbered: count by these subscribers, one for each place in the prefix of the numbers, instead of by
+    /// number. Who it is must not change while a number has sessions.
+    pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
+        self.owners = Some(owners);
     }
 
     /// How often something happened.

@@ -83,7 +83,7 @@ impl<A: Addressing> Translate<A> {
         if h.dst == u32::from(self.config.v4.address) {
             return Ok(Verdict::Local);
         }
-        if self.config.hop && h.ttl <= 1 {
+        if h.ttl <= u8::from(self.config.hop) {
             return Err(Event::HopLimit);
         }
         if h.source_route {
@@ -114,7 +114,7 @@ impl<A: Addressing> Translate<A> {
         if is_martian6(h.dst) {
             return Err(Event::MartianDestination);
         }
-        if self.config.hop && h.hop_limit <= 1 {
+        if h.hop_limit <= u8::from(self.config.hop) {
             return Err(Event::HopLimit);
         }
         if h.source_route.is_some() {

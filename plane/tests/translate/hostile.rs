@@ -114,7 +114,7 @@ proptest! {
 
     /// Fragments keep everything, identification included.
     #[test]
-    fn fragments_from_ipv4_and_back_are_identical(kind in 0u8..2, payload in proptest::collection::vec(any::<u8>(), 40..600),
+    fn fragments_from_ipv4_and_back_are_identical(kind in 0u8..2, payload in proptest::collection::vec(any::<u8>(), 60..600),
                                                   cut in 3usize..8) {
         let mut b = bed(|_| {});
         for part in fragments4(&whole4(kind, &payload), &[cut * 8]) {
