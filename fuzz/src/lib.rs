@@ -3,9 +3,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod build;
 pub mod checksum;
 pub mod packet;
+pub mod six;
 
 /// A folder for the files of one process: in memory, where that is possible.
 ///

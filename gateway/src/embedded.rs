@@ -416,6 +416,7 @@ impl<F: Function> Rounds<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plane::chain::Nested;
     use plane::{Drops, Packet, Side, Spare, Verdict};
     use port::PoolConfig;
     use port::link::{Steer, link};
@@ -437,6 +438,13 @@ mod tests {
         fn counters(&self) -> Drops {
             Drops::default()
         }
+        fn can_adopt(&self, _: &Counting) -> Result<(), String> {
+            Ok(())
+        }
+        fn adopt(&mut self, _: Counting) -> Result<(), String> {
+            Ok(())
+        }
+        fn nest(&mut self, _: Nested) {}
     }
 
     /// The tester asks between two phases, when nobody polls: what the phase before left must be known.

@@ -1,7 +1,8 @@
 //! The known-truth device: any plane function with exactly injected faults and limits around it. It knows
 //! nothing of the tester's judge, clock or counters, so that it can prove them right or wrong.
 
-use plane::{Drops, Function, Packet, Side, Spare, Verdict};
+use plane::chain::Nested;
+use plane::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -220,6 +221,26 @@ impl<F: Function> Function for Truth<F> {
             ("truth-overtaken", self.overtaken),
         ]);
         all
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        self.inner.sessions(now, most)
+    }
+
+    fn can_adopt(&self, new: &Truth<F>) -> Result<(), String> {
+        if self.config != new.config {
+            return Err("what is injected cannot be changed while it is counted".to_owned());
+        }
+        self.inner.can_adopt(&new.inner)
+    }
+
+    fn adopt(&mut self, new: Truth<F>) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        self.inner.adopt(new.inner)
+    }
+
+    fn nest(&mut self, nested: Nested) {
+        self.inner.nest(nested);
     }
 }
 

@@ -35,7 +35,8 @@ impl Packet for Slot {
 /// Frames for a side or another worker beyond the batch's own.
 struct Outgoing<'a> {
     pool: &'a mut Pool,
-    to: &'a mut [Burst; 2],
+    /// What is emitted, by side: it goes after the batch's own.
+    after: &'a mut [Burst; 2],
     mail: &'a mut Mail,
     counters: &'a mut WorkerCounters,
 }
@@ -45,7 +46,7 @@ impl Spare<Slot> for Outgoing<'_> {
         self.pool.alloc(len).map(Slot)
     }
     fn emit(&mut self, to: Side, packet: Slot) {
-        self.to[side(to)].push(packet.0);
+        self.after[side(to)].push(packet.0);
     }
     fn hand_over(&mut self, to: u16, from: Side, packet: Slot) {
         self.mail.send(to, from, packet.0, self.pool, self.counters);
@@ -139,6 +140,7 @@ pub struct Worker<F> {
     received: Burst,
     batch: Vec<Slot>,
     to: [Burst; 2],
+    after: [Burst; 2],
     rounds: u32,
     owns: Option<Owns>,
     /// What it has done.
@@ -167,6 +169,7 @@ impl<F: Function> Worker<F> {
             received: port::burst(),
             batch: Vec::with_capacity(BURST),
             to: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
+            after: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
             rounds: 0,
             owns: None,
             counters: WorkerCounters::default(),
@@ -214,8 +217,8 @@ impl<F: Function> Worker<F> {
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BURST];
-        let mut spare =
-            Outgoing { pool: &mut self.pool, to: &mut self.to, mail: &mut self.mail, counters: &mut self.counters };
+        let (after, mail) = (&mut self.after, &mut self.mail);
+        let mut spare = Outgoing { pool: &mut self.pool, after, mail, counters: &mut self.counters };
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         for (packet, verdict) in self.batch.drain(..).zip(verdicts) {
@@ -239,6 +242,9 @@ impl<F: Function> Worker<F> {
                     self.mail.send(worker, from, packet.0, &mut self.pool, &mut self.counters);
                 }
             }
+        }
+        for (to, after) in self.to.iter_mut().zip(&mut self.after) {
+            to.append(after);
         }
     }
 
@@ -272,5 +278,82 @@ impl<F: Function> Worker<F> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plane::Drops;
+    use plane::chain::Nested;
+    use port::PoolConfig;
+    use port::link::{Steer, link};
+
+    /// Emits a copy, marked, of each packet towards both sides, and forwards the packet.
+    struct Echoing;
+
+    impl Function for Echoing {
+        fn process<P: Packet, S: Spare<P>>(
+            &mut self,
+            _: u64,
+            from: Side,
+            batch: &mut [P],
+            verdicts: &mut [Verdict],
+            spare: &mut S,
+        ) {
+            for (p, v) in batch.iter().zip(verdicts) {
+                for to in [Side::Internet, Side::Customer] {
+                    let mut copy = spare.fresh(p.bytes().len()).unwrap();
+                    copy.bytes_mut().copy_from_slice(p.bytes());
+                    copy.bytes_mut()[1] = 0xee;
+                    spare.emit(to, copy);
+                }
+                *v = Verdict::Forward(from.other());
+            }
+        }
+        fn idle(&mut self, _: u64) {}
+        fn clear(&mut self) {}
+        fn entries(&self) -> Option<(u64, u64)> {
+            None
+        }
+        fn counters(&self) -> Drops {
+            Drops::default()
+        }
+        fn can_adopt(&self, _: &Echoing) -> Result<(), String> {
+            Ok(())
+        }
+        fn adopt(&mut self, _: Echoing) -> Result<(), String> {
+            Ok(())
+        }
+        fn nest(&mut self, _: Nested) {}
+    }
+
+    #[test]
+    fn what_is_emitted_goes_after_the_batchs_own() {
+        let clock = Clock::system();
+        let mut pools = Pool::for_workers(PoolConfig::compact(2, 64, 60)).unwrap();
+        let (mut own, pool) = (pools.remove(0), pools.remove(0));
+        let end = |name| link(name, clock, 32, (1, Steer::First), (1, Steer::First));
+        let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
+        let mail = mail(1, 8).remove(0);
+        let (customer, internet) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
+        let mut worker = Worker::new(clock, customer, internet, pool, mail, Echoing);
+        let mut burst = port::burst();
+        own.alloc_burst(3, 60, &mut burst);
+        for (f, number) in burst.iter_mut().zip([1, 2, 3]) {
+            f.bytes_mut().fill(0);
+            f.bytes_mut()[0] = number;
+        }
+        left[0].transmit(&mut own, &mut burst).unwrap();
+        worker.poll(clock.now()).unwrap();
+        let mut seen = |port: &mut port::link::LinkPort| -> Vec<[u8; 2]> {
+            port.receive(&mut own, &mut burst).unwrap();
+            let seen = burst.iter().map(|f| [f.bytes()[0], f.bytes()[1]]).collect();
+            own.free_all(&mut burst);
+            seen
+        };
+        assert_eq!(seen(&mut right[0]), [[1, 0], [2, 0], [3, 0], [1, 0xee], [2, 0xee], [3, 0xee]]);
+        assert_eq!(seen(&mut left[0]), [[1, 0xee], [2, 0xee], [3, 0xee]]);
+        assert_eq!(worker.counters.sent, 9);
     }
 }

@@ -25,6 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::{AddrRange, Mac};
 
+#[cfg(test)]
+mod tests;
+
 /// Why there is no gateway, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
@@ -353,22 +356,56 @@ struct Running<'a, F> {
 /// Sessions that are shown when nobody says how many.
 const SHOWN: usize = 1000;
 
+/// What a gateway is asked for over its control socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Counters and entries as JSON.
+    Status,
+    /// The same as OpenMetrics text.
+    Metrics,
+    /// So many sessions at most.
+    Sessions(usize),
+    /// To read its file again.
+    Reload,
+    /// To forget all state.
+    Clear,
+    /// To end.
+    Stop,
+}
+
+impl Word {
+    /// What a line asks for.
+    ///
+    /// # Errors
+    /// What is not understood, and what would be.
+    pub fn read(line: &str) -> Result<Word, String> {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("status", "") => Ok(Word::Status),
+            ("metrics", "") => Ok(Word::Metrics),
+            ("sessions", "") => Ok(Word::Sessions(SHOWN)),
+            ("sessions", n) => n.parse().map(Word::Sessions).map_err(|_| format!("`{n}` is not a number of sessions")),
+            ("reload", "") => Ok(Word::Reload),
+            ("clear", "") => Ok(Word::Clear),
+            ("stop", "") => Ok(Word::Stop),
+            _ => Err(format!("`{line}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
+        }
+    }
+}
+
 impl<F: Function + 'static> Running<'_, F> {
     /// What the control socket says to some words.
     fn answer(&mut self, words: &str) -> String {
-        let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
-        let result = match word {
-            "status" => self.status().map(|s| s.json()),
-            "metrics" => self.status().map(|s| s.open_metrics()),
-            "sessions" => self.sessions(rest),
-            "reload" => self.reload(),
-            "clear" => self.embedded.clear().map(|()| "cleared\n".into()).map_err(|e| e.to_string()),
-            "stop" => {
+        let result = Word::read(words).and_then(|word| match word {
+            Word::Status => self.status().map(|s| s.json()),
+            Word::Metrics => self.status().map(|s| s.open_metrics()),
+            Word::Sessions(most) => self.sessions(most),
+            Word::Reload => self.reload(),
+            Word::Clear => self.embedded.clear().map(|()| "cleared\n".into()).map_err(|e| e.to_string()),
+            Word::Stop => {
                 self.stop.store(true, Ordering::Relaxed);
                 Ok("stopping\n".into())
             }
-            other => Err(format!("`{other}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
-        };
+        });
         result.unwrap_or_else(|why| format!("error: {why}\n"))
     }
 
@@ -380,22 +417,21 @@ impl<F: Function + 'static> Running<'_, F> {
     }
 
     /// One JSON document a session.
-    fn sessions(&self, most: &str) -> Result<String, String> {
-        let most = match most {
-            "" => SHOWN,
-            n => n.parse().map_err(|_| format!("`{n}` is not a number of sessions"))?,
-        };
+    fn sessions(&self, most: usize) -> Result<String, String> {
         let clock = self.clock;
         let found = self.desk.ask(move |_, f| f.sessions(clock.nanos(clock.now()), most));
         let mut text = String::new();
         for (worker, entries) in found.into_iter().enumerate() {
             for e in entries.ok_or_else(|| format!("worker {worker} does not answer"))? {
-                let _ = writeln!(
-                    text,
-                    "{}",
-                    json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
-                        "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() })
-                );
+                let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
+                    "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() });
+                if !e.part.is_empty() {
+                    entry["part"] = e.part.into();
+                }
+                if let Some(end) = e.softwire {
+                    entry["softwire"] = end.to_string().into();
+                }
+                let _ = writeln!(text, "{entry}");
             }
         }
         Ok(text.split_inclusive('\n').take(most).collect())

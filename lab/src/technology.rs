@@ -132,7 +132,7 @@ impl Edges {
                 let [ce_edges, pe_edges] = self.apart();
                 let pair = |w| {
                     let (ce, pe) = (ce(&ce_edges, w)?, pe(&pe_edges, w)?);
-                    Ok(Chain::new(("ce", ce), ("pe", pe), self.workers, self.seed ^ 1))
+                    Ok(Chain::new(("ce", ce), ("pe", pe), self.workers, self.seed))
                 };
                 self.each(pair).map(|f| then.with(f))
             }

@@ -6,9 +6,11 @@
 //! **Other workers.** A packet that a half hands over before it has changed its side goes to the other worker as it came in.
 //! One that is handed over in the middle must go on at the same half there: its Ethernet destination, which only the
 //! inner link uses, then holds a mark that says which half, and follows from the seed, so that nobody outside can forge it.
-//! The Ethernet source stays the half's own: NAT44 has a mark there.
+//! The Ethernet source stays the half's own: NAT44 has a mark there. A half may be a pair itself: what it has marked gets
+//! one step more of the way, so that each pair on the other side finds its own step and leaves the rest to its half. All
+//! pairs in a pair have the outermost one's marks ([`Function::nest`]), whatever they were made with.
 
-use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -77,30 +79,57 @@ pub struct Chain<A, B> {
     count: Count,
 }
 
-/// Ethernet destinations of packets that go on in the middle at another worker.
+/// What a [`Function`] in a chain learns of it.
 #[derive(Clone, Copy, Debug)]
-struct Marks([[u8; 6]; 2]);
+pub struct Nested {
+    marks: Option<Marks>,
+    /// Chains around it.
+    depth: u32,
+}
+
+/// Chains in each other, at most: the steps that a mark has room for.
+const MOST_NESTED: u32 = 7;
+
+/// Ethernet destinations of packets that go on in the middle at another worker: a group address, which no link delivers as
+/// ours, four octets that cannot be guessed, and the way through chains in chains. A step of the way is a bit, the outermost
+/// chain's the lowest; a one stands in front of the first step.
+#[derive(Clone, Copy, Debug)]
+struct Marks([u8; 5]);
 
 impl Marks {
-    /// Group addresses, which no link delivers as ours, with 40 bits that cannot be guessed.
     fn new(seed: u64) -> Marks {
-        let h = Hasher::new(!seed);
-        Marks([2u64, 3].map(|k| {
-            let [a, b, c, d, e, ..] = h.one(k).to_be_bytes();
-            [3, a, b, c, d, e]
-        }))
+        let [a, b, c, d, ..] = Hasher::new(!seed).one(2).to_be_bytes();
+        Marks([3, a, b, c, d])
     }
-    fn of(&self, half: Half) -> [u8; 6] {
-        self.0[usize::from(half == Half::Internet)]
-    }
-    /// Where a packet goes on, if it carries a mark.
+
+    /// The way that a packet has still to go, if it carries a mark.
     #[inline(always)]
-    fn half(&self, b: &[u8]) -> Option<Half> {
+    fn way(self, b: &[u8]) -> Option<u8> {
         // Nearly always the first octet decides: unicast.
-        if b.first() != Some(&3) || b.len() < 6 {
-            return None;
+        if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
+    }
+
+    /// The half where a packet goes on, if it carries a mark.
+    #[inline(always)]
+    fn half(self, b: &[u8]) -> Option<Half> {
+        self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })
+    }
+
+    /// Say that a packet goes on at this half, and there where an inner chain has said.
+    fn put(self, half: Half, b: &mut [u8]) {
+        let way = self.way(b).unwrap_or(1) << 1 | u8::from(half == Half::Internet);
+        if let Some(d) = b.get_mut(..6) {
+            d[..5].copy_from_slice(&self.0);
+            d[5] = way;
         }
-        [Half::Customer, Half::Internet].into_iter().find(|&h| b[..6] == self.of(h))
+    }
+
+    /// Take the step to this half: what is left of the mark is the half's, or the packet arrives there.
+    fn step(half: Half, b: &mut [u8]) {
+        match b[5] >> 1 {
+            0 | 1 => b[..6].copy_from_slice(&half.mac()),
+            rest => b[5] = rest,
+        }
     }
 }
 
@@ -127,19 +156,20 @@ impl<P: Packet, S: Spare<P>> Spare<P> for Inner<'_, P, S> {
         self.across.push(packet);
     }
     fn hand_over(&mut self, to: u16, from: Side, mut packet: P) {
-        if from == self.half.inner() {
-            mark(self.marks, self.half, packet.bytes_mut());
-            self.handed_over += 1;
-        }
+        let middle = from == self.half.inner();
+        self.handed_over += u64::from(mark(self.marks, self.half, middle, packet.bytes_mut()));
         self.spare.hand_over(to, from, packet);
     }
 }
 
-/// Say at which half a packet goes on.
-fn mark(marks: Option<Marks>, half: Half, b: &mut [u8]) {
-    if let (Some(m), Some(d)) = (marks, b.get_mut(..6)) {
-        d.copy_from_slice(&m.of(half));
+/// Say at which half a packet goes on that is handed over there, in the middle of this chain's way or of an inner one's;
+/// true if it had to be said.
+fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
+    let needed = marks.filter(|m| middle || m.way(b).is_some());
+    if let Some(m) = needed {
+        m.put(half, b);
     }
+    needed.is_some()
 }
 
 /// What one call of [`Function::process`] works with.
@@ -159,14 +189,19 @@ impl<P, S> Run<'_, P, S> {
 
 impl<A: Function, B: Function> Chain<A, B> {
     /// A pair, each half with the prefix of its counters' names. All workers of a gateway get the same seed.
+    ///
+    /// # Panics
+    /// When more than seven chains are in each other, which no technology comes near.
     pub fn new(customer: (&'static str, A), internet: (&'static str, B), workers: usize, seed: u64) -> Chain<A, B> {
-        Chain {
+        let mut chain = Chain {
             prefixes: [customer.0, internet.0],
             customer: customer.1,
             internet: internet.1,
-            marks: (workers > 1).then(|| Marks::new(seed)),
+            marks: None,
             count: Count::default(),
-        }
+        };
+        chain.nest(Nested { marks: (workers > 1).then(|| Marks::new(seed)), depth: 0 });
+        chain
     }
 
     /// Let one half work on a batch that came in on `from`.
@@ -225,20 +260,16 @@ impl<A: Function, B: Function> Chain<A, B> {
 
     /// Packets whose way ends here: what was decided in the middle of it needs a mark, or cannot be.
     fn end<P: Packet>(&mut self, half: Half, crossings: u32, batch: &mut [P], verdicts: &mut [Verdict]) {
-        if crossings == 0 {
-            return;
-        }
         for (p, v) in batch.iter_mut().zip(verdicts) {
             match *v {
                 Verdict::HandOver(_) => {
-                    mark(self.marks, half, p.bytes_mut());
-                    self.count.handed_over += 1;
+                    self.count.handed_over += u64::from(mark(self.marks, half, crossings > 0, p.bytes_mut()));
                 }
-                Verdict::Local => {
+                Verdict::Local if crossings > 0 => {
                     *v = Verdict::Drop;
                     self.count.local += 1;
                 }
-                Verdict::Forward(_) | Verdict::Drop => {}
+                Verdict::Forward(_) | Verdict::Drop | Verdict::Local => {}
             }
         }
     }
@@ -292,7 +323,7 @@ impl<A: Function, B: Function> Chain<A, B> {
                 None => self.pass(run, Half::facing(from), 0, b, v),
                 Some(half) => {
                     for p in b.iter_mut() {
-                        p.bytes_mut()[..6].copy_from_slice(&half.mac());
+                        Marks::step(half, p.bytes_mut());
                     }
                     self.pass(run, half, 1, b, v);
                 }
@@ -355,6 +386,41 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         let customer = self.customer.counters().into_iter().map(|(n, v)| (prefixed(self.prefixes[0], n), v));
         let internet = self.internet.counters().into_iter().map(|(n, v)| (prefixed(self.prefixes[1], n), v));
         customer.chain(internet).chain(own).collect()
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        let [mut near, far] = [self.customer.sessions(now, most), self.internet.sessions(now, most)];
+        // Where there is no room for all, each half has its part of it.
+        near.truncate(most.saturating_sub(far.len()).max(most.div_ceil(2)));
+        let named = |prefix| {
+            move |e: Entry| Entry { part: if e.part.is_empty() { prefix } else { prefixed(prefix, e.part) }, ..e }
+        };
+        let [a, b] = self.prefixes;
+        near.into_iter().map(named(a)).chain(far.into_iter().map(named(b))).take(most).collect()
+    }
+
+    fn can_adopt(&self, new: &Chain<A, B>) -> Result<(), String> {
+        if self.prefixes != new.prefixes {
+            return Err(format!("{} is no {}; restart the gateway", new.prefixes.join(", "), self.prefixes.join(", ")));
+        }
+        let of = |half: &str, said: Result<(), String>| said.map_err(|why| format!("{half}: {why}"));
+        of(self.prefixes[0], self.customer.can_adopt(&new.customer))?;
+        of(self.prefixes[1], self.internet.can_adopt(&new.internet))
+    }
+
+    fn adopt(&mut self, new: Chain<A, B>) -> Result<(), String> {
+        // Both or neither.
+        self.can_adopt(&new)?;
+        self.customer.adopt(new.customer)?;
+        self.internet.adopt(new.internet)
+    }
+
+    fn nest(&mut self, nested: Nested) {
+        assert!(nested.depth < MOST_NESTED, "more than {MOST_NESTED} chains in each other");
+        self.marks = nested.marks;
+        let inside = Nested { depth: nested.depth + 1, ..nested };
+        self.customer.nest(inside);
+        self.internet.nest(inside);
     }
 }
 

@@ -254,6 +254,18 @@ impl<K: Key> Customers<K> {
     /// tells for a number how many epochs it has had no session.
     #[inline]
     pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        self.tidy_and_tell(epoch, when_idle, idle, |_| {});
+    }
+
+    /// The same, and tells of each number that is given back.
+    #[inline]
+    pub fn tidy_and_tell(
+        &mut self,
+        epoch: u8,
+        when_idle: bool,
+        idle: impl Fn(u32) -> u8,
+        mut given_back: impl FnMut(u32),
+    ) {
         if epoch != self.epoch {
             self.epoch = epoch;
             self.sweep = 0;
@@ -264,6 +276,7 @@ impl<K: Key> Customers<K> {
             if unused >= 2 && self.slab[e] != K::NOBODY && idle(self.base + e) >= 2 {
                 self.index.remove(self.slab[e].hash(&self.hasher), e);
                 self.slab.give_back(e);
+                given_back(self.base + e);
             }
         }
         self.sweep = self.sweep.max(end);

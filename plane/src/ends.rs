@@ -51,6 +51,12 @@ pub trait Addressing: Send {
         None
     }
 
+    /// Whether packets over IPv6 between ends without counterpart are dropped without a word (RFC 7599, section 8.2). A sender
+    /// who uses what belongs to another is told in any case.
+    fn is_silent(&self) -> bool {
+        false
+    }
+
     /// The IPv6 address to be shown for the source of an IPv4 packet where a router may have sent it back to where it came
     /// from (RFC 7757, section 4.2.1). `None` when there is none but that of [`Self::to_ipv6`].
     fn hidden(&self, _src: u32) -> Option<u128> {
@@ -72,6 +78,15 @@ pub trait Addressing: Send {
 
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
+
+    /// Go on with the settings of `new`, and with what packets have taught. As it stands here it is right for those whom
+    /// packets teach nothing.
+    fn adopt(&mut self, new: Self)
+    where
+        Self: Sized,
+    {
+        *self = new;
+    }
 }
 
 /// The tunnel for an IPv4 packet.
@@ -100,6 +115,18 @@ pub trait Softwires: Send {
     /// # Errors
     /// The reason to drop the packet, as with [`Self::wrap`].
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
+
+    /// Whether something else stands for customers' addresses outside, because they overlap.
+    const RENAMES: bool = false;
+
+    /// Where something else stands for customers' addresses: what stands for the one that an ICMP error out of a tunnel
+    /// quotes a packet of. It need not be the customer who sends the error, but is one behind the same far end `src`.
+    ///
+    /// # Errors
+    /// When nobody there has that address: what it looks like outside may be another customer.
+    fn quoted(&self, _src: u128, customer: u32) -> Result<u32, Event> {
+        Ok(customer)
+    }
 
     /// Whether an outside address stands for a customer of these softwires: packets from one customer to another turn
     /// round instead of leaving.
@@ -155,4 +182,13 @@ pub trait Softwires: Send {
 
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
+
+    /// Go on with the settings of `new`, and with what packets have taught. As it stands here it is right for those whom
+    /// packets teach nothing.
+    fn adopt(&mut self, new: Self)
+    where
+        Self: Sized,
+    {
+        *self = new;
+    }
 }

@@ -1,7 +1,8 @@
 //! The interface of every plane function: a batch of packets in, a verdict for each out. Written once
 //! here so that gateway, file mode and fuzz targets run any technology the same way.
 
-use std::net::SocketAddr;
+use crate::chain::Nested;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 /// Most packets of one batch.
@@ -115,31 +116,32 @@ pub trait Function: Send {
     ///
     /// # Errors
     /// What differs and cannot be changed while there is state.
-    fn can_adopt(&self, _new: &Self) -> Result<(), String>
+    fn can_adopt(&self, new: &Self) -> Result<(), String>
     where
-        Self: Sized,
-    {
-        Ok(())
-    }
+        Self: Sized;
 
-    /// Become what `new` is without losing state: the configuration of a running function is changed so. `new` may
-    /// have been made with the smallest of tables. As it stands here it is right for functions without state and without
-    /// counters only.
+    /// Become what `new` is without losing state, counters or packets that wait: the configuration of a running function is
+    /// changed so. `new` may have been made with the smallest of tables and another seed. Nobody can do without: a function
+    /// that were simply replaced would lose what it has counted.
     ///
     /// # Errors
     /// As [`Function::can_adopt`]; nothing is changed then.
     fn adopt(&mut self, new: Self) -> Result<(), String>
     where
-        Self: Sized,
-    {
-        *self = new;
-        Ok(())
-    }
+        Self: Sized;
+
+    /// Become a part of a [`crate::Chain`]: the marks of all inner links in it follow from the outermost one's. Functions
+    /// that hold others hand it on; those without an inner link have nothing to do.
+    fn nest(&mut self, nested: Nested);
 }
 
 /// An entry of a state table, for people and monitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// Which of several functions in a row keeps it, by the names of its halves; empty where there is one.
+    pub part: &'static str,
+    /// The far end of the tunnel that the customer is behind, where that is a part of who it is.
+    pub softwire: Option<Ipv6Addr>,
     /// Protocol number.
     pub protocol: u8,
     /// The customer's end point; the port of ICMP is the identifier.

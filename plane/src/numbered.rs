@@ -2,11 +2,11 @@
 //! tunnels) have in common, which is nearly everything. The number plays the customer's inside IPv4 address, so that there is
 //! one NAT with one set of rules; given back it is when neither half needs it any more.
 
-use crate::chain::{self, Chain};
+use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Key};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::nat44::Nat44;
 use crate::nat44::config::{self as nat44, Prefix};
-use crate::nat44::{Nat44, NatError};
 use crate::pinned::{self, Pinned};
 use crate::side::Side4;
 use crate::steer::Steering;
@@ -16,30 +16,47 @@ use std::net::Ipv4Addr;
 pub trait Numbering: Function {
     /// What it tells customers apart by.
     type Key: Key;
+    /// What the whole is configured by.
+    type Config: Send;
     /// The dictionary.
     fn dictionary(&self) -> &Customers<Self::Key>;
-    /// The dictionary, to give numbers back.
-    fn dictionary_mut(&mut self) -> &mut Customers<Self::Key>;
+    /// See [`Customers::tidy`].
+    fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8);
+    /// A session of the NAT with the customer's own name in place of its number.
+    fn named(&self, session: Entry) -> Option<Entry>;
+    /// What the NAT behind it is configured by.
+    fn nat_behind(config: &Self::Config, numbers: Prefix) -> nat44::Config;
+    /// Whether [`Self::follow`] is possible.
+    ///
+    /// # Errors
+    /// What differs and cannot be changed while there is state.
+    fn can_follow(&self, config: &Self::Config, numbers: Prefix) -> Result<(), String>;
+    /// Take over a configuration, and from `new`, made with it, all that is no state.
+    fn follow(&mut self, config: &Self::Config, numbers: Prefix, new: Self);
 }
 
 /// One worker of a half with numbers and the NAT behind it.
-pub struct Numbered<H> {
+pub struct Numbered<H: Numbering> {
     pair: Pinned<Chain<H, Nat44>>,
+    config: H::Config,
+    /// Where the customers' numbers lie.
+    numbers: Prefix,
 }
 
 impl<H: Numbering> Numbered<H> {
-    /// A half, called `name` in front of its counters, and the NAT behind it with this configuration. All workers of a
-    /// gateway get the same configuration and seed.
+    /// A half, called `name` in front of its counters, and the NAT behind it, both made of this configuration. All workers
+    /// of a gateway get the same configuration and seed.
     pub(crate) fn join(
         (name, half): (&'static str, H),
-        nat: nat44::Config,
+        nat: Nat44,
+        config: H::Config,
+        numbers: Prefix,
         worker: usize,
         workers: usize,
         seed: u64,
-    ) -> Result<Numbered<H>, NatError> {
-        let nat = Nat44::new(nat, worker, workers, seed)?;
+    ) -> Numbered<H> {
         let pair = Chain::new((name, half), ("nat44", nat), workers, seed);
-        Ok(Numbered { pair: Pinned::new(pair, worker, workers) })
+        Numbered { pair: Pinned::new(pair, worker, workers), config, numbers }
     }
 
     /// How packets from the customers are to be spread over the workers: by IPv6 source.
@@ -66,7 +83,7 @@ impl<H: Numbering> Numbered<H> {
     #[inline]
     fn tidy(&mut self, when_idle: bool) {
         let Chain { customer, internet: nat, .. } = &mut self.pair.function;
-        customer.dictionary_mut().tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+        customer.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
     }
 }
 
@@ -98,6 +115,39 @@ impl<H: Numbering> Function for Numbered<H> {
 
     fn counters(&self) -> Drops {
         self.pair.counters()
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        // Whoever has a session is a customer.
+        self.nat().sessions(now, most).into_iter().filter_map(|e| self.half().named(e)).collect()
+    }
+
+    fn can_adopt(&self, new: &Numbered<H>) -> Result<(), String> {
+        if !self.pair.same_worker(&new.pair) {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        let nat = H::nat_behind(&new.config, self.numbers);
+        if self.numbers.contains(nat.internet.address.into()) {
+            return Err(format!(
+                "address: {} lies in {}, whose addresses stand for customers inside; restart the gateway",
+                nat.internet.address, self.numbers
+            ));
+        }
+        self.nat().config().can_become(&nat)?;
+        self.half().can_follow(&new.config, self.numbers)
+    }
+
+    fn adopt(&mut self, new: Numbered<H>) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        let Chain { customer, internet, .. } = &mut self.pair.function;
+        internet.reconfigure(H::nat_behind(&new.config, self.numbers));
+        customer.follow(&new.config, self.numbers, new.pair.function.customer);
+        self.config = new.config;
+        Ok(())
+    }
+
+    fn nest(&mut self, nested: Nested) {
+        self.pair.nest(nested);
     }
 }
 

@@ -3,8 +3,8 @@
 //! the pairs that need it (NAT64, AFTR), because it makes one of every function: each worker then knows customers that
 //! no other worker knows.
 
-use crate::chain::{gather, scatter};
-use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
+use crate::chain::{Nested, gather, scatter};
+use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
 use wire::header::{TYPE_IPV6, be16};
 
@@ -30,6 +30,11 @@ impl<F> Pinned<F> {
     /// Worker number `worker` of `workers`.
     pub fn new(function: F, worker: usize, workers: usize) -> Pinned<F> {
         Pinned { function, worker, workers, handed_over: 0 }
+    }
+
+    /// Whether another one is the same worker of as many.
+    pub(crate) fn same_worker(&self, other: &Pinned<F>) -> bool {
+        (self.worker, self.workers) == (other.worker, other.workers)
     }
 
     /// The worker that a frame from the customers' side belongs to, unless it is this one. An ICMPv6 error may come from any
@@ -91,6 +96,26 @@ impl<F: Function> Function for Pinned<F> {
         let mut all = self.function.counters();
         all.push((NAME, self.handed_over));
         all
+    }
+
+    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+        self.function.sessions(now, most)
+    }
+
+    fn can_adopt(&self, new: &Pinned<F>) -> Result<(), String> {
+        if !self.same_worker(new) {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        self.function.can_adopt(&new.function)
+    }
+
+    fn adopt(&mut self, new: Pinned<F>) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        self.function.adopt(new.function)
+    }
+
+    fn nest(&mut self, nested: Nested) {
+        self.function.nest(nested);
     }
 }
 

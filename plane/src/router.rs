@@ -1,6 +1,7 @@
 //! A plain IPv4 router between two sides: the forwarding baseline, and the function that the known-truth
 //! device is built around. Stateless.
 
+use crate::chain::Nested;
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use wire::Mac;
 use wire::checksum::update16;
@@ -70,6 +71,10 @@ impl Function for Router {
     fn entries(&self) -> Option<(u64, u64)> {
         None
     }
+    fn can_adopt(&self, _: &Router) -> Result<(), String> {
+        Ok(())
+    }
+    fn nest(&mut self, _: Nested) {}
     fn adopt(&mut self, new: Router) -> Result<(), String> {
         *self = Router { forwarded: self.forwarded, ttl_expired: self.ttl_expired, not_ipv4: self.not_ipv4, ..new };
         Ok(())

@@ -32,8 +32,8 @@ pub struct Config {
     /// Limits for tunnel packets in parts (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts, quotas and limits. What it says of the customers' side
-    /// (`customer`, `inside`, `numbered`) is not used: there the customers' numbers are. A subscriber of its quotas is a
-    /// customer, so a softwire with one address inside.
+    /// (`customer`, `inside`, `numbered`) is not used: there the customers' numbers are. A subscriber of its quotas and
+    /// port blocks is a softwire with all its addresses inside.
     pub nat: nat44::Config,
 }
 

@@ -4,18 +4,21 @@
 
 pub mod config;
 mod softwires;
+mod subscribers;
 
 pub use config::Config;
 pub use softwires::Customer;
 
 use crate::customers::{Customers, Softwire, numbers};
-use crate::function::Side;
-use crate::nat44::NatError;
+use crate::ends::Softwires;
+use crate::function::{Entry, Side};
+use crate::nat44::config::{self as nat44, Prefix, Quota};
+use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
-use crate::side::Side4;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
 use std::net::Ipv4Addr;
+use subscribers::Subscribers;
 
 /// The AFTR's end of every tunnel (RFC 6333, section 6.5).
 pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
@@ -52,37 +55,75 @@ impl Aftr {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address, AFTR];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(AftrError::Customers(capacity))?;
-        let tunnel = config.tunnel(numbered::near(numbered::first(numbers), u16::MAX));
-        // What the NAT itself sends to customers comes from the well-known address.
-        let nat = numbered::far(&config.nat, numbers, AFTR);
         let customers = Customers::new(capacity, numbers, seed)?;
-        let softwires = Customer::new(customers, config.customer.address, config.softwires, config.inner);
+        let mut softwires =
+            Customer::new(customers, config.customer.address, config.softwires.clone(), config.inner.clone());
+        let mut nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
+        if config.counts() {
+            let subscribers = Subscribers::new(capacity, numbers, seed)?;
+            nat.count_by(subscribers.of());
+            softwires.count(subscribers);
+        }
         // All parts of what a softwire sends come to one worker: among tunnels there is nothing to hand over.
-        let tunnel = Tunnel::new(tunnel, softwires, 0, 1, seed ^ (worker as u64) << 32)?;
-        Ok(Numbered::join(("tunnel", tunnel), nat, worker, workers, seed)?)
+        let tunnel = Tunnel::new(config.tunnel(numbers), softwires, 0, 1, seed ^ (worker as u64) << 32)?;
+        Ok(Numbered::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
     }
 
     /// Bytes of memory that all workers together take for their tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
-        numbered::bytes_for::<Softwire>(config.customers_per_worker(workers), &config.nat, workers)
+        let capacity = config.customers_per_worker(workers);
+        let counted = if config.counts() { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
+        numbered::bytes_for::<Softwire>(capacity, &config.nat, workers) + counted
     }
 }
 
 impl Numbering for Tunnel<Customer> {
     type Key = Softwire;
+    type Config = Config;
+
     #[inline]
     fn dictionary(&self) -> &Customers<Softwire> {
         self.softwires().customers()
     }
+
     #[inline]
-    fn dictionary_mut(&mut self) -> &mut Customers<Softwire> {
-        self.softwires_mut().customers_mut()
+    fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        self.softwires_mut().tidy(epoch, when_idle, idle);
+    }
+
+    fn named(&self, e: Entry) -> Option<Entry> {
+        let (end, inner) = self.softwires().customer(e.inside.ip())?;
+        Some(Entry { softwire: Some(end), inside: (inner, e.inside.port()).into(), ..e })
+    }
+
+    fn nat_behind(config: &Config, numbers: Prefix) -> nat44::Config {
+        config.nat_behind(numbers)
+    }
+
+    fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+        self.config().can_become(&config.tunnel(numbers))
+    }
+
+    fn follow(&mut self, config: &Config, numbers: Prefix, new: Self) {
+        self.reconfigure(config.tunnel(numbers));
+        self.softwires_mut().adopt(new.into_softwires());
     }
 }
 
 impl Config {
-    /// The tunnelling half, its end of the inner link being `near`.
-    fn tunnel(&self, near: Side4) -> tunnel::Config {
+    /// Whether it matters who is a subscriber.
+    fn counts(&self) -> bool {
+        self.nat.quota != Quota::default() || self.nat.blocks.is_some()
+    }
+
+    /// The half with the state. What it sends to customers itself comes from the well-known address.
+    fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
+        numbered::far(&self.nat, numbers, AFTR)
+    }
+
+    /// The tunnelling half.
+    fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
+        let near = numbered::near(numbered::first(numbers), u16::MAX);
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
         t.inner_address = AFTR;
         t.hop = false;

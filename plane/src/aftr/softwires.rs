@@ -1,12 +1,13 @@
 //! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it. Apart from the AFTR around it,
 //! because this is all that it adds to tunnels.
 
+use super::subscribers::Subscribers;
 use crate::customers::{Customers, Softwire};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
@@ -14,6 +15,8 @@ const NOT_CUSTOMERS: u32 = 0xc000_0000;
 /// Softwires of an AFTR.
 pub struct Customer {
     customers: Customers<Softwire>,
+    /// Where subscribers are counted.
+    subscribers: Option<Subscribers>,
     own: u128,
     /// Where far ends may be; anywhere when empty.
     ends: Vec<Prefix6>,
@@ -24,7 +27,12 @@ pub struct Customer {
 impl Customer {
     /// With this dictionary; `own` is the AFTR's end of every tunnel.
     pub fn new(customers: Customers<Softwire>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix>) -> Customer {
-        Customer { customers, own: own.to_bits(), ends, inner }
+        Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
+    }
+
+    /// Say from here on who is a subscriber.
+    pub(super) fn count(&mut self, subscribers: Subscribers) {
+        self.subscribers = Some(subscribers);
     }
 
     /// The dictionary.
@@ -33,14 +41,31 @@ impl Customer {
         &self.customers
     }
 
-    /// The dictionary, to be tidied up.
+    /// The customer that an address on the inner link stands for: the far end of the softwire, and the address inside.
+    pub(crate) fn customer(&self, inner: IpAddr) -> Option<(Ipv6Addr, Ipv4Addr)> {
+        let IpAddr::V4(number) = inner else { return None };
+        self.customers.customer(number.into()).map(|c| (c.end().into(), c.inner().into()))
+    }
+
+    /// See [`Customers::tidy`].
     #[inline]
-    pub fn customers_mut(&mut self) -> &mut Customers<Softwire> {
-        &mut self.customers
+    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        let subscribers = &mut self.subscribers;
+        self.customers.tidy_and_tell(epoch, when_idle, idle, |number| {
+            if let Some(s) = subscribers {
+                s.end(number);
+            }
+        });
     }
 }
 
 impl Softwires for Customer {
+    const RENAMES: bool = true;
+
+    fn quoted(&self, src: u128, customer: u32) -> Result<u32, Event> {
+        self.customers.known(Softwire::new(src, customer)).ok_or(Event::IcmpUntranslatable)
+    }
+
     #[inline(always)]
     fn wrap(&self, customer: Point4, _: Point4) -> Result<Wrap, Event> {
         let c = self.customers.customer(customer.addr).ok_or(Event::UnknownSoftwire)?;
@@ -56,7 +81,14 @@ impl Softwires for Customer {
         if a & !1 == NOT_CUSTOMERS || !self.inner.is_empty() && !self.inner.iter().any(|p| p.contains(a)) {
             return Err(Event::Spoofed);
         }
-        self.customers.number(Softwire::new(src, a)).ok_or(Event::TableFull)
+        let known = self.customers.len();
+        let number = self.customers.number(Softwire::new(src, a)).ok_or(Event::TableFull)?;
+        if let Some(s) = &mut self.subscribers
+            && self.customers.len() > known
+        {
+            s.add(number, src);
+        }
+        Ok(number)
     }
 
     #[inline(always)]
@@ -71,5 +103,13 @@ impl Softwires for Customer {
 
     fn clear(&mut self) {
         self.customers.clear();
+        if let Some(s) = &mut self.subscribers {
+            s.clear();
+        }
+    }
+
+    fn adopt(&mut self, new: Customer) {
+        let Customer { customers: _, subscribers: _, own, ends, inner } = new;
+        (self.own, self.ends, self.inner) = (own, ends, inner);
     }
 }

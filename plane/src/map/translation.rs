@@ -135,6 +135,12 @@ impl Addressing for MapTCe {
         mesh.check_translated(addr, point).map(|()| point.addr)
     }
 
+    /// RFC 7599, section 8.2: nonconforming packets are dropped silently; only a source port that is not its customer's
+    /// is answered.
+    fn is_silent(&self) -> bool {
+        true
+    }
+
     /// The customer is the only one here, whatever it shares elsewhere; others in mesh mode are not.
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))

@@ -288,6 +288,8 @@ impl Config {
             ("inside", self.inside != new.inside),
             ("pool", self.pool != new.pool),
             ("pool-ports", self.ports != new.ports),
+            ("port-set", self.port_set != new.port_set),
+            ("numbered", self.numbered != new.numbered),
             ("mapping", self.mapping != new.mapping),
             ("pooling", self.pooling != new.pooling),
             ("quota", self.quota != new.quota),

@@ -24,11 +24,12 @@ mod tcp;
 mod timers;
 
 use crate::answer::Limiter;
+use crate::chain::Nested;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
-use arena::ArenaError;
+use arena::{ArenaError, AtomicArray};
 use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
@@ -37,6 +38,7 @@ use held::HeldSyns;
 use mapping::Mappings;
 use pool::{Pool, PortClasses};
 use session::Session;
+use std::sync::Arc;
 use subscriber::Subscribers;
 use timers::{Lifetimes, Sweep};
 
@@ -84,6 +86,8 @@ pub struct Nat44 {
     sessions: Table<Session>,
     mappings: Option<Mappings>,
     subscribers: Option<Subscribers>,
+    /// Where customers are numbered and several may be one subscriber: the subscriber of each, by place of its number.
+    owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
     held: HeldSyns,
@@ -127,6 +131,7 @@ impl Nat44 {
             sessions,
             mappings,
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
+            owners: None,
             census: Census::new(&config)?,
             fragments: Fragments::new(&config.fragments, hasher)?,
             held: HeldSyns::new(),
@@ -177,9 +182,29 @@ impl Nat44 {
         self.census.as_ref().map_or(u8::MAX, |c| c.age(number))
     }
 
+    /// Where customers are numbered: count by these subscribers, one for each place in the prefix of the numbers, instead of by
+    /// number. Who it is must not change while a number has sessions.
+    pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
+        self.owners = Some(owners);
+    }
+
     /// How often something happened.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Go on with another configuration that this one [can become](Config::can_become).
+    pub(crate) fn reconfigure(&mut self, config: Config) {
+        self.macs = Macs::new(&config.customer, &config.internet);
+        self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
+        self.lifetimes = Lifetimes::new(&config.timeouts);
+        // The table is as large as it was made.
+        self.config = Config { sessions: self.config.sessions, ..config };
     }
 
     #[inline(always)]
@@ -287,10 +312,9 @@ impl Function for Nat44 {
 
     fn adopt(&mut self, new: Nat44) -> Result<(), String> {
         self.can_adopt(&new)?;
-        let Nat44 { macs, mtu, lifetimes, .. } = new;
-        (self.macs, self.mtu, self.lifetimes) = (macs, mtu, lifetimes);
-        // The table is as large as it was made.
-        self.config = Config { sessions: self.config.sessions, ..new.config };
+        self.reconfigure(new.config);
         Ok(())
     }
+
+    fn nest(&mut self, _: Nested) {}
 }

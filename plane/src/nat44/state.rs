@@ -21,6 +21,8 @@ pub(super) fn entries(nat: &Nat44, tick: u32, most: usize) -> Vec<Entry> {
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
     let live = (0..slab.touched()).map(|e| slab[e]).filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
     let entry = |s: Session| Entry {
+        part: "",
+        softwire: None,
         protocol: s.protocol(),
         inside: at(s.inside),
         outside: at(s.outside),
@@ -68,7 +70,7 @@ impl Nat44 {
     /// The reason why there can be none.
     #[inline]
     pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
-        self.make_room(addr(inside))?;
+        self.make_room(inside)?;
         let (outside, mapping) = match self.mappings {
             Some(_) => self.mapping_for(inside)?,
             None => (self.free_outside(inside, remote)?, NONE),
@@ -92,7 +94,7 @@ impl Nat44 {
             return Err(Event::Filtered);
         }
         let inside = mappings.get(m).inside;
-        self.make_room(addr(inside))?;
+        self.make_room(inside)?;
         if let Some(c) = &mut self.census {
             c.meet(inside);
         }
@@ -108,8 +110,11 @@ impl Nat44 {
         if let Some(m) = &mut self.mappings {
             m.add_session(mapping, addr(remote));
         }
-        if let Some(subscribers) = &mut self.subscribers {
-            subscribers.add_session(addr(inside));
+        if self.subscribers.is_some() {
+            let subscriber = self.subscriber(inside);
+            if let Some(s) = &mut self.subscribers {
+                s.add_session(subscriber);
+            }
         }
         self.count.add(Event::SessionNew);
         e
@@ -117,7 +122,7 @@ impl Nat44 {
 
     /// Check limit and quota of one more session. Nothing that lives is ever pushed out (RFC 6888, REQ-11d).
     #[inline]
-    fn make_room(&mut self, subscriber: u32) -> Result<(), Event> {
+    fn make_room(&mut self, inside: u64) -> Result<(), Event> {
         if self.sessions.slab.len() >= self.sessions.slab.capacity() {
             for _ in 0..RECLAIM {
                 self.sweep_one();
@@ -127,13 +132,22 @@ impl Nat44 {
             }
         }
         match &self.subscribers {
-            Some(s) if !s.may_open(subscriber) => Err(Event::Quota),
+            Some(s) if !s.may_open(self.subscriber(inside)) => Err(Event::Quota),
             _ => Ok(()),
         }
     }
 
-    /// Outside address (by number) of an inside end point: paired, so the same for all its flows, and spread evenly
-    /// when customers are numbered in a row.
+    /// Who is counted: the inside address, unless several of them are one subscriber.
+    #[inline]
+    fn subscriber(&self, inside: u64) -> u32 {
+        match (&self.owners, &self.config.numbered) {
+            (Some(owners), Some(numbers)) => owners.load((addr(inside) & !numbers.mask()) as usize) as u32,
+            _ => addr(inside),
+        }
+    }
+
+    /// Outside address (by number) of an inside end point: paired, so the same for all flows of a subscriber, and spread
+    /// evenly when customers are numbered in a row.
     #[inline]
     fn outside_address(&self, inside: u64) -> u32 {
         let n = self.pool.len();
@@ -141,6 +155,7 @@ impl Nat44 {
             return 0;
         }
         match self.config.pooling {
+            Pooling::Paired if self.owners.is_some() => self.subscriber(inside) % n,
             Pooling::Paired => self.inside_number(addr(inside)) % n,
             Pooling::Arbitrary => crate::hash::range(self.hasher.one(inside), n),
         }
@@ -198,7 +213,7 @@ impl Nat44 {
         if !mappings.has_room() {
             return Err(Event::MappingFull);
         }
-        let subscriber = addr(inside);
+        let subscriber = self.subscriber(inside);
         if self.subscribers.as_ref().is_some_and(|s| !s.may_map(subscriber)) {
             return Err(Event::Quota);
         }
@@ -220,7 +235,7 @@ impl Nat44 {
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);
         let (same, parity) = (self.config.preserve_port, self.config.preserve_parity);
         let wish = Wish { inside: port(inside), same, parity, hash };
-        let (proto, tick, subscriber) = (protocol(inside), self.tick, addr(inside));
+        let (proto, tick, subscriber) = (protocol(inside), self.tick, self.subscriber(inside));
         let mappings = self.mappings.as_mut()?;
         let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) else {
             return mappings.take_port(number, proto, wish, None, tick);
@@ -252,17 +267,19 @@ impl Nat44 {
         let s = self.sessions.slab[e];
         let remote = s.remote() & ADDR_PORT;
         self.sessions.remove(self.hash(s.inside, remote), self.hash(s.outside, remote), e);
+        // A mapping's sessions all have its inside end point.
+        let subscriber = self.subscriber(s.inside);
         if let Some(mappings) = &mut self.mappings {
             let number = self.pool.number(addr(s.outside)).unwrap_or(0);
             if let Some(mapped) = mappings.end_session(s.mapping, addr(remote), number, self.tick)
                 && let Some(sub) = &mut self.subscribers
-                && sub.end_port(addr(mapped.inside), number, port(mapped.outside))
+                && sub.end_port(subscriber, number, port(mapped.outside))
             {
                 self.count.add(Event::BlockReleased);
             }
         }
         if let Some(sub) = &mut self.subscribers {
-            sub.end_session(addr(s.inside));
+            sub.end_session(subscriber);
         }
     }
 

@@ -9,10 +9,11 @@ pub use config::Config;
 pub use plat::Plat;
 
 use crate::customers::{Customers, numbers};
-use crate::function::Side;
-use crate::nat44::NatError;
+use crate::ends::Addressing;
+use crate::function::{Entry, Side};
+use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
-use crate::side::Side4;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
 
@@ -53,12 +54,11 @@ impl Nat64 {
         let own = [config.nat.internet.address];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(Nat64Error::Customers(capacity))?;
         let inner = numbered::first(numbers);
-        let translation = config.translation(numbered::near(inner, config.nat.internet.mtu), seed ^ worker as u64);
-        let mut nat = numbered::far(&config.nat, numbers, inner);
-        nat.rfc6146 = true;
         let customers = Customers::new(capacity, numbers, seed)?;
-        let plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside);
-        Ok(Numbered::join(("translate", Translate::new(translation, plat)?), nat, worker, workers, seed)?)
+        let plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside.clone());
+        let translate = Translate::new(config.translation(numbers, seed ^ worker as u64), plat)?;
+        let nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
+        Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed))
     }
 
     /// Bytes of memory that all workers together take for their tables.
@@ -69,19 +69,45 @@ impl Nat64 {
 
 impl Numbering for Translate<Plat> {
     type Key = u128;
+    type Config = Config;
+
     #[inline]
     fn dictionary(&self) -> &Customers<u128> {
         self.addressing().customers()
     }
+
     #[inline]
-    fn dictionary_mut(&mut self) -> &mut Customers<u128> {
-        self.addressing_mut().customers_mut()
+    fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        self.addressing_mut().customers_mut().tidy(epoch, when_idle, idle);
+    }
+
+    fn named(&self, e: Entry) -> Option<Entry> {
+        Some(Entry { inside: (self.addressing().customer(e.inside.ip())?, e.inside.port()).into(), ..e })
+    }
+
+    fn nat_behind(config: &Config, numbers: Prefix) -> nat44::Config {
+        config.nat_behind(numbers)
+    }
+
+    fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+        self.config().can_become(&config.translation(numbers, 0))
+    }
+
+    fn follow(&mut self, config: &Config, numbers: Prefix, new: Self) {
+        self.reconfigure(config.translation(numbers, 0));
+        self.addressing_mut().adopt(new.into_addressing());
     }
 }
 
 impl Config {
+    /// The half with the state.
+    fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
+        nat44::Config { rfc6146: true, ..numbered::far(&self.nat, numbers, numbered::first(numbers)) }
+    }
+
     /// The translating half.
-    fn translation(&self, near: Side4, seed: u64) -> translate::Config {
+    fn translation(&self, numbers: Prefix, seed: u64) -> translate::Config {
+        let near = numbered::near(numbered::first(numbers), self.nat.internet.mtu);
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;
         // From one customer to another the way is through the NAT.

@@ -6,7 +6,7 @@ use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::translate::Pref64;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses of a NAT64.
 pub struct Plat {
@@ -35,6 +35,12 @@ impl Plat {
     #[inline]
     pub fn customers(&self) -> &Customers<u128> {
         &self.customers
+    }
+
+    /// The customer that an address on the inner link stands for.
+    pub(crate) fn customer(&self, inner: IpAddr) -> Option<Ipv6Addr> {
+        let IpAddr::V4(number) = inner else { return None };
+        self.customers.customer(number.into()).map(Ipv6Addr::from_bits)
     }
 
     /// The dictionary, to be tidied up.
@@ -87,5 +93,10 @@ impl Addressing for Plat {
 
     fn clear(&mut self) {
         self.customers.clear();
+    }
+
+    fn adopt(&mut self, new: Plat) {
+        let Plat { customers: _, pref64, gateway, inner: _, inside } = new;
+        (self.pref64, self.gateway, self.inside) = (pref64, gateway, inside);
     }
 }

@@ -6,6 +6,15 @@ pub(crate) mod tracker;
 
 use std::time::Duration;
 
+/// What waits in a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Datagrams known.
+    pub datagrams: usize,
+    /// Octets of the parts kept, with what keeping them takes.
+    pub octets: usize,
+}
+
 /// Limits for packets in parts. When a store is full, the datagram that has waited longest goes: a complete one needs
 /// milliseconds, so that a flood of incomplete ones displaces itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +31,11 @@ impl PartLimits {
     /// For fragments whose first alone shows the port.
     pub const FRAGMENTS: PartLimits =
         PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
+
+    /// Whether so much may wait.
+    pub fn allow(&self, waiting: Waiting) -> bool {
+        waiting.datagrams <= self.datagrams as usize && waiting.octets <= self.octets as usize
+    }
 
     /// Whether there is room for a datagram of `least` octets, and time.
     pub(crate) fn suffice(&self, least: u32) -> bool {

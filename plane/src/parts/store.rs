@@ -22,6 +22,11 @@ impl<K: Ord + Copy, V> Store<K, V> {
         Store { map: BTreeMap::new(), order: VecDeque::with_capacity(2 * most), number: 0, most, lifetime }
     }
 
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()

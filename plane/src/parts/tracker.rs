@@ -2,8 +2,8 @@
 //! 8.3.2): only the first shows the port that says whose it is. This remembers the ports of each datagram, in whatever order its fragments come: later
 //! ones that come before the first are kept until it does.
 
-use super::PartLimits;
 use super::store::Store;
+use super::{PartLimits, Waiting};
 use crate::event::Event;
 use crate::function::Verdict;
 use crate::steer::by_hash;
@@ -85,6 +85,11 @@ impl Tracker {
     pub fn new(limits: &PartLimits) -> Tracker {
         let store = Store::new(limits.datagrams, limits.lifetime.as_nanos() as u64);
         Tracker { store, most: limits.octets as usize, octets: 0, lost: 0 }
+    }
+
+    /// What waits.
+    pub fn waiting(&self) -> Waiting {
+        Waiting { datagrams: self.store.len(), octets: self.octets }
     }
 
     /// Whether there is nothing in it.

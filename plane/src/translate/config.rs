@@ -100,6 +100,18 @@ impl Config {
         }
     }
 
+    /// Whether a running translator can be given `new` without losing the fragments that wait. The seed is not looked at.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Config) -> Result<(), String> {
+        let fixed = [("the side with IPv6", self.ipv6 != new.ipv6), ("fragments", self.fragments != new.fragments)];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while the translator runs; restart the gateway")),
+            None => Ok(()),
+        }
+    }
+
     /// Check everything that would make the translator misbehave later.
     ///
     /// # Errors

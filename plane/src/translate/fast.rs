@@ -65,7 +65,7 @@ impl Plan {
             most: v6.min(c.lowest_ipv6_mtu.into()) - GROWTH,
             most_payload: v4 - header::IPV4,
             hop: c.hop.into(),
-            least: if c.hop { 2 } else { 0 },
+            least: 1 + u8::from(c.hop),
             class: Octet::new(c.traffic_class),
             tos: Octet::new(c.tos),
             own4: c.v4.address.into(),

@@ -25,10 +25,12 @@ pub use prefix::{Pref64, Pref64Error};
 pub use siit::Siit;
 
 use crate::answer::Limiter;
+use crate::chain::Nested;
 use crate::ends::{Addressing, End};
 use crate::event::{Counters, Event};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
 use fast::Plan;
 use wire::Mac;
@@ -113,6 +115,11 @@ impl<A: Addressing> Translate<A> {
         &self.config
     }
 
+    /// Fragments that wait because their first has not come.
+    pub fn waiting(&self) -> Waiting {
+        self.tracker.waiting()
+    }
+
     /// The strategy.
     pub fn addressing(&self) -> &A {
         &self.addressing
@@ -123,9 +130,22 @@ impl<A: Addressing> Translate<A> {
         &mut self.addressing
     }
 
+    /// The strategy alone.
+    pub(crate) fn into_addressing(self) -> A {
+        self.addressing
+    }
+
     /// How often something happened.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
+    }
+
+    /// Go on with another configuration that this one [can become](Config::can_become).
+    pub(crate) fn reconfigure(&mut self, config: Config) {
+        self.macs = Macs::new(&config);
+        self.plan = Plan::new(&config);
+        // Identifications go on where they are.
+        self.config = Config { seed: self.config.seed, ..config };
     }
 
     /// The next identification: all 65,536 in a scattered order that the seed fixes, so that none comes back soon.
@@ -182,4 +202,20 @@ impl<A: Addressing> Function for Translate<A> {
     fn counters(&self) -> Drops {
         self.count.all()
     }
+
+    fn can_adopt(&self, new: &Translate<A>) -> Result<(), String> {
+        if (self.own, self.workers) != (new.own, new.workers) {
+            return Err("workers: their number is fixed while there are fragments that wait".to_owned());
+        }
+        self.config.can_become(&new.config)
+    }
+
+    fn adopt(&mut self, new: Translate<A>) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        self.reconfigure(new.config);
+        self.addressing.adopt(new.addressing);
+        Ok(())
+    }
+
+    fn nest(&mut self, _: Nested) {}
 }

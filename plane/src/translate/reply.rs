@@ -33,9 +33,10 @@ pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     }
 }
 
-/// The ICMPv6 error for a drop of an IPv6 packet. What does not belong to its subscriber has failed a policy (RFC 7599,
-/// section 8), which has a code of its own in ICMPv6.
-pub fn due6(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
+/// The ICMPv6 error for a drop of an IPv6 packet. A source that does not belong to its subscriber has failed a policy (RFC
+/// 7599, sections 8.2 and 8.3), which has a code of its own in ICMPv6; a destination outside the port set is dropped
+/// without a word (section 8.2), and where addresses are `silent` everything else that has no counterpart.
+pub fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
         Event::SourceRoute => {
@@ -47,10 +48,10 @@ pub fn due6(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
             let rest = u32::from(config.v4.mtu) + 20;
             Some(Error { kind: v6::TOO_BIG, code: 0, rest: rest.min(config.v6.mtu.into()) })
         }
-        Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate => {
+        Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate if !silent => {
             Some(Error::new(v6::UNREACHABLE, 1))
         }
-        Event::Spoofed | Event::OutsidePortSet => Some(Error::new(v6::UNREACHABLE, 5)),
+        Event::Spoofed => Some(Error::new(v6::UNREACHABLE, 5)),
         Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
         _ => None,
     }

@@ -84,7 +84,7 @@ impl<A: Addressing> Translate<A> {
         if h.dst == u32::from(self.config.v4.address) {
             return Ok(Verdict::Local);
         }
-        if self.config.hop && h.ttl <= 1 {
+        if h.ttl <= u8::from(self.config.hop) {
             return Err(Event::HopLimit);
         }
         if route == Route::Fixed {
@@ -115,7 +115,7 @@ impl<A: Addressing> Translate<A> {
         if is_martian6(h.dst) {
             return Err(Event::MartianDestination);
         }
-        if self.config.hop && h.hop_limit <= 1 {
+        if h.hop_limit <= u8::from(self.config.hop) {
             return Err(Event::HopLimit);
         }
         if h.source_route.is_some() {
@@ -143,7 +143,7 @@ impl<A: Addressing> Translate<A> {
 
     /// The ICMPv6 error that a drop owes to the sender.
     fn refuse6<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
-        if let Some(error) = reply::due6(why, &self.config, b) {
+        if let Some(error) = reply::due6(why, &self.config, self.addressing.is_silent(), b) {
             self.reply6(b, error, spare);
         }
     }

@@ -17,23 +17,29 @@ pub fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32) {
 }
 
 /// Change the source (or else the destination) of a packet whose header was read, in everything that is there: a later
-/// fragment has the header only, an ICMP error also the packet that it quotes, at the other end.
+/// fragment has the header only, an ICMP error also the packet that it quotes, at the other end. There another customer
+/// may stand than in the header, such as a host behind the router that sends the error: `quoted` knows what stands for it.
 ///
 /// # Errors
-/// When an ICMP error has a wrong checksum, which must not be made right, or a quote that does not parse.
-pub fn replace(b: &mut [u8], head: &Head4, destination: bool, new: u32) -> Result<(), Event> {
+/// When an ICMP error has a wrong checksum, which must not be made right, a quote that does not parse, or one about nobody.
+pub fn replace(
+    b: &mut [u8],
+    head: &Head4,
+    destination: bool,
+    new: u32,
+    quoted: impl FnOnce(u32) -> Result<u32, Event>,
+) -> Result<(), Event> {
     let before = if destination { head.dst } else { head.src };
-    if before == new {
-        return Ok(());
-    }
     let b = &mut b[..head.end];
     if head.is_icmp_error(b) {
         if head.more || !Sum::default().bytes(&b[head.l4..]).is_valid() {
             return Err(Event::IcmpChecksum);
         }
         let quote = Head4::sealed(b, head.l4 + 8)?;
-        if before == if destination { quote.src } else { quote.dst } {
-            let (old, new) = header_address(b, quote.l3, !destination, new);
+        let about = if destination { quote.src } else { quote.dst };
+        let becomes = if about == before { new } else { quoted(about)? };
+        if becomes != about {
+            let (old, new) = header_address(b, quote.l3, !destination, becomes);
             let end = quote.end.min(b.len());
             if quote.offset == 0 {
                 transport(&mut b[..end], quote.l4, quote.protocol, old, new);
@@ -42,6 +48,9 @@ pub fn replace(b: &mut [u8], head: &Head4, destination: bool, new: u32) -> Resul
         b[head.l4 + 2..head.l4 + 4].fill(0);
         let sum = Sum::default().bytes(&b[head.l4..]).checksum();
         b[head.l4 + 2..head.l4 + 4].copy_from_slice(&sum);
+    }
+    if before == new {
+        return Ok(());
     }
     // A checksum in the second fragment cannot be changed with the first: such a packet is an attack (RFC 1858) anyway.
     if head.more && head.offset == 0 && head.protocol == TCP && head.end < head.l4 + 18 {

@@ -155,6 +155,22 @@ impl Config {
         }
     }
 
+    /// Whether a running tunnel end can be given `new` without losing the parts that wait.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Config) -> Result<(), String> {
+        let fixed = [
+            ("the side with IPv6", self.ipv6 != new.ipv6),
+            ("reassembly", self.reassembly != new.reassembly),
+            ("fragments", self.fragments != new.fragments),
+        ];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while the tunnels run; restart the gateway")),
+            None => Ok(()),
+        }
+    }
+
     /// Check all settings.
     ///
     /// # Errors

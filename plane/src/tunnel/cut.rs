@@ -15,13 +15,13 @@ const FRAGMENT: usize = 8;
 impl<S: Softwires> Tunnel<S> {
     /// Version, traffic class and flow label for the IPv4 packet at `l3`.
     pub(super) fn first_word_for(&self, b: &[u8], l3: usize, ports: bool) -> u32 {
-        let first = self.first_word | u32::from(b[l3 + 1] & self.copied) << 20;
-        if self.hash_flows { first | self.flow_label(b, l3, ports) } else { first }
+        let first = self.plan.first_word | u32::from(b[l3 + 1] & self.plan.copied) << 20;
+        if self.plan.hash_flows { first | self.flow_label(b, l3, ports) } else { first }
     }
 
     /// Write Ethernet and outer header for an IPv4 packet of `total` octets behind them.
     pub(super) fn outer_header(&self, b: &mut [u8], first: u32, total: u16, src: u128, dst: u128) {
-        b[..L3].copy_from_slice(&self.v6.leaving);
+        b[..L3].copy_from_slice(&self.plan.v6.leaving);
         put32(b, L3, first);
         put16(b, L3 + 4, total);
         b[L3 + 6] = next::IPV4;
@@ -89,7 +89,7 @@ impl<S: Softwires> Tunnel<S> {
             finish4(&mut o[l3..], ihl, n, ((fragment & 0x1fff) + (at / 8) as u16) | more);
             match outer {
                 Some((first, src, dst)) => self.outer_header(o, first, (ihl + n) as u16, src, dst),
-                None => o[..L3].copy_from_slice(&self.v4.leaving),
+                None => o[..L3].copy_from_slice(&self.plan.v4.leaving),
             }
             spare.emit(to, q);
             at += n;

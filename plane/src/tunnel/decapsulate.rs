@@ -48,7 +48,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Ethernet and IPv6: ours or not.
     fn link6(&self, b: &[u8]) -> Result<Option<Head6>, Event> {
-        let alone = is_ours(b, self.v6.own)?;
+        let alone = is_ours(b, self.plan.v6.own)?;
         if be16(b, 12) != header::TYPE_IPV6 {
             return Ok(None);
         }
@@ -159,7 +159,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Whether what comes out of a tunnel goes into another one.
     fn turns(&self, to: Point4) -> bool {
-        !self.ce && self.softwires.serves(to.addr)
+        !self.plan.ce && self.softwires.serves(to.addr)
     }
 
     fn out_of<F: Packet, P: Packet, Q: Spare<P>>(
@@ -177,7 +177,7 @@ impl<S: Softwires> Tunnel<S> {
         if head.dst == u32::from(self.config.inner_address) || head.dst == u32::from(self.config.v4.address) {
             return Ok(self.local());
         }
-        if head.ttl <= self.last_hop {
+        if head.ttl <= self.plan.last_hop {
             return Err(error::inner(Event::HopLimit, TIME_EXCEEDED));
         }
         let turn = if self.turns(points[1]) {
@@ -188,25 +188,28 @@ impl<S: Softwires> Tunnel<S> {
         } else {
             None
         };
-        if turn.is_none() && head.total() > self.mtu4 && head.df {
-            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.mtu4 as u32)));
+        if turn.is_none() && head.total() > self.plan.mtu4 && head.df {
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.mtu4 as u32)));
         }
         if turn.is_some()
-            && head.total() > self.room
+            && head.total() > self.plan.room
             && head.df
             && self.config.oversize != super::config::Oversize::OuterAlways
         {
-            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.room as u32)));
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }
         let b = p.bytes_mut();
         set_ecn(b, head.l3, field);
-        address::replace(b, head, self.ce, address)?;
+        if S::RENAMES {
+            let softwires = &self.softwires;
+            address::replace(b, head, self.plan.ce, address, |a| softwires.quoted(outer.src, a))?;
+        }
         let by = head.l3 - L3;
         if !p.shrink_front(by) {
             return Err(Event::NoMemory.into());
         }
         let (l3, l4, end) = (L3, head.l4 - by, head.end - by);
-        let moved = if self.ce {
+        let moved = if self.plan.ce {
             Head4 { dst: address, l3, l4, end, ..*head }
         } else {
             Head4 { src: address, l3, l4, end, ..*head }
@@ -217,10 +220,10 @@ impl<S: Softwires> Tunnel<S> {
             return Ok(v);
         }
         self.take_hop(p.bytes_mut(), L3);
-        p.bytes_mut()[..L3].copy_from_slice(&self.v4.leaving);
+        p.bytes_mut()[..L3].copy_from_slice(&self.plan.v4.leaving);
         pad(p, end);
-        if moved.total() > self.mtu4 {
-            self.cut4(p, self.mtu4, None, spare)?;
+        if moved.total() > self.plan.mtu4 {
+            self.cut4(p, self.plan.mtu4, None, spare)?;
         }
         self.count.add(Event::ToIpv4);
         Ok(Verdict::Forward(self.ipv4()))

@@ -35,7 +35,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Ethernet: ours or not, IPv4 or not.
     fn link4(&self, b: &[u8]) -> Result<Option<Head4>, Event> {
-        if !is_ours(b, self.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
+        if !is_ours(b, self.plan.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
             return Err(Event::LinkMulticast);
         }
         if be16(b, 12) != header::TYPE_IPV4 {
@@ -56,10 +56,10 @@ impl<S: Softwires> Tunnel<S> {
         if head.dst == u32::from(self.config.v4.address) {
             return Ok(self.local());
         }
-        if head.ttl <= self.last_hop {
+        if head.ttl <= self.plan.last_hop {
             return Err(error::inner(Event::HopLimit, TIME_EXCEEDED));
         }
-        if head.protocol == ICMP && !self.ce && !self.lets_in(p.bytes(), head) {
+        if head.protocol == ICMP && !self.plan.ce && !self.lets_in(p.bytes(), head) {
             return Err(Event::IcmpFiltered.into());
         }
         let mut points = head.points(p.bytes())?;
@@ -184,11 +184,15 @@ impl<S: Softwires> Tunnel<S> {
         spare: &mut Q,
     ) -> Result<Verdict, Refusal> {
         let total = head.total();
-        let large = total > self.room;
+        let large = total > self.plan.room;
         if large && head.df && self.config.oversize != Oversize::OuterAlways {
-            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.room as u32)));
+            return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }
-        address::replace(p.bytes_mut(), head, !self.ce, wrap.customer)?;
+        if S::RENAMES {
+            // What the NAT translates quotes the one that it sends to.
+            let nobody_else = |_| Err(Event::IcmpUntranslatable);
+            address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, nobody_else)?;
+        }
         self.take_hop(p.bytes_mut(), head.l3);
         let ports = !head.is_fragment() && matches!(head.protocol, PROTO_UDP | TCP);
         let first = self.first_word_for(p.bytes(), head.l3, ports);
@@ -196,7 +200,7 @@ impl<S: Softwires> Tunnel<S> {
             return Err(Event::NoMemory.into());
         }
         if large && self.config.oversize == Oversize::Inner {
-            self.cut4(p, self.room, Some((first, wrap.src, wrap.dst)), spare)?;
+            self.cut4(p, self.plan.room, Some((first, wrap.src, wrap.dst)), spare)?;
             return Ok(Verdict::Forward(self.config.ipv6));
         }
         if !p.grow_front(OVERHEAD) {

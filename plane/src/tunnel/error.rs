@@ -92,7 +92,7 @@ impl<S: Softwires> Tunnel<S> {
             self.outer_header(b, first, (len - l3) as u16, src, dst);
             self.config.ipv6
         } else {
-            b[..L3].copy_from_slice(&self.v4.leaving);
+            b[..L3].copy_from_slice(&self.plan.v4.leaving);
             self.ipv4()
         };
         spare.emit(to, p);
@@ -108,7 +108,7 @@ impl<S: Softwires> Tunnel<S> {
         let len = L3 + HEADERS6 + quote.len();
         let Some(mut p) = self.fresh(len, spare) else { return };
         let b = p.bytes_mut();
-        b[..L3].copy_from_slice(&self.v6.leaving);
+        b[..L3].copy_from_slice(&self.plan.v6.leaving);
         error.write6(&mut b[L3..len], self.config.v6.address.to_bits(), be128(about, 8), quote);
         spare.emit(self.config.ipv6, p);
     }

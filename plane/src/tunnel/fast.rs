@@ -113,10 +113,10 @@ impl<S: Softwires> Tunnel<S> {
     #[inline(always)]
     fn plain4(&self, b: &[u8]) -> Option<(u64, u32)> {
         let h = b.first_chunk::<PLAIN>()?;
-        if word(h, 0) & MAC_MASK != self.v4.own || h[12] != 0x08 || h[13] != 0 {
+        if word(h, 0) & MAC_MASK != self.plan.v4.own || h[12] != 0x08 || h[13] != 0 {
             return None;
         }
-        let ends = plain_inner(h, L3, self.last_hop, self.room.min(b.len() - L3))?;
+        let ends = plain_inner(h, L3, self.plan.last_hop, self.plan.room.min(b.len() - L3))?;
         (ends as u32 != u32::from(self.config.v4.address)).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
@@ -127,10 +127,13 @@ impl<S: Softwires> Tunnel<S> {
         let l3 = L3 + OVERHEAD;
         let payload = be16(h, L3 + 4) as usize;
         let start = [h[12], h[13], h[L3] & 0xf0, h[L3 + 6]];
-        if word(h, 0) & MAC_MASK != self.v6.own || start != [0x86, 0xdd, 0x60, next::IPV4] || payload > b.len() - l3 {
+        if word(h, 0) & MAC_MASK != self.plan.v6.own
+            || start != [0x86, 0xdd, 0x60, next::IPV4]
+            || payload > b.len() - l3
+        {
             return None;
         }
-        let ends = plain_inner(h, l3, self.last_hop, payload.min(self.mtu4))?;
+        let ends = plain_inner(h, l3, self.plan.last_hop, payload.min(self.plan.mtu4))?;
         // Outside nothing, or nothing else than inside, is said about congestion (RFC 6040, figure 4).
         let (outer, inner) = (h[L3 + 1] >> 4 & 3, h[l3 + 1] & 3);
         let src = be128(h, L3 + 8);
@@ -151,15 +154,15 @@ impl<S: Softwires> Tunnel<S> {
         let Some(h) = b.first_chunk_mut::<WRAPPED>() else { return };
         let l3 = L3 + OVERHEAD;
         let total = be16(h, l3 + 2);
-        let first = self.first_word | u32::from(h[l3 + 1] & self.copied) << 20;
-        let first = if self.hash_flows { first | self.flow_label(h, l3, true) } else { first };
-        h[..L3].copy_from_slice(&self.v6.leaving);
+        let first = self.plan.first_word | u32::from(h[l3 + 1] & self.plan.copied) << 20;
+        let first = if self.plan.hash_flows { first | self.flow_label(h, l3, true) } else { first };
+        h[..L3].copy_from_slice(&self.plan.v6.leaving);
         let rest = u64::from(first) << 32 | u64::from(total) << 16 | u64::from(next::IPV4) << 8;
         h[L3..L3 + 8].copy_from_slice(&(rest | u64::from(self.config.hop_limit)).to_be_bytes());
         h[L3 + 8..L3 + 24].copy_from_slice(&src.to_be_bytes());
         h[L3 + 24..L3 + 40].copy_from_slice(&dst.to_be_bytes());
         if old != new {
-            address::replace_plain(b, l3, !self.ce, new);
+            address::replace_plain(b, l3, !self.plan.ce, new);
         }
         self.take_hop(b, l3);
         let end = l3 + usize::from(total);
@@ -174,10 +177,10 @@ impl<S: Softwires> Tunnel<S> {
         let len = p.bytes().len();
         let b = p.bytes_mut();
         let Some(h) = b.first_chunk_mut::<PLAIN>() else { return };
-        h[..L3].copy_from_slice(&self.v4.leaving);
+        h[..L3].copy_from_slice(&self.plan.v4.leaving);
         let end = L3 + be16(h, L3 + 2) as usize;
         if old != new {
-            address::replace_plain(b, L3, self.ce, new);
+            address::replace_plain(b, L3, self.plan.ce, new);
         }
         self.take_hop(b, L3);
         if len > end || end < LEAST_FRAME {
@@ -188,7 +191,7 @@ impl<S: Softwires> Tunnel<S> {
     /// Take one off the TTL of the header at `l3`, if this end does.
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
-        if self.last_hop > 0 {
+        if self.plan.last_hop > 0 {
             // Two stores: inside a tunnel packet a cache line ends between TTL and checksum.
             b[l3 + 8] = b[l3 + 8].wrapping_sub(1);
             // RFC 1624, equation 3: the complement of the old word plus the new one is all ones less the hop.

@@ -19,10 +19,12 @@ pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
 
 use crate::answer::Limiter;
+use crate::chain::Nested;
 use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
 use crate::side::leaving;
 use crate::steer::Steering;
@@ -42,6 +44,19 @@ pub struct Tunnel<S: Softwires> {
     /// Which of how many workers this is.
     own: u16,
     workers: u16,
+    plan: Plan,
+    hasher: Hasher,
+    reassembly: Reassembly,
+    tracker: Tracker,
+    limiter: Limiter,
+    count: Counters,
+    /// Packets that got an identification here.
+    identified: u32,
+    now: u64,
+}
+
+/// What packets need of the configuration, worked out once.
+struct Plan {
     v4: Link,
     v6: Link,
     /// Whether the customers are on the IPv4 side.
@@ -56,14 +71,25 @@ pub struct Tunnel<S: Softwires> {
     /// What of the inner traffic class is copied.
     copied: u8,
     hash_flows: bool,
-    hasher: Hasher,
-    reassembly: Reassembly,
-    tracker: Tracker,
-    limiter: Limiter,
-    count: Counters,
-    /// Packets that got an identification here.
-    identified: u32,
-    now: u64,
+}
+
+impl Plan {
+    fn new(config: &Config) -> Plan {
+        let dscp = if let config::TrafficClass::Fixed(d) = config.traffic_class { d << 2 } else { 0 };
+        let label = if let config::FlowLabel::Fixed(l) = config.flow_label { l } else { 0 };
+        let copy_dscp = if config.traffic_class == config::TrafficClass::Copy { 0xfc } else { 0 };
+        Plan {
+            v4: Link::new(config.v4.mac, config.v4.next_hop, TYPE_IPV4),
+            v6: Link::new(config.v6.mac, config.v6.next_hop, TYPE_IPV6),
+            ce: config.ipv6 == Side::Internet,
+            room: usize::from(config.v6.mtu) - OVERHEAD,
+            mtu4: config.v4.mtu.into(),
+            last_hop: config.hop.into(),
+            first_word: 6 << 28 | u32::from(dscp) << 20 | label,
+            copied: copy_dscp | ecn::enter(config.ecn, 3),
+            hash_flows: config.flow_label == config::FlowLabel::Hash,
+        }
+    }
 }
 
 /// Ethernet of one side: our address as a word to compare, and the header of what leaves.
@@ -90,21 +116,10 @@ impl<S: Softwires> Tunnel<S> {
     pub fn new(config: Config, softwires: S, worker: u16, workers: u16, seed: u64) -> Result<Tunnel<S>, ConfigError> {
         config.validate()?;
         assert!(worker < workers, "worker {worker} of {workers}");
-        let dscp = if let config::TrafficClass::Fixed(d) = config.traffic_class { d << 2 } else { 0 };
-        let label = if let config::FlowLabel::Fixed(l) = config.flow_label { l } else { 0 };
-        let copy_dscp = if config.traffic_class == config::TrafficClass::Copy { 0xfc } else { 0 };
         Ok(Tunnel {
             own: worker,
             workers,
-            v4: Link::new(config.v4.mac, config.v4.next_hop, TYPE_IPV4),
-            v6: Link::new(config.v6.mac, config.v6.next_hop, TYPE_IPV6),
-            ce: config.ipv6 == Side::Internet,
-            room: usize::from(config.v6.mtu) - OVERHEAD,
-            mtu4: config.v4.mtu.into(),
-            last_hop: config.hop.into(),
-            first_word: 6 << 28 | u32::from(dscp) << 20 | label,
-            copied: copy_dscp | ecn::enter(config.ecn, 3),
-            hash_flows: config.flow_label == config::FlowLabel::Hash,
+            plan: Plan::new(&config),
             hasher: Hasher::new(seed),
             reassembly: Reassembly::new(&config.reassembly),
             tracker: Tracker::new(&config.fragments),
@@ -128,6 +143,11 @@ impl<S: Softwires> Tunnel<S> {
         self.count.get(e)
     }
 
+    /// What waits: parts of tunnel packets, and fragments whose first has not come.
+    pub fn waiting(&self) -> [Waiting; 2] {
+        [self.reassembly.waiting(), self.tracker.waiting()]
+    }
+
     /// The strategy.
     pub fn softwires(&self) -> &S {
         &self.softwires
@@ -138,9 +158,20 @@ impl<S: Softwires> Tunnel<S> {
         &mut self.softwires
     }
 
+    /// The strategy alone.
+    pub(crate) fn into_softwires(self) -> S {
+        self.softwires
+    }
+
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Go on with another configuration that this one [can become](Config::can_become).
+    pub(crate) fn reconfigure(&mut self, config: Config) {
+        self.plan = Plan::new(&config);
+        self.config = config;
     }
 
     /// The IPv4 side.
@@ -151,13 +182,13 @@ impl<S: Softwires> Tunnel<S> {
     /// The customer's end and the other one, of source and destination of a packet on its way into the tunnel.
     #[inline(always)]
     fn ends_in(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
-        if self.ce { (src, dst) } else { (dst, src) }
+        if self.plan.ce { (src, dst) } else { (dst, src) }
     }
 
     /// The same of a packet out of the tunnel.
     #[inline(always)]
     fn ends_out(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
-        if self.ce { (dst, src) } else { (src, dst) }
+        if self.plan.ce { (dst, src) } else { (src, dst) }
     }
 
     /// The next identification: a bijection, so that none comes twice soon, that nobody outside can guess (RFC 7739).
@@ -224,4 +255,20 @@ impl<S: Softwires> Function for Tunnel<S> {
     fn counters(&self) -> Drops {
         self.count.all()
     }
+
+    fn can_adopt(&self, new: &Tunnel<S>) -> Result<(), String> {
+        if (self.own, self.workers) != (new.own, new.workers) {
+            return Err("workers: their number is fixed while there are parts that wait".to_owned());
+        }
+        self.config.can_become(&new.config)
+    }
+
+    fn adopt(&mut self, new: Tunnel<S>) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        self.reconfigure(new.config);
+        self.softwires.adopt(new.softwires);
+        Ok(())
+    }
+
+    fn nest(&mut self, _: Nested) {}
 }

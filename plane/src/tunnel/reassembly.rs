@@ -6,6 +6,7 @@ use super::error::{self, Refusal};
 use super::{L3, ecn};
 use crate::event::Event;
 use crate::ip6::{Head6, Part};
+use crate::parts::Waiting;
 use crate::parts::store::{Buffer, Store};
 use wire::header::{IPV6, put16};
 
@@ -70,6 +71,11 @@ impl Reassembly {
     pub fn new(limits: &PartLimits) -> Reassembly {
         let store = Store::new(limits.datagrams, limits.lifetime.as_nanos() as u64);
         Reassembly { store, most: limits.octets as usize, octets: 0, displaced: 0, overlapped: 0 }
+    }
+
+    /// What waits.
+    pub fn waiting(&self) -> Waiting {
+        Waiting { datagrams: self.store.len(), octets: self.octets }
     }
 
     /// Whether there is nothing in it.

@@ -50,12 +50,12 @@ impl<S: Softwires> Tunnel<S> {
         let error = counterpart(message, l4, &inner).ok_or(Event::IcmpUntranslatable)?;
         let mut about = message[inner.l3..].to_vec();
         let own = Head4 { l3: 0, l4: inner.l4 - inner.l3, end: inner.total().min(about.len()), ..inner };
-        if !own.is_icmp_error(&about) {
-            address::replace(&mut about, &own, !self.ce, stands_for)?;
+        if S::RENAMES && !own.is_icmp_error(&about) {
+            address::replace(&mut about, &own, !self.plan.ce, stands_for, Ok)?;
         }
         // Who sits behind a tunnel himself hears of it there.
         let points = inner.points(message)?;
-        let back = if !self.ce && self.softwires.serves(inner.src) {
+        let back = if !self.plan.ce && self.softwires.serves(inner.src) {
             self.softwires.wrap(points[0], points[1]).ok().map(|w| (w.src, w.dst))
         } else {
             None

@@ -118,6 +118,44 @@ fn section_8_2_icmp_queries_and_errors() {
     assert_eq!((judge(&e).from.0, judge(&e).to.0, quote_of(&e).to), (POOL, REMOTE, (POOL, 5000)));
 }
 
+/// The home's router has an address of its own, and what it quotes is the host's: both are translated, each as it is.
+#[test]
+fn errors_of_one_inside_host_about_anothers_packets() {
+    let router = ip("192.168.1.1");
+    let mut g = aftr(&config());
+    // Somebody else's first, so that numbers are not in a row.
+    map(&mut g, b4(2), (HOST, 5000));
+    let outside = map(&mut g, b4(1), (HOST, 5000));
+    let arrived = unwrap(&g.back(&udp((REMOTE, 80), outside))).2;
+    let e = g.out(&wrap(b4(1), &error(router, REMOTE, 3, 1, &arrived, 28)));
+    let seen = judge(&e);
+    assert_eq!((seen.from.0, seen.to.0, quote_of(&e).to), (POOL, REMOTE, outside));
+    let outside = map(&mut g, b4(2), (HOST, 5000));
+    // The other home's host has the same address, and its router another one: nothing is mixed up.
+    let arrived = unwrap(&g.back(&udp((REMOTE, 80), outside))).2;
+    let e = g.out(&wrap(b4(2), &error(ip("192.168.1.254"), REMOTE, 3, 1, &arrived, 28)));
+    assert_eq!(quote_of(&e).to, outside);
+}
+
+/// Customers' addresses may look like numbers of the inner link. What an error quotes is looked up behind the softwire that
+/// it comes out of, so nobody can end or slow down another customer's sessions.
+#[test]
+fn errors_about_another_softwires_customer_are_dropped() {
+    let mut g = aftr(&config());
+    let victim = map(&mut g, b4(1), (HOST, 5000));
+    let arrived = unwrap(&g.back(&udp((REMOTE, 80), victim))).2;
+    // Every address that a number could be, the victim's among them; the attacker's own is one of them, too.
+    for number in 0..256u32 {
+        let mut quote = arrived.clone();
+        quote[30..34].copy_from_slice(&(0x0a00_0000 | number).to_be_bytes());
+        reseal(&mut quote);
+        for from in ["10.0.0.2", "192.168.1.66"] {
+            let e = wrap(b4(9), &error(ip(from), REMOTE, 3, 4, &quote, 28));
+            assert_eq!(g.send(Customer, &e), [], "{number}");
+        }
+    }
+}
+
 #[test]
 fn errors_about_nothing_known_are_dropped() {
     let mut g = aftr(&config());

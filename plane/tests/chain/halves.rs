@@ -1,10 +1,18 @@
-//! Halves that do what the frame says, and write down that they did: one letter of its plan each, then a log.
+//! Halves that do what the frame says, and write down that they did: one letter of its plan each, then a log. A and C
+//! are customers' halves, B and D the Internet's.
 
-use plane::{Chain, Drops, Function, Packet, Side, Spare, Verdict};
+use plane::chain::Nested;
+use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use std::time::Duration;
 
 pub const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
 
-/// Octets 14 and 15 hold the plan (first letter for A, second for B), from 16 on the log.
+/// Letters of a plan.
+const PLAN: usize = 4;
+/// Where the log begins.
+const LOG: usize = 14 + PLAN;
+
+/// From octet 14 on the plan, a letter for each of A to D, then the log.
 #[derive(Clone, Debug)]
 pub struct Frame {
     bytes: Vec<u8>,
@@ -15,10 +23,11 @@ impl Frame {
         let mut bytes = vec![0; 14];
         bytes[..6].copy_from_slice(&[2, 1, 1, 1, 1, 1]);
         bytes.extend_from_slice(plan.as_bytes());
+        bytes.resize(LOG, b'-');
         Frame { bytes }
     }
     pub fn seen(&self) -> &str {
-        std::str::from_utf8(&self.bytes[16..]).unwrap()
+        std::str::from_utf8(&self.bytes[LOG..]).unwrap()
     }
 }
 
@@ -67,17 +76,27 @@ pub struct Half {
     pub largest: usize,
     pub cleared: u32,
     pub idled: u32,
+    /// Sessions that it lists, and what it cannot change.
+    pub sessions: u16,
+    pub fixed: u32,
+    pub adopted: u32,
+}
+
+/// A session that tells its number.
+fn entry(n: u16) -> Entry {
+    let at = |k: u8| ([192, 0, 2, k], n).into();
+    Entry { part: "", softwire: None, protocol: 17, inside: at(1), outside: at(2), remote: at(3), idle: Duration::ZERO }
 }
 
 impl Half {
     pub fn new(name: char) -> Half {
-        Half { name, seen: 0, empty: 0, largest: 0, cleared: 0, idled: 0 }
+        Half { name, seen: 0, empty: 0, largest: 0, cleared: 0, idled: 0, sessions: 0, fixed: 0, adopted: 0 }
     }
 
     fn one<S: Spare<Frame>>(&mut self, from: Side, f: &mut Frame, spare: &mut S) -> Verdict {
         self.seen += 1;
-        let near = self.name == 'A';
-        let at = if near { 14 } else { 15 };
+        let near = matches!(self.name, 'A' | 'C');
+        let at = 14 + (self.name as usize - 'A' as usize);
         f.bytes.extend_from_slice(&[self.name as u8, if from == Side::Customer { b'>' } else { b'<' }]);
         let inward = if near { Side::Internet } else { Side::Customer };
         let mac = match (near, from.other() == inward) {
@@ -159,6 +178,18 @@ impl Function for Half {
     fn counters(&self) -> Drops {
         vec![("seen", self.seen)]
     }
+    fn sessions(&self, _: u64, most: usize) -> Vec<Entry> {
+        (0..self.sessions.min(most as u16)).map(entry).collect()
+    }
+    fn can_adopt(&self, new: &Half) -> Result<(), String> {
+        if self.fixed == new.fixed { Ok(()) } else { Err("fixed: it is".to_owned()) }
+    }
+    fn adopt(&mut self, new: Half) -> Result<(), String> {
+        self.can_adopt(&new)?;
+        self.adopted += 1;
+        Ok(())
+    }
+    fn nest(&mut self, _: Nested) {}
 }
 
 fn copy<P: Packet>(to: &mut P, from: &Frame) {
@@ -170,13 +201,21 @@ pub fn chain(workers: usize) -> Chain<Half, Half> {
     Chain::new(("near", Half::new('A')), ("far", Half::new('B')), workers, 7)
 }
 
-pub fn process(c: &mut Chain<Half, Half>, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
+/// A chain of two chains. What the inner ones are made with does not count.
+pub type Nest = Chain<Chain<Half, Half>, Chain<Half, Half>>;
+
+pub fn nest(workers: usize) -> Nest {
+    let pair = |a, b, seed| Chain::new(("near", Half::new(a)), ("far", Half::new(b)), workers, seed);
+    Chain::new(("ce", pair('A', 'B', 7)), ("pe", pair('C', 'D', 8)), workers, 7)
+}
+
+pub fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
     let mut made = Made::default();
     let mut verdicts = vec![Verdict::Drop; frames.len()];
     c.process(1, from, frames, &mut verdicts, &mut made);
     (verdicts, made)
 }
 
-pub fn counter(c: &Chain<Half, Half>, name: &str) -> u64 {
+pub fn counter<F: Function>(c: &F, name: &str) -> u64 {
     c.counters().iter().find(|n| n.0 == name).unwrap().1
 }

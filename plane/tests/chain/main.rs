@@ -190,3 +190,82 @@ fn clearing_and_idling_reach_both_halves() {
     assert_eq!((c.customer.cleared, c.internet.cleared, c.customer.idled, c.internet.idled), (1, 1, 1, 1));
     assert_eq!(c.entries(), Some((3, 5)));
 }
+
+/// Every half of a chain of chains in turn hands a packet over, by verdict or by itself: it goes on where it was.
+#[test]
+fn a_hand_over_in_a_chain_of_chains_goes_on_at_the_same_half() {
+    for (from, way) in [(Customer, ["A>", "B>", "C>", "D>"]), (Internet, ["D<", "C<", "B<", "A<"])] {
+        for (place, who) in way.iter().enumerate() {
+            for how in ['h', 'w'] {
+                let plan: String = ('A'..='D').map(|l| if who.starts_with(l) { how } else { '-' }).collect();
+                let mut workers = [nest(2), nest(2)];
+                let mut frame = [Frame::new(&plan)];
+                let (verdicts, made) = process(&mut workers[0], from, &mut frame);
+                let side = if how == 'h' {
+                    assert_eq!(verdicts, [HandOver(1)], "{plan}");
+                    from
+                } else {
+                    let (to, side, handed) = made.handed.into_iter().next().unwrap();
+                    frame[0] = handed;
+                    assert_eq!(to, 1, "{plan}");
+                    side
+                };
+                let (verdicts, _) = process(&mut workers[1], side, &mut frame);
+                assert_eq!(verdicts, [Forward(from.other())], "{plan}");
+                let mut expected = way.to_vec();
+                expected.insert(place, who);
+                assert_eq!(frame[0].seen(), expected.concat(), "{plan}");
+                assert_eq!(&frame[0].bytes()[..6], &OUTSIDE);
+            }
+        }
+    }
+}
+
+/// Marks differ from chain to chain of the same seed only by the way: a packet for one half is never taken for another's.
+#[test]
+fn marked_packets_of_all_halves_may_share_a_batch_of_a_chain_of_chains() {
+    let mut workers = [nest(2), nest(2)];
+    let plans = ["-h--", "--h-", "---h", "h---", "----"];
+    let mut frames = plans.map(Frame::new);
+    process(&mut workers[0], Customer, &mut frames[..4]);
+    let (verdicts, _) = process(&mut workers[1], Customer, &mut frames);
+    assert_eq!(verdicts, [Forward(Internet); 5]);
+    let seen = frames.map(|f| f.seen().to_owned());
+    assert_eq!(seen, ["A>B>B>C>D>", "A>B>C>C>D>", "A>B>C>D>D>", "A>A>B>C>D>", "A>B>C>D>"]);
+}
+
+#[test]
+fn sessions_of_both_halves_are_listed_with_their_names() {
+    let mut c = nest(1);
+    (c.customer.customer.sessions, c.internet.internet.sessions) = (3, 10);
+    let listed = |most| {
+        let all = c.sessions(0, most);
+        let of = |part| all.iter().filter(|e| e.part == part).count();
+        assert_eq!(of("ce.near") + of("pe.far"), all.len());
+        (of("ce.near"), of("pe.far"))
+    };
+    assert_eq!((listed(100), listed(13), listed(6), listed(8)), ((3, 10), (3, 10), (3, 3), (3, 5)));
+    assert_eq!((listed(1), listed(0)), ((1, 0), (0, 0)));
+}
+
+#[test]
+fn both_halves_become_another_or_neither_does() {
+    let mut c = nest(1);
+    process(&mut c, Customer, &mut [Frame::new("ab")]);
+    c.adopt(nest(1)).unwrap();
+    let adopted = |c: &Nest| {
+        [&c.customer.customer, &c.customer.internet, &c.internet.customer, &c.internet.internet].map(|h| h.adopted)
+    };
+    assert_eq!(
+        (adopted(&c), counter(&c, "inner-link"), counter(&c, "ce.inner-link")),
+        ([1; 4], 1, 1),
+        "counters go on"
+    );
+    // The last one alone does not agree.
+    let mut new = nest(1);
+    new.internet.internet.fixed = 1;
+    assert_eq!(c.adopt(new), Err("pe: far: fixed: it is".to_owned()));
+    assert_eq!(adopted(&c), [1; 4]);
+    let mut other = plane::Chain::new(("left", Half::new('A')), ("far", Half::new('B')), 1, 7);
+    assert!(other.adopt(chain(1)).is_err(), "halves of other names are another technology's");
+}

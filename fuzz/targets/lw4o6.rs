@@ -1,0 +1,73 @@
+//! Sequences of frames into a lwAFTR of one to four workers, with shared and whole addresses: see `natmeter_fuzz::bench` for
+//! what must hold.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use plane::lw4o6::{Bindings, Live};
+use plane::tunnel::config::{InboundIcmp, Oversize};
+use plane::tunnel::{Config, Tunnel};
+use plane::{Side, Side4, Side6};
+use std::net::Ipv6Addr;
+use wire::Mac;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    workers: u8,
+    mtu: [u8; 2],
+    oversize: u8,
+    hairpinning: bool,
+    answer: [bool; 2],
+    icmp: u8,
+    datagrams: u8,
+    few: bool,
+    errors: u8,
+    steps: Vec<Step>,
+}
+
+const OWN: &str = "2001:db8:9::";
+const TABLE: &str = "2001:db8:1:: 192.0.2.0 0/1\n2001:db8:1::1 192.0.2.0 1/1\n2001:db8:2:: 192.0.2.1 1/2@6\n2001:db8:3:: 192.0.2.2\n2001:db8:4:: 192.0.2.3 3/2 2001:db8:9::1\n";
+
+fn six(text: &str) -> Ipv6Addr {
+    text.parse().expect("an address")
+}
+
+impl Input {
+    fn config(&self) -> Config {
+        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
+        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
+        let v6 = Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: six("2001:db8:9::9"), mtu: mtu6 };
+        let address = [192, 0, 2, 254].into();
+        let v4 = Side4 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address, mtu: mtu4 };
+        let mut c = Config::new(Side::Customer, v4, v6);
+        c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
+        c.hairpinning = self.hairpinning;
+        [c.answer_spoofed, c.answer_unknown] = self.answer;
+        c.inbound_icmp = [InboundIcmp::All, InboundIcmp::Errors, InboundIcmp::Nothing][usize::from(self.icmp % 3)];
+        c.reassembly.datagrams = 1 + u32::from(self.datagrams);
+        c.reassembly.octets = 11_000;
+        if self.few {
+            (c.fragments.datagrams, c.fragments.octets) = (3, 11_000);
+        }
+        c.icmp_errors_per_second = u32::from(self.errors) * 10;
+        c
+    }
+}
+
+fuzz_target!(|input: Input| {
+    let (config, n) = (input.config(), u16::from(input.workers % 4) + 1);
+    let make = move || {
+        let live = Live::new(plane::lw4o6::read("table", six(OWN), TABLE.as_bytes()).expect("a right table"));
+        let one = |w| Tunnel::new(config.clone(), live.bindings(), w, n, 7).expect("all these are valid");
+        (0..n).map(one).collect()
+    };
+    let limits = |w: &Tunnel<Bindings>| {
+        let [parts, fragments] = w.waiting();
+        assert!(w.config().reassembly.allow(parts) && w.config().fragments.allow(fragments));
+    };
+    let known = [OWN, "2001:db8:1::", "2001:db8:2::", "2001:db8:3::", "2001:db8:4::"].map(|a| six(a).to_bits()).into();
+    bench::run(&Setup { make: Box::new(make), ipv6: Some(Side::Customer), known, limits }, &input.steps);
+});

@@ -1,0 +1,70 @@
+//! Sequences of frames into an end of one tunnel, at the customer's edge or the provider's, with one to four workers:
+//! encapsulation, cutting, reassembly, relayed errors. See `natmeter_fuzz::bench` for what must hold.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use plane::tunnel::config::{Ecn, FlowLabel, Oversize, TrafficClass};
+use plane::tunnel::{Config, OneTunnel, Tunnel};
+use plane::{Side, Side4, Side6};
+use std::net::Ipv6Addr;
+use wire::Mac;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    workers: u8,
+    ce: bool,
+    mtu: [u8; 2],
+    hop: bool,
+    oversize: u8,
+    class: Option<u8>,
+    compatible: bool,
+    label: Option<u16>,
+    datagrams: u8,
+    errors: u8,
+    steps: Vec<Step>,
+}
+
+impl Input {
+    fn config(&self) -> Config {
+        let (ipv6, (own6, hop6), (own4, hop4)) =
+            if self.ce { (Side::Internet, INTERNET, CUSTOMER) } else { (Side::Customer, CUSTOMER, INTERNET) };
+        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
+        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
+        let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [10, 0, 0, 3].into(), mtu: mtu4 };
+        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: six("2001:db8:9::1"), mtu: mtu6 };
+        let mut c = Config::new(ipv6, v4, v6);
+        c.hop = self.hop;
+        c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
+        c.traffic_class = self.class.map_or(TrafficClass::Copy, |class| TrafficClass::Fixed(class & 63));
+        c.ecn = if self.compatible { Ecn::Compatibility } else { Ecn::Normal };
+        c.flow_label = self.label.map_or(FlowLabel::Hash, |label| FlowLabel::Fixed(label.into()));
+        c.reassembly.datagrams = 1 + u32::from(self.datagrams);
+        c.reassembly.octets = 11_000;
+        c.icmp_errors_per_second = u32::from(self.errors) * 10;
+        c
+    }
+}
+
+fn six(text: &str) -> Ipv6Addr {
+    text.parse().expect("an address")
+}
+
+fuzz_target!(|input: Input| {
+    let (config, n) = (input.config(), u16::from(input.workers % 4) + 1);
+    let (near, far) = (six("2001:db8:9::"), six("2001:db8:1::"));
+    let ipv6 = Some(config.ipv6);
+    let make = move || {
+        let one = |w| Tunnel::new(config.clone(), OneTunnel::new(near, far), w, n, 7).expect("all these are valid");
+        (0..n).map(one).collect()
+    };
+    let limits = |w: &Tunnel<OneTunnel>| {
+        let [parts, fragments] = w.waiting();
+        assert!(w.config().reassembly.allow(parts) && w.config().fragments.allow(fragments));
+    };
+    let known = vec![near.to_bits(), far.to_bits()];
+    bench::run(&Setup { make: Box::new(make), ipv6, known, limits }, &input.steps);
+});

@@ -1,0 +1,325 @@
+//! A gateway of two functions in a row that reads its file again while it runs: sessions, counters and the way back
+//! stay, and what cannot be changed is refused as a whole. Through the words of the control socket, with packets over
+//! in-process links.
+
+use super::*;
+use port::link::{LinkPort, Steer, link};
+use std::time::Instant;
+use wire::checksum::Sum;
+use wire::header::{be16, put16};
+
+const OUR_LEFT: [u8; 6] = [2, 0, 0, 0, 1, 1];
+const OUR_RIGHT: [u8; 6] = [2, 0, 0, 0, 2, 1];
+const LEFT: [u8; 6] = [2, 0, 0, 0, 1, 2];
+const RIGHT: [u8; 6] = [2, 0, 0, 0, 2, 2];
+const CUSTOMER: [u8; 4] = [198, 18, 0, 2];
+const SERVER: [u8; 4] = [198, 19, 0, 2];
+
+const SIDES: &str = r#"
+[gateway]
+plays = "dual"
+workers = WORKERS
+io = "af-xdp-generic"
+
+[gateway.left]
+address = "198.18.0.1"
+mac = "02:00:00:00:01:01"
+next-hop = "02:00:00:00:01:02"
+
+[gateway.right]
+address = "198.19.0.254"
+mac = "02:00:00:00:02:01"
+next-hop = "02:00:00:00:02:02"
+mtu = 1500
+
+"#;
+
+const XLAT464: &str = r#"[technology.464xlat]
+pref64 = "2001:2:0:1000::/96"
+clat = "2001:2:0:2::/96"
+pool = "198.19.0.1"
+udp-timeout = "1000 s"
+"#;
+
+const DS_LITE: &str = r#"[technology.ds-lite]
+b4 = "2001:2:0:4000::1"
+aftr = "2001:2:0:100::2"
+pool = "198.19.0.1"
+udp-timeout = "1000 s"
+"#;
+
+const MAP_E: &str = r#"[technology.map-e]
+br = "2001:2:0:100::2"
+ipv6-prefix = "2001:2:1::/53"
+ipv4-prefix = "203.0.113.0/24"
+ea-bits = 11
+psid-offset = 0
+ce = 3
+udp-timeout = "1000 s"
+"#;
+
+const MAP_T: &str = r#"[technology.map-t]
+dmr = "2001:2:0:1000::/96"
+ipv6-prefix = "2001:2:1::/53"
+ipv4-prefix = "203.0.113.0/24"
+ea-bits = 11
+psid-offset = 0
+ce = 3
+udp-timeout = "1000 s"
+"#;
+
+const LW4O6: &str = r#"[technology.lw4o6]
+lwaftr = "2001:2:0:100::2"
+ipv4 = "203.0.113.0/24"
+b4 = "2001:2:1:0::1"
+psid-length = 3
+psid-offset = 0
+ce = 3
+udp-timeout = "1000 s"
+"#;
+
+/// The tester's ends of both links, and its frames.
+struct Ends {
+    left: LinkPort,
+    right: LinkPort,
+    pool: Pool,
+}
+
+impl Ends {
+    /// Send a UDP packet in on one side and give what comes out on the other.
+    fn pass(&mut self, out: bool, (src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16)) -> Vec<u8> {
+        let mut burst = port::burst();
+        assert_eq!(self.pool.alloc_burst(1, 60, &mut burst), 1);
+        burst[0].bytes_mut().copy_from_slice(&udp(out, (src, sport), (dst, dport)));
+        let (near, far) = if out { (&mut self.left, &mut self.right) } else { (&mut self.right, &mut self.left) };
+        near.transmit(&mut self.pool, &mut burst).unwrap();
+        let end = Instant::now() + Duration::from_secs(10);
+        while far.receive(&mut self.pool, &mut burst).unwrap() == 0 {
+            assert!(Instant::now() < end, "nothing came out");
+            std::thread::yield_now();
+        }
+        let frame = burst[0].bytes().to_vec();
+        self.pool.free_all(&mut burst);
+        frame
+    }
+
+    /// The outside end point of the customer's port 1234, as the server sees it.
+    fn map(&mut self) -> ([u8; 4], u16) {
+        let f = self.pass(true, (CUSTOMER, 1234), (SERVER, 80));
+        (f[26..30].try_into().unwrap(), be16(&f, 34))
+    }
+
+    /// Whether the server's answer finds its way.
+    fn answered(&mut self, outside: ([u8; 4], u16)) -> bool {
+        let f = self.pass(false, (SERVER, 80), outside);
+        f[30..34] == CUSTOMER && be16(&f, 36) == 1234
+    }
+}
+
+fn udp(out: bool, (src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16)) -> Vec<u8> {
+    let mut f = vec![0u8; 60];
+    let (to, from) = if out { (OUR_LEFT, LEFT) } else { (OUR_RIGHT, RIGHT) };
+    f[..6].copy_from_slice(&to);
+    f[6..12].copy_from_slice(&from);
+    f[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 1, 0x40, 0, 64, 17]);
+    f[26..30].copy_from_slice(&src);
+    f[30..34].copy_from_slice(&dst);
+    let sum = Sum::default().bytes(&f[14..34]).checksum();
+    f[24..26].copy_from_slice(&sum);
+    for (at, v) in [(34, sport), (36, dport), (38, 26)] {
+        put16(&mut f, at, v);
+    }
+    let sum = Sum::default().bytes(&f[26..60]).be16(17).be16(26).checksum();
+    f[40..42].copy_from_slice(&sum);
+    f
+}
+
+/// What is done with a running gateway: its ends, its file, and a way to say words to it.
+type Play<'a> = &'a mut dyn FnMut(&mut Ends, &Path, &mut dyn FnMut(&str) -> String);
+
+/// Runs a gateway on in-process links.
+struct InProcess<'a> {
+    gateway: &'a Gateway,
+    file: &'a Path,
+    macs: Macs,
+    play: Play<'a>,
+}
+
+impl Use for InProcess<'_> {
+    type Out = Result<(), GatewayError>;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
+        let InProcess { gateway, file, macs, play } = self;
+        let (clock, workers) = (Clock::system(), gateway.workers);
+        let mut pools = Pool::for_workers(PoolConfig::compact(workers + 1, 256, 2048))?;
+        let pool = pools.remove(0);
+        // Everything comes in at the first worker, so that whatever is another's must be handed over.
+        let end = |name| link(name, clock, 64, (1, Steer::First), (workers, Steer::First));
+        let ((mut left, customer), (mut right, internet)) = (end("left"), end("right"));
+        let boxed = |p: LinkPort| Box::new(p) as Box<dyn Port>;
+        let ports = customer.into_iter().zip(internet).map(|(c, i)| (boxed(c), boxed(i))).collect();
+        let config = EmbeddedConfig { preempt: false, ..EmbeddedConfig::in_process(ports, pools, vec![None; workers]) };
+        let (embedded, desk) = Embedded::start(clock, config, functions);
+        embedded.rest();
+        let stop = AtomicBool::new(false);
+        let mut running =
+            Running { gateway: gateway.clone(), file, macs, clock, embedded: &embedded, desk, stop: &stop };
+        let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
+        play(&mut ends, file, &mut |words| running.answer(words));
+        Ok(embedded.stop()?)
+    }
+}
+
+fn running(technology: &str, workers: usize, play: Play) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.toml");
+    let text = SIDES.replace("WORKERS", &workers.to_string()) + technology;
+    std::fs::write(&file, text).unwrap();
+    let gateway = crate::scenario::gateway::read(&file).unwrap_or_else(|e| panic!("{e}"));
+    let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
+    build(&gateway, macs, workers, 7, InProcess { gateway: &gateway, file: &file, macs, play }).unwrap();
+}
+
+/// Change words of a file.
+fn edit(file: &Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains(from), "{from} in {text}");
+    std::fs::write(file, text.replace(from, to)).unwrap();
+}
+
+/// The sessions without how long they have been idle.
+fn sessions(say: &mut dyn FnMut(&str) -> String) -> Vec<serde_json::Value> {
+    let read = |line: &str| {
+        let mut e: serde_json::Value = serde_json::from_str(line).unwrap();
+        e.as_object_mut().unwrap().remove("idle-s");
+        e
+    };
+    say("sessions").lines().map(read).collect()
+}
+
+/// Counts of events and frames, by name.
+fn event(say: &mut dyn FnMut(&str) -> String, name: &str) -> u64 {
+    let status: serde_json::Value = serde_json::from_str(&say("status")).unwrap();
+    status["workers"].as_array().unwrap().iter().map(|w| w["events"][name].as_u64().unwrap()).sum()
+}
+
+/// A change that can be made is made, and the session goes on; one that cannot be made says so, and nothing has changed.
+fn stays(technology: &str, part: &str, counter: &str, refused: (&str, &str, &str)) {
+    running(technology, 1, &mut |ends, file, say| {
+        let outside = ends.map();
+        let before = sessions(say);
+        assert_eq!((before.len(), &before[0]["part"]), (1, &part.into()), "{before:?}");
+        assert_eq!(before[0]["remote"], "198.19.0.2:80");
+        let counted = event(say, counter);
+        assert!(counted > 0);
+
+        edit(file, "\"1000 s\"", "\"2000 s\"");
+        assert_eq!(say("reload"), "reloaded\n");
+        assert_eq!((sessions(say), event(say, counter)), (before.clone(), counted), "after the reload");
+        assert!(ends.answered(outside));
+        assert_eq!(ends.map(), outside, "the same mapping");
+
+        let (from, to, why) = refused;
+        edit(file, from, to);
+        edit(file, "mtu = 1500", "mtu = 1300");
+        let said = say("reload");
+        assert!(said.starts_with("error: ") && said.contains(why), "{said}");
+        assert_eq!(sessions(say), before, "after the refusal");
+        assert!(ends.answered(outside));
+        edit(file, to, from);
+        assert_eq!(say("reload"), "reloaded\n", "and it can still be changed");
+        assert_eq!(sessions(say), before);
+    });
+}
+
+const OTHER_POOL: (&str, &str, &str) =
+    ("pool = \"198.19.0.1\"", "pool = \"198.19.0.9\"", "pe: pool: cannot be changed");
+
+#[test]
+fn sessions_of_464xlat_stay_when_the_file_is_read_again() {
+    stays(XLAT464, "pe", "ce.ipv4-to-ipv6", OTHER_POOL);
+}
+
+#[test]
+fn sessions_of_ds_lite_stay_when_the_file_is_read_again() {
+    stays(DS_LITE, "pe", "ce.ipv4-to-ipv6", OTHER_POOL);
+}
+
+#[test]
+fn sessions_of_map_e_stay_when_the_file_is_read_again() {
+    // Another customer has other ports, and perhaps the same address.
+    stays(MAP_E, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
+}
+
+#[test]
+fn sessions_of_map_t_stay_when_the_file_is_read_again() {
+    stays(MAP_T, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 11", "ce: nat44: pool: cannot be changed"));
+}
+
+#[test]
+fn sessions_of_lw4o6_stay_when_the_file_is_read_again() {
+    stays(LW4O6, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
+}
+
+#[test]
+fn customers_are_listed_as_who_they_are() {
+    running(XLAT464, 1, &mut |ends, _, say| {
+        ends.map();
+        // 198.18.0.2 in the prefix of the CLAT.
+        assert_eq!(sessions(say)[0]["inside"], "[2001:2:0:2::c612:2]:1234");
+    });
+    running(DS_LITE, 1, &mut |ends, _, say| {
+        ends.map();
+        let e = &sessions(say)[0];
+        assert_eq!((&e["inside"], &e["softwire"]), (&"198.18.0.2:1234".into(), &"2001:2:0:4000::1".into()));
+    });
+}
+
+#[test]
+fn another_technology_is_refused() {
+    running(XLAT464, 1, &mut |ends, file, say| {
+        let outside = ends.map();
+        std::fs::write(file, SIDES.replace("WORKERS", "1") + DS_LITE).unwrap();
+        assert_eq!(say("reload"), "error: the technology cannot be changed; restart\n");
+        assert!(ends.answered(outside));
+    });
+}
+
+/// The stateless half's part of a change is made too, not only kept.
+#[test]
+fn what_has_no_state_goes_on_with_its_new_settings() {
+    running(XLAT464, 1, &mut |ends, file, say| {
+        let outside = ends.map();
+        edit(file, "2001:2:0:1000::/96", "2001:2:0:2000::/96");
+        assert_eq!(say("reload"), "reloaded\n");
+        assert!(ends.answered(outside), "both halves have the same prefix again");
+        edit(file, "2001:2:0:2::/96", "2001:2:0:3::/96");
+        assert_eq!(say("reload"), "reloaded\n");
+        ends.map();
+        let inside: Vec<_> = sessions(say).iter().map(|e| e["inside"].to_string()).collect();
+        assert!(inside.contains(&"\"[2001:2:0:3::c612:2]:1234\"".to_owned()), "{inside:?}");
+    });
+}
+
+/// With several workers packets are handed over in the middle of chains in chains: all come through, before and after.
+#[test]
+fn several_workers_read_their_file_again() {
+    for technology in [XLAT464, DS_LITE, MAP_E, MAP_T, LW4O6] {
+        running(technology, 3, &mut |ends, file, say| {
+            let outside: Vec<_> = (0..12u16)
+                .map(|k| {
+                    let f = ends.pass(true, (CUSTOMER, 2000 + k), (SERVER, 80));
+                    (f[26..30].try_into().unwrap(), be16(&f, 34))
+                })
+                .collect();
+            let count = |say: &mut dyn FnMut(&str) -> String| sessions(say).len();
+            assert_eq!(count(say), 12);
+            edit(file, "\"1000 s\"", "\"2000 s\"");
+            assert_eq!(say("reload"), "reloaded\n");
+            for (k, o) in outside.into_iter().enumerate() {
+                let f = ends.pass(false, (SERVER, 80), o);
+                assert_eq!((&f[30..34], be16(&f, 36)), (&CUSTOMER[..], 2000 + k as u16));
+            }
+            assert_eq!(count(say), 12);
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! Which customers of an AFTR are one subscriber: all behind the same softwire (RFC 6333, section 8.3; RFC 6888, section 2),
+//! so that quotas and port blocks are the softwire's, however many addresses it uses inside. Apart from the dictionary of
+//! customers, because an AFTR without quotas and blocks does not have this table at all.
+
+use crate::customers::Key;
+use crate::hash::Hasher;
+use crate::nat44::config::Prefix;
+use crate::table::{Index, Slab};
+use arena::{ArenaError, Array, AtomicArray};
+use std::sync::Arc;
+
+/// Subscribers of one worker, each with a number of its own above zero.
+pub struct Subscribers {
+    ends: Slab<u128>,
+    index: Index,
+    hasher: Hasher,
+    /// Customers of each.
+    customers: Array<u32>,
+    /// The subscriber of each customer's number; the NAT reads it.
+    of: Arc<AtomicArray>,
+    numbers: Prefix,
+}
+
+impl Subscribers {
+    /// Nobody yet; room for as many as customers.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn new(capacity: u64, numbers: Prefix, seed: u64) -> Result<Subscribers, ArenaError> {
+        let what = "the softwires that are counted";
+        Ok(Subscribers {
+            ends: Slab::new(what, capacity, u128::NOBODY)?,
+            index: Index::new(what, capacity)?,
+            hasher: Hasher::new(seed ^ 0x7375_6273),
+            customers: Array::filled(what, capacity as usize, 0)?,
+            of: Arc::new(AtomicArray::zeroed(what, numbers.count() as usize)?),
+            numbers,
+        })
+    }
+
+    /// Bytes of memory for so many customers.
+    pub fn bytes_for(capacity: u64) -> u64 {
+        // Numbers lie in a prefix of up to twice as many addresses.
+        capacity * (16 + 4 + 4 + 2 * 8) + Index::bytes_for(capacity)
+    }
+
+    /// The subscriber of each customer's number, by its place in the prefix.
+    pub fn of(&self) -> Arc<AtomicArray> {
+        Arc::clone(&self.of)
+    }
+
+    /// A customer behind this softwire got a number.
+    #[cold]
+    pub fn add(&mut self, number: u32, end: u128) {
+        let hash = end.hash(&self.hasher);
+        let e = self.index.find(hash, |e| self.ends[e] == end).or_else(|| {
+            let e = self.ends.take(end)?;
+            self.index.insert(hash, e);
+            self.customers[e as usize] = 0;
+            Some(e)
+        });
+        // There is room: no more softwires than customers.
+        let Some(e) = e else { return };
+        self.customers[e as usize] += 1;
+        self.of.store(self.place(number), u64::from(e) + 1);
+    }
+
+    /// A customer's number was given back.
+    pub fn end(&mut self, number: u32) {
+        let place = self.place(number);
+        let Some(e) = self.of.load(place).checked_sub(1).map(|e| e as u32) else { return };
+        self.of.store(place, 0);
+        self.customers[e as usize] -= 1;
+        if self.customers[e as usize] == 0 {
+            self.index.remove(self.ends[e].hash(&self.hasher), e);
+            self.ends.give_back(e);
+        }
+    }
+
+    /// Forget everybody, in constant time: a number means something again once it is given out anew.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.index.clear();
+    }
+
+    fn place(&self, number: u32) -> usize {
+        (number & !self.numbers.mask()) as usize
+    }
+}
