@@ -43,7 +43,8 @@ impl Head4 {
     /// The reason to drop it.
     pub fn whole(b: &[u8], l3: usize, room: usize) -> Result<Head4, Event> {
         let h = Head4::read(&b[..room.min(b.len())], l3)?;
-        if h.end > room.min(b.len()) {
+        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on whoever puts it together.
+        if h.end > room.min(b.len()) || h.offset + h.total() > 65_535 {
             return Err(Event::BadLength);
         }
         options(&b[l3 + header::IPV4..h.l4])?;
