@@ -81,7 +81,8 @@ impl Head4 {
     /// What is wrong with it.
     pub fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::sealed(b, l3)?;
-        if h.end > b.len() { Err(Fault::Length) } else { Ok(h) }
+        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on whoever puts it together.
+        if h.end > b.len() || h.offset + h.total() > usize::from(u16::MAX) { Err(Fault::Length) } else { Ok(h) }
     }
 
     /// Read and check the header at `l3` of a packet that may be cut off behind it, as in a quote.
