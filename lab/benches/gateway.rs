@@ -35,7 +35,7 @@ fn row(process: &Process, mapping: &str, n: u64) -> Result<[String; 3], String> 
          start-delay = \"5 ms\"\ndrain = \"20 ms\"\nsettle = \"0 s\"\nphase1-drain = \"20 ms\"\n"
     );
     let scenario = parse("bench.toml", &text, &Options::default()).map_err(|c| c.render(false))?.scenario;
-    let point = Point { dut: 0, dut_name: "embedded".into(), connections: n, cores: 1 };
+    let point = Point { dut: 0, dut_name: "embedded".into(), connections: n, cores: 1, axes: Default::default() };
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
     let establish = TrialSpec {
         kind: PhaseKind::Establish,

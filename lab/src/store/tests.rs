@@ -148,11 +148,13 @@ fn a_full_disk_is_named_with_the_way_out() {
 #[test]
 fn results_come_back_as_they_were() {
     let (_dir, mut folder) = folder();
-    let point = Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1 };
+    let point =
+        Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1, axes: Default::default() };
     let outcome = Outcome {
         measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
         directions: 2,
         shares_core: false,
+        figures: Default::default(),
         result: SearchResult {
             rate: Rate(7_400_000),
             kind: ResultKind::TesterLimit,
