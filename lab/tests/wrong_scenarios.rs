@@ -113,7 +113,7 @@ refused! {
     axis_of_too_many_flows: complaints(&LWAFTR.replace("subscribers = \"65536\"", "[sweep]\nsubscribers = [100, \"65536\"]").replace("\"1-100\"", "\"1-1000\""));
     axis_of_too_few_flows: complaints(&AFTR.replace("[\"100\",", "[10, \"100\","));
     rules_beyond_addresses: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("\"16k\"", "\"17k\""));
-    rules_of_too_many_customers: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("ea-bits = 16", "ea-bits = 21").replace("/48", "/43"));
+    rules_of_too_many_customers: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("ea-bits = 16", "ea-bits = 21").replace("2001:2:1::/48", "2001:2::/43"));
     inside_addresses_beyond_inside: but("[sweep]", "[sweep]\ninside-addresses = [1, 2]");
     outside_addresses_too_few:
         complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));

@@ -109,7 +109,7 @@ fn found(headline: &[Headline]) -> Option<String> {
             said = Some(cell.connections);
         }
         if !cell.axes.is_empty() && !swept {
-            let _ = write!(part, " with {}", in_words(&cell.axes));
+            let _ = write!(part, ", with {}", in_words(&cell.axes));
             swept = true;
         }
         if cell.cores > 1 {

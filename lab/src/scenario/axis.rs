@@ -47,8 +47,8 @@ pub enum Fit {
     Lacks,
     /// It could, but not as the scenario has it: what to do.
     Refused(&'static str),
-    /// Up to this value, which follows from this.
-    UpTo(Count, &'static str),
+    /// Up to this value, which follows from this, and could be larger with this.
+    UpTo(Count, &'static str, &'static str),
 }
 
 /// The axes in the order in which the matrix goes through them.
@@ -191,13 +191,21 @@ fn softwires(dut: &Dut, _: &Traffic) -> Fit {
     let Dut::Technology { plays: Plays::Pe, technology } = dut else { return Fit::Lacks };
     match technology.as_ref() {
         Technology::Lw4o6(l) => match &l.softwires {
-            Softwires::Row { .. } => Fit::UpTo(l.softwires.room(), "the addresses of `ipv4` and their port sets"),
+            Softwires::Row { .. } => in_a_row(&l.softwires),
             Softwires::File(_) => {
                 Fit::Refused("softwires of a file are as many as it has lines; give ipv4, b4 and psid-length instead")
             }
         },
         _ => Fit::Lacks,
     }
+}
+
+fn in_a_row(softwires: &Softwires) -> Fit {
+    Fit::UpTo(
+        softwires.room(),
+        "more than the addresses of `ipv4` have port sets",
+        "give a shorter `ipv4` prefix or a longer psid-length",
+    )
 }
 
 fn rules(dut: &Dut, _: &Traffic) -> Fit {
@@ -208,7 +216,8 @@ fn rules(dut: &Dut, _: &Traffic) -> Fit {
         }
         Technology::MapE { map, .. } | Technology::MapT { map, .. } => Fit::UpTo(
             map.rules_room(),
-            "the EA bits that continue `ipv4-prefix`: a rule is halved until it has one address",
+            "no rule is longer than one address, or than its EA bits",
+            "give a shorter `ipv4-prefix` and more `ea-bits`",
         ),
         _ => Fit::Lacks,
     }
@@ -218,22 +227,26 @@ fn subscribers(dut: &Dut, _: &Traffic) -> Fit {
     let Dut::Technology { plays: Plays::Pe, technology } = dut else { return Fit::Lacks };
     match technology.as_ref() {
         Technology::Nat44 { .. } | Technology::Siit(_) => Fit::Lacks,
-        Technology::Nat64 { .. } | Technology::Xlat464 { .. } => Fit::UpTo(MOST_SUBSCRIBERS, "the tester"),
+        Technology::Nat64 { .. } | Technology::Xlat464 { .. } => {
+            Fit::UpTo(MOST_SUBSCRIBERS, "the tester plays no more", "play fewer")
+        }
         Technology::DsLite { b4, b4s, .. } => {
             let last = b4s.first() | u128::MAX.checked_shr(b4s.len.into()).unwrap_or(0);
             let room = (last.saturating_sub(b4.to_bits()) >> 64).saturating_add(1);
-            Fit::UpTo(room.min(u128::from(MOST_SUBSCRIBERS)) as u64, "`b4s`, of which each B4 has a /64")
+            Fit::UpTo(room.min(u128::from(MOST_SUBSCRIBERS)) as u64, "each B4 has a /64 of `b4s`", "widen `b4s`")
         }
         Technology::Lw4o6(l) => match &l.softwires {
-            Softwires::Row { .. } => Fit::UpTo(l.softwires.room(), "the softwires: addresses of `ipv4` and port sets"),
-            Softwires::File(_) => Fit::UpTo(MOST_SUBSCRIBERS, "the tester"),
+            Softwires::Row { .. } => in_a_row(&l.softwires),
+            Softwires::File(_) => Fit::UpTo(MOST_SUBSCRIBERS, "the tester plays no more", "play fewer"),
         },
-        Technology::MapE { map, .. } | Technology::MapT { map, .. } => Fit::UpTo(map.customers(), "`ea-bits`"),
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } => {
+            Fit::UpTo(map.customers(), "as many as the EA bits tell apart", "give more `ea-bits`")
+        }
     }
 }
 
 fn inside_addresses(dut: &Dut, traffic: &Traffic) -> Fit {
-    let all = Fit::UpTo(traffic.inside.count.into(), "`inside`");
+    let all = Fit::UpTo(traffic.inside.count.into(), "more than `inside` has", "widen `inside` in [traffic]");
     match dut {
         Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } => all,
         Dut::Technology { technology, .. } => match technology.as_ref() {
@@ -249,7 +262,7 @@ fn inside_addresses(dut: &Dut, traffic: &Traffic) -> Fit {
 }
 
 fn outside_addresses(dut: &Dut, _: &Traffic) -> Fit {
-    let up_to = |count: u32| Fit::UpTo(count.into(), "`pool`");
+    let up_to = |count: u32| Fit::UpTo(count.into(), "more than `pool` has", "widen `pool`");
     match dut {
         Dut::Embedded(nat) | Dut::Kernel { nat44: Some(nat), .. } => up_to(nat.pool.count),
         Dut::Technology { plays, technology } => match technology.nat().filter(|_| *plays != Plays::Ce) {

@@ -42,14 +42,14 @@ fn devices(axis: &AxisDraft, scenario: &Scenario, log: &mut Vec<Diagnostic>) {
                 let diagnostic = Diagnostic::new(format!("`{name}` cannot be swept on `{}` as it is here", dut.name()));
                 log.push(diagnostic.at(axis.place, "this axis").instead(way_out));
             }
-            Fit::UpTo(most, of) => {
+            Fit::UpTo(most, why, wider) => {
                 for n in axis.values.iter().filter(|n| n.value > most) {
                     let [have, want] = [most, n.value].map(show_grouped);
                     let title = format!("`{}` has room for {have} {}, not for {want}", dut.name(), axis.axis.heading);
-                    let diagnostic = Diagnostic::new(title).at(n.place, format!("bounded by {of}"));
+                    let diagnostic = Diagnostic::new(title).at(n.place, why);
                     log.push(diagnostic.instead(match most {
-                        0 => format!("widen {of}"),
-                        _ => format!("write {} at most, or widen {of}", show_count(most)),
+                        0 => wider.to_owned(),
+                        _ => format!("write {} at most, or {wider}", show_count(most)),
                     }));
                 }
             }
