@@ -4,6 +4,7 @@
 use crate::event::{Event, Listener};
 use crate::folder::Outcome;
 use crate::report::number::si;
+use crate::scenario::axis::more_in_words;
 use anstyle::{AnsiColor, Style};
 use method::{Rate, ResultKind};
 use std::io::{IsTerminal, Write};
@@ -118,9 +119,10 @@ impl Listener for Console {
                     c.receive_ps as f64 / 1e3,
                 ));
             }
-            Event::DutPreparing { dut, connections: 0, cores } => self.line(&format!("{dut}, {cores} core(s)")),
-            Event::DutPreparing { dut, connections, cores } => {
-                self.line(&format!("{dut}, {} connections, {cores} core(s)", short(*connections)));
+            Event::DutPreparing { dut, connections, cores, axes } => {
+                let connections = Some(*connections).filter(|&n| n > 0).map(|n| format!("{} connections", short(n)));
+                let connections = connections.map_or_else(String::new, |words| format!(", {words}"));
+                self.line(&format!("{dut}{connections}{}, {cores} core(s)", more_in_words(axes)));
             }
             Event::Doubt { text } => self.line(&format!("{BAD}note{BAD:#}: {text}")),
             Event::LeftOut { measurement } => self.line(&format!("  {DIM}{measurement}: left out, no time{DIM:#}")),

@@ -3,6 +3,7 @@
 
 use crate::folder::{Ceiling, Outcome, SelfTest};
 use crate::plan::Measurement;
+use crate::scenario::axis::AxisValues;
 use method::Rate;
 use serde::Serialize;
 
@@ -33,6 +34,9 @@ pub enum Event {
         connections: u64,
         /// Cores.
         cores: u32,
+        /// Values of further axes.
+        #[serde(skip_serializing_if = "AxisValues::is_empty")]
+        axes: AxisValues,
     },
     /// Something may spoil the result.
     Doubt {

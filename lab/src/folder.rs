@@ -15,6 +15,7 @@
 
 use crate::plan::{Measurement, Plan};
 use crate::scenario::Scenario;
+use crate::scenario::axis::AxisValues;
 use method::{Count, Rate, SearchResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +35,16 @@ pub struct Header {
 
 /// Name → value, for people and for `diff`.
 pub type FactTable = BTreeMap<String, String>;
+
+/// Name with unit → number, of one point of the matrix.
+pub type Figures = BTreeMap<String, f64>;
+
+/// Figures of a table that a device loads before it is measured: softwires, or mapping rules.
+pub const TABLE_ENTRIES: &str = "table entries";
+/// From its parameters, or its file, to a table that answers.
+pub const TABLE_LOAD_TIME: &str = "table load time, ms";
+/// Memory of the table alone.
+pub const TABLE_MEMORY: &str = "table memory, KiB";
 
 /// What is known about the machine and the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,9 +75,9 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The ceiling at this number of connections, if it is known.
-    pub fn at(&self, connections: Count) -> Option<&Ceiling> {
-        self.ceilings.iter().find(|c| c.connections == connections)
+    /// The ceiling at this number of connections and values of further axes, if it is known.
+    pub fn at(&self, connections: Count, axes: &AxisValues) -> Option<&Ceiling> {
+        self.ceilings.iter().find(|c| c.connections == connections && c.axes == *axes)
     }
 }
 
@@ -75,6 +86,9 @@ impl Calibration {
 pub struct Ceiling {
     /// Connections (N) in the state table; 0: stateless, no table.
     pub connections: Count,
+    /// Values of further axes, which may change the flows.
+    #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
+    pub axes: AxisValues,
     /// Frames per second per direction that it sends, receives and judges, on connections in random order.
     pub frames: Rate,
     /// Connections per second that it opens and learns in phase 1; `None` without a table.
@@ -143,6 +157,9 @@ pub struct Outcome {
     pub directions: u32,
     /// Tester and DUT shared a core, or there were more threads than cores: scaling over cores says nothing.
     pub shares_core: bool,
+    /// What was measured when the device was set up.
+    #[serde(default, skip_serializing_if = "Figures::is_empty")]
+    pub figures: Figures,
     /// What was found, rates per direction.
     #[serde(flatten)]
     pub result: SearchResult,

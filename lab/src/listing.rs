@@ -1,7 +1,9 @@
 //! `natmeter list`: the known kinds of everything, from the const lists of the crates. A new kind shows up here
 //! without a change; a new list is one entry in [`KNOWN`].
 
+use crate::scenario::axis::{AXES, Axis};
 use crate::scenario::dut_kinds;
+use crate::scenario::quantity::show_count;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -39,6 +41,7 @@ pub const KNOWN: &[List] = &[
         title: "Technologies, as tables of a scenario or a gateway's file",
         rows: technologies,
     },
+    List { name: "axes", title: "Axes of [sweep] beside connections and cores", rows: axes },
     List { name: "software", title: "DUT software", rows: software },
     List { name: "hosts", title: "Places where a DUT can run", rows: || pairs(dut::host::KNOWN) },
     List { name: "back-ends", title: "Back-ends (packets in and out)", rows: || pairs(port::backend::KNOWN) },
@@ -82,6 +85,11 @@ fn devices() -> Vec<Row> {
         software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
     };
     dut_kinds().map(|kind| Row { name: format!("[dut.{kind}]"), about: about(kind).to_owned() }).collect()
+}
+
+fn axes() -> Vec<Row> {
+    let about = |axis: &Axis| format!("{}, up to {}: {}", axis.heading, show_count(axis.most), axis.who);
+    AXES.iter().map(|axis| Row { name: axis.name.to_owned(), about: about(axis) }).collect()
 }
 
 fn software() -> Vec<Row> {

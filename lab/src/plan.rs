@@ -9,9 +9,11 @@ mod text;
 pub use steps::steps;
 pub use text::{text, total};
 
+use crate::scenario::axis::{self, AxisValues};
 use crate::scenario::{Dut, Scenario};
 use method::{Count, Nanos};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// One point of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,6 +26,16 @@ pub struct Point {
     pub connections: Count,
     /// Cores of the DUT.
     pub cores: u32,
+    /// A value of each further axis that is swept on this DUT.
+    #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
+    pub axes: AxisValues,
+}
+
+impl Point {
+    /// The scenario as it is here.
+    pub fn of<'a>(&self, scenario: &'a Scenario) -> Cow<'a, Scenario> {
+        scenario.at(self.dut, &self.axes)
+    }
 }
 
 /// One search for one value.
@@ -40,10 +52,14 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// The key under which trials and results are filed, e.g. `nftables/n=1000000/cores=1/throughput/3`.
+    /// The key under which trials and results are filed, e.g. `nftables/n=1000000/cores=1/throughput/3`, and with further
+    /// axes `lwaftr/n=0/cores=1/softwires=1000/throughput/3`.
     pub fn key(&self) -> String {
         let p = &self.point;
-        format!("{}/n={}/cores={}/{}/{}", p.dut_name, p.connections, p.cores, self.metric, self.repetition)
+        let place = [format!("{}/n={}/cores={}", p.dut_name, p.connections, p.cores)].into_iter();
+        let axes = axis::in_order(&p.axes).map(|(axis, n)| format!("{}={n}", axis.name));
+        let what = [format!("{}/{}", self.metric, self.repetition)];
+        place.chain(axes).chain(what).collect::<Vec<_>>().join("/")
     }
 }
 
@@ -76,18 +92,18 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The measurements of a scenario: for each DUT, number of cores and number of connections the metrics in
+    /// The measurements of a scenario: for each DUT, number of cores, value of each further axis and number of connections the metrics in
     /// the scenario's order, each with all its repetitions, so that phase 2 knows the smallest set-up rate of
     /// its own point.
     pub fn new(scenario: &Scenario) -> Plan {
         let mut plan = Plan::default();
         for (dut, device) in scenario.duts.iter().enumerate() {
             for &cores in &scenario.sweep.cores {
-                for connections in connections_of(device, scenario) {
-                    let point = Point { dut, dut_name: device.name().to_owned(), connections, cores };
-                    plan.add_point(scenario, &point);
-                    plan.tester_memory = plan.tester_memory.max(forecast::tester_memory(scenario, &point));
-                    plan.dut_memory = plan.dut_memory.max(forecast::dut_memory(device, connections));
+                for axes in scenario.combinations(device) {
+                    for connections in connections_of(device, scenario) {
+                        let dut_name = device.name().to_owned();
+                        plan.add_point(scenario, &Point { dut, dut_name, connections, cores, axes: axes.clone() });
+                    }
                 }
             }
         }
@@ -100,6 +116,9 @@ impl Plan {
     }
 
     fn add_point(&mut self, scenario: &Scenario, point: &Point) {
+        let scenario = &*point.of(scenario);
+        self.tester_memory = self.tester_memory.max(forecast::tester_memory(scenario, point));
+        self.dut_memory = self.dut_memory.max(forecast::dut_memory(&scenario.duts[point.dut], point.connections));
         for metric in metrics_of(&scenario.duts[point.dut], &scenario.measure.metrics) {
             let predicted = forecast::search_time(scenario, point, metric);
             self.measurements.extend((1..=scenario.measure.repetitions).map(|repetition| Measurement {
@@ -171,6 +190,34 @@ mod tests {
             ]
         );
         assert_eq!(keys.len(), 3 + 3 * 2 * 2 * 3);
+    }
+
+    /// A device without an axis is measured without it; one with several at all combinations, and keys name what is swept.
+    #[test]
+    fn further_axes_are_part_of_points_and_keys() {
+        let text = "name = \"x\"\n[dut.embedded]\npool = \"198.19.1.0/28\"\n[dut.simulated]\n[traffic]\n\
+                    inside = \"198.18.0.2 - 198.18.0.9\"\n[sweep]\nconnections = \"100k\"\noutside-addresses = [2, 4]\n\
+                    inside-addresses = [1, 3]\n[measure]\nmetrics = \"max_conn_est_rate\"\nrepetitions = 1\n";
+        let (scenario, plan) = plan_of(text);
+        let keys: Vec<String> = plan.measurements.iter().map(Measurement::key).collect();
+        let embedded = |inside, outside| {
+            format!(
+                "embedded/n=100000/cores=1/inside-addresses={inside}/outside-addresses={outside}/max_conn_est_rate/1"
+            )
+        };
+        let simulated = "simulated/n=100000/cores=1/max_conn_est_rate/1".to_owned();
+        assert_eq!(keys, [embedded(1, 2), embedded(1, 4), embedded(3, 2), embedded(3, 4), simulated]);
+        let there = plan.measurements[2].point.of(&scenario);
+        let Dut::Embedded(nat) = &there.duts[0] else { panic!("another device") };
+        assert_eq!((there.traffic.inside.count, nat.pool.count), (3, 2));
+    }
+
+    /// Points of runs that were made before there were further axes, and of runs that sweep none.
+    #[test]
+    fn a_point_without_further_axes_is_written_as_ever() {
+        let old = r#"{"dut":0,"dut_name":"nftables","connections":1000000,"cores":1}"#;
+        let point: Point = serde_json::from_str(old).unwrap();
+        assert_eq!(serde_json::to_string(&point).unwrap(), old);
     }
 
     #[test]

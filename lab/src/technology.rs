@@ -15,6 +15,7 @@ use plane::{Addressing, Chain, Function, Prefix6, Side, Side4, Side6, Steering};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use wire::{AddrRange, PortRange, PortSet};
 
 /// Why a technology cannot be built.
@@ -31,8 +32,21 @@ pub struct BuildError {
 pub trait Use {
     /// What comes of it.
     type Out;
+    /// What is told first, where the technology has a table that is loaded and not learned.
+    fn loaded(&mut self, _table: TableLoad) {}
     /// Do it.
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Self::Out;
+}
+
+/// A table that was loaded: binding table, or mapping rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableLoad {
+    /// Softwires, or rules.
+    pub entries: u64,
+    /// Octets of memory that it takes.
+    pub bytes: u64,
+    /// Time from its parameters, or its file, to a table that answers.
+    pub took: Duration,
 }
 
 /// The links of a gateway, in both IP versions; those that the technology does not speak are not looked at.
@@ -226,13 +240,15 @@ impl Edges {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(words)
     }
 
-    fn lw4o6<U: Use>(&self, l: &Lw4o6, plays: Plays, then: U) -> Result<U::Out, Why> {
+    fn lw4o6<U: Use>(&self, l: &Lw4o6, plays: Plays, mut then: U) -> Result<U::Out, Why> {
+        let began = Instant::now();
         let table = binding_table(l)?;
+        then.loaded(TableLoad { entries: table.len(), bytes: table.bytes(), took: began.elapsed() });
         let own = table.iter().nth(l.ce as usize);
         let live = lw4o6::Live::new(table);
         let ce = |e: &Edges, w| {
             let own = own.ok_or_else(|| format!("ce = {}: the table has no such softwire", l.ce))?;
-            let softwires = OneTunnel::new(own.b4, l.lwaftr);
+            let softwires = OneTunnel::new(own.b4, own.own.unwrap_or(l.lwaftr));
             let tunnel = e.tunnel(Side::Internet, e.inner4(), e.links.right6, false, softwires, w)?;
             let pool = AddrRange::one(own.ipv4);
             e.behind_nat(&l.inside, pool, own.ports, &l.state, w, OVERHEAD, ("tunnel", tunnel))
@@ -241,19 +257,21 @@ impl Edges {
         self.edges(plays, ce, pe, then)
     }
 
-    /// A MAP domain of one rule, and the customer that the CE is.
-    fn domain(map: &Map) -> Result<(Arc<Domain>, Customer), Why> {
-        let rule = Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) };
-        let mapping = rule.prepare().map_err(words)?;
+    /// A MAP domain, and the customer that the CE is.
+    fn domain(map: &Map, then: &mut impl Use) -> Result<(Arc<Domain>, Customer), Why> {
+        let began = Instant::now();
+        let whole = rule(map);
+        let mapping = whole.prepare().map_err(words)?;
         if map.ce >= mapping.customers() {
             return Err(format!("ce = {}: the rule has room for {} customers", map.ce, mapping.customers()));
         }
-        let domain = Domain::new(vec![rule]).map_err(words)?;
+        let domain = Domain::new(cut(&whole, map.rules)).map_err(words)?;
+        then.loaded(TableLoad { entries: map.rules, bytes: domain.bytes(), took: began.elapsed() });
         Ok((Arc::new(domain), mapping.nth(map.ce)))
     }
 
-    fn map_e<U: Use>(&self, map: &Map, br: Ipv6Addr, plays: Plays, then: U) -> Result<U::Out, Why> {
-        let (domain, customer) = Edges::domain(map)?;
+    fn map_e<U: Use>(&self, map: &Map, br: Ipv6Addr, plays: Plays, mut then: U) -> Result<U::Out, Why> {
+        let (domain, customer) = Edges::domain(map, &mut then)?;
         let ce = |e: &Edges, w| {
             let softwires = MapECe::new(customer, br, nobody_else()?).map_err(words)?;
             let tunnel = e.tunnel(Side::Internet, e.inner4(), e.links.right6, false, softwires, w)?;
@@ -266,8 +284,8 @@ impl Edges {
         self.edges(plays, ce, pe, then)
     }
 
-    fn map_t<U: Use>(&self, map: &Map, dmr: Prefix6, plays: Plays, then: U) -> Result<U::Out, Why> {
-        let (domain, customer) = Edges::domain(map)?;
+    fn map_t<U: Use>(&self, map: &Map, dmr: Prefix6, plays: Plays, mut then: U) -> Result<U::Out, Why> {
+        let (domain, customer) = Edges::domain(map, &mut then)?;
         let dmr = Pref64::new(dmr, true).map_err(words)?;
         let ce = |e: &Edges, w| {
             let addressing = MapTCe::new(customer, dmr, nobody_else()?).map_err(words)?;
@@ -315,18 +333,54 @@ fn nobody_else() -> Result<Arc<Domain>, Why> {
     Domain::new(Vec::new()).map(Arc::new).map_err(words)
 }
 
+/// The rule of a MAP domain.
+pub fn rule(map: &Map) -> Rule {
+    Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) }
+}
+
+/// As many rules in the place of one: the first EA bits of each, which continue the IPv4 address, become part of its prefixes
+/// (RFC 7597, section 5.2), so that customers and their addresses stay what they are. Where the number is no power of two,
+/// the first rules are one bit longer than the others.
+fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
+    let bits = rules.max(1).ilog2();
+    let longer = rules.max(1) - (1 << bits);
+    let part = |bits: u32, i: u64| Rule {
+        ipv6: Prefix6 {
+            addr: Ipv6Addr::from_bits(whole.ipv6.addr.to_bits() | part_of(i, 128 - u32::from(whole.ipv6.len) - bits)),
+            len: whole.ipv6.len + bits as u8,
+        },
+        ipv4: Prefix {
+            addr: Ipv4Addr::from_bits(
+                whole.ipv4.addr.to_bits() | part_of(i, 32 - u32::from(whole.ipv4.len) - bits) as u32,
+            ),
+            len: whole.ipv4.len + bits as u8,
+        },
+        ea_bits: whole.ea_bits - bits as u8,
+        ..*whole
+    };
+    let long = (0..2 * longer).map(|i| part(bits + 1, i));
+    long.chain((longer..1 << bits).map(|i| part(bits, i))).collect()
+}
+
+fn part_of(i: u64, shift: u32) -> u128 {
+    u128::from(i).checked_shl(shift).unwrap_or(0)
+}
+
 /// The binding table of a lwAFTR.
-fn binding_table(l: &Lw4o6) -> Result<lw4o6::Table, Why> {
+///
+/// # Errors
+/// A file that cannot be read, or softwires that do not fit each other.
+pub fn binding_table(l: &Lw4o6) -> Result<lw4o6::Table, String> {
     match &l.softwires {
         Softwires::File(path) => {
             let name = path.display().to_string();
             let file = std::fs::File::open(path).map_err(|e| format!("softwires = \"{name}\": {e}"))?;
             lw4o6::read(&name, l.lwaftr, std::io::BufReader::with_capacity(1 << 20, file)).map_err(words)
         }
-        Softwires::Row { ipv4, b4, psid_len, psid_offset } => {
+        Softwires::Row { ipv4, b4, psid_len, psid_offset, .. } => {
             let mut builder = lw4o6::Builder::new("the softwires in a row", l.lwaftr);
             let shared = 1u64 << psid_len;
-            for i in 0..ipv4.count() * shared {
+            for i in 0..l.softwires.count() {
                 let ports = PortSet::new(*psid_offset, *psid_len, (i % shared) as u16).map_err(words)?;
                 let addr = u32::from(ipv4.addr).wrapping_add((i / shared) as u32);
                 let softwire = lw4o6::Softwire { b4: b4_in_row(*b4, i), ipv4: addr.into(), ports, own: None };
@@ -394,5 +448,30 @@ pub fn steering(technology: &Technology, plays: Plays) -> [Steering; 2] {
         (4, 4) => [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET],
         (6, _) => [Nat64::STEER_CUSTOMER, Nat64::STEER_INTERNET],
         (_, _) => [Nat44::STEER_CUSTOMER, Nat64::STEER_CUSTOMER],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A domain that is cut has the customers of the one rule, each once and with the same addresses.
+    #[test]
+    fn cutting_a_rule_changes_no_customer() {
+        let ipv6 = Prefix6 { addr: "2001:2:1::".parse().unwrap(), len: 48 };
+        let ipv4 = Prefix { addr: [203, 0, 113, 0].into(), len: 27 };
+        for ea_bits in [3, 5, 9] {
+            let whole = Rule { offset: 4, ..Rule::new(ipv6, ipv4, ea_bits) };
+            let one = whole.prepare().unwrap();
+            for rules in (1..=1 << ea_bits.min(5)).filter(|n| [1, 2, 3, 5, 8, 31, 32].contains(n)) {
+                let cut = cut(&whole, rules);
+                assert_eq!(cut.len() as u64, rules);
+                let customers: Vec<_> = cut.iter().map(|r| r.prepare().unwrap()).collect();
+                let all: Vec<_> = customers.iter().flat_map(|m| (0..m.customers()).map(|i| m.nth(i))).collect();
+                let wanted: Vec<_> = (0..one.customers()).map(|i| one.nth(i)).collect();
+                assert_eq!(all, wanted, "{ea_bits} EA bits, {rules} rules");
+                Domain::new(cut).unwrap();
+            }
+        }
     }
 }

@@ -5,8 +5,9 @@
 mod fixture;
 
 use fixture::{Run, Truth};
+use lab::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::report::{KNOWN, Report, ReportError};
-use lab::scenario::{Dut, Sweep};
+use lab::scenario::{Dut, Options, Sweep, parse};
 use lab::store;
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict};
@@ -35,6 +36,7 @@ fn examples() -> Vec<(&'static str, Run)> {
         ("conforming", conforming()),
         ("kernel_sweep", kernel_sweep()),
         ("matrix", matrix()),
+        ("softwires", softwires()),
     ]
 }
 
@@ -97,13 +99,31 @@ fn kernel_sweep() -> Run {
 fn matrix() -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.name = "matrix".into();
-    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2] };
+    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2], axes: vec![] };
     scenario.measure.metrics = vec!["throughput".into()];
     scenario.measure.repetitions = 1;
     Run::new(scenario).measure(|m| {
         let capacity = 5_000_000 * u64::from(m.point.cores) * 9 / (9 + u64::from(m.point.connections.ilog2()));
         Truth { capacity, tester: 40_000_000, noise: 0 }
     })
+}
+
+/// A further axis beside cores, and a table that is loaded.
+fn softwires() -> Run {
+    let file = include_str!("../../scenarios/lwaftr-softwires.toml");
+    let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
+    let scenario = parse("s.toml", file, &Options { full: false, set }).unwrap().scenario;
+    let mut run = Run::new(scenario).measure(|m| {
+        let capacity = 7_000_000 * u64::from(m.point.cores) / (1 + m.point.axes["softwires"].ilog10() as u64);
+        Truth { capacity, tester: 40_000_000, noise: 0 }
+    });
+    for outcome in &mut run.outcomes {
+        let n = outcome.measurement.point.axes["softwires"] as f64;
+        outcome.figures.insert(TABLE_ENTRIES.into(), n);
+        outcome.figures.insert(TABLE_LOAD_TIME.into(), n / 8e3);
+        outcome.figures.insert(TABLE_MEMORY.into(), n / 64.0 + 264.0);
+    }
+    run
 }
 
 #[test]

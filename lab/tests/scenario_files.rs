@@ -108,6 +108,21 @@ fn overrides() {
     );
 }
 
+/// An axis may have the name of a key elsewhere; a short name means the axis where the scenario sweeps it.
+#[test]
+fn overrides_of_axes() {
+    let with = |text: &str, set: &str| {
+        let options = Options { full: false, set: vec![set.to_owned()] };
+        parse("x.toml", text, &options).unwrap_or_else(|e| panic!("{e}")).scenario
+    };
+    let lwaftr = include_str!("../../scenarios/lwaftr.toml");
+    assert_eq!(with(lwaftr, "subscribers=1k").traffic.subscribers, 1_000);
+    let swept = with(include_str!("../../scenarios/lwaftr-softwires.toml"), "softwires=1k,1M,10M");
+    assert_eq!(swept.sweep.axes[0].values, [1_000, 1_000_000, 10_000_000]);
+    let swept = with(include_str!("../../scenarios/aftr-subscribers.toml"), "subscribers=100,1k");
+    assert_eq!(swept.sweep.axes[0].values, [100, 1_000]);
+}
+
 #[test]
 fn full_takes_what_conforms_from_full_or_the_defaults() {
     let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nduration = \"1 s\"\nrepetitions = 2\n\

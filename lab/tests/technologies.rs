@@ -7,6 +7,7 @@ use lab::rig::embedded::Cores;
 use lab::rig::{Process, technology};
 use lab::scenario::{Dut, Options, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use std::io::Write;
 use std::sync::Mutex;
 
 const XLAT464: &str = "[technology.464xlat]
@@ -72,14 +73,18 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         );
         parse("t.toml", &text, &Options::default())
     };
-    let stateful = build("[sweep]\nconnections = 60000\n", "\"max_conn_est_rate\", \"throughput\"");
+    let stateful = build(
+        if traffic.contains("[sweep]") { "connections = 60000\n" } else { "[sweep]\nconnections = 60000\n" },
+        "\"max_conn_est_rate\", \"throughput\"",
+    );
     let loaded = stateful.or_else(|_| build("", "\"throughput\"")).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let mut point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     point.cores = cores;
-    let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
+    let scenario = point.of(&loaded.scenario);
+    let Dut::Technology { plays, technology } = &scenario.duts[0] else { panic!("no technology") };
     let (process, name) = (Process::new(), technology.words(*plays));
     let one = Cores::one_thread(cores as usize);
-    let mut rig = technology::build_on(&loaded.scenario, *plays, technology, &point, &process, &one).unwrap();
+    let mut rig = technology::build_on(&scenario, *plays, technology, &point, &process, &one).unwrap();
     let stateful = point.connections > 0;
     assert_eq!(stateful, technology.is_stateful(*plays));
     let spec = TrialSpec {
@@ -138,6 +143,47 @@ set_ups! {
     lwb4: "ce" LW4O6 PORTS
     map_e_ce: "ce" MAP_E PORTS
     map_t_ce: "ce" MAP_T PORTS
+}
+
+/// The number of softwires is not that of the addresses, and the one rule is cut into many.
+#[test]
+fn at_a_point_of_an_axis() {
+    let swept = |axis: &str| format!("source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\n[sweep]\n{axis}\n");
+    passes("pe", LW4O6, &swept("softwires = 700"));
+    passes("pe", MAP_E, &swept("rules = 100"));
+    passes("pe", MAP_T, &swept("rules = 256"));
+    passes("pe", DS_LITE, &MANY.replace("subscribers = 500", "[sweep]\nsubscribers = 1000"));
+}
+
+/// Softwires of a file: shared and whole addresses, port sets of several shapes, two addresses of the lwAFTR; more of them
+/// than subscribers.
+#[test]
+fn softwires_of_a_file() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for i in 0..300 {
+        let ports = match i % 3 {
+            0 => format!("{}/8@6", i % 256),
+            1 => format!("{}/4", i % 16),
+            _ => String::new(),
+        };
+        let own = if i % 2 == 0 { "2001:2:0:100::3" } else { "" };
+        let (own, ports) = if ports.is_empty() { ("", "") } else { (own, ports.as_str()) };
+        writeln!(file, "2001:2:{:x}::{:x} 203.0.{}.{} {ports} {own}", 10 + i % 7, i + 1, 100 + i / 200, i % 200)
+            .unwrap();
+    }
+    file.flush().unwrap();
+    let table = format!(
+        "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\nce = 3\n",
+        file.path().display()
+    );
+    for subscribers in [1, 77, 300] {
+        let traffic =
+            format!("source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = {subscribers}");
+        passes("pe", &table, &traffic);
+    }
+    // The softwire of `ce`, whose ports are those of 252 of a shared address or of a whole one.
+    passes("dual", &table.replace("ce = 3", "ce = 2"), PORTS);
+    passes("ce", &table.replace("ce = 3", "ce = 2"), PORTS);
 }
 
 /// Two workers: whatever the steering, the same frames come out.

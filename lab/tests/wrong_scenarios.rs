@@ -32,6 +32,16 @@ fn small(rest: &str) -> String {
     complaints(&format!("name = \"small\"\n{rest}"))
 }
 
+/// A scenario of a stateful provider edge that sweeps subscribers.
+const AFTR: &str = include_str!("../../scenarios/aftr-subscribers.toml");
+
+/// A scenario of a stateless provider edge, its subscribers left to be swept.
+const LWAFTR: &str = include_str!("../../scenarios/lwaftr.toml");
+
+fn lwaftr(sweep: &str) -> String {
+    complaints(&format!("{}\n[sweep]\n{sweep}\n", LWAFTR.replace("subscribers = \"65536\"", "")))
+}
+
 macro_rules! refused {
     ($($name:ident: $complaints:expr;)*) => {
         $(#[test] fn $name() { insta::assert_snapshot!($complaints); })*
@@ -90,6 +100,23 @@ refused! {
     same_cores_twice: but("[sweep]", "[sweep]\ncores = [1, 2, 1]");
     no_connections: but("connections = [\"100k\", \"400k\", \"1M\"]", "");
     empty_connections: but("[\"100k\", \"400k\", \"1M\"]", "[]");
+    axis_of_no_device: but("[sweep]", "[sweep]\nsoftwires = [\"1k\", \"10k\"]");
+    axis_value_zero: lwaftr("softwires = [0, \"1k\"]");
+    axis_value_out_of_range: lwaftr("softwires = \"20M\"");
+    axis_value_twice: lwaftr("softwires = [\"1k\", 1000]");
+    axis_value_without_room: lwaftr("softwires = [\"1k\", \"70k\"]");
+    axis_empty: lwaftr("softwires = []");
+    axis_of_softwires_in_a_file:
+        complaints(&LWAFTR.replace("ipv4 = \"203.0.113.0/24\"", "softwires = \"table.txt\"").replace("subscribers = \"65536\"", "[sweep]\nsoftwires = \"1k\""));
+    axis_beside_subscribers: complaints(&format!("{LWAFTR}\n[sweep]\nsoftwires = \"1k\"\n"));
+    two_axes_for_subscribers: lwaftr("softwires = \"1k\"\nsubscribers = \"1k\"");
+    axis_of_too_many_flows: complaints(&LWAFTR.replace("subscribers = \"65536\"", "[sweep]\nsubscribers = [100, \"65536\"]").replace("\"1-100\"", "\"1-1000\""));
+    axis_of_too_few_flows: complaints(&AFTR.replace("[\"100\",", "[10, \"100\","));
+    rules_beyond_addresses: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("\"16k\"", "\"17k\""));
+    rules_of_too_many_customers: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("ea-bits = 16", "ea-bits = 21").replace("2001:2:1::/48", "2001:2::/43"));
+    inside_addresses_beyond_inside: but("[sweep]", "[sweep]\ninside-addresses = [1, 2]");
+    outside_addresses_too_few:
+        complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));
     unknown_metric: but("\"throughput\"]", "\"thruput\"]");
     derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
     metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");

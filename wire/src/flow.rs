@@ -4,6 +4,8 @@
 use crate::port_set::{PortSet, PortSetError};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// An inclusive range of UDP ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +149,30 @@ impl Inside {
     }
 }
 
+/// A subscriber that is written down, and not counted out: its address and its ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// IPv4 address.
+    pub addr: u32,
+    /// Its ports.
+    pub set: PortSet,
+}
+
+/// Listed subscribers, shared by everyone who reads them.
+#[derive(Clone)]
+struct List {
+    each: Arc<dyn Deref<Target = [Listed]> + Send + Sync>,
+    /// The lowest and the highest of all.
+    addrs: AddrRange,
+    ports: PortRange,
+}
+
+impl std::fmt::Debug for List {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} listed", self.each.len())
+    }
+}
+
 /// Exact division by a constant, by one multiplication, without a branch and in 32-bit factors: in a loop over many
 /// numerators it becomes vector code.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +202,8 @@ impl Divisor {
 #[derive(Clone, Debug)]
 pub struct FlowSpace {
     inside: Inside,
+    /// Where address and ports of a subscriber do not follow from its number.
+    list: Option<List>,
     remote: AddrRange,
     remote_ports: PortRange,
     size: u64,
@@ -244,6 +272,37 @@ impl FlowSpace {
         FlowSpace::of(inside, remote, remote_ports)
     }
 
+    /// Subscribers with an address and a port set each, as a list has them (the binding table of RFC 7596 from a file): of
+    /// every set the first `places` ports are used.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; when a set has fewer ports.
+    pub fn listed(
+        subscribers: impl Deref<Target = [Listed]> + Send + Sync + 'static,
+        places: u32,
+        remote: AddrRange,
+        remote_ports: PortRange,
+    ) -> Result<FlowSpace, FlowError> {
+        let all: &[Listed] = &subscribers;
+        let n = u32::try_from(all.len()).map_err(|_| FlowError::Range("the number of subscribers"))?;
+        let first = all.iter().map(|s| s.addr).min().unwrap_or(0);
+        let last = all.iter().map(|s| s.addr).max().unwrap_or(0);
+        if places == 0 || places > 1 << 16 {
+            return Err(FlowError::Range("the number of source ports of a subscriber"));
+        }
+        if let Some(small) = all.iter().map(|s| s.set.count()).min().filter(|&have| have < places) {
+            return Err(FlowError::SetTooSmall { first: 0, last: u64::from(places) - 1, have: small });
+        }
+        let ports = |s: &Listed| (s.set.nth(0), s.set.nth(places - 1));
+        let lowest = all.iter().map(|s| ports(s).0).min().unwrap_or(0);
+        let highest = all.iter().map(|s| ports(s).1).max().unwrap_or(0);
+        let inside = Inside { subscribers: n, first, own_address: 0, set: PortSet::ALL, first_place: 0, places };
+        let bounds = AddrRange { first: first.into(), count: (last - first).saturating_add(1) };
+        let list =
+            List { each: Arc::new(subscribers), addrs: bounds, ports: PortRange { first: lowest, last: highest } };
+        Ok(FlowSpace { list: Some(list), ..FlowSpace::of(inside, remote, remote_ports)? })
+    }
+
     fn of(inside: Inside, remote: AddrRange, remote_ports: PortRange) -> Result<FlowSpace, FlowError> {
         let fits = |first: u32, count: u32| count >= 1 && first.checked_add(count - 1).is_some();
         let checks = [
@@ -264,6 +323,7 @@ impl FlowSpace {
         }
         Ok(FlowSpace {
             inside,
+            list: None,
             remote,
             remote_ports,
             size: size as u64,
@@ -283,20 +343,29 @@ impl FlowSpace {
     }
     /// Whether several subscribers have the same address and ports, and are told from each other by something else.
     pub fn is_overlapping(&self) -> bool {
-        self.inside.own_address == 0 && self.inside.subscribers > 1
+        self.inside.own_address == 0 && self.inside.subscribers > 1 && self.list.is_none()
     }
-    /// Inside addresses.
+    /// Inside addresses: from the lowest to the highest.
     pub fn inside(&self) -> AddrRange {
+        if let Some(list) = &self.list {
+            return list.addrs;
+        }
         AddrRange { first: self.inside.first.into(), count: self.inside.addresses() }
     }
     /// Source ports of the Initiator: from the lowest to the highest that any subscriber uses.
     pub fn inside_ports(&self) -> PortRange {
+        if let Some(list) = &self.list {
+            return list.ports;
+        }
         let Inside { subscribers, first_place, places, set, .. } = self.inside;
         let psid = (subscribers - 1).min((1 << set.len) - 1) as u16;
         PortRange { first: set.nth(first_place), last: PortSet { psid, ..set }.nth(first_place + places - 1) }
     }
     /// The port set of a subscriber; all ports unless subscribers share addresses.
     pub fn port_set(&self, subscriber: u32) -> PortSet {
+        if let Some(list) = &self.list {
+            return list.each[subscriber as usize].set;
+        }
         let set = self.inside.set;
         PortSet { psid: (subscriber & ((1 << set.len) - 1)) as u16, ..set }
     }
@@ -316,9 +385,16 @@ impl FlowSpace {
         let (rest, place) = self.by_place.div_rem(f);
         let (rest, remote_port) = self.by_remote_port.div_rem(rest);
         let (subscriber, remote) = self.by_remote.div_rem(rest);
+        let (inside_addr, inside_port) = match &self.list {
+            None => (self.inside.addr(subscriber), self.inside.port(subscriber, place)),
+            Some(list) => {
+                let own = list.each[subscriber as usize];
+                (own.addr, own.set.nth(place).into())
+            }
+        };
         Flow {
-            inside_addr: self.inside.addr(subscriber),
-            inside_port: self.inside.port(subscriber, place) as u16,
+            inside_addr,
+            inside_port: inside_port as u16,
             remote_addr: u32::from(self.remote.first).wrapping_add(remote),
             remote_port: self.remote_ports.first.wrapping_add(remote_port as u16),
             subscriber,
@@ -357,6 +433,13 @@ impl FlowSpace {
             for j in 0..L {
                 let psid = subscriber[j] & ((1 << set.len) - 1);
                 inside_port[j] = PortSet { psid: psid as u16, ..set }.nth(inside_port[j]) as u32;
+            }
+        }
+        if let Some(list) = &self.list {
+            for j in 0..L {
+                let own = list.each[subscriber[j] as usize];
+                inside_addr[j] = own.addr;
+                inside_port[j] = own.set.nth(inside_port[j]) as u32;
             }
         }
     }
@@ -453,6 +536,37 @@ mod tests {
                 assert!(seen.insert((x.inside_addr, x.inside_port, x.remote_addr, x.remote_port)));
             }
         }
+    }
+
+    #[test]
+    fn listed_subscribers_have_what_the_list_says() {
+        let (r, d) = remote();
+        let row = |addr: [u8; 4], offset, len, psid| Listed {
+            addr: u32::from_be_bytes(addr),
+            set: PortSet::new(offset, len, psid).unwrap(),
+        };
+        let list = vec![row([192, 0, 2, 9], 6, 8, 52), row([192, 0, 2, 1], 0, 0, 0), row([192, 0, 2, 9], 6, 8, 3)];
+        let s = FlowSpace::listed(list.clone(), 7, r, d).unwrap();
+        assert_eq!((s.size(), s.subscribers(), s.is_overlapping()), (3 * 7 * 2 * 11, 3, false));
+        assert_eq!(s.inside(), AddrRange { first: [192, 0, 2, 1].into(), count: 9 });
+        let mut seen = std::collections::HashSet::new();
+        let mut many = [[0u32; 16]; 5];
+        for first in (0..s.size() as u32 - 16).step_by(16) {
+            let [a, b, c, e, g] = &mut many;
+            s.flows(&std::array::from_fn(|j| first + j as u32), [a, b, c, e, g]);
+            for (j, i) in (first..).enumerate().take(16) {
+                let x = s.flow(i);
+                let own = list[x.subscriber as usize];
+                assert_eq!((x.inside_addr, s.port_set(x.subscriber)), (own.addr, own.set));
+                assert!(own.set.index_of(x.inside_port).unwrap() < 7 && s.inside_ports().contains(x.inside_port));
+                assert_eq!([many[0][j], many[1][j]], [x.inside_addr, x.inside_port.into()]);
+                assert_eq!([many[2][j], many[3][j], many[4][j]], [x.remote_addr, x.remote_port.into(), x.subscriber]);
+                assert!(seen.insert((x.inside_addr, x.inside_port, x.remote_addr, x.remote_port)));
+            }
+        }
+        let too_many = FlowError::SetTooSmall { first: 0, last: 252, have: 252 };
+        assert_eq!(FlowSpace::listed(list, 253, r, d).unwrap_err(), too_many);
+        assert!(matches!(FlowSpace::listed(Vec::new(), 1, r, d).unwrap_err(), FlowError::Range(_)));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub mod view;
 pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
 pub use fields::{Fields, Source, Values};
-pub use flow::{AddrRange, Flow, FlowError, FlowSpace, PortRange, SharedPorts};
+pub use flow::{AddrRange, Flow, FlowError, FlowSpace, Listed, PortRange, SharedPorts};
 pub use header::Mac;
 pub use layout::{Address6, Ends6, Layout, Row, Rows};
 pub use perm::Permutation;

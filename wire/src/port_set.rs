@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The ports of one PSID: `offset` bits A, then `len` bits PSID, then the rest. With an offset above zero A is never 0,
 /// so that the lowest ports belong to nobody, and the ports of a set are not contiguous.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortSet {
     /// PSID offset a, in bits.
     pub offset: u8,

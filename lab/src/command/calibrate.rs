@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::folder::Calibration;
 use crate::plan::Plan;
 use crate::run::{RunError, calibrate as measure};
+use crate::scenario::axis::more_in_words;
 use crate::{priority, report::number::si};
 use std::fmt::Write;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn text(c: &Calibration) -> String {
         let at = match c.connections {
             0 => "stateless".to_owned(),
             n => format!("{} connections", si(n as f64, 3)),
-        };
+        } + &more_in_words(&c.axes);
         let _ = write!(
             out,
             "\none thread, {at}, no device in between\n\

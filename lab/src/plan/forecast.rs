@@ -2,6 +2,7 @@
 //! file because all of it rests on guesses, which stand here at one place and are printed with the plan.
 
 use super::Point;
+use crate::scenario::technology::{Plays, Technology};
 use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo};
 use method::{Count, Direction, Nanos, Rate};
 
@@ -97,7 +98,9 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
         // Headroom, and whole cache lines.
         Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
     };
-    8 * point.connections + frames.max(point.connections).div_ceil(8) + POOL_FRAMES * slot
+    // IPv6 addresses of the subscribers, 16 B each.
+    let rows = if scenario.traffic.subscribers > 1 { 16 * u64::from(scenario.traffic.subscribers) } else { 0 };
+    8 * point.connections + frames.max(point.connections).div_ceil(8) + POOL_FRAMES * slot + rows
 }
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
@@ -105,11 +108,21 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
 pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Embedded(nat44) => 64 * nat44.table,
-        Dut::Technology { plays, technology } if technology.is_stateful(*plays) => {
-            96 * technology.state().map_or(0, |s| s.table)
+        Dut::Technology { plays, technology } => {
+            let state = if technology.is_stateful(*plays) { technology.state().map_or(0, |s| s.table) } else { 0 };
+            96 * state + if *plays == Plays::Ce { 0 } else { table(technology) }
         }
         Dut::Kernel { nat44: Some(_), .. } => (385 + 8) * connections,
-        Dut::Technology { .. } | Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
+        Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
+    }
+}
+
+/// Bytes of a table that is loaded and not learned. A softwire takes 16 B beside a directory of 264 KiB; a mapping rule 152 B.
+fn table(technology: &Technology) -> u64 {
+    match technology {
+        Technology::Lw4o6(l) if l.softwires.count() > 0 => 16 * l.softwires.count() + (264 << 10),
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } => 152 * map.rules,
+        _ => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{Plan, Point};
 use crate::rig::kernel::device_config;
+use crate::scenario::axis::more_in_words;
 use crate::scenario::{Dut, Scenario};
 use dut::{DutError, Place};
 
@@ -21,7 +22,9 @@ pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
 }
 
 fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
-    let head = format!("\n# {}, {} connections, {} core(s)\n", point.dut_name, point.connections, point.cores);
+    let scenario = &*point.of(scenario);
+    let swept = more_in_words(&point.axes);
+    let head = format!("\n# {}, {} connections{swept}, {} core(s)\n", point.dut_name, point.connections, point.cores);
     let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else {
         return Ok(format!("{head}# runs inside natmeter: no commands\n"));
     };

@@ -3,8 +3,10 @@
 
 use super::forecast::guess;
 use super::{Measurement, Plan};
+use crate::scenario::axis::{AXES, Axis};
 use crate::scenario::quantity::{show_bytes, show_count, show_time};
 use crate::scenario::{Scenario, conformance};
+use Side::{Left, Right};
 use method::Nanos;
 use std::fmt::Write;
 
@@ -35,22 +37,37 @@ pub fn total(plan: &Plan) -> String {
 
 /// One row for all repetitions of a value.
 fn table(out: &mut String, plan: &Plan) {
-    let head = ["device", "connections", "cores", "metric", "repetitions", "predicted"].map(str::to_owned);
-    let mut rows = vec![head];
+    // Further axes have a column each.
+    let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name));
+    let axes: Vec<&Axis> = AXES.iter().filter(swept).collect();
+    let mut head = vec![("device", Left), ("connections", Right), ("cores", Right)];
+    head.extend(axes.iter().map(|axis| (axis.heading, Right)));
+    head.extend([("metric", Left), ("repetitions", Right), ("predicted", Right)]);
+    let mut rows: Vec<Vec<String>> = vec![head.iter().map(|(name, _)| (*name).to_owned()).collect()];
     for group in plan.measurements.chunk_by(|a, b| a.point == b.point && a.metric == b.metric) {
         let Measurement { point, metric, .. } = &group[0];
-        let connections = if point.connections == 0 { "-".to_owned() } else { show_count(point.connections) };
+        let count = |n: u64| if n == 0 { "-".to_owned() } else { show_count(n) };
         let predicted = Nanos(group.iter().fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)));
-        let (cores, repetitions) = (point.cores.to_string(), group.len().to_string());
-        rows.push([point.dut_name.clone(), connections, cores, metric.clone(), repetitions, show_time(predicted)]);
+        let mut row = vec![point.dut_name.clone(), count(point.connections), point.cores.to_string()];
+        row.extend(axes.iter().map(|axis| count(point.axes.get(axis.name).copied().unwrap_or(0))));
+        row.extend([metric.clone(), group.len().to_string(), show_time(predicted)]);
+        rows.push(row);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 6] = std::array::from_fn(width);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
     for row in &rows {
-        let [d, n, c, m, r, t] = row;
-        let [wd, wn, wc, wm, wr, wt] = widths;
-        let _ = writeln!(out, "{d:<wd$}  {n:>wn$}  {c:>wc$}  {m:<wm$}  {r:>wr$}  {t:>wt$}");
+        let cells = row.iter().zip(&head).zip(&widths).map(|((text, (_, side)), &width)| match side {
+            Left => format!("{text:<width$}"),
+            Right => format!("{text:>width$}"),
+        });
+        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "));
     }
+}
+
+/// The side of its column that a text stands on.
+enum Side {
+    Left,
+    Right,
 }
 
 fn guesses(out: &mut String, scenario: &Scenario) {

@@ -3,6 +3,7 @@
 
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
+use crate::scenario::axis::{AxisValues, in_order};
 use crate::scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
@@ -23,6 +24,9 @@ pub struct Cell {
     pub connections: Count,
     /// Cores of the DUT.
     pub cores: u32,
+    /// Values of further axes.
+    #[serde(skip_serializing_if = "AxisValues::is_empty")]
+    pub axes: AxisValues,
     /// Active directions: a total is the rate times this.
     pub directions: u32,
     /// Repetitions that the plan asks for.
@@ -143,17 +147,17 @@ impl Cell {
     }
 
     fn key(&self) -> CellKey<'_> {
-        (self.dut, self.connections, self.cores, &self.metric)
+        (self.dut, self.connections, self.cores, &self.axes, &self.metric)
     }
 }
 
-type CellKey<'a> = (usize, Count, u32, &'a str);
+type CellKey<'a> = (usize, Count, u32, &'a AxisValues, &'a str);
 
 fn key(m: &Measurement) -> CellKey<'_> {
-    (m.point.dut, m.point.connections, m.point.cores, &m.metric)
+    (m.point.dut, m.point.connections, m.point.cores, &m.point.axes, &m.metric)
 }
 
-/// Group outcomes and trials by DUT, point and metric, in the order of the DUTs, cores, connections and metrics.
+/// Group outcomes and trials by DUT, point and metric, in the order of the DUTs, cores, further axes, connections and metrics.
 pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[TrialRecord]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for m in plan.measurements.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
@@ -164,13 +168,8 @@ pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[T
     let metrics = &scenario.measure.metrics;
     let rank = |metric: &str| metrics.iter().position(|m| m == metric).unwrap_or(metrics.len());
     cells.sort_by(|a, b| {
-        (a.dut, a.cores, a.connections, rank(&a.metric), &a.metric).cmp(&(
-            b.dut,
-            b.cores,
-            b.connections,
-            rank(&b.metric),
-            &b.metric,
-        ))
+        let place = |c: &Cell| (c.dut, c.cores, in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>(), c.connections);
+        (place(a), rank(&a.metric), &a.metric).cmp(&(place(b), rank(&b.metric), &b.metric))
     });
     let keys: BTreeMap<String, CellKey> = plan.measurements.iter().map(|m| (m.key(), key(m))).collect();
     for cell in &mut cells {
@@ -192,6 +191,7 @@ fn empty(m: &Measurement) -> Cell {
         metric: m.metric.clone(),
         connections: m.point.connections,
         cores: m.point.cores,
+        axes: m.point.axes.clone(),
         directions: 1,
         planned: 0,
         summary: None,
@@ -235,6 +235,9 @@ fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
     let mut extra: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (name, value) in results.iter().flat_map(|r| further(r)) {
         extra.entry(name.to_owned()).or_default().push(value);
+    }
+    for (name, &value) in outcomes.iter().flat_map(|o| &o.figures) {
+        extra.entry(name.clone()).or_default().push(value);
     }
     cell.extra = extra.into_iter().map(|(name, values)| (name, median_of(values))).collect();
     let repetition = |o: &&Outcome| Repetition {
@@ -293,8 +296,10 @@ fn relate(cells: &mut [Cell], scenario: &Scenario) {
         // A rate that nothing bounds from above, or that is none at all, scales in no known way.
         let usable = |c: &&Cell| c.bound == ResultKind::Exact && c.summary.is_some();
         let Some(own) = usable(&cell).then_some(cell).and_then(Cell::median) else { continue };
-        let same = |c: &&Cell| c.dut == cell.dut && c.metric == cell.metric && usable(c);
-        let series: Vec<&Cell> = cells.iter().filter(|c| c.dut == cell.dut && c.metric == cell.metric).collect();
+        // Scaling over connections and cores is that at the same values of the further axes; over those none is defined.
+        let alike = |c: &&Cell| c.dut == cell.dut && c.metric == cell.metric && c.axes == cell.axes;
+        let same = |c: &&Cell| alike(c) && usable(c);
+        let series: Vec<&Cell> = cells.iter().filter(alike).collect();
         let fewest = series.iter().filter(|c| c.cores == cell.cores).map(|c| c.connections).min();
         let smallest = cells
             .iter()

@@ -4,6 +4,8 @@
 use super::cell::Cell;
 use super::facts::technology;
 use super::{Format, Report, number, published};
+use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use crate::scenario::axis::{AXES, in_order};
 use method::ResultKind;
 use method::metric::{self, Unit};
 use std::fmt::Write;
@@ -16,12 +18,25 @@ const COLUMNS: &str = "table_id,document,label,technology,implementation,setup,m
 connections,src_ports,dst_ports,cpu_cores,hash_table_size,conntrack_table_size,experiments,search_error,loss_tolerance,\
 frame_size_ipv4,bound,repetition,conformance";
 
+/// The table that the device loaded, after a column for each further axis.
+const TABLE_COLUMNS: &str = "table_entries,table_load_ms,table_kib";
+
 fn render(report: &Report) -> String {
-    let mut out = format!("{COLUMNS}\n");
+    let swept = AXES.iter().map(|axis| axis.name.replace('-', "_"));
+    let columns = [COLUMNS.to_owned()].into_iter().chain(swept).chain([TABLE_COLUMNS.to_owned()]);
+    let mut out = columns.collect::<Vec<_>>().join(",") + "\n";
     for cell in &report.cells {
         let by_cores = report.cells.iter().any(|c| c.dut == cell.dut && c.cores != cell.cores)
             && report.cells.iter().all(|c| c.dut != cell.dut || c.connections == cell.connections);
-        let axis = if by_cores { ("cpu_cores", u64::from(cell.cores)) } else { ("connections", cell.connections) };
+        let axis = if let Some((axis, value)) = in_order(&cell.axes).find(|(axis, value)| {
+            report.cells.iter().any(|c| c.dut == cell.dut && c.axes.get(axis.name).is_some_and(|n| n != value))
+        }) {
+            (axis.name, value)
+        } else if by_cores {
+            ("cpu_cores", u64::from(cell.cores))
+        } else {
+            ("connections", cell.connections)
+        };
         let line = Line { report, cell, axis };
         line.statistics(&mut out);
     }
@@ -117,8 +132,15 @@ impl Line<'_> {
             repetition,
             report.conformance.label.clone(),
         ];
-        let _ = writeln!(out, "{}", fields.map(published::quoted).join(","));
+        let swept = AXES.iter().map(|axis| cell.axes.get(axis.name).map_or_else(String::new, u64::to_string));
+        let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(|key| decimal(cell.extra.get(key)));
+        let all: Vec<String> = fields.into_iter().chain(swept).chain(table).map(published::quoted).collect();
+        let _ = writeln!(out, "{}", all.join(","));
     }
+}
+
+fn decimal(value: Option<&f64>) -> String {
+    value.map_or_else(String::new, |v| format!("{v:.3}").trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 
 fn bound_name(bound: ResultKind) -> &'static str {

@@ -4,6 +4,7 @@
 use super::Report;
 use super::number::{self, grouped, si};
 use crate::folder::Ceiling;
+use crate::scenario::axis::{in_words, more_in_words};
 use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
@@ -189,10 +190,11 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
 fn ceiling_in_words(c: &Ceiling) -> String {
     let frames = format!("{} a direction", number::si_unit(c.frames.0 as f64, 3, "fps"));
     match c.set_up {
-        None => frames,
+        None if c.axes.is_empty() => frames,
+        None => format!("{}: {frames}", in_words(&c.axes)),
         Some(rate) => {
             let (n, rate) = (grouped(c.connections), si(rate.0 as f64, 3));
-            format!("{n} connections: {frames}, {rate} connections/s")
+            format!("{n} connections{}: {frames}, {rate} connections/s", more_in_words(&c.axes))
         }
     }
 }
@@ -217,7 +219,7 @@ pub const BELIEVED_SHARE: f64 = 0.9;
 
 /// The tester's own ceiling for what a cell counts, at its number of connections, per direction.
 pub fn ceiling(report: &Report, cell: &super::Cell) -> Option<f64> {
-    let ceiling = report.calibration.as_ref()?.at(cell.connections)?.of(&cell.metric)?.0;
+    let ceiling = report.calibration.as_ref()?.at(cell.connections, &cell.axes)?.of(&cell.metric)?.0;
     (ceiling > 0).then_some(ceiling as f64)
 }
 
@@ -323,5 +325,6 @@ pub fn place(cell: &super::Cell) -> String {
         0 => String::new(),
         n => format!(", {} connections", grouped(n)),
     };
-    format!("{} of {}, {cores}{connections}", number::uncapitalised(metric), cell.dut_name)
+    let swept = more_in_words(&cell.axes);
+    format!("{} of {}, {cores}{connections}{swept}", number::uncapitalised(metric), cell.dut_name)
 }

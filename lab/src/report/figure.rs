@@ -1,9 +1,10 @@
-//! Which figures a report has: rate against connections or cores, devices side by side, and for each cell its search
+//! Which figures a report has: rate against connections, cores or what else is swept, devices side by side, and for each cell its search
 //! and its loss curve. Its own file because it knows results and no shapes; those stand in `svg`.
 
 use super::cell::{Cell, Worth};
 use super::svg::{self, Axis, Labels, Plot, Point, SHAPES, Series, Shape};
 use super::{Report, facts, number, table};
+use crate::scenario::axis::{self, AXES, AxisValues};
 use method::StepVerdict;
 use method::metric::{self, Unit};
 use std::collections::BTreeSet;
@@ -41,10 +42,13 @@ pub fn overview(report: &Report) -> Vec<Figure> {
         let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).filter(|&n| n > 0).collect();
         let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
         if connections.len() > 1 {
-            figures.push(lines(metric, &cells, true, n));
+            figures.push(lines(metric, &cells, Against::Connections, &n.to_string()));
         }
         if cores.len() > 1 {
-            figures.push(lines(metric, &cells, false, n + 1));
+            figures.push(lines(metric, &cells, Against::Cores, &(n + 1).to_string()));
+        }
+        for axis in AXES.iter().filter(|axis| table::varies(axis, &cells)) {
+            figures.push(lines(metric, &cells, Against::Swept(axis), &format!("{n}-{}", axis.name)));
         }
         if figures.len() == n {
             figures.push(side_by_side(metric, &cells, n));
@@ -66,11 +70,58 @@ fn spoken(cell: &Cell) -> String {
     format!("{}: {value}", facts::place(cell))
 }
 
-fn lines(metric: &str, cells: &[&Cell], over_connections: bool, n: usize) -> Figure {
+/// What a rate is drawn against.
+#[derive(Clone, Copy)]
+enum Against {
+    Connections,
+    Cores,
+    Swept(&'static axis::Axis),
+}
+
+/// What the points of one line have in common: device, cores, connections, further axes; the one drawn against left out.
+type Line = (usize, u32, u64, AxisValues);
+
+impl Against {
+    fn value(self, c: &Cell) -> f64 {
+        match self {
+            Against::Connections => c.connections as f64,
+            Against::Cores => f64::from(c.cores),
+            Against::Swept(axis) => c.axes.get(axis.name).copied().unwrap_or(0) as f64,
+        }
+    }
+    fn line(self, c: &Cell) -> Line {
+        let mut axes = c.axes.clone();
+        match self {
+            Against::Connections => (c.dut, c.cores, 0, axes),
+            Against::Cores => (c.dut, 0, c.connections, axes),
+            Against::Swept(axis) => {
+                axes.remove(axis.name);
+                (c.dut, c.cores, c.connections, axes)
+            }
+        }
+    }
+    fn name(self, line: &Line, dut: &str) -> String {
+        let (_, cores, connections, axes) = line;
+        let connections = match connections {
+            0 => "stateless".to_owned(),
+            &n => format!("{} connections", number::si(n as f64, 3)),
+        };
+        let cores = number::plural((*cores).into(), "core");
+        let own = match self {
+            Against::Connections => cores,
+            Against::Cores => connections,
+            Against::Swept(_) if line.2 == 0 => cores,
+            Against::Swept(_) => format!("{cores}, {connections}"),
+        };
+        format!("{dut}, {own}{}", axis::more_in_words(axes))
+    }
+}
+
+fn lines(metric: &str, cells: &[&Cell], against: Against, id: &str) -> Figure {
     let (title, unit) = title_and_unit(metric);
-    let mut names: Vec<(usize, u64)> = Vec::new();
-    let group = |c: &Cell| (c.dut, if over_connections { u64::from(c.cores) } else { c.connections });
-    let on_axis = |c: &Cell| if over_connections { c.connections as f64 } else { f64::from(c.cores) };
+    let mut names: Vec<Line> = Vec::new();
+    let group = |c: &Cell| against.line(c);
+    let on_axis = |c: &Cell| against.value(c);
     let shown = |c: &&&Cell| !c.nothing_passed() && on_axis(c) > 0.0;
     let stateless: Vec<&Cell> = cells.iter().filter(|c| c.connections == 0).copied().collect();
     let cells: Vec<&Cell> = cells.iter().filter(shown).copied().collect();
@@ -79,46 +130,41 @@ fn lines(metric: &str, cells: &[&Cell], over_connections: bool, n: usize) -> Fig
             names.push(group(cell));
         }
     }
-    let name = |(dut, other): (usize, u64)| {
-        let dut = cells.iter().find(|c| c.dut == dut).map_or("", |c| c.dut_name.as_str());
-        let other = match (over_connections, other) {
-            (true, n) => number::plural(n, "core"),
-            (false, 0) => "stateless".to_owned(),
-            (false, n) => format!("{} connections", number::si(n as f64, 3)),
-        };
-        format!("{dut}, {other}")
+    let name = |line: &Line| {
+        let dut = cells.iter().find(|c| c.dut == line.0).map_or("", |c| c.dut_name.as_str());
+        against.name(line, dut)
     };
     let mut series: Vec<Series> = names
         .iter()
         .enumerate()
-        .map(|(i, &key)| Series {
+        .map(|(i, key)| Series {
             name: name(key),
             class: format!("s{}", i % 6),
             shape: Some(SHAPES[i % SHAPES.len()]),
             joined: true,
-            points: cells.iter().filter(|c| group(c) == key).filter_map(|c| point(c, on_axis(c))).collect(),
+            points: cells.iter().filter(|c| group(c) == *key).filter_map(|c| point(c, on_axis(c))).collect(),
         })
         .collect();
     let shared = cells.iter().any(|c| c.shares_core);
-    if !over_connections && !shared {
-        series.extend(names.iter().enumerate().filter_map(|(i, &key)| ideal(&cells, group, key, i)));
+    if matches!(against, Against::Cores) && !shared {
+        series.extend(names.iter().enumerate().filter_map(|(i, key)| ideal(&cells, group, key, i)));
     }
     let values: BTreeSet<u64> = cells.iter().map(|c| on_axis(c) as u64).collect();
     let values: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
     let (first, last) = (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0));
-    let (axis, x) = if over_connections {
-        ("number of connections", Axis::log("connections", first, last))
-    } else {
-        ("number of cores", Axis::at_values("cores of the device", &values))
+    let (axis, x) = match against {
+        Against::Connections => ("connections", Axis::log("connections", first, last)),
+        Against::Cores => ("cores", Axis::at_values("cores of the device", &values)),
+        Against::Swept(axis) => (axis.heading, Axis::log(axis.heading, first, last)),
     };
-    if over_connections {
+    if matches!(against, Against::Connections) {
         // A device without connections is no curve but what the others are measured against.
         series.extend(stateless.iter().filter_map(|c| level(c, x.range)));
     }
     let highest = series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |w| w.1)).fold(0.0, f64::max);
-    let title = format!("{title} against the {axis}");
+    let title = format!("{title} against the number of {axis}");
     let plot = Plot {
-        id: format!("rate{n}"),
+        id: format!("rate{id}"),
         description: cells.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
         title: title.clone(),
         x,
@@ -126,9 +172,9 @@ fn lines(metric: &str, cells: &[&Cell], over_connections: bool, n: usize) -> Fig
         band: Vec::new(),
         band_name: "",
         series,
-        labels: match (names.len(), over_connections) {
-            (1, true) => Labels::Above,
-            (1, false) => Labels::Below,
+        labels: match (names.len(), against) {
+            (1, Against::Connections | Against::Swept(_)) => Labels::Above,
+            (1, Against::Cores) => Labels::Below,
             _ => Labels::None,
         },
         size: (NARROW, 330.0),
@@ -154,8 +200,8 @@ fn level(cell: &Cell, range: (f64, f64)) -> Option<Series> {
 }
 
 /// n × P(1), to be compared with.
-fn ideal(cells: &[&Cell], group: impl Fn(&Cell) -> (usize, u64), key: (usize, u64), i: usize) -> Option<Series> {
-    let own: Vec<&&Cell> = cells.iter().filter(|c| group(c) == key).collect();
+fn ideal(cells: &[&Cell], group: impl Fn(&Cell) -> Line, key: &Line, i: usize) -> Option<Series> {
+    let own: Vec<&&Cell> = cells.iter().filter(|c| group(c) == *key).collect();
     let one = own.iter().find(|c| c.cores == 1)?.median()?;
     let at = |c: &&&Cell| Point { x: c.cores.into(), y: one * f64::from(c.cores), whisker: None, at_least: false };
     let name = if i == 0 { "n times one core" } else { "" };

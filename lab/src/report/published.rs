@@ -6,6 +6,7 @@ use super::Report;
 use super::cell::Cell;
 use super::number::{self, grouped, grouped_f64, plural};
 use crate::scenario::Dut;
+use crate::scenario::axis;
 use method::metric::{self, Unit};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -186,6 +187,7 @@ fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
     if cell.connections > 0 {
         conditions.push(format!("{} connections", number::si(cell.connections as f64, 4)));
     }
+    conditions.extend(axis::in_order(&cell.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
     let mut notes = Vec::new();
     if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
         let accepted = number::significant((1.0 - tolerance) * 100.0, 6);

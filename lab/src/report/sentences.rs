@@ -4,6 +4,7 @@
 use super::cell::Cell;
 use super::number::{self, grouped, grouped_f64, percent, plural, si};
 use super::{Report, facts};
+use crate::scenario::axis::{in_order, in_words, more_in_words};
 
 use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
@@ -64,7 +65,8 @@ pub fn of(report: &Report) -> Vec<String> {
     sentences
 }
 
-/// The cells of a device at its headline point: most cores, then most connections, each metric once.
+/// The cells of a device at its headline point: most cores, then most of what else is swept, then most connections, each
+/// metric once.
 fn headline<'a>(cells: &[&'a Cell]) -> Vec<Headline<'a>> {
     let mut metrics: Vec<&str> = Vec::new();
     for cell in cells {
@@ -78,8 +80,10 @@ fn headline<'a>(cells: &[&'a Cell]) -> Vec<Headline<'a>> {
     metrics
         .into_iter()
         .filter_map(|metric| {
-            let cell = series(metric).max_by_key(|c| (c.cores, c.connections))?;
-            let alike = series(metric).filter(|c| c.cores == cell.cores && c.connections < cell.connections);
+            let swept = |c: &Cell| in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>();
+            let cell = series(metric).max_by_key(|c| (c.cores, swept(c), c.connections))?;
+            let near = |c: &&Cell| c.cores == cell.cores && c.axes == cell.axes && c.connections < cell.connections;
+            let alike = series(metric).filter(near);
             Some(Headline { cell, smallest: alike.min_by_key(|c| c.connections) })
         })
         .collect()
@@ -94,7 +98,7 @@ struct Headline<'a> {
 /// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k; 4.6 Mfps a direction, 61 % of …"
 fn found(headline: &[Headline]) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
-    let mut said = None;
+    let (mut said, mut swept) = (None, false);
     for Headline { cell, smallest } in headline {
         let mut part = rate(cell);
         if cell.connections == 0 {
@@ -103,6 +107,10 @@ fn found(headline: &[Headline]) -> Option<String> {
         } else if said != Some(cell.connections) {
             let _ = write!(part, " at {} connections", si(cell.connections as f64, 3));
             said = Some(cell.connections);
+        }
+        if !cell.axes.is_empty() && !swept {
+            let _ = write!(part, ", with {}", in_words(&cell.axes));
+            swept = true;
         }
         if cell.cores > 1 {
             let _ = write!(part, " on {} cores", cell.cores);
@@ -206,8 +214,11 @@ fn places(some: &[&Cell], all: &[&Cell]) -> String {
     let place = |c: &&Cell| {
         let metric = metric::by_key(&c.metric).map_or(c.metric.clone(), |m| number::uncapitalised(m.title));
         match c.connections {
-            0 => format!("{metric} on {}", plural(c.cores.into(), "core")),
-            n => format!("{metric} at {} on {}", si(n as f64, 3), plural(c.cores.into(), "core")),
+            0 => format!("{metric} on {}{}", plural(c.cores.into(), "core"), more_in_words(&c.axes)),
+            n => {
+                let cores = plural(c.cores.into(), "core");
+                format!("{metric} at {} on {cores}{}", si(n as f64, 3), more_in_words(&c.axes))
+            }
         }
     };
     match some {

@@ -1,11 +1,13 @@
 //! The tables of a report as rows and columns of text, in the form of RFC 9693, section 6: columns are numbers of
-//! connections or of cores, rows are parameters and then statistics. Its own file because text and HTML print the
+//! connections, of cores or of what else is swept, rows are parameters and then statistics. Its own file because text and HTML print the
 //! same tables.
 
 use super::Report;
 use super::cell::Cell;
 use super::facts::{self, technology};
 use super::number::{self, grouped, grouped_f64, ratio};
+use crate::scenario::Traffic;
+use crate::scenario::axis::{self, AXES, AxisValues};
 use method::ResultKind;
 use method::metric::{self, Metric, Unit};
 use std::collections::BTreeSet;
@@ -14,12 +16,14 @@ use std::collections::BTreeSet;
 const RANGES: [&str; 4] = ["source_addresses", "source_ports", "destination_addresses", "destination_ports"];
 
 /// What runs from left to right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Axis {
     /// Numbers of connections.
     Connections,
     /// Cores of the DUT.
     Cores,
+    /// A further axis.
+    Swept(&'static axis::Axis),
     /// Devices.
     Device,
 }
@@ -76,7 +80,7 @@ pub struct Row {
     pub strong: bool,
 }
 
-/// All tables of a report: devices side by side, then each device over connections and over cores.
+/// All tables of a report: devices side by side, then each device over further axes, connections and cores.
 pub fn tables(report: &Report) -> Vec<Table> {
     let distinct = |of: fn(&Cell) -> u64| -> BTreeSet<u64> { report.cells.iter().map(of).collect() };
     let duts = distinct(|c| c.dut as u64);
@@ -84,15 +88,19 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if duts.len() > 1 {
         for cores in distinct(|c| c.cores.into()) {
-            // A device without connections stands beside those with any number of them.
-            for &n in connections.iter().filter(|&&n| n > 0 || connections.len() == 1) {
-                let here = |c: &&Cell| u64::from(c.cores) == cores && (c.connections == n || c.connections == 0);
-                let cells: Vec<&Cell> = report.cells.iter().filter(here).collect();
-                let mut title = format!("Devices side by side · {}", number::plural(cores, "core"));
-                if connections.len() > 1 && n > 0 {
-                    title = format!("{title} · {} connections", grouped(n));
+            for axes in &combinations(report) {
+                // A device without connections stands beside those with any number of them; so does one without an axis.
+                for &n in connections.iter().filter(|&&n| n > 0 || connections.len() == 1) {
+                    let has = |c: &Cell| c.axes.iter().all(|(name, value)| axes.get(name) == Some(value));
+                    let here =
+                        |c: &&Cell| u64::from(c.cores) == cores && (c.connections == n || c.connections == 0) && has(c);
+                    let cells: Vec<&Cell> = report.cells.iter().filter(here).collect();
+                    let mut title = format!("Devices side by side · {}", number::plural(cores, "core"));
+                    if connections.len() > 1 && n > 0 {
+                        title = format!("{title} · {} connections", grouped(n));
+                    }
+                    tables.push(table(report, Axis::Device, title + &dotted(axes), &cells));
                 }
-                tables.push(table(report, Axis::Device, title, &cells));
             }
         }
     }
@@ -103,10 +111,53 @@ pub fn tables(report: &Report) -> Vec<Table> {
     tables
 }
 
+/// Combinations of values of the further axes, without those that are part of another.
+fn combinations(report: &Report) -> Vec<AxisValues> {
+    let all: BTreeSet<&AxisValues> = report.cells.iter().map(|c| &c.axes).collect();
+    let part = |a: &AxisValues, b: &AxisValues| a != b && a.iter().all(|(name, value)| b.get(name) == Some(value));
+    all.iter().filter(|a| !all.iter().any(|b| part(a, b))).map(|&a| a.clone()).collect()
+}
+
+/// Values of further axes behind a title.
+fn dotted(axes: &AxisValues) -> String {
+    if axes.is_empty() { String::new() } else { format!(" · {}", axis::in_words(axes)) }
+}
+
+/// Whether cells have different values of an axis.
+pub fn varies(axis: &axis::Axis, cells: &[&Cell]) -> bool {
+    cells.iter().filter_map(|c| c.axes.get(axis.name)).collect::<BTreeSet<_>>().len() > 1
+}
+
 /// The tables of one device. `alone`: it has a table even if it has only one column.
 fn of_device(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Table>) {
+    let swept: Vec<&'static axis::Axis> = AXES.iter().filter(|axis| varies(axis, cells)).collect();
+    for &axis in &swept {
+        let others = |c: &Cell| {
+            let mut axes = c.axes.clone();
+            axes.remove(axis.name);
+            (c.cores, c.connections, axes)
+        };
+        for other in cells.iter().map(|c| others(c)).collect::<BTreeSet<_>>() {
+            let own: Vec<&Cell> = cells.iter().filter(|c| others(c) == other).copied().collect();
+            let Some(first) = own.first() else { continue };
+            let (cores, connections, axes) = &other;
+            let mut name = format!("{} · {}", title(report, first), number::plural((*cores).into(), "core"));
+            if *connections > 0 {
+                name = format!("{name} · {} connections", grouped(*connections));
+            }
+            tables.push(table(report, Axis::Swept(axis), name + &dotted(axes), &own));
+        }
+    }
+    for axes in cells.iter().map(|c| &c.axes).collect::<BTreeSet<_>>() {
+        let own: Vec<&Cell> = cells.iter().filter(|c| c.axes == *axes).copied().collect();
+        over_both(report, &own, alone && swept.is_empty(), tables);
+    }
+}
+
+/// The tables of one device over connections and over cores, at one value of each further axis.
+fn over_both(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Table>) {
     let Some(first) = cells.first() else { return };
-    let name = title(report, first);
+    let name = title(report, first) + &dotted(&first.axes);
     let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
     let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).collect();
     if connections.len() > 1 || (alone && cores.len() == 1) {
@@ -199,6 +250,7 @@ fn column(axis: Axis, cell: &Cell) -> String {
         Axis::Connections if cell.connections == 0 => "stateless".to_owned(),
         Axis::Connections => grouped(cell.connections),
         Axis::Cores => cell.cores.to_string(),
+        Axis::Swept(axis) => cell.axes.get(axis.name).map_or_else(|| "–".to_owned(), |&n| grouped(n)),
         Axis::Device => cell.dut_name.clone(),
     }
 }
@@ -225,7 +277,7 @@ fn table(report: &Report, axis: Axis, title: String, cells: &[&Cell]) -> Table {
     };
     let mut groups: Vec<Group> =
         metrics.iter().map(|metric| group(report, axis, metric, &by_column(metric), &columns, &mut notes)).collect();
-    if axis == Axis::Device {
+    if matches!(axis, Axis::Device) {
         baseline_into_throughput(&metrics, &mut groups);
     }
     let any: Vec<Option<&Cell>> =
@@ -233,6 +285,7 @@ fn table(report: &Report, axis: Axis, title: String, cells: &[&Cell]) -> Table {
     let axis_name = match axis {
         Axis::Connections => "connections",
         Axis::Cores => "cores of the device",
+        Axis::Swept(axis) => axis.heading,
         Axis::Device => "device",
     };
     Table { title, axis: axis_name, parameters: parameters(report, axis, &any), columns, groups, notes }
@@ -251,6 +304,9 @@ fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
     groups[to].bars = bars;
 }
 
+/// How much of a range a scenario has.
+type Whole = fn(&Traffic) -> u64;
+
 /// A row of texts; `None` prints as a dash.
 fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
     let cells = cells.into_iter().map(|c| c.unwrap_or_else(|| "–".to_owned())).collect();
@@ -260,22 +316,29 @@ fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
 fn parameters(report: &Report, axis: Axis, cells: &[Option<&Cell>]) -> Vec<Row> {
     let mut rows = Vec::new();
     let stateful = |c: &&Cell| c.connections > 0;
-    if axis != Axis::Connections && cells.iter().flatten().any(stateful) {
+    if !matches!(axis, Axis::Connections) && cells.iter().flatten().any(stateful) {
         rows.push(row("connections", cells.iter().map(|c| c.filter(stateful).map(|c| grouped(c.connections)))));
     }
-    if axis == Axis::Device {
+    if matches!(axis, Axis::Device) {
         rows.push(row("cores of the device", cells.iter().map(|c| c.map(|c| c.cores.to_string()))));
     }
+    let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name == other.name);
+    for other in AXES.iter().filter(|other| !is_column(other)) {
+        let value = |c: &Cell| c.axes.get(other.name).map(|&n| grouped(n));
+        if cells.iter().flatten().any(|c| value(c).is_some()) {
+            rows.push(row(other.heading, cells.iter().map(|c| c.and_then(value))));
+        }
+    }
     // A point may use less than the scenario's whole ranges; then the run says how much.
-    let traffic = &report.header.scenario.traffic;
-    let ranges = [
-        ("source addresses", "source_addresses", u64::from(traffic.inside.count)),
-        ("source ports", "source_ports", u64::from(traffic.source_ports.count())),
-        ("destination addresses", "destination_addresses", u64::from(traffic.remote.count)),
-        ("destination ports", "destination_ports", u64::from(traffic.destination_ports.count())),
+    let ranges: [(&str, &str, Whole); 4] = [
+        ("source addresses", "source_addresses", |t| t.inside.count.into()),
+        ("source ports", "source_ports", |t| t.source_ports.count().into()),
+        ("destination addresses", "destination_addresses", |t| t.remote.count.into()),
+        ("destination ports", "destination_ports", |t| t.destination_ports.count().into()),
     ];
     for (label, key, whole) in ranges {
-        let used = |c: &Cell| c.extra.get(key).map_or(whole, |&n| n as u64);
+        let whole = |c: &Cell| whole(&report.header.scenario.at(c.dut, &c.axes).traffic);
+        let used = |c: &Cell| c.extra.get(key).map_or_else(|| whole(c), |&n| n as u64);
         if key.ends_with("ports") || cells.iter().flatten().any(|c| used(c) > 1) {
             rows.push(row(label, cells.iter().map(|c| c.map(|c| grouped(used(c))))));
         }
@@ -312,10 +375,10 @@ fn group(
         let total = |c: &Cell| c.median().map(|m| m * f64::from(c.directions));
         rows.insert(2, row("median, total", cells.iter().map(|c| c.map(|c| value(c, total(c))))));
     }
-    if axis == Axis::Connections && cells.iter().flatten().any(|c| c.s_c.is_some()) {
+    if matches!(axis, Axis::Connections) && cells.iter().flatten().any(|c| c.s_c.is_some()) {
         rows.push(row("S_C", cells.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
     }
-    if axis == Axis::Cores && cells.iter().flatten().any(|c| c.s_cpu.is_some()) {
+    if matches!(axis, Axis::Cores) && cells.iter().flatten().any(|c| c.s_cpu.is_some()) {
         let label = s_cpu_label(cells.iter().copied().flatten());
         rows.push(row(label, cells.iter().map(|c| c.and_then(|c| s_cpu(c, label)))));
     }

@@ -2,7 +2,7 @@
 
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, mac, settings};
-use crate::folder::FactTable;
+use crate::folder::{FactTable, Figures};
 use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
 use engine::lane::Companion;
@@ -114,6 +114,7 @@ pub(super) fn wired<F: Function + 'static>(
         trials: Box::new(engine),
         buffered: depth as u64,
         facts: placed.into_iter().collect(),
+        figures: Figures::new(),
         doubts: wires.doubts(),
         shares_core: cores.shared,
         price: Some(Box::new({

@@ -3,7 +3,7 @@
 
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, settings};
-use crate::folder::FactTable;
+use crate::folder::{FactTable, Figures};
 use crate::plan::Point;
 use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
@@ -110,6 +110,7 @@ pub fn build(
         // Inline nothing waits: each frame is done when the call returns.
         buffered: if inline { 0 } else { buffered },
         facts,
+        figures: Figures::new(),
         doubts,
         shares_core,
         price: None,

@@ -10,7 +10,7 @@ pub mod wires;
 pub use commands::Commands;
 use wires::Captures;
 
-use crate::folder::FactTable;
+use crate::folder::{FactTable, Figures};
 use crate::plan::Point;
 use crate::scenario::{Dut, Scenario};
 use engine::Settings;
@@ -75,6 +75,8 @@ pub struct Rig {
     pub buffered: u64,
     /// What is known about device and ports.
     pub facts: FactTable,
+    /// What was measured when it was set up, by name with unit: of this point, and not of the device.
+    pub figures: Figures,
     /// What may spoil results on this device: one sentence each.
     pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
@@ -109,6 +111,7 @@ impl Rig {
             trials: Box::new(trials),
             buffered: 0,
             facts: FactTable::new(),
+            figures: Figures::new(),
             doubts: Vec::new(),
             shares_core: false,
             price: None,

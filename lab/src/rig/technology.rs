@@ -5,12 +5,15 @@
 use super::embedded::{Cores, wired};
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, mac, settings};
+use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use crate::plan::Point;
-use crate::scenario::technology::{Map, Nat, Plays, Softwires, Technology};
+use crate::scenario::technology::{Lw4o6, Map, Nat, Plays, Softwires, Technology};
 use crate::scenario::{Link, Scenario};
-use crate::technology::{self, Links, Use, b4_in_row};
+use crate::technology::{self, Links, TableLoad, Use, b4_in_row};
+use arena::Array;
 use method::Loop;
-use plane::map::{Customer, Rule};
+use plane::lw4o6;
+use plane::map::Customer;
 use plane::translate::Pref64;
 use plane::view::ce::Softwire;
 use plane::view::{self, Bed, Outside, Subscriber6, Translated, ce, pe};
@@ -18,7 +21,7 @@ use plane::{Function, Hop, Prefix6, Side4, Side6, Steering};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 use wire::flow::SharedPorts;
-use wire::{AddrRange, FlowSpace, OuterRange, PortRange, PortSet, View};
+use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet, View};
 
 /// The rig of a technology.
 ///
@@ -48,7 +51,8 @@ pub fn build_on(
 ) -> Result<Rig, RigError> {
     let view = Arc::new(view(scenario, plays, technology, point)?);
     let workers = point.cores as usize;
-    let assemble = Assemble { scenario, process, view, cores, steering: technology::steering(technology, plays) };
+    let steering = technology::steering(technology, plays);
+    let assemble = Assemble { scenario, process, view, cores, steering, table: None };
     let seed = scenario.traffic.seed;
     let mut rig = technology::build(technology, plays, &links(), workers, seed, assemble)
         .map_err(|e| RigError::Gateway(e.to_string()))??;
@@ -64,10 +68,15 @@ struct Assemble<'a> {
     view: Arc<View>,
     cores: &'a Cores,
     steering: [Steering; 2],
+    /// What was loaded before.
+    table: Option<TableLoad>,
 }
 
 impl Use for Assemble<'_> {
     type Out = Result<Rig, RigError>;
+    fn loaded(&mut self, table: TableLoad) {
+        self.table = Some(table);
+    }
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Rig, RigError> {
         let depth = match self.scenario.link {
             Link::InProcess { depth } => depth,
@@ -76,7 +85,16 @@ impl Use for Assemble<'_> {
         };
         let wires = Wires::of(self.scenario, self.process.clock);
         let times = settings(self.scenario, Loop::Open);
-        wired(self.view, functions, depth, times, self.cores, self.process, wires, self.steering)
+        let mut rig = wired(self.view, functions, depth, times, self.cores, self.process, wires, self.steering)?;
+        if let Some(TableLoad { entries, bytes, took }) = self.table {
+            let figures = [
+                (TABLE_ENTRIES, entries as f64),
+                (TABLE_LOAD_TIME, took.as_secs_f64() * 1e3),
+                (TABLE_MEMORY, bytes as f64 / 1024.0),
+            ];
+            rig.figures.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+        }
+        Ok(rig)
     }
 }
 
@@ -107,7 +125,8 @@ fn wrong(e: impl std::fmt::Display) -> RigError {
 /// # Errors
 /// As [`build`].
 pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &Point) -> Result<View, RigError> {
-    let flows = flows(scenario, plays, technology)?;
+    let listed = listed(scenario, plays, technology)?;
+    let flows = flows(scenario, plays, technology, &listed)?;
     let bed = Bed {
         left: Hop { own: mac(1, 2), next: mac(1, 1) },
         right: Hop { own: mac(2, 2), next: mac(2, 1) },
@@ -153,12 +172,12 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
             pe::aftr(&bed, &ends, pool(nat)).map_err(wrong)
         }
         (Technology::Lw4o6(l), Plays::Ce) => {
-            let Softwires::Row { b4, .. } = &l.softwires else { return Err(only_rows()) };
-            let softwire = Softwire { ce: b4_in_row(*b4, l.ce).to_bits(), pe: l.lwaftr.to_bits() };
+            let own = own_softwire(l)?;
+            let softwire = Softwire { ce: own.b4.to_bits(), pe: own.own.unwrap_or(l.lwaftr).to_bits() };
             Ok(ce::lwb4(&bed, softwire, outside(technology)?))
         }
         (Technology::Lw4o6(l), Plays::Pe) => {
-            let Softwires::Row { b4, .. } = &l.softwires else { return Err(only_rows()) };
+            let Softwires::Row { b4, .. } = &l.softwires else { return listed_ends(&bed, l, &listed) };
             let rows = rows(&bed, *b4);
             let ends = view::Softwires { subscribers: &rows, pe: l.lwaftr.to_bits() };
             pe::lwaftr(&bed, &ends).map_err(wrong)
@@ -184,7 +203,12 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
 }
 
 /// The flows of a set-up: with a provider edge alone, those of many subscribers.
-fn flows(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<FlowSpace, RigError> {
+fn flows(
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &Technology,
+    listed: &[lw4o6::Softwire],
+) -> Result<FlowSpace, RigError> {
     let t = &scenario.traffic;
     let n = t.subscribers;
     let sharing = |first, offset, len| {
@@ -197,7 +221,14 @@ fn flows(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<F
         }
         (Technology::Lw4o6(l), Plays::Pe) => match &l.softwires {
             Softwires::Row { ipv4, psid_len, psid_offset, .. } => sharing(ipv4.addr, *psid_offset, *psid_len),
-            Softwires::File(_) => return Err(only_rows()),
+            Softwires::File(_) => {
+                let mut rows = Array::filled("the subscribers' addresses and ports", listed.len(), Listed::default())
+                    .map_err(wrong)?;
+                for (row, s) in rows.iter_mut().zip(listed) {
+                    *row = Listed { addr: s.ipv4.to_bits(), set: s.ports };
+                }
+                FlowSpace::listed(rows, t.source_ports.count(), t.remote, t.destination_ports)
+            }
         },
         (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Pe) => {
             let ports = customer(map, 0)?.ports;
@@ -211,10 +242,57 @@ fn flows(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<F
     Ok(space?)
 }
 
-fn only_rows() -> RigError {
-    RigError::Gateway(
-        "the tester plays the lwB4s of softwires in a row: give ipv4, b4 and psid-length instead of a file".into(),
-    )
+/// The softwires of a file that the tester's subscribers have: evenly spread over it, so that a table of which not every
+/// line is played is looked at everywhere.
+fn listed(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<Vec<lw4o6::Softwire>, RigError> {
+    let (Technology::Lw4o6(l), Plays::Pe) = (technology, plays) else { return Ok(Vec::new()) };
+    let Softwires::File(path) = &l.softwires else { return Ok(Vec::new()) };
+    let table = technology::binding_table(l).map_err(RigError::Gateway)?;
+    let (n, all) = (u64::from(scenario.traffic.subscribers), table.len());
+    if n > all {
+        return Err(RigError::Gateway(format!(
+            "{n} subscribers need a softwire each, but {} has {all}: write subscribers = {all} at most, or give more lines",
+            path.display()
+        )));
+    }
+    let wanted = |i: u64| (u128::from(i) * u128::from(all) / u128::from(n)) as u64;
+    let mut next = 0;
+    let played = |(at, softwire): (u64, lw4o6::Softwire)| {
+        let plays = next < n && wanted(next) == at;
+        next += u64::from(plays);
+        plays.then_some(softwire)
+    };
+    Ok((0..).zip(table.iter()).filter_map(played).collect())
+}
+
+/// Both ends of listed softwires; the lwAFTR may have several addresses.
+fn listed_ends(bed: &Bed, l: &Lw4o6, listed: &[lw4o6::Softwire]) -> Result<View, RigError> {
+    let ends = |of: &dyn Fn(&lw4o6::Softwire) -> Ipv6Addr| -> Vec<Subscriber6> {
+        listed.iter().map(|s| Subscriber6 { address: of(s).to_bits() }).collect()
+    };
+    let pe = |s: &lw4o6::Softwire| s.own.unwrap_or(l.lwaftr);
+    let (rows, first) = (ends(&|s| s.b4), listed.first().map_or(l.lwaftr, pe));
+    if listed.iter().all(|s| pe(s) == first) {
+        let ends = view::Softwires { subscribers: &rows, pe: first.to_bits() };
+        return pe::lwaftr(bed, &ends).map_err(wrong);
+    }
+    pe::lwaftr_of(bed, &rows, &ends(&pe)).map_err(wrong)
+}
+
+/// The softwire of the lwB4.
+fn own_softwire(l: &Lw4o6) -> Result<lw4o6::Softwire, RigError> {
+    let none = || RigError::Gateway(format!("ce = {}: the table has no such softwire", l.ce));
+    match &l.softwires {
+        Softwires::File(_) => {
+            let table = technology::binding_table(l).map_err(RigError::Gateway)?;
+            table.iter().nth(l.ce as usize).ok_or_else(none)
+        }
+        Softwires::Row { ipv4, b4, psid_len, psid_offset, .. } => {
+            let ipv4 = u32::from(ipv4.addr).wrapping_add((l.ce >> psid_len) as u32).into();
+            let ports = PortSet::new(*psid_offset, *psid_len, (l.ce & ((1 << psid_len) - 1)) as u16).map_err(wrong)?;
+            Ok(lw4o6::Softwire { b4: b4_in_row(*b4, l.ce), ipv4, ports, own: None })
+        }
+    }
 }
 
 fn pool(nat: &Nat) -> Outside {
@@ -234,15 +312,10 @@ fn outside(technology: &Technology) -> Result<Outside, RigError> {
         | Technology::Nat64 { nat, .. }
         | Technology::Xlat464 { nat, .. }
         | Technology::DsLite { nat, .. } => pool(nat),
-        Technology::Lw4o6(l) => match &l.softwires {
-            Softwires::Row { ipv4, psid_len, psid_offset, .. } => {
-                let addr = u32::from(ipv4.addr).wrapping_add((l.ce >> psid_len) as u32);
-                let psid = (l.ce & ((1 << psid_len) - 1)) as u16;
-                let set = PortSet::new(*psid_offset, *psid_len, psid).map_err(wrong)?;
-                shared(AddrRange::one(addr.into()), set)
-            }
-            Softwires::File(_) => return Err(only_rows()),
-        },
+        Technology::Lw4o6(l) => {
+            let own = own_softwire(l)?;
+            shared(AddrRange::one(own.ipv4), own.ports)
+        }
         Technology::MapE { map, .. } | Technology::MapT { map, .. } => {
             let customer = customer(map, map.ce)?;
             shared(customer.pool(), customer.ports)
@@ -253,8 +326,7 @@ fn outside(technology: &Technology) -> Result<Outside, RigError> {
 
 /// A customer of a MAP domain.
 fn customer(map: &Map, number: u64) -> Result<Customer, RigError> {
-    let rule = Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) };
-    let mapping = rule.prepare().map_err(wrong)?;
+    let mapping = technology::rule(map).prepare().map_err(wrong)?;
     if number >= mapping.customers() {
         let room = mapping.customers();
         return Err(RigError::Gateway(format!("the MAP rule has room for {room} customers; number {number} is none")));
@@ -265,8 +337,7 @@ fn customer(map: &Map, number: u64) -> Result<Customer, RigError> {
 fn map_rows(bed: &Bed, map: &Map) -> Result<Vec<Subscriber6>, RigError> {
     let n = u64::from(bed.flows.subscribers());
     customer(map, n.saturating_sub(1))?;
-    let rule = Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) };
-    let mapping = rule.prepare().map_err(wrong)?;
+    let mapping = technology::rule(map).prepare().map_err(wrong)?;
     Ok((0..n).map(|i| Subscriber6 { address: mapping.nth(i).address.to_bits() }).collect())
 }
 

@@ -26,7 +26,8 @@ pub fn calibrate(
     point: &Point,
     process: &Process,
 ) -> Result<Option<Ceiling>, CalibrateError> {
-    if known.at(point.connections).is_some() || matches!(scenario.duts[point.dut], Dut::Simulated { .. }) {
+    let scenario = &*point.of(scenario);
+    if known.at(point.connections, &point.axes).is_some() || matches!(scenario.duts[point.dut], Dut::Simulated { .. }) {
         return Ok(None);
     }
     let ceiling = measured(known, scenario, point, process)?;
@@ -53,6 +54,7 @@ fn measured(
     let found = calibrate::ceiling(clock, core, &view, traffic.direction, traffic.responder_order, RUN)?;
     Ok(Ceiling {
         connections: point.connections,
+        axes: point.axes.clone(),
         frames: found.frames,
         set_up: found.set_up,
         send_ps: found.send_ps,

@@ -57,7 +57,7 @@ impl Searcher<'_> {
     ) -> Result<Outcome, TrialError> {
         let settings = self.settings(m)?;
         rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
-        let (buffered, shares_core) = (rig.buffered, rig.shares_core);
+        let (buffered, shares_core, figures) = (rig.buffered, rig.shares_core, rig.figures.clone());
         // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
         let listener: &mut dyn Listener = &mut *self.listener;
         let listener = std::cell::RefCell::new(listener);
@@ -83,7 +83,7 @@ impl Searcher<'_> {
         let phase1_rate = phase1_rate(self.outcomes, &m.point, &settings);
         let result = procedure(m, &settings, buffered, phase1_rate, &mut trials, &mut watch)?;
         let directions = settings.direction.count() as u32;
-        Ok(Outcome { measurement: m.clone(), directions, shares_core, result })
+        Ok(Outcome { measurement: m.clone(), directions, shares_core, figures, result })
     }
 
     fn settings(&self, m: &Measurement) -> Result<SearchSettings, TrialError> {
@@ -170,7 +170,7 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
     let ceiling = match scenario.duts[m.point.dut] {
         // It has no frames, so no tester either that could be at its end.
         Dut::Simulated { .. } => Rate(1_000_000_000),
-        _ => calibration.at(connections).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
+        _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
     };
     Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(ceiling.0 * BELIEVED_TENTHS / 10).max(1)))
 }

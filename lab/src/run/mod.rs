@@ -181,13 +181,14 @@ impl<'a> Run<'a> {
             dut: point.dut_name.clone(),
             connections: point.connections,
             cores: point.cores,
+            axes: point.axes.clone(),
         })?;
         // Before the rig stands: its threads would be in the way.
         if let Some(ceiling) = calibrate(&mut self.calibration, &self.scenario, point, &self.process)? {
             self.write_again(CALIBRATION, &self.calibration.clone())?;
             self.tell(&Event::Calibrated(ceiling))?;
         }
-        let built = Rig::build(&self.scenario, point, &self.process);
+        let built = Rig::build(&point.of(&self.scenario), point, &self.process);
         self.note_commands()?;
         let mut rig = built?;
         self.note_rig(point, &rig)?;

@@ -3,6 +3,7 @@
 //! run and of `--full`, so that nobody finds the second mistake after mending the first.
 
 use super::address;
+use super::check_axes;
 use super::diagnostic::{Diagnostic, Place, nearest};
 use super::draft::{Draft, DutDraft, DutKind, MeasureDraft, Nat44Draft};
 use super::quantity::{show_count, show_grouped, show_time};
@@ -21,6 +22,7 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     links(draft, log);
     beside_the_link(draft, log);
     repeated(&draft.cores.value, |n| format!("`{n}`"), log);
+    check_axes::check(draft, log);
     for measure in [&draft.quick, &draft.full] {
         metrics(draft, measure, log);
         sweep(draft, measure, log);
@@ -303,19 +305,17 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
 }
 
 /// How many flows the ranges give; none when that cannot be said.
-fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
+pub fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
     let t = &draft.traffic;
     if !(t.inside.sound && t.source_ports.sound && t.remote.sound && t.destination_ports.sound) {
         return None;
     }
-    // Subscribers stand in the place of inside addresses, whether they share one or not.
-    let inside = t.inside.value.count.max(t.subscribers.value as u32);
-    let product = [inside, t.source_ports.value.count(), t.remote.value.count, t.destination_ports.value.count()]
-        .into_iter()
-        .map(u128::from)
-        .product::<u128>();
+    let (least, most) = check_axes::insides(&draft.build(false))?;
+    let each = [t.source_ports.value.count(), t.remote.value.count, t.destination_ports.value.count()];
+    let each = each.into_iter().map(u128::from).product::<u128>();
+    let product = u128::from(most) * each;
     if product <= 1 << 32 {
-        return Some(product as u64);
+        return Some(least * each as u64);
     }
     let diagnostic = Diagnostic::new(format!(
         "the ranges span {} flows; at most 4,294,967,296 can be told apart",
@@ -327,8 +327,8 @@ fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
 
 fn few_flows(draft: &Draft, n: &Spot<Count>, flows: u64, log: &mut Vec<Diagnostic>) {
     let t = &draft.traffic;
-    let [inside, ports] =
-        [u64::from(t.inside.value.count).max(t.subscribers.value), u64::from(t.source_ports.value.count())];
+    let ports = u64::from(t.source_ports.value.count());
+    let inside = check_axes::insides(&draft.build(false)).map_or(1, |(least, _)| least);
     let [remote, far_ports] = [u64::from(t.remote.value.count), u64::from(t.destination_ports.value.count())];
     let diagnostic = Diagnostic::new(format!(
         "{} connections, but addresses × ports give only {} flows",
@@ -346,6 +346,11 @@ fn few_flows(draft: &Draft, n: &Spot<Count>, flows: u64, log: &mut Vec<Diagnosti
 
 fn mark_ranges(draft: &Draft, diagnostic: Diagnostic) -> Diagnostic {
     let t = &draft.traffic;
+    let swept = check_axes::said_by(draft).and_then(|(axis, largest)| Some((axis, largest?)));
+    let diagnostic = match swept {
+        Some((axis, n)) => diagnostic.at(n.place, format!("{} {}", show_grouped(n.value), axis.axis.heading)),
+        None => diagnostic,
+    };
     diagnostic
         .at(t.inside.place, format!("{} addresses", t.inside.value.count))
         .at(t.source_ports.place, format!("{} ports", t.source_ports.value.count()))
@@ -440,7 +445,7 @@ fn times(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
 }
 
 /// No value of an axis stands twice.
-fn repeated<T: PartialEq>(values: &[Spot<T>], show: impl Fn(&T) -> String, log: &mut Vec<Diagnostic>) {
+pub fn repeated<T: PartialEq>(values: &[Spot<T>], show: impl Fn(&T) -> String, log: &mut Vec<Diagnostic>) {
     for (i, value) in values.iter().enumerate() {
         if let Some(first) = values[..i].iter().find(|other| other.value == value.value) {
             log.push(

@@ -1,6 +1,7 @@
 //! A scenario between reading and checking: typed values that still know the words they came from, so that
 //! a rule about two of them can point at both.
 
+use super::axis::{Axis, Swept};
 use super::diagnostic::Place;
 use super::quantity::WrittenRate;
 use super::section::{Given, Spot};
@@ -18,10 +19,18 @@ pub struct Draft {
     pub link: LinkDraft,
     pub traffic: TrafficDraft,
     pub cores: Spot<Vec<Spot<Count>>>,
+    pub axes: Vec<AxisDraft>,
     /// What counts without `--full`.
     pub quick: MeasureDraft,
     /// What counts with it.
     pub full: MeasureDraft,
+}
+
+/// A further axis, the words of all its values, and these.
+pub struct AxisDraft {
+    pub axis: &'static Axis,
+    pub place: Place,
+    pub values: Vec<Spot<Count>>,
 }
 
 /// One DUT and the key that names it.
@@ -143,10 +152,20 @@ impl Draft {
             impair: self.link.impair.map(|(_, impair)| impair),
             capture: self.link.capture.map(|(_, capture)| capture),
             traffic: self.traffic.build(),
-            sweep: Sweep { connections, cores: self.cores.value.iter().map(|n| n.value as u32).collect() },
+            sweep: Sweep {
+                connections,
+                cores: self.cores.value.iter().map(|n| n.value as u32).collect(),
+                axes: self.axes.iter().map(AxisDraft::build).collect(),
+            },
             measure: measure.build(frame_size),
             full,
         }
+    }
+}
+
+impl AxisDraft {
+    fn build(&self) -> Swept {
+        Swept { axis: self.axis.name.to_owned(), values: self.values.iter().map(|n| n.value).collect() }
     }
 }
 

@@ -1,10 +1,12 @@
 //! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
 //! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
 //! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
-//! cannot be measured, `summary` what was understood, `address` where frames may go, `diagnostic` how a mistake is shown.
+//! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `address` where frames may go, `diagnostic` how a mistake is shown.
 
 mod address;
+pub mod axis;
 mod check;
+mod check_axes;
 mod conformance;
 pub mod diagnostic;
 mod draft;
@@ -228,6 +230,9 @@ pub struct Sweep {
     pub connections: Vec<Count>,
     /// Cores of the DUT (gateway workers, or RPS mask of a namespace DUT).
     pub cores: Vec<u32>,
+    /// Further axes: those of [`axis::AXES`] that the scenario sweeps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<axis::Swept>,
 }
 
 /// What is measured and how.

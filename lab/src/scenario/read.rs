@@ -2,9 +2,10 @@
 //! single values through `section`, rules between values through `check`; nothing but files is read here,
 //! so a scenario is refused before anything is touched.
 
+use super::axis::{AXES, Axis, MOST_SUBSCRIBERS};
 use super::check;
 use super::diagnostic::{Complaints, Diagnostic, Place, Source, nearest};
-use super::draft::{Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
+use super::draft::{AxisDraft, Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
 use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
 use super::technology::{self, PLAYS, Plays, Technology};
@@ -97,6 +98,7 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
     let connections = sweep.list("connections", section::count_in(1..=1 << 32));
     let one = Spot { value: 1, place: None, sound: true };
     let cores = sweep.list("cores", section::count_in(1..=1024)).or(vec![one]);
+    let axes = axes(&mut sweep);
     sweep.finish();
     let (quick, full) = measures(root, &connections, log);
     Draft {
@@ -107,9 +109,19 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
         link,
         traffic,
         cores,
+        axes,
         quick,
         full,
     }
+}
+
+/// The further axes that are swept.
+fn axes(sweep: &mut Section<'_>) -> Vec<AxisDraft> {
+    let read = |axis: &'static Axis| {
+        let given = sweep.list(axis.name, section::count_in(1..=axis.most));
+        Some(AxisDraft { axis, values: given.value?, place: given.place? })
+    };
+    AXES.iter().filter_map(read).collect()
 }
 
 /// The kinds below `[dut]` or `[link]` that the scenario has, in the order of the schema and not of the file.
@@ -281,7 +293,7 @@ fn traffic(root: &Table, log: &mut Vec<Diagnostic>) -> TrafficDraft {
         frame_size: section.get("frame-size", section::count).or(64),
         ttl: section.get("ttl", section::count_in(2..=255)).value.unwrap_or(10) as u8,
         inside: section.get("inside", section::addresses).or(AddrRange::one([198, 18, 0, 2].into())),
-        subscribers: section.get("subscribers", section::count_in(1..=1 << 20)).or(1),
+        subscribers: section.get("subscribers", section::count_in(1..=MOST_SUBSCRIBERS)).or(1),
         source_ports: section.get("source-ports", section::ports).or(PortRange { first: 1024, last: 41023 }),
         remote: section.get("remote", section::addresses).or(AddrRange::one([198, 19, 0, 2].into())),
         destination_ports: section.get("destination-ports", section::ports).or(PortRange { first: 1, last: 100 }),

@@ -64,13 +64,26 @@ pub const TABLES: &[(&str, &[&str])] = &[
         "technology.map-t",
         &["dmr", RULE6, RULE4, EA, OFFSET, "ce", "inside", MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN],
     ),
-    ("sweep", &["connections", "cores"]),
+    ("sweep", &["connections", "cores", "softwires", "rules", "subscribers", "inside-addresses", "outside-addresses"]),
     ("measure", MEASURE),
     ("full", FULL),
 ];
 
 /// Keys whose value is a list; in an override a comma separates its items.
-pub const LISTS: &[&str] = &["connections", "cores", "metrics", "allow-addresses", "inside", "pool", "eam"];
+pub const LISTS: &[&str] = &[
+    "connections",
+    "cores",
+    "softwires",
+    "rules",
+    "subscribers",
+    "inside-addresses",
+    "outside-addresses",
+    "metrics",
+    "allow-addresses",
+    "inside",
+    "pool",
+    "eam",
+];
 
 /// Of the keys of `[measure]`: those that make a run conform, or not. `--full` takes them from `[full]`, or
 /// the conforming defaults, and never from `[measure]`.

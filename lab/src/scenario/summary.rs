@@ -35,6 +35,10 @@ impl Summary {
         if !connections.is_empty() {
             rows.push(("connections", all(connections)));
         }
+        for swept in &sweep.axes {
+            let name = super::axis::by_name(&swept.axis).map_or("axis", |axis| axis.heading);
+            rows.push((name, all(swept.values.iter().map(|&n| show_count(n)).collect())));
+        }
         rows.push(("cores", all(sweep.cores.iter().map(u32::to_string).collect())));
         let repetitions =
             if measure.repetitions == 1 { "once".to_owned() } else { format!("{} times", measure.repetitions) };

@@ -175,7 +175,27 @@ pub enum Softwires {
         psid_len: u8,
         /// PSID offset.
         psid_offset: u8,
+        /// How many there are; `None`: as many as the addresses have port sets.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u64>,
     },
+}
+
+impl Softwires {
+    /// How many there can be: those of all port sets of all addresses, or those of a file, which are not known yet.
+    pub fn room(&self) -> u64 {
+        match self {
+            Softwires::File(_) => 0,
+            Softwires::Row { ipv4, psid_len, .. } => ipv4.count() << psid_len,
+        }
+    }
+    /// How many there are, as [`Self::room`].
+    pub fn count(&self) -> u64 {
+        match self {
+            Softwires::File(_) => 0,
+            Softwires::Row { count, .. } => count.unwrap_or_else(|| self.room()),
+        }
+    }
 }
 
 /// Parameters of a MAP domain.
@@ -190,12 +210,35 @@ pub struct Map {
     pub ea_bits: u8,
     /// PSID offset.
     pub psid_offset: u8,
+    /// Into how many rules of longer prefixes the rule is cut: customers and their addresses are the same.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub rules: u64,
     /// Which customer the CE is: the value of its EA bits.
     pub ce: u64,
     /// The customer's own addresses.
     pub inside: Vec<Prefix>,
     /// The CE's NAT.
     pub state: State,
+}
+
+impl Map {
+    /// How many customers the rule has room for.
+    pub fn customers(&self) -> u64 {
+        1 << self.ea_bits
+    }
+    /// Into how many rules it can be cut: EA bits that continue the IPv4 address become prefix.
+    pub fn rules_room(&self) -> u64 {
+        1 << self.ea_bits.min(32 - self.ipv4.len)
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_one(n: &u64) -> bool {
+    *n == 1
 }
 
 impl Technology {
@@ -296,6 +339,28 @@ impl Technology {
             Technology::Lw4o6(l) => Some(&l.state),
             Technology::MapE { map, .. } | Technology::MapT { map, .. } => Some(&map.state),
             Technology::Siit(_) => None,
+        }
+    }
+
+    /// The NAT at the provider's edge, where it is there.
+    pub fn nat(&self) -> Option<&Nat> {
+        match self {
+            Technology::Nat44 { nat, .. }
+            | Technology::Nat64 { nat, .. }
+            | Technology::Xlat464 { nat, .. }
+            | Technology::DsLite { nat, .. } => Some(nat),
+            Technology::Siit(_) | Technology::Lw4o6(_) | Technology::MapE { .. } | Technology::MapT { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn nat_mut(&mut self) -> Option<&mut Nat> {
+        match self {
+            Technology::Nat44 { nat, .. }
+            | Technology::Nat64 { nat, .. }
+            | Technology::Xlat464 { nat, .. }
+            | Technology::DsLite { nat, .. } => Some(nat),
+            Technology::Siit(_) | Technology::Lw4o6(_) | Technology::MapE { .. } | Technology::MapT { .. } => None,
         }
     }
 
@@ -499,7 +564,7 @@ impl Reading<'_> {
         } else {
             let ipv4 = self.needed(ipv4, "ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")");
             let b4 = self.needed(b4, "b4", "\"2001:2:0:4000::1\"");
-            Softwires::Row { ipv4: ipv4?, b4: b4?, psid_len, psid_offset }
+            Softwires::Row { ipv4: ipv4?, b4: b4?, psid_len, psid_offset, count: None }
         };
         Some(Lw4o6 { lwaftr: lwaftr?, softwires, ce, inside, state })
     }
@@ -514,7 +579,7 @@ impl Reading<'_> {
         let ipv6 = self.needed(ipv6, "ipv6-prefix", "\"2001:2:0:8000::/53\"");
         let ipv4 = self.needed(ipv4, "ipv4-prefix", "\"192.0.2.0/24\"");
         let ea_bits = self.needed(ea_bits, "ea-bits", "11");
-        Some(Map { ipv6: ipv6?, ipv4: ipv4?, ea_bits: ea_bits? as u8, psid_offset, ce, inside, state })
+        Some(Map { ipv6: ipv6?, ipv4: ipv4?, ea_bits: ea_bits? as u8, psid_offset, rules: 1, ce, inside, state })
     }
 }
 

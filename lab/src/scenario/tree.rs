@@ -141,6 +141,11 @@ fn resolve(root: &Table, name: &str, place: Place, full: bool) -> Result<String,
     if tables.contains(&"full") {
         tables.retain(|table| (*table == "full") == full_counts);
     }
+    // An axis may have the name of a key elsewhere: it is meant where the scenario sweeps it.
+    if tables.len() > 1 && tables.contains(&"sweep") {
+        let swept = find(root, "sweep").is_some_and(|table| table.get(name).is_some());
+        tables.retain(|table| (*table == "sweep") == swept);
+    }
     match tables[..] {
         [table] => Ok(schema::path(table, name)),
         [] => {

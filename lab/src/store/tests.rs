@@ -4,6 +4,7 @@ use super::*;
 use crate::plan::{Measurement, Point};
 use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, Step, StepVerdict};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,11 +149,13 @@ fn a_full_disk_is_named_with_the_way_out() {
 #[test]
 fn results_come_back_as_they_were() {
     let (_dir, mut folder) = folder();
-    let point = Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1 };
+    let point =
+        Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1, axes: BTreeMap::default() };
     let outcome = Outcome {
         measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
         directions: 2,
         shares_core: false,
+        figures: BTreeMap::default(),
         result: SearchResult {
             rate: Rate(7_400_000),
             kind: ResultKind::TesterLimit,

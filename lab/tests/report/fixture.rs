@@ -94,6 +94,7 @@ impl Run {
             measurement: m.clone(),
             directions,
             shares_core: false,
+            figures: BTreeMap::new(),
             result: SearchResult {
                 rate: Rate(low),
                 kind: if low == 0 { ResultKind::NothingPassed } else { kind },
@@ -249,7 +250,7 @@ pub fn kernel() -> Run {
 pub fn cores() -> Run {
     let mut scenario = quickstart_scenario();
     scenario.name = "cores".into();
-    scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4] };
+    scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4], axes: vec![] };
     Run::new(scenario).measure(|m| {
         let one = if m.metric == "throughput" { 3_100_000 } else { 1_900_000 };
         let cores = u64::from(m.point.cores);
@@ -277,7 +278,7 @@ pub fn quickstart_scenario() -> Scenario {
             responder_order: Order::Random,
             seed: 42,
         },
-        sweep: Sweep { connections: vec![100_000, 1_000_000, 4_000_000], cores: vec![1] },
+        sweep: Sweep { connections: vec![100_000, 1_000_000, 4_000_000], cores: vec![1], axes: vec![] },
         measure: Measure {
             metrics: vec!["max_conn_est_rate".into(), "throughput".into()],
             repetitions: 3,
@@ -311,7 +312,7 @@ fn kernel_scenario() -> Scenario {
         link: Link::Veth { io: VethIo::AfPacket },
         impair: None,
         capture: None,
-        sweep: Sweep { connections: vec![1_000_000], cores: vec![1] },
+        sweep: Sweep { connections: vec![1_000_000], cores: vec![1], axes: vec![] },
         ..quickstart_scenario()
     }
 }
@@ -343,10 +344,12 @@ fn facts() -> Facts {
 /// The tester of these runs slows down with its state table.
 fn calibration(plan: &Plan) -> Calibration {
     let mut ceilings: Vec<Ceiling> = Vec::new();
-    for n in plan.measurements.iter().map(|m| m.point.connections) {
-        if ceilings.iter().all(|c| c.connections != n) {
+    for point in plan.measurements.iter().map(|m| &m.point) {
+        let n = point.connections;
+        if ceilings.iter().all(|c| c.connections != n || c.axes != point.axes) {
             ceilings.push(Ceiling {
                 connections: n,
+                axes: point.axes.clone(),
                 frames: Rate(15_600_000 - n.min(4_000_000)),
                 set_up: (n > 0).then_some(Rate(21_000_000 - n.min(4_000_000))),
                 send_ps: 14_200 + n / 1_000,

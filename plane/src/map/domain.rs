@@ -117,6 +117,12 @@ impl Domain {
         &self.rules
     }
 
+    /// Octets of memory.
+    pub fn bytes(&self) -> u64 {
+        let rules = self.rules.len() * size_of::<Rule>() + self.slots.len() * size_of::<Slot>();
+        (rules + self.ipv4.bytes() + self.ipv6.bytes()) as u64
+    }
+
     /// A rule ready for packets, by its number in the order given.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ mod text;
 mod translation;
 mod tunnel;
 
-pub use domain::{Domain, DomainError};
+pub use domain::{Domain, DomainError, MOST_RULES};
 pub use edge::{EdgeConfig, EdgeError, MapEEdge, MapTEdge};
 pub use role::RoleError;
 pub use rule::{Customer, Mapping, Psid, Rule, RuleError};

@@ -83,7 +83,7 @@ pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewErr
     })
 }
 
-fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Address6, ViewError> {
+pub(super) fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Address6, ViewError> {
     counted("subscribers", subscribers.len(), bed.flows.subscribers())?;
     Ok(match subscribers {
         [only] => Address6::constant(only.address),

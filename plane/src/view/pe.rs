@@ -1,9 +1,9 @@
 //! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and speaks IPv4 on the right. A file of its own,
 //! beside that of the CEs, because here there are up to a million subscribers.
 
-use super::ends::distinct;
-use super::{Bed, Outside, Softwires, Translated, ViewError, stateful, stateless};
-use wire::{Layout, View};
+use super::ends::{by_subscriber, distinct};
+use super::{Bed, Outside, Softwires, Subscriber6, Translated, ViewError, stateful, stateless};
+use wire::{Ends6, Layout, View};
 
 /// PLAT of 464XLAT, or any stateful NAT64 (RFC 6146): frames from subscribers' CLAT addresses to pref64 addresses.
 ///
@@ -30,6 +30,15 @@ pub fn aftr(bed: &Bed, ends: &Softwires<'_>, outside: impl Into<Outside>) -> Res
 /// When addresses and flow space do not belong together, or subscribers cannot be told apart by address and port.
 pub fn lwaftr(bed: &Bed, ends: &Softwires<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
+}
+
+/// The same where softwires end at several addresses of the lwAFTR: both ends of each subscriber's.
+///
+/// # Errors
+/// As [`lwaftr`].
+pub fn lwaftr_of(bed: &Bed, subscribers: &[Subscriber6], own: &[Subscriber6]) -> Result<View, ViewError> {
+    let ends = Ends6 { src: by_subscriber(bed, subscribers)?, dst: by_subscriber(bed, own)? };
+    by_address(bed, Layout::Tunnel(ends))
 }
 
 /// BR of MAP-E (RFC 7597): as [`lwaftr`], the CEs' addresses being those of the mapping rules.
