@@ -125,7 +125,7 @@ impl Marks {
     }
 
     /// Take the step to this half: what is left of the mark is the half's, or the packet arrives there.
-    fn step(self, half: Half, b: &mut [u8]) {
+    fn step(half: Half, b: &mut [u8]) {
         match b[5] >> 1 {
             0 | 1 => b[..6].copy_from_slice(&half.mac()),
             rest => b[5] = rest,
@@ -322,7 +322,9 @@ impl<A: Function, B: Function> Chain<A, B> {
             match half {
                 None => self.pass(run, Half::facing(from), 0, b, v),
                 Some(half) => {
-                    b.iter_mut().for_each(|p| marks.step(half, p.bytes_mut()));
+                    for p in b.iter_mut() {
+                        Marks::step(half, p.bytes_mut());
+                    }
                     self.pass(run, half, 1, b, v);
                 }
             }

@@ -201,17 +201,14 @@ fn a_hand_over_in_a_chain_of_chains_goes_on_at_the_same_half() {
                 let mut workers = [nest(2), nest(2)];
                 let mut frame = [Frame::new(&plan)];
                 let (verdicts, made) = process(&mut workers[0], from, &mut frame);
-                let side = match how {
-                    'h' => {
-                        assert_eq!(verdicts, [HandOver(1)], "{plan}");
-                        from
-                    }
-                    _ => {
-                        let (to, side, handed) = made.handed.into_iter().next().unwrap();
-                        frame[0] = handed;
-                        assert_eq!(to, 1, "{plan}");
-                        side
-                    }
+                let side = if how == 'h' {
+                    assert_eq!(verdicts, [HandOver(1)], "{plan}");
+                    from
+                } else {
+                    let (to, side, handed) = made.handed.into_iter().next().unwrap();
+                    frame[0] = handed;
+                    assert_eq!(to, 1, "{plan}");
+                    side
                 };
                 let (verdicts, _) = process(&mut workers[1], side, &mut frame);
                 assert_eq!(verdicts, [Forward(from.other())], "{plan}");
