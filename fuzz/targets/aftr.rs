@@ -83,7 +83,7 @@ fuzz_target!(|input: Input| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");
         assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
         assert!(w.customers() <= 256 + 1024 + 64);
-        let (config, [parts, fragments]) = (w.tunnel().config(), w.tunnel().waiting());
+        let (config, [parts, fragments]) = (w.half().config(), w.half().waiting());
         assert!(config.reassembly.allow(parts) && config.fragments.allow(fragments));
     };
     bench::run(&Setup { make: Box::new(make), ipv6: Some(Side::Customer), known, limits }, &input.steps);

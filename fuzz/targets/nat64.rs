@@ -84,7 +84,7 @@ fuzz_target!(|input: Input| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");
         assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
         assert!(w.customers() <= 256 + 1024 + 64);
-        assert!(w.translation().config().fragments.allow(w.translation().waiting()));
+        assert!(w.half().config().fragments.allow(w.half().waiting()));
     };
     bench::run(&Setup { make: Box::new(make), ipv6: Some(Side::Customer), known, limits }, &input.steps);
 });
