@@ -59,6 +59,19 @@ fn the_injected_truth_is_found() {
     }
 }
 
+/// The predicted time of each search is far above the limit: one of each is made, and no more.
+#[test]
+fn a_time_limit_leaves_out_repetitions_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut header = header();
+    header.scenario.measure.time_limit = Some(method::Nanos::SECOND);
+    let folder = RunFolder::create(dir.path(), "simulated", SystemTime::UNIX_EPOCH).unwrap();
+    let mut nobody = ();
+    let run = Run::begin(&header, SIMULATED, folder, Process::new(), &mut nobody).unwrap();
+    let outcomes = run.complete(Facts::default(), None).unwrap();
+    assert_eq!(outcomes.iter().map(|o| o.measurement.repetition).collect::<Vec<_>>(), [1; 4]);
+}
+
 /// Cut the run off after any number of trials, resume, and compare bytes. Results are cut off with their trials.
 #[test]
 fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {

@@ -272,7 +272,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
     let phase1_lost: Count = report.cells.iter().map(|c| c.phase1_lost).sum();
     if phase1_lost > 0 {
         doubts.push(format!(
-            "Phases 1 before phase 2 lost {} in all and were repeated.",
+            "Phases 1 before phase 2 lost {} in all; they were repeated, or completed where the host explains the loss.",
             number::plural(phase1_lost, "frame")
         ));
     }

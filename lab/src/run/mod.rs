@@ -213,7 +213,8 @@ impl<'a> Run<'a> {
     fn has_time_for(&self, m: &Measurement) -> bool {
         let Some(limit) = self.scenario.measure.time_limit.map(Duration::from) else { return true };
         let known = |o: &&Outcome| (&o.measurement.point, &o.measurement.metric) == (&m.point, &m.metric);
-        if m.repetition <= 1 || !self.outcomes.iter().any(|o| known(&o)) {
+        let done = self.outcomes.iter().any(|o| o.measurement == *m);
+        if done || m.repetition <= 1 || !self.outcomes.iter().any(|o| known(&o)) {
             return true;
         }
         let all = |of: &mut dyn Iterator<Item = &Measurement>| of.map(|m| m.predicted.as_secs_f64()).sum::<f64>();

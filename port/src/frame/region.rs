@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 /// Shape of the pools of one run: how many workers share the mapping and what a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Workers, each with a [`Pool`] of its own.
+    /// Workers, each with a [`Pool`](super::Pool) of its own.
     pub workers: usize,
     /// Slots a worker owns.
     pub frames: usize,
