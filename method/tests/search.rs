@@ -237,7 +237,7 @@ fn a_host_that_always_stalls_is_no_result_and_no_endless_search() {
     let result = forwarding(&mut dut, &settings());
     assert_eq!((result.kind, result.rate), (ResultKind::NothingMeasured, Rate(0)));
     assert!(result.tester_limit.is_some(), "it says what spoiled the trials");
-    assert_eq!((result.trace.len(), result.trials), (2, 22));
+    assert_eq!((result.trace.len(), result.trials), (4, 44));
 }
 
 /// Trials of a device, all of them spoiled by the host while this many have been asked for.

@@ -11,7 +11,7 @@ use crate::validity::Invalid;
 /// So many equal verdicts at the end of a search make it one-sided.
 pub const ONE_SIDED: usize = 8;
 /// So many rates in a row that the host left undecided, with nothing passed, end a search.
-pub const HOST_BOUNDS: usize = 2;
+pub const HOST_BOUNDS: usize = 4;
 
 /// Search in `[lo, hi]`. `decide` tells about one rate, repeating invalid trials itself; `watch` hears where
 /// the search stands before each decision. The upper end is tried first. The lower end is not believed: if
