@@ -241,78 +241,97 @@ fn is_one(n: &u64) -> bool {
     *n == 1
 }
 
+/// What a technology and its parts are called: the name under which results are filed, and a few words.
+struct Names {
+    dual: (&'static str, &'static str),
+    ce: (&'static str, &'static str),
+    pe: (&'static str, &'static str),
+    /// In the published tables.
+    published: Option<&'static str>,
+}
+
+impl Names {
+    /// Of what has no parts.
+    const fn whole(name: &'static str, words: &'static str, published: Option<&'static str>) -> Names {
+        Names { dual: (name, words), ce: (name, words), pe: (name, words), published }
+    }
+
+    fn of(&self, plays: Plays) -> (&'static str, &'static str) {
+        match plays {
+            Plays::Dual => self.dual,
+            Plays::Ce => self.ce,
+            Plays::Pe => self.pe,
+        }
+    }
+}
+
+static NAT44: Names = Names::whole("nat44", "stateful NAT44", Some("stateful NAT44"));
+static SIIT: Names = Names::whole("siit", "SIIT, stateless", None);
+static NAT64: Names = Names::whole("nat64", "stateful NAT64", Some("stateful NAT64"));
+static XLAT464: Names = Names {
+    dual: ("464xlat", "464XLAT, CLAT and PLAT"),
+    ce: ("clat", "CLAT of 464XLAT, stateless"),
+    pe: ("plat", "PLAT of 464XLAT"),
+    published: Some("464XLAT"),
+};
+static DS_LITE: Names = Names {
+    dual: ("ds-lite", "DS-Lite, B4 and AFTR"),
+    ce: ("b4", "B4 of DS-Lite, stateless"),
+    pe: ("aftr", "AFTR of DS-Lite"),
+    published: None,
+};
+static LW4O6: Names = Names {
+    dual: ("lw4o6", "lw4o6, lwB4 and lwAFTR"),
+    ce: ("lwb4", "lwB4 of lw4o6"),
+    pe: ("lwaftr", "lwAFTR of lw4o6, stateless"),
+    published: None,
+};
+static MAP_E: Names = Names {
+    dual: ("map-e", "MAP-E, CE and BR"),
+    ce: ("map-e-ce", "CE of MAP-E"),
+    pe: ("map-e-br", "BR of MAP-E, stateless"),
+    published: None,
+};
+static MAP_T: Names = Names {
+    dual: ("map-t", "MAP-T, CE and BR"),
+    ce: ("map-t-ce", "CE of MAP-T"),
+    pe: ("map-t-br", "BR of MAP-T, stateless"),
+    published: Some("MAP-T"),
+};
+
 impl Technology {
+    /// What it and its parts are called.
+    fn names(&self) -> &'static Names {
+        match self {
+            Technology::Nat44 { .. } => &NAT44,
+            Technology::Siit(_) => &SIIT,
+            Technology::Nat64 { .. } => &NAT64,
+            Technology::Xlat464 { .. } => &XLAT464,
+            Technology::DsLite { .. } => &DS_LITE,
+            Technology::Lw4o6(_) => &LW4O6,
+            Technology::MapE { .. } => &MAP_E,
+            Technology::MapT { .. } => &MAP_T,
+        }
+    }
+
     /// Its name, as in its table.
     pub fn name(&self) -> &'static str {
-        match self {
-            Technology::Nat44 { .. } => "nat44",
-            Technology::Siit(_) => "siit",
-            Technology::Nat64 { .. } => "nat64",
-            Technology::Xlat464 { .. } => "464xlat",
-            Technology::DsLite { .. } => "ds-lite",
-            Technology::Lw4o6(_) => "lw4o6",
-            Technology::MapE { .. } => "map-e",
-            Technology::MapT { .. } => "map-t",
-        }
+        self.names().dual.0
     }
 
     /// The name under which results of a part of it are filed.
     pub fn name_of(&self, plays: Plays) -> &'static str {
-        match (self, plays) {
-            (Technology::Nat44 { .. }, _) => "nat44",
-            (Technology::Siit(_), _) => "siit",
-            (Technology::Nat64 { .. }, _) => "nat64",
-            (Technology::Xlat464 { .. }, Plays::Dual) => "464xlat",
-            (Technology::Xlat464 { .. }, Plays::Ce) => "clat",
-            (Technology::Xlat464 { .. }, Plays::Pe) => "plat",
-            (Technology::DsLite { .. }, Plays::Dual) => "ds-lite",
-            (Technology::DsLite { .. }, Plays::Ce) => "b4",
-            (Technology::DsLite { .. }, Plays::Pe) => "aftr",
-            (Technology::Lw4o6(_), Plays::Dual) => "lw4o6",
-            (Technology::Lw4o6(_), Plays::Ce) => "lwb4",
-            (Technology::Lw4o6(_), Plays::Pe) => "lwaftr",
-            (Technology::MapE { .. }, Plays::Dual) => "map-e",
-            (Technology::MapE { .. }, Plays::Ce) => "map-e-ce",
-            (Technology::MapE { .. }, Plays::Pe) => "map-e-br",
-            (Technology::MapT { .. }, Plays::Dual) => "map-t",
-            (Technology::MapT { .. }, Plays::Ce) => "map-t-ce",
-            (Technology::MapT { .. }, Plays::Pe) => "map-t-br",
-        }
+        self.names().of(plays).0
     }
 
     /// What a part of it is, in a few words.
     pub fn words(&self, plays: Plays) -> &'static str {
-        match (self, plays) {
-            (Technology::Nat44 { .. }, _) => "stateful NAT44",
-            (Technology::Siit(_), _) => "SIIT, stateless",
-            (Technology::Nat64 { .. }, _) => "stateful NAT64",
-            (Technology::Xlat464 { .. }, Plays::Dual) => "464XLAT, CLAT and PLAT",
-            (Technology::Xlat464 { .. }, Plays::Ce) => "CLAT of 464XLAT, stateless",
-            (Technology::Xlat464 { .. }, Plays::Pe) => "PLAT of 464XLAT",
-            (Technology::DsLite { .. }, Plays::Dual) => "DS-Lite, B4 and AFTR",
-            (Technology::DsLite { .. }, Plays::Ce) => "B4 of DS-Lite, stateless",
-            (Technology::DsLite { .. }, Plays::Pe) => "AFTR of DS-Lite",
-            (Technology::Lw4o6(_), Plays::Dual) => "lw4o6, lwB4 and lwAFTR",
-            (Technology::Lw4o6(_), Plays::Ce) => "lwB4 of lw4o6",
-            (Technology::Lw4o6(_), Plays::Pe) => "lwAFTR of lw4o6, stateless",
-            (Technology::MapE { .. }, Plays::Dual) => "MAP-E, CE and BR",
-            (Technology::MapE { .. }, Plays::Ce) => "CE of MAP-E",
-            (Technology::MapE { .. }, Plays::Pe) => "BR of MAP-E, stateless",
-            (Technology::MapT { .. }, Plays::Dual) => "MAP-T, CE and BR",
-            (Technology::MapT { .. }, Plays::Ce) => "CE of MAP-T",
-            (Technology::MapT { .. }, Plays::Pe) => "BR of MAP-T, stateless",
-        }
+        self.names().of(plays).1
     }
 
     /// The technology's name in the published tables, if it stands there.
     pub fn published(&self) -> Option<&'static str> {
-        match self {
-            Technology::Nat44 { .. } => Some("stateful NAT44"),
-            Technology::Xlat464 { .. } => Some("464XLAT"),
-            Technology::MapT { .. } => Some("MAP-T"),
-            Technology::Nat64 { .. } => Some("stateful NAT64"),
-            Technology::Siit(_) | Technology::DsLite { .. } | Technology::Lw4o6(_) | Technology::MapE { .. } => None,
-        }
+        self.names().published
     }
 
     /// IP versions spoken on the left and on the right.
