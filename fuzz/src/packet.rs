@@ -1,55 +1,18 @@
 //! A packet in memory for plane functions, and a place where they get and leave more of them.
 
-use plane::{Packet, Side, Spare};
+#[path = "../../plane/tests/common/frame.rs"]
+mod frame;
 
-/// A packet with room in front and behind, as a frame of a pool has.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    buffer: Vec<u8>,
-    start: usize,
-    len: usize,
-}
+pub use frame::Frame;
+
+use plane::{Side, Spare};
 
 const ROOM: usize = 64;
 
 impl Frame {
     /// With these bytes.
     pub fn new(bytes: &[u8]) -> Frame {
-        let mut buffer = vec![0xee; ROOM + bytes.len() + ROOM];
-        buffer[ROOM..ROOM + bytes.len()].copy_from_slice(bytes);
-        Frame { buffer, start: ROOM, len: bytes.len() }
-    }
-}
-
-impl Packet for Frame {
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.start + self.len]
-    }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..self.start + self.len]
-    }
-    fn grow_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.start;
-        if ok {
-            self.start -= n;
-            self.len += n;
-        }
-        ok
-    }
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.len;
-        if ok {
-            self.start += n;
-            self.len -= n;
-        }
-        ok
-    }
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start + len <= self.buffer.len();
-        if ok {
-            self.len = len;
-        }
-        ok
+        Frame::with_room(bytes, ROOM, ROOM)
     }
 }
 

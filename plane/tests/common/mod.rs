@@ -1,58 +1,19 @@
 //! The bed in which a plane function lies when it is tested: one or several workers, the steering in front of them, their
 //! inboxes, and time. Shared by all conformance tests, each of which adds its own addresses and what it calls its sides.
 
+mod frame;
+
+pub use frame::Frame;
+
 use plane::function::BATCH;
 use plane::{Function, Packet, Side, Spare, Steering, Verdict};
 use std::collections::VecDeque;
 
 pub const SECOND: u64 = 1_000_000_000;
 
-/// A packet with room in front and behind.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    buffer: Vec<u8>,
-    start: usize,
-    len: usize,
-}
-
 impl Frame {
     pub fn new(bytes: &[u8]) -> Frame {
-        let (front, behind) = (128, 256);
-        let mut buffer = vec![0xee; front + bytes.len() + behind];
-        buffer[front..front + bytes.len()].copy_from_slice(bytes);
-        Frame { buffer, start: front, len: bytes.len() }
-    }
-}
-
-impl Packet for Frame {
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.start + self.len]
-    }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..self.start + self.len]
-    }
-    fn grow_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.start;
-        if ok {
-            self.start -= n;
-            self.len += n;
-        }
-        ok
-    }
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.len;
-        if ok {
-            self.start += n;
-            self.len -= n;
-        }
-        ok
-    }
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start + len <= self.buffer.len();
-        if ok {
-            self.len = len;
-        }
-        ok
+        Frame::with_room(bytes, 128, 256)
     }
 }
 
