@@ -18,3 +18,11 @@ pub fn folder() -> tempfile::TempDir {
     let place = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
     tempfile::tempdir_in(place).expect("room for a folder")
 }
+
+/// An IPv6 address of a target's own set-up.
+///
+/// # Panics
+/// When it is none.
+pub fn ip6(text: &str) -> std::net::Ipv6Addr {
+    text.parse().expect("an address")
+}

@@ -6,11 +6,11 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
 use plane::aftr::{Aftr, Config};
 use plane::nat44::config::{Blocks, Filtering};
 use plane::tunnel::config::Oversize;
 use plane::{Function, Prefix6, Side, Side4, Side6};
-use std::net::Ipv6Addr;
 use wire::{AddrRange, Mac, PortRange};
 
 #[derive(Arbitrary, Debug)]
@@ -33,23 +33,19 @@ struct Input {
     steps: Vec<Step>,
 }
 
-fn six(text: &str) -> Ipv6Addr {
-    text.parse().expect("an address")
-}
-
 impl Input {
     fn config(&self) -> Config {
         let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
         let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
         let customer =
-            Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: six("2001:db8:9::"), mtu: mtu6 };
+            Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: ip6("2001:db8:9::"), mtu: mtu6 };
         let address = [192, 0, 2, 254].into();
         let internet = Side4 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address, mtu: mtu4 };
         let mut c = Config::new(customer, internet, vec![AddrRange { first: [192, 0, 2, 0].into(), count: 4 }]);
         c.customers = 1 + u64::from(self.customers);
         c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
         if self.softwires {
-            c.softwires = vec![Prefix6 { addr: six("2001:db8:1::"), len: 48 }];
+            c.softwires = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];
         }
         c.reassembly.datagrams = 1 + u32::from(self.datagrams);
         c.reassembly.octets = 11_000;
@@ -77,7 +73,7 @@ impl Input {
 
 fuzz_target!(|input: Input| {
     let (config, n) = (input.config(), usize::from(input.workers % 4) + 1);
-    let known = ["2001:db8:9::", "2001:db8:1::1", "2001:db8:1::3", "2001:db8:2::1"].map(|a| six(a).to_bits()).into();
+    let known = ["2001:db8:9::", "2001:db8:1::1", "2001:db8:1::3", "2001:db8:2::1"].map(|a| ip6(a).to_bits()).into();
     let make = move || (0..n).map(|w| Aftr::new(config.clone(), w, n, 7).expect("all these are valid")).collect();
     let limits = |w: &Aftr| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");

@@ -7,6 +7,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
 use plane::aftr::{self, Aftr};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::map::{Domain, MapEBr, MapECe};
@@ -15,7 +16,6 @@ use plane::nat64::{self, Nat64};
 use plane::translate::{self, Clat, Hosts, Pref64, Translate};
 use plane::tunnel::{self, OneTunnel, Tunnel};
 use plane::{Chain, Function, Prefix6, Side, Side4, Side6};
-use std::net::Ipv6Addr;
 use std::sync::Arc;
 use wire::{AddrRange, Mac, PortRange};
 
@@ -33,10 +33,6 @@ struct Input {
     sessions: u8,
     mtu: [u8; 2],
     steps: Vec<Step>,
-}
-
-fn six(text: &str) -> Ipv6Addr {
-    text.parse().expect("an address")
 }
 
 /// The links of a pair of edges: outside ones, and both ends of the IPv6 link between them.
@@ -58,7 +54,7 @@ impl Links {
     }
 
     fn xlat464(self, w: usize) -> Chain<Translate<Clat>, Nat64> {
-        let prefix = |text: &str| Prefix6 { addr: six(text), len: 96 };
+        let prefix = |text: &str| Prefix6 { addr: ip6(text), len: 96 };
         let known = |text| Pref64::new(prefix(text), true).expect("a length of RFC 6052");
         let clat = Clat::new(Hosts::Prefix(known("2001:2:0:2::")), known("2001:2:0:1000::")).expect("two prefixes");
         let config = translate::Config::new(Side::Internet, self.left, self.ce);
@@ -70,7 +66,7 @@ impl Links {
     }
 
     fn ds_lite(self, w: usize) -> Chain<Tunnel<OneTunnel>, Aftr> {
-        let (b4, end) = (six("2001:2:0:4000::1"), six("2001:2:0:100::2"));
+        let (b4, end) = (ip6("2001:2:0:4000::1"), ip6("2001:2:0:100::2"));
         let config = tunnel::Config::new(Side::Internet, self.left, self.ce);
         let b4 = Tunnel::new(config, OneTunnel::new(b4, end), 0, 1, SEED).expect("valid");
         let mut config = aftr::Config::new(Side6 { address: end, ..self.pe }, self.right, Links::pool());
@@ -82,7 +78,7 @@ impl Links {
     fn map_e(self, w: usize) -> Chain<Chain<Nat44, Tunnel<MapECe>>, Tunnel<MapEBr>> {
         let (own, of) = (w as u16, self.workers as u16);
         let domain = Arc::new(Domain::parse("2001:2:1::/53 192.0.2.0/24 11 offset=0\n").expect("a right rule"));
-        let (customer, relay) = (domain.mapping(0).nth(1), six("2001:2:0:100::2"));
+        let (customer, relay) = (domain.mapping(0).nth(1), ip6("2001:2:0:100::2"));
         let alone = Arc::new(Domain::new(Vec::new()).expect("no rules"));
         let pool = customer.pool();
         let inner = |mac, next_hop, address| Side4 { mac, next_hop, address, mtu: self.ce.mtu - 40 };
@@ -120,7 +116,7 @@ fuzz_target!(|input: Input| {
     let [left, right] = input.mtu.map(|m| [1500, 576, 1300, 9000][usize::from(m & 3)]);
     let outer =
         |(own, hop), address: [u8; 4], mtu| Side4 { mac: Mac(own), next_hop: Mac(hop), address: address.into(), mtu };
-    let inner = |mac, next_hop, address| Side6 { mac, next_hop, address: six(address), mtu: 1500 };
+    let inner = |mac, next_hop, address| Side6 { mac, next_hop, address: ip6(address), mtu: 1500 };
     let links = Links {
         left: outer(CUSTOMER, [10, 0, 0, 254], left),
         right: outer(INTERNET, [198, 18, 0, 254], right),

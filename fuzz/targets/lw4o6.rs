@@ -7,11 +7,11 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
 use plane::lw4o6::{Bindings, Live};
 use plane::tunnel::config::{InboundIcmp, Oversize};
 use plane::tunnel::{Config, Tunnel};
 use plane::{Side, Side4, Side6};
-use std::net::Ipv6Addr;
 use wire::Mac;
 
 #[derive(Arbitrary, Debug)]
@@ -31,15 +31,11 @@ struct Input {
 const OWN: &str = "2001:db8:9::";
 const TABLE: &str = "2001:db8:1:: 192.0.2.0 0/1\n2001:db8:1::1 192.0.2.0 1/1\n2001:db8:2:: 192.0.2.1 1/2@6\n2001:db8:3:: 192.0.2.2\n2001:db8:4:: 192.0.2.3 3/2 2001:db8:9::1\n";
 
-fn six(text: &str) -> Ipv6Addr {
-    text.parse().expect("an address")
-}
-
 impl Input {
     fn config(&self) -> Config {
         let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
         let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
-        let v6 = Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: six("2001:db8:9::9"), mtu: mtu6 };
+        let v6 = Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: ip6("2001:db8:9::9"), mtu: mtu6 };
         let address = [192, 0, 2, 254].into();
         let v4 = Side4 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address, mtu: mtu4 };
         let mut c = Config::new(Side::Customer, v4, v6);
@@ -60,7 +56,7 @@ impl Input {
 fuzz_target!(|input: Input| {
     let (config, n) = (input.config(), u16::from(input.workers % 4) + 1);
     let make = move || {
-        let live = Live::new(plane::lw4o6::read("table", six(OWN), TABLE.as_bytes()).expect("a right table"));
+        let live = Live::new(plane::lw4o6::read("table", ip6(OWN), TABLE.as_bytes()).expect("a right table"));
         let one = |w| Tunnel::new(config.clone(), live.bindings(), w, n, 7).expect("all these are valid");
         (0..n).map(one).collect()
     };
@@ -68,6 +64,6 @@ fuzz_target!(|input: Input| {
         let [parts, fragments] = w.waiting();
         assert!(w.config().reassembly.allow(parts) && w.config().fragments.allow(fragments));
     };
-    let known = [OWN, "2001:db8:1::", "2001:db8:2::", "2001:db8:3::", "2001:db8:4::"].map(|a| six(a).to_bits()).into();
+    let known = [OWN, "2001:db8:1::", "2001:db8:2::", "2001:db8:3::", "2001:db8:4::"].map(|a| ip6(a).to_bits()).into();
     bench::run(&Setup { make: Box::new(make), ipv6: Some(Side::Customer), known, limits }, &input.steps);
 });

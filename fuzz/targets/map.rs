@@ -7,12 +7,12 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
 use plane::map::{Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::parts::PartLimits;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
 use plane::{Addressing, Prefix6, Side, Side4, Side6, Softwires};
-use std::net::Ipv6Addr;
 use std::sync::Arc;
 use wire::Mac;
 
@@ -39,10 +39,6 @@ struct Input {
 const RULES: &str = "2001:db8:1000::/40 192.0.2.0/30 10\n2001:db8:2000::/40 10.0.0.0/24 8\n2001:db8:3000::/48 203.0.113.0/30 3 offset=0\n";
 const RELAY: &str = "2001:db8:9::";
 
-fn six(text: &str) -> Ipv6Addr {
-    text.parse().expect("an address")
-}
-
 impl Input {
     fn sides(&self, ce: bool) -> (Side, Side4, Side6) {
         let (ipv6, (own6, hop6), (own4, hop4)) =
@@ -50,7 +46,7 @@ impl Input {
         let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
         let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
         let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [198, 18, 0, 254].into(), mtu: mtu4 };
-        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: six("2001:db8:8::1"), mtu: mtu6 };
+        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: ip6("2001:db8:8::1"), mtu: mtu6 };
         (ipv6, v4, v6)
     }
 
@@ -99,15 +95,15 @@ fuzz_target!(|input: Input| {
     let customers: Vec<_> = [0u64, 1, 2, 77, 300].into_iter().map(|i| mapping.nth(i)).collect();
     let customer = customers[1];
     let mesh = if input.mesh { Arc::clone(&domain) } else { Arc::new(Domain::new(Vec::new()).expect("no rules")) };
-    let dmr = Pref64::new(Prefix6 { addr: six(RELAY), len: 64 }, false).expect("a length of RFC 6052");
+    let dmr = Pref64::new(Prefix6 { addr: ip6(RELAY), len: 64 }, false).expect("a length of RFC 6052");
     let mut known: Vec<u128> = customers.iter().map(|c| c.address.to_bits()).collect();
     known.extend([1, 2].map(|rule| domain.mapping(rule).nth(1).address.to_bits()));
-    known.push(six(RELAY).to_bits());
+    known.push(ip6(RELAY).to_bits());
     known.extend([0xcb00_7100, 0x0a00_0000].map(|a| dmr.to_ipv6(a).expect("ordinary addresses")));
     match input.role {
-        Role::EBr => input.tunnel(false, known, move || MapEBr::new(Arc::clone(&domain), six(RELAY)).expect("apart")),
+        Role::EBr => input.tunnel(false, known, move || MapEBr::new(Arc::clone(&domain), ip6(RELAY)).expect("apart")),
         Role::ECe => {
-            input.tunnel(true, known, move || MapECe::new(customer, six(RELAY), Arc::clone(&mesh)).expect("apart"))
+            input.tunnel(true, known, move || MapECe::new(customer, ip6(RELAY), Arc::clone(&mesh)).expect("apart"))
         }
         Role::TBr => input.translate(false, known, move || MapTBr::new(Arc::clone(&domain), dmr).expect("apart")),
         Role::TCe => {

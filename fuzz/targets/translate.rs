@@ -7,11 +7,11 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
 use plane::nat44::config::Prefix;
 use plane::translate::config::{ClassRule, Config, Hairpinning, ZeroChecksum};
 use plane::translate::{Clat, Eam, Hosts, Pair, Pref64, Siit, Translate};
 use plane::{Addressing, Prefix6, Side, Side4, Side6};
-use std::net::Ipv6Addr;
 use wire::{AddrRange, Mac};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -39,12 +39,8 @@ struct Input {
 
 const GATEWAY: &str = "2001:db8:9::1";
 
-fn six(text: &str) -> Ipv6Addr {
-    text.parse().expect("an address")
-}
-
 fn prefix6(text: &str, len: u8) -> Prefix6 {
-    Prefix6 { addr: six(text), len }
+    Prefix6 { addr: ip6(text), len }
 }
 
 impl Input {
@@ -54,7 +50,7 @@ impl Input {
         let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu4 & 3)];
         let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu6 & 3)];
         let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [198, 18, 0, 254].into(), mtu: mtu4 };
-        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: six(GATEWAY), mtu: mtu6 };
+        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: ip6(GATEWAY), mtu: mtu6 };
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
         c.lowest_ipv6_mtu = if self.lowest { 1280 } else { 1500 };
@@ -85,7 +81,7 @@ fuzz_target!(|input: Input| {
     // Addresses of 10.0.0.0 and 203.0.113.0 behind each prefix, and the gateway's.
     let behind = |p: Pref64| [0x0a00_0000, 0xcb00_7100].map(|a| p.to_ipv6(a).expect("ordinary addresses"));
     let pref64 = |len: u8| Pref64::new(prefix6("2001:db8::", len), false).expect("a length of RFC 6052");
-    let own = six(GATEWAY).to_bits();
+    let own = ip6(GATEWAY).to_bits();
     match input.kind {
         Kind::Prefix(n) => {
             let p = pref64([32, 40, 48, 56, 64, 96][usize::from(n % 6)]);
@@ -108,7 +104,7 @@ fuzz_target!(|input: Input| {
                 .collect::<Vec<_>>()
             };
             let known =
-                ["2001:db8:1::", "2001:db8:2::1", "2001:db8:3::", "2001:db8:3:0:0:2::"].map(|a| six(a).to_bits());
+                ["2001:db8:1::", "2001:db8:2::1", "2001:db8:3::", "2001:db8:3:0:0:2::"].map(|a| ip6(a).to_bits());
             input.run([&behind(p)[..], &known, &[own]].concat(), move || {
                 Siit::new(Some(Eam::new(&pairs(), true).expect("maps apart")), prefix.then_some(p))
             });

@@ -7,10 +7,10 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
 use plane::tunnel::config::{Ecn, FlowLabel, Oversize, TrafficClass};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
 use plane::{Side, Side4, Side6};
-use std::net::Ipv6Addr;
 use wire::Mac;
 
 #[derive(Arbitrary, Debug)]
@@ -35,7 +35,7 @@ impl Input {
         let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
         let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
         let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [10, 0, 0, 3].into(), mtu: mtu4 };
-        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: six("2001:db8:9::1"), mtu: mtu6 };
+        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: ip6("2001:db8:9::1"), mtu: mtu6 };
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
         c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
@@ -49,13 +49,9 @@ impl Input {
     }
 }
 
-fn six(text: &str) -> Ipv6Addr {
-    text.parse().expect("an address")
-}
-
 fuzz_target!(|input: Input| {
     let (config, n) = (input.config(), u16::from(input.workers % 4) + 1);
-    let (near, far) = (six("2001:db8:9::"), six("2001:db8:1::"));
+    let (near, far) = (ip6("2001:db8:9::"), ip6("2001:db8:1::"));
     let ipv6 = Some(config.ipv6);
     let make = move || {
         let one = |w| Tunnel::new(config.clone(), OneTunnel::new(near, far), w, n, 7).expect("all these are valid");

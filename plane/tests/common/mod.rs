@@ -2,6 +2,7 @@
 //! inboxes, and time. Shared by all conformance tests, each of which adds its own addresses and what it calls its sides.
 
 mod frame;
+pub mod ip4;
 
 pub use frame::Frame;
 

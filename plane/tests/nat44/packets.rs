@@ -1,5 +1,6 @@
 //! Packets for the tests, built by `etherparse`, and the judge of those that come out.
 
+pub use crate::common::ip4::{clear_df, fragments, reseal, set_df};
 use etherparse::{Icmpv4Slice, Icmpv4Type, Ipv4HeaderSlice, PacketBuilder, SlicedPacket, TransportSlice};
 
 /// An IPv4 address and a port.
@@ -70,44 +71,6 @@ pub fn error(from: [u8; 4], to: [u8; 4], kind: u8, code: u8, about: &[u8], quote
     let end = (14 + quoted).min(about.len());
     let message = Icmpv4Type::Unknown { type_u8: kind, code_u8: code, bytes5to8: [0; 4] };
     icmp(from, to, message, &about[14..end])
-}
-
-/// Cut the payload of an IPv4 frame at these offsets (multiples of eight).
-pub fn fragments(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
-    let payload = &frame[34..];
-    let ends: Vec<usize> = cuts.iter().copied().chain([payload.len()]).collect();
-    let mut at = 0;
-    ends.iter()
-        .map(|&end| {
-            let mut f = frame[..34].to_vec();
-            f.extend_from_slice(&payload[at..end]);
-            let more = if end < payload.len() { 0x2000 } else { 0 };
-            f[16..18].copy_from_slice(&((20 + end - at) as u16).to_be_bytes());
-            f[18..20].copy_from_slice(&0x1234u16.to_be_bytes());
-            f[20..22].copy_from_slice(&((at / 8) as u16 | more).to_be_bytes());
-            at = end;
-            reseal(&mut f);
-            f
-        })
-        .collect()
-}
-
-/// Make the header checksum of a frame right again.
-pub fn reseal(frame: &mut [u8]) {
-    let sum = Ipv4HeaderSlice::from_slice(&frame[14..]).unwrap().to_header().calc_header_checksum();
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-}
-
-/// `etherparse` sets DF; here it is off unless asked for.
-fn clear_df(mut frame: Vec<u8>) -> Vec<u8> {
-    frame[20] &= !0x40;
-    reseal(&mut frame);
-    frame
-}
-
-pub fn set_df(frame: &mut [u8]) {
-    frame[20] |= 0x40;
-    reseal(frame);
 }
 
 /// What a packet is, for comparisons.

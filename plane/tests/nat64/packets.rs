@@ -1,6 +1,7 @@
 //! Packets for the tests, built by `etherparse`, and the judge of those that come out: IPv4, IPv6, and IPv4 in IPv6.
 //! Nothing of the plane's own checksum code is used here.
 
+pub use crate::common::ip4::{clear_df, reseal, set_df};
 use etherparse::{
     Icmpv4Slice, Icmpv4Type, Icmpv6Slice, Icmpv6Type, Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder, TcpSlice,
     UdpSlice,
@@ -178,26 +179,6 @@ pub fn reassemble(parts: &[Vec<u8>]) -> Vec<u8> {
         reseal(&mut f);
     }
     f
-}
-
-/// Make the header checksum of an IPv4 frame right again.
-pub fn reseal(frame: &mut [u8]) {
-    let sum = Ipv4HeaderSlice::from_slice(&frame[14..]).unwrap().to_header().calc_header_checksum();
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-}
-
-/// `etherparse` sets DF; here it is off unless asked for.
-fn clear_df(mut frame: Vec<u8>) -> Vec<u8> {
-    if frame[14] >> 4 == 4 {
-        frame[20] &= !0x40;
-        reseal(&mut frame);
-    }
-    frame
-}
-
-pub fn set_df(frame: &mut [u8]) {
-    frame[20] |= 0x40;
-    reseal(frame);
 }
 
 /// What a packet is, for comparisons.

@@ -1,9 +1,10 @@
 //! Packets for the tests, built by `etherparse`, and the judge of those that come out.
 
+pub use crate::common::ip4::{clear_df, fragments as fragments4, reseal};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{
-    Icmpv4Type, Icmpv6Type, IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeader, LaxSlicedPacket, LenSource, NetSlice,
-    PacketBuilder, SlicedPacket, TransportSlice,
+    Icmpv4Type, Icmpv6Type, IpNumber, Ipv6FragmentHeader, LaxSlicedPacket, LenSource, NetSlice, PacketBuilder,
+    SlicedPacket, TransportSlice,
 };
 use std::net::Ipv6Addr;
 
@@ -116,13 +117,6 @@ pub fn icmp6(kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
     icmp6_of(HERE6, THERE6, kind, code, rest, payload)
 }
 
-/// `etherparse` sets DF; here it is off unless asked for.
-fn clear_df(mut frame: Vec<u8>) -> Vec<u8> {
-    frame[20] &= !0x40;
-    reseal(&mut frame);
-    frame
-}
-
 pub fn set_df(mut frame: Vec<u8>) -> Vec<u8> {
     frame[20] |= 0x40;
     reseal(&mut frame);
@@ -140,12 +134,6 @@ pub fn with4(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
 pub fn with6(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
     frame[at..at + octets.len()].copy_from_slice(octets);
     frame
-}
-
-/// Make the header checksum of a frame right again.
-pub fn reseal(frame: &mut [u8]) {
-    let sum = Ipv4HeaderSlice::from_slice(&frame[14..]).unwrap().to_header().calc_header_checksum();
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// Put octets between the IPv6 header of a frame and what follows, as a header of this number.
@@ -177,26 +165,6 @@ pub fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
     f[16..18].copy_from_slice(&total.to_be_bytes());
     reseal(&mut f);
     f
-}
-
-/// Cut the payload of an IPv4 frame at these offsets (multiples of eight).
-pub fn fragments4(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
-    let payload = &frame[34..];
-    let ends: Vec<usize> = cuts.iter().copied().chain([payload.len()]).collect();
-    let mut at = 0;
-    ends.iter()
-        .map(|&end| {
-            let mut f = frame[..34].to_vec();
-            f.extend_from_slice(&payload[at..end]);
-            let more = if end < payload.len() { 0x2000 } else { 0 };
-            f[16..18].copy_from_slice(&((20 + end - at) as u16).to_be_bytes());
-            f[18..20].copy_from_slice(&0x1234u16.to_be_bytes());
-            f[20..22].copy_from_slice(&((at / 8) as u16 | more).to_be_bytes());
-            at = end;
-            reseal(&mut f);
-            f
-        })
-        .collect()
 }
 
 /// Cut the payload of an IPv6 frame at these offsets (multiples of eight).
