@@ -33,6 +33,12 @@ pub enum DutError {
         /// Its command line.
         command: String,
     },
+    /// It could not be found out whether another process measures.
+    #[error("asking whether another natmeter measures on this machine: {source}; `--beside` measures without asking")]
+    Turn {
+        /// What the system said.
+        source: io::Error,
+    },
     /// The journal or a lock could not be read or written.
     #[error("{doing} {path}: {source}")]
     Journal {

@@ -19,6 +19,7 @@ pub mod probe;
 pub mod software;
 pub mod step;
 pub mod tool;
+pub mod turn;
 
 pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
@@ -27,3 +28,4 @@ pub use error::DutError;
 pub use facts::Fact;
 pub use lock::RunDir;
 pub use step::{Action, Event, Executed, Place, Sink, Step};
+pub use turn::Turn;

@@ -5,7 +5,7 @@ use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
 use method::{
-    Count, Direction, HostNoise, Load, Loop, Nanos, Order, PhaseKind, Rate, Spoiler, StoreFacts, TrialError,
+    Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Spoiler, StoreFacts, TrialError,
     TrialOutcome, TrialSpec, Trials, Verdict,
 };
 use port::{Clock, PortFacts};
@@ -28,8 +28,9 @@ pub trait Device: Send {
     fn entries(&mut self) -> Result<Option<Count>, String>;
     /// Longest time since the last call that a thread of the device was kept from its work, where that is known.
     fn stall(&mut self) -> Nanos;
-    /// A trial begins: a device that shares the machine with the tester gives its work its whole attention.
-    fn wake(&mut self) {}
+    /// A trial begins, which is to send for about this long: a device that shares the machine with the tester gives its work
+    /// its whole attention.
+    fn wake(&mut self, _lasts: Nanos) {}
     /// No trial is under way: such a device may leave its cores to others until the next [`Device::wake`]. Ordinary
     /// threads of these cores (the kernel's own among them) that never got a turn would take one in the middle of a
     /// trial, for as long as they like.
@@ -133,7 +134,7 @@ impl Engine {
     fn trial(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let began = Instant::now();
         self.rest(self.settings.settle)?;
-        self.device.wake();
+        self.allow(lasts(spec).0);
         let outcome = match spec.kind {
             PhaseKind::Stateless => self.stateless(spec),
             PhaseKind::Establish => self.establish(spec),
@@ -149,10 +150,11 @@ impl Engine {
 
     /// Rest after a trial of this length, so that the next does not pay for it: threads before all others are stopped by the
     /// kernel for the rest of a second in which they took more than 950 ms of a core (sched_rt_runtime_us), and then both
-    /// tester and device stand still in the middle of a trial. Only on links within the process are they before all others.
+    /// tester and device stand still in the middle of a trial. Only on links within the process, and in trials that end
+    /// within that second, are they before all others.
     fn breather(&self, wall: Nanos) -> Nanos {
         let within = self.stage.port_facts().iter().all(|f| f.backend == "link");
-        Nanos(if within { (wall.0 / BREATHER).saturating_sub(self.settings.settle.0) } else { 0 })
+        Nanos(if within { (wall.0.min(SECOND) / BREATHER).saturating_sub(self.settings.settle.0) } else { 0 })
     }
 
     fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
@@ -200,10 +202,17 @@ impl Engine {
     }
 
     fn established(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let (mut store, host) = if spec.keep_table { Default::default() } else { self.prepare(spec)? };
-        if !spec.keep_table && store.learned < spec.connections {
+        let (mut store, host, first) = if spec.keep_table {
+            // What the phase 1 before left is what is there, all of it or not.
+            let learned = spec.connections - self.stage.missing(spec.connections);
+            (StoreFacts { learned, ..StoreFacts::default() }, HostNoise::default(), None)
+        } else {
+            let (store, host, first) = self.prepare(spec)?;
+            (store, host, Some(first))
+        };
+        if store.learned < spec.connections {
             // Nothing after an incomplete phase 1 can be measured; whoever asked decides whether to try again (3.9).
-            return Ok(TrialOutcome { store: Some(store), host, ..TrialOutcome::default() });
+            return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
         store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
         let phase = match spec.kind {
@@ -222,9 +231,10 @@ impl Engine {
         })
     }
 
-    /// Phase 1 from an empty table, before phase 2.
-    fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise), TrialError> {
+    /// Phase 1 from an empty table, before phase 2: what is in the tables, and how the last attempt went.
+    fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
+        let mut sent_for = lasts(spec).0;
         self.device.clear().map_err(TrialError::Tester)?;
         let p = self.phase1(rate, spec.connections)?;
         let mut facts = StoreFacts {
@@ -234,19 +244,27 @@ impl Engine {
             phase1_rate: Some(rate),
             ..StoreFacts::default()
         };
-        let mut host = p.host.clone();
         let mut last = (spec.connections, p);
-        while facts.learned < spec.connections && facts.phase1_attempts <= SENT_AGAIN && swallowed_by_host(rate, &last)
+        while facts.learned < spec.connections
+            && facts.phase1_attempts <= SENT_AGAIN
+            && swallowed_by_host(rate, &last, self.settings.dut_loop)
         {
             let missing = self.stage.missing(spec.connections);
+            sent_for += rate.time_for(missing).0;
+            self.allow(sent_for);
             let p = self.phase(&Phase { frames: missing, only_missing: true, ..self.first_phase(rate, missing) })?;
             facts.learned += p.learned;
             facts.phase1_resent += missing;
             facts.phase1_attempts += 1;
-            host = p.host.clone();
             last = (missing, p);
         }
-        Ok((facts, host))
+        Ok((facts, last.1.host, last.1.forward))
+    }
+
+    /// The trial under way is to send for about so many nanoseconds in all.
+    fn allow(&mut self, lasts: u64) {
+        self.stage.expect(Nanos(lasts));
+        self.device.wake(Nanos(lasts));
     }
 
     fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {
@@ -329,14 +347,32 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
     }
 }
 
+/// How long a trial sends, if nothing goes wrong. Its pauses do not count: a stall in them does no harm.
+fn lasts(spec: &TrialSpec) -> Nanos {
+    let sending = |rate: Rate, frames| rate.time_for(frames).0;
+    Nanos(match spec.kind {
+        PhaseKind::Stateless => sending(spec.rate, spec.frames()),
+        PhaseKind::Establish => {
+            sending(spec.rate, spec.frames()) + spec.validate_rate.map_or(0, |rate| sending(rate, spec.frames()))
+        }
+        PhaseKind::Established | PhaseKind::Validate => {
+            let rate = spec.phase1_rate.unwrap_or(spec.rate);
+            let prepared = if spec.keep_table { 0 } else { sending(rate, spec.connections) };
+            let frames = if spec.kind == PhaseKind::Validate { spec.connections } else { spec.frames() };
+            prepared + sending(spec.rate, frames)
+        }
+    })
+}
+
 /// A rest of 1/15 of a trial is 6 % of all the time: more than the 5 % that threads before all others must leave.
 const BREATHER: u64 = 15;
+const SECOND: u64 = 1_000_000_000;
 /// How often a preparing phase 1 sends again what the host swallowed.
 const SENT_AGAIN: u32 = 20;
 
 /// Whether a stall of the host explains what a preparing phase 1 at this rate lost. Then the DUT has not failed, and the
 /// connections that are missing are set up by sending them again: what phase 2 needs is a table with all of them.
-fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome)) -> bool {
+fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
     let spec = TrialSpec {
         kind: PhaseKind::Establish,
         rate,
@@ -348,7 +384,8 @@ fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome)) -> boo
         keep_table: false,
         responder_order: Order::RoundRobin,
     };
-    let outcome = TrialOutcome { forward: phase.forward.clone(), host: phase.host.clone(), ..TrialOutcome::default() };
+    let (forward, host) = (phase.forward.clone(), phase.host.clone());
+    let outcome = TrialOutcome { forward, host, dut_loop, ..TrialOutcome::default() };
     let verdict = method::judge(&spec, &outcome, &method::Criteria::default());
     matches!(verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host)
 }
@@ -370,7 +407,7 @@ fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::{Leg, Timing};
+    use method::Timing;
 
     /// A phase 1 of 10,000 frames of which some were lost, with this stall of the device.
     fn explained(lost: Count, stall: Nanos) -> bool {
@@ -378,7 +415,18 @@ mod tests {
         let forward = Leg { planned: 10_000, sent: 10_000, received: 10_000 - lost, timing, ..Leg::default() };
         let host = HostNoise { dut_stall: stall, ..HostNoise::default() };
         let phase = PhaseOutcome { forward, host, ..PhaseOutcome::default() };
-        swallowed_by_host(Rate(1_000_000), &(10_000, phase))
+        swallowed_by_host(Rate(1_000_000), &(10_000, phase), Loop::Open)
+    }
+
+    /// The tester waited for kernel threads that do the device's work: that is waiting for the device.
+    #[test]
+    fn in_a_closed_loop_waiting_for_the_core_explains_no_loss() {
+        let timing = Timing { burst: 1, worst_burst: 1, ..Timing::default() };
+        let forward = Leg { planned: 10_000, sent: 10_000, received: 9_990, timing, ..Leg::default() };
+        let host = HostNoise { tester_run_delay: Some(Nanos::from_millis(50)), ..HostNoise::default() };
+        let last = (10_000, PhaseOutcome { forward, host, ..PhaseOutcome::default() });
+        assert!(swallowed_by_host(Rate(1_000_000), &last, Loop::Open));
+        assert!(!swallowed_by_host(Rate(1_000_000), &last, Loop::Closed));
     }
 
     #[test]

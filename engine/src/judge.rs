@@ -100,11 +100,17 @@ pub struct Findings {
     pub hop_limit: Option<u8>,
     /// That of the outer header of tunnelled frames; 0 where there is none.
     pub outer_hop_limit: u8,
+    /// Frames with other hop limits, right in all else; [`Fault::WrongHopLimit`] counts them, too.
+    pub other_hops: HopTally,
     /// Time spent judging.
     pub own: Ticks,
     /// Time inside the back-end when it had frames.
     pub backend: Ticks,
 }
+
+/// How many frames had which hop limits. Only the first few kinds are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopTally([(Hops, u64); 4]);
 
 /// One receiver at work.
 pub struct Judge<'a> {
@@ -317,11 +323,17 @@ impl JudgePlan<'_> {
         findings: &mut Findings,
     ) -> Result<(), Fault> {
         let (addr, port, hops) = self.expect.learn_words(frame, words, j).map_err(fault_of)?;
-        findings.count(hops, seen, StreamId::sequence(tag))?;
+        let counted = findings.count(hops, seen, StreamId::sequence(tag));
+        // Which hop limit is the wrong one is not known yet.
+        if let Err(fault) = counted
+            && fault != Fault::WrongHopLimit
+        {
+            return counted;
+        }
         if let Some((store, trial)) = self.store {
             findings.learned += u64::from(!store.learn(StreamId::index(tag), trial, addr, port));
         }
-        Ok(())
+        counted
     }
 }
 
@@ -349,11 +361,12 @@ impl Findings {
         (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
     }
 
-    /// Count a frame that is what it must be, unless its hop limits differ from the others or it had arrived before.
+    /// Count a frame that is what it must be, unless its hop limits differ from the others' or it had arrived before. A frame
+    /// with other hop limits takes nobody's place: the right one may come as well.
     #[inline(always)]
     fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
         match self.hops() {
-            Some(first) if first != hops => return Err(Fault::WrongHopLimit),
+            Some(first) if first != hops => return Err(self.other_hop(hops)),
             Some(_) => {}
             None => self.set_hops(hops),
         }
@@ -361,6 +374,33 @@ impl Findings {
         self.received += 1;
         self.reordered += u64::from(out_of_order);
         Ok(())
+    }
+
+    #[cold]
+    fn other_hop(&mut self, hops: Hops) -> Fault {
+        self.other_hops.add(hops, 1);
+        Fault::WrongHopLimit
+    }
+}
+
+impl HopTally {
+    fn add(&mut self, hops: Hops, frames: u64) {
+        if let Some(kind) = self.0.iter_mut().find(|(known, n)| *n == 0 || *known == hops) {
+            *kind = (hops, kind.1 + frames);
+        }
+    }
+
+    /// Add what a receiver found.
+    pub fn count(&mut self, found: &Findings) {
+        if let Some(hops) = found.hops() {
+            self.add(hops, found.received);
+        }
+        found.other_hops.0.iter().filter(|(_, n)| *n > 0).for_each(|&(hops, n)| self.add(hops, n));
+    }
+
+    /// The hop limits that most frames had, and how many these are.
+    pub fn most(&self) -> (Hops, u64) {
+        self.0.into_iter().rev().max_by_key(|(_, n)| *n).unwrap_or_default()
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Shared {
     pub sending: AtomicUsize,
     /// When the last sender finished.
     pub sent_at: AtomicU64,
+    /// The trial is short enough that lanes can be before all other threads to its end.
+    pub short: bool,
     /// Set by whoever wants everything to end now.
     pub stop: Arc<AtomicBool>,
     /// A port of some lane is broken.
@@ -73,7 +75,7 @@ pub struct Report {
     pub at_left: Findings,
     /// What arrived at Right.
     pub at_right: Findings,
-    /// Longest time between two rounds in which nothing was handed over.
+    /// Longest time between two rounds, without what was spent inside the ports and the companion.
     pub stall: Nanos,
     /// Time that the thread was runnable and waited for its core, where the kernel says so.
     pub run_delay: Option<Nanos>,
@@ -111,7 +113,7 @@ pub fn run(
     let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
     // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
     let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
-    let _ = (alone && port::host::preempt_others()) || port::host::hurry();
+    let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
     // 0 is "unknown": then what one poll of each port fetches.
     let queued = facts.iter().map(|f| f.own_queue.max(port::BURST)).sum();
     let start = shared.all_ready(clock);
@@ -122,7 +124,8 @@ pub fn run(
         sender.start_at(start);
     }
     let Lane { left, right, pool, companion, .. } = lane;
-    let mut round = Round { clock, shared, tasks, left, right, pool, companion, stall: 0, ran: false, got: 0, now: 0 };
+    let mut round =
+        Round { clock, shared, tasks, left, right, pool, companion, stall: 0, beside: 0, ran: false, got: 0, now: 0 };
     let ended = round.until_drained(drain, queued);
     let run_delay =
         port::host::thread_run_delay_nanos().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
@@ -150,6 +153,8 @@ struct Round<'r, 'a> {
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
     stall: Ticks,
+    /// Time spent in the companion.
+    beside: Ticks,
     /// Something was handed over or received in this round.
     ran: bool,
     /// Frames received in this round.
@@ -162,18 +167,20 @@ impl Round<'_, '_> {
     /// Until everybody has sent, the drain is over, and what waited for this lane by then is fetched: it has arrived in
     /// time, even if this thread was not on its core. No more than `queued` frames, which is all that can have waited.
     fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
-        let mut last = self.clock.now();
+        let (mut last, mut spent) = (self.clock.now(), self.inside());
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
         let start = self.shared.start.load(Ordering::Relaxed);
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.broken.load(Ordering::Relaxed) {
             // After a judgement the clock has been read just now.
             let now = if self.ran { self.now } else { self.clock.now() };
-            // Between two looks at the clock a lane does at most a burst a task; whatever is much longer was a stall,
-            // unless it was spent inside a port (there the DUT may have been at work).
-            if !self.ran && now > start {
-                self.stall = self.stall.max(now - last);
+            // Between two looks at the clock a lane does at most a burst a task; whatever is much longer was a stall, unless it
+            // was spent inside a port that had frames or inside the companion: there the DUT may have been at work.
+            let inside = self.inside();
+            if now > start {
+                self.stall = self.stall.max((now - last).saturating_sub(inside - spent));
             }
+            spent = inside;
             (last, self.now) = (now, now);
             (self.ran, self.got) = (false, 0);
             if left_sending {
@@ -183,8 +190,10 @@ impl Round<'_, '_> {
                 right_sending = self.poll_sender(false)?;
             }
             if let Some(companion) = self.companion {
+                let before = self.clock.now();
                 companion();
                 self.now = self.clock.now();
+                self.beside += self.now - before;
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.right_judge, self.right.as_mut()) {
                 let got;
@@ -208,6 +217,15 @@ impl Round<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Time spent so far where the DUT may have been at work.
+    #[inline(always)]
+    fn inside(&self) -> Ticks {
+        let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;
+        let sent = |sender: &Option<Sender<'_>>| sender.as_ref().map_or(0, Sender::inside);
+        let judged = |judge: &Option<Judge<'_>>| judge.as_ref().map_or(0, |judge| judge.findings.backend);
+        self.beside + sent(left_sender) + sent(right_sender) + judged(left_judge) + judged(right_judge)
     }
 
     fn poll_sender(&mut self, is_left: bool) -> Result<bool, PortError> {

@@ -1,15 +1,17 @@
 //! One phase on all lanes: tasks are made, threads run them, reports are added up. A trial is one, two or
 //! three of these.
 
-use crate::judge::{Findings, Judge, JudgePlan, Seen};
+use crate::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
 use crate::lane::{self, Lane, Report, Shared, Tasks};
 use crate::schedule::{Departures, Indices};
 use crate::sender::{Sender, SenderPlan};
 use crate::store::StateTable;
-use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate, TrialError};
+use method::{Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
+use port::host::PREEMPT_AT_MOST;
 use port::{Clock, PortError, PortFacts, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 use wire::{Kind, StreamId, Tag, View};
 
 /// What one phase is.
@@ -85,6 +87,8 @@ pub struct Stage {
     seen: Vec<[Vec<Seen>; 2]>,
     /// How late a sender may get before it gives up.
     give_up: Nanos,
+    /// How long the trial under way is to take, where that was said.
+    lasts: Nanos,
     /// Ends the phase under way when set.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -118,6 +122,7 @@ impl Stage {
             missing: Vec::new(),
             seen,
             give_up: GIVE_UP,
+            lasts: Nanos(0),
             interrupted,
         }
     }
@@ -135,6 +140,12 @@ impl Stage {
     /// Never give up: for finding out how fast the tester itself is.
     pub fn never_give_up(&mut self) {
         self.give_up = Nanos::from_secs(86_400);
+    }
+
+    /// A trial begins whose phases send for about so long together. Lanes are before all other threads of their cores only
+    /// where they can be so to the end.
+    pub fn expect(&mut self, lasts: Nanos) {
+        self.lasts = lasts;
     }
 
     /// The lanes back.
@@ -170,7 +181,8 @@ impl Stage {
     pub fn missing(&mut self, connections: Count) -> Count {
         self.missing.clear();
         if let Some(store) = &self.store {
-            let unknown = |i: &u32| store.get(*i, self.learned_in).is_none();
+            // No phase has the number 0, which fresh entries have.
+            let unknown = |i: &u32| self.learned_in == 0 || store.get(*i, self.learned_in).is_none();
             self.missing.extend((0..=u32::MAX).take(connections as usize).filter(unknown));
         }
         self.missing.len() as Count
@@ -242,6 +254,7 @@ impl Stage {
             start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
             sending: AtomicUsize::new(planned.iter().flatten().count()),
             sent_at: AtomicU64::new(u64::MAX),
+            short: Duration::from(self.lasts.max(phase.rate.time_for(phase.frames))) <= PREEMPT_AT_MOST,
             stop: Arc::clone(&self.interrupted),
             broken: AtomicBool::new(false),
         };
@@ -277,6 +290,7 @@ impl Stage {
 
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome::default();
+        let mut hops = [HopTally::default(); 2];
         for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
                 if let Some(sent) = sent {
@@ -295,17 +309,18 @@ impl Stage {
                 out.cost.receive.0 += cost.receive.0;
                 out.cost.judge.0 += cost.judge.0;
             }
-            add_findings(&mut out.forward, &mut out.hop_limit[0], &r.at_right);
-            add_findings(&mut out.reverse, &mut out.hop_limit[1], &r.at_left);
+            add_findings(&mut out.forward, &mut hops[0], &r.at_right);
+            add_findings(&mut out.reverse, &mut hops[1], &r.at_left);
             out.learned += r.at_right.learned;
             out.host.tester_stall = out.host.tester_stall.max(r.stall);
             out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
         }
+        out.hop_limit = [settle_hops(&mut out.forward, &hops[0]), settle_hops(&mut out.reverse, &hops[1])];
         // Several receivers of one direction: a frame that two of them counted is one frame and one duplicate.
         for (side, leg) in [(1, &mut out.forward), (0, &mut out.reverse)] {
             let twice = self.merge_seen(side, planned[1 - side].len());
-            leg.received -= twice;
-            leg.faults.0[method::Fault::Duplicate as usize] += twice;
+            leg.received = leg.received.saturating_sub(twice);
+            leg.faults.0[Fault::Duplicate as usize] += twice;
         }
         out
     }
@@ -346,11 +361,21 @@ fn add_sender(leg: &mut Leg, sent: &Leg) {
     t.worst_late = t.worst_late.max(s.worst_late);
 }
 
-fn add_findings(leg: &mut Leg, hop: &mut Option<u8>, found: &Findings) {
+fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     leg.received += found.received;
     leg.reordered += found.reordered;
     leg.faults.merge(&found.faults);
-    *hop = hop.or(found.hop_limit);
+    hops.count(found);
+}
+
+/// Of frames that are right in all but that their hop limits differ, those of the minority are wrong, whichever came first.
+/// The hop limit of the others, if there were any.
+fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
+    let (of_most, most) = hops.most();
+    let wrong = &mut leg.faults.0[Fault::WrongHopLimit as usize];
+    *wrong = *wrong + leg.received - most;
+    leg.received = most;
+    (most > 0).then_some(of_most as u8)
 }
 
 /// Makes the tasks of one phase.
@@ -416,5 +441,27 @@ impl<'a> TaskMaker<'a> {
             connections: self.view.connections(),
         };
         Judge::new(plan, self.clock, seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two receivers, of which one saw a frame first that had gone another way.
+    #[test]
+    fn frames_with_the_hop_limit_of_the_minority_are_wrong() {
+        let mut other = Findings { received: 1, hop_limit: Some(8), ..Findings::default() };
+        let one = Findings { received: 20, hop_limit: Some(9), ..Findings::default() };
+        for _ in 0..30 {
+            other.other_hops.count(&Findings { received: 1, hop_limit: Some(9), ..Findings::default() });
+            other.faults.add(Fault::WrongHopLimit);
+        }
+        let (mut leg, mut hops) = (Leg::default(), HopTally::default());
+        add_findings(&mut leg, &mut hops, &other);
+        add_findings(&mut leg, &mut hops, &one);
+        assert_eq!(settle_hops(&mut leg, &hops), Some(9));
+        assert_eq!((leg.received, leg.faults.get(Fault::WrongHopLimit), leg.faults.total()), (50, 1, 1));
+        assert_eq!(settle_hops(&mut Leg::default(), &HopTally::default()), None);
     }
 }

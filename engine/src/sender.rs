@@ -178,6 +178,12 @@ impl<'a> Sender<'a> {
         self.last_handed
     }
 
+    /// Time spent inside the back-end so far.
+    #[inline(always)]
+    pub fn inside(&self) -> Ticks {
+        self.backend
+    }
+
     /// Fix the start, once everybody is ready.
     pub fn start_at(&mut self, start: Ticks) {
         self.plan.departures.start_at(start);

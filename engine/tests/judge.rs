@@ -6,7 +6,7 @@ mod common;
 
 use common::{Hand, bed, outer, pool};
 use engine::StateTable;
-use engine::judge::{Findings, Judge, JudgePlan, Seen};
+use engine::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
 use method::{Fault, FaultCounts};
 use plane::view::{forwarding, nat44};
 use port::{BURST, Clock};
@@ -336,6 +336,20 @@ fn a_wrong_frame_does_not_set_the_hop_limit() {
     (wrong[22], wrong[29]) = (77, 99);
     let f = side.judged([vec![wrong], side.row(1..20)]);
     assert_eq!((f.received, f.hop_limit, f.faults.get(Fault::WrongAddress)), (19, Some(9), 1));
+}
+
+/// Which hop limit is the right one is known when all frames are counted, not by the first.
+#[test]
+fn hop_limits_are_counted() {
+    let side = forward(64);
+    let mut first = side.frame(side.tag(0));
+    let sum = update16([first[24], first[25]], u16::from_be_bytes([first[22], first[23]]), 0x0811);
+    (first[22], first[24], first[25]) = (8, sum[0], sum[1]);
+    let f = side.judged([vec![first], side.row(1..20)]);
+    assert_eq!((f.received, f.hop_limit, f.faults.get(Fault::WrongHopLimit)), (1, Some(8), 19));
+    let mut tally = HopTally::default();
+    tally.count(&f);
+    assert_eq!(tally.most(), (9, 19));
 }
 
 /// Losses, repetitions, swaps, two senders and all sorts of wrong frames, in bursts of any size: the same as one by one.

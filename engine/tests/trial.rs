@@ -6,10 +6,11 @@ use common::bed;
 use engine::{Device, Engine, Lane, Settings};
 use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::nat44;
-use port::link::{Steer, link};
+use port::link::{LinkPort, Steer, link};
 use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 use wire::OuterRange;
 
 const N: u64 = 10_000;
@@ -42,6 +43,34 @@ impl<P: Port> Port for Swallow<P> {
     }
 }
 
+/// A port whose first look for frames after something was sent takes so long, and finds none.
+struct Slow<P> {
+    inner: P,
+    sent: bool,
+    takes: Duration,
+}
+
+impl<P: Port> Port for Slow<P> {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        if self.sent && !self.takes.is_zero() {
+            let end = Instant::now() + std::mem::take(&mut self.takes);
+            while Instant::now() < end {}
+            return Ok(0);
+        }
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        self.sent = true;
+        self.inner.transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
 /// A device that says how long it was off its core.
 struct Stalled(Nanos);
 
@@ -57,18 +86,17 @@ impl Device for Stalled {
     }
 }
 
-/// One trial of phase 2 over a cable whose first frames vanish, on a device with this stall.
-fn trial(stall: Nanos) -> TrialOutcome {
+/// An engine over a cable with this port at its left end, on a device with this stall.
+fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> Engine {
     let bed = bed(64);
     let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
     let clock = Clock::system();
-    let (left, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
-    let (left, right) = (left.into_iter().next().unwrap(), right.into_iter().next().unwrap());
+    let (mut ends, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
     let lane = Lane {
         core: None,
         pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
-        left: Some(Box::new(Swallow { inner: left, left: SWALLOWED })),
-        right: Some(Box::new(right)),
+        left: Some(Box::new(left(ends.remove(0)))),
+        right: Some(Box::new(right.into_iter().next().unwrap())),
         companion: None,
     };
     let drain = Nanos::from_millis(20);
@@ -76,8 +104,12 @@ fn trial(stall: Nanos) -> TrialOutcome {
         Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
     let stopped = Arc::new(AtomicBool::new(false));
     let device = Box::new(Stalled(stall));
-    let mut engine = Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap();
-    let spec = TrialSpec {
+    Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
+}
+
+/// A trial of phase 2.
+fn spec() -> TrialSpec {
+    TrialSpec {
         kind: PhaseKind::Established,
         rate: Rate(1_000_000),
         load: Load::Frames(2000),
@@ -87,8 +119,32 @@ fn trial(stall: Nanos) -> TrialOutcome {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
-    };
-    engine.run(&spec).unwrap()
+    }
+}
+
+/// One trial of phase 2 over a cable whose first frames vanish.
+fn trial(stall: Nanos) -> TrialOutcome {
+    engine(|inner| Swallow { inner, left: SWALLOWED }, stall).run(&spec()).unwrap()
+}
+
+/// At this rate frames are due in every round: one in which frames were handed over is a round like any other.
+#[test]
+fn time_lost_outside_the_ports_is_a_stall_also_in_a_busy_round() {
+    let takes = Duration::from_millis(5);
+    let (rate, load) = (Rate(1_000_000_000), Load::Frames(N));
+    let spec = TrialSpec { kind: PhaseKind::Establish, rate, load, phase1_rate: None, ..spec() };
+    let outcome = engine(|inner| Slow { inner, sent: false, takes }, Nanos(0)).run(&spec).unwrap();
+    assert!(outcome.host.tester_stall >= Nanos::from_millis(4), "{:?}", outcome.host.tester_stall);
+}
+
+#[test]
+fn a_kept_table_is_known_by_what_it_holds() {
+    let mut engine = engine(|inner| inner, Nanos(0));
+    let kept = TrialSpec { keep_table: true, ..spec() };
+    let learned = |outcome: TrialOutcome| (outcome.store.unwrap().learned, outcome.forward.planned);
+    assert_eq!(learned(engine.run(&kept).unwrap()), (0, 0), "nothing was learned yet, and nothing can be sent");
+    engine.run(&spec()).unwrap();
+    assert_eq!(learned(engine.run(&kept).unwrap()), (N, 2000));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Sequences of frames into the workers of any plane function with an IPv6 side, or of chains of them: what holds for all
-//! of them is checked here, once, and a target only says what is built and which limits it has.
+//! Sequences of frames into the workers of any plane function, or of chains of them: what holds for all of them is checked
+//! here, once, and a target only says what is built and which limits it has.
 
 use crate::build::{self, CUSTOMER, Damage, Draft, Host, INTERNET};
 use crate::checksum::Ipv4;
@@ -7,7 +7,7 @@ use crate::packet::{Frame, Made};
 use crate::six::{self, Draft6, Host6, Ipv6};
 use arbitrary::Arbitrary;
 use plane::function::BATCH;
-use plane::{Function, Packet, Side, Verdict};
+use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
 
 /// One thing that happens.
@@ -58,11 +58,34 @@ pub struct Setup<F> {
     /// The workers, and how to make them again with other settings.
     pub make: Box<dyn Fn() -> Vec<F>>,
     /// Where IPv6 is spoken; nowhere for a pair of edges.
-    pub ipv6: Option<Side>,
+    pub ipv6: Vec<Side>,
     /// IPv6 addresses that mean something.
     pub known: Vec<u128>,
     /// Asserts that the state of a worker keeps its limits.
-    pub limits: fn(&F),
+    pub limits: Box<dyn Fn(&F)>,
+    /// The rules by which the links of both sides spread frames over workers; where there are none, by their octets.
+    pub steering: Option<[Steering; 2]>,
+    /// Asserts that what was right of a frame when it came in is right when it goes out, with what was made beside it.
+    pub kept: fn(&[u8], &[u8], &Made),
+}
+
+impl<F> Setup<F> {
+    /// Workers spread by nothing, of which no more is asked than of any function.
+    pub fn new(
+        make: impl Fn() -> Vec<F> + 'static,
+        ipv6: impl IntoIterator<Item = Side>,
+        known: Vec<u128>,
+        limits: impl Fn(&F) + 'static,
+    ) -> Setup<F> {
+        Setup {
+            make: Box::new(make),
+            ipv6: ipv6.into_iter().collect(),
+            known,
+            limits: Box::new(limits),
+            steering: None,
+            kept: check_kept,
+        }
+    }
 }
 
 /// What happens to no frame, but beside them.
@@ -115,7 +138,7 @@ impl<F: Function> Bench<'_, F> {
             Step::Arrive { customer, spread, frames } => self.arrive(*customer, *spread, frames),
             Step::Idle => self.workers.iter_mut().for_each(|w| w.idle(self.now)),
             Step::Look(most) => {
-                let look = |w: &F| w.sessions(self.now, usize::from(*most)).len();
+                let look = |w: &F| w.sessions(self.now, 0..u64::from(*most)).len();
                 assert!(self.workers.iter().all(|w| look(w) <= usize::from(*most)));
             }
             Step::Memory(most) => {
@@ -129,8 +152,8 @@ impl<F: Function> Bench<'_, F> {
             }
             Step::Adopt => {
                 let before: Vec<_> = self.workers.iter().map(|w| (w.counters(), w.entries())).collect();
-                for (w, new) in self.workers.iter_mut().zip((self.setup.make)()) {
-                    w.adopt(new).expect("the same settings");
+                for (w, mut new) in self.workers.iter_mut().zip((self.setup.make)()) {
+                    w.adopt(&mut new).expect("the same settings");
                 }
                 let after: Vec<_> = self.workers.iter().map(|w| (w.counters(), w.entries())).collect();
                 assert_eq!(before, after, "nothing is lost when settings are read again");
@@ -145,8 +168,7 @@ impl<F: Function> Bench<'_, F> {
         // Batches by worker and side, in order.
         let mut inbox: VecDeque<(usize, Side, Vec<Vec<u8>>)> = VecDeque::new();
         for (side, f) in frames {
-            let octets: usize = f.iter().skip(22).take(20).map(|b| usize::from(*b)).sum();
-            let w = if spread { octets % n } else { 0 };
+            let w = if spread { self.worker(side, &f, n) } else { 0 };
             match inbox.back_mut() {
                 Some((last, s, batch)) if *last == w && *s == side => batch.push(f),
                 _ => inbox.push_back((w, side, vec![f])),
@@ -163,6 +185,14 @@ impl<F: Function> Bench<'_, F> {
         }
     }
 
+    /// The worker of `n` that a link brings a frame to.
+    fn worker(&self, side: Side, f: &[u8], n: usize) -> usize {
+        match self.setup.steering {
+            Some(steering) => steering[usize::from(side == Side::Internet)].worker(f, n),
+            None => f.iter().skip(22).take(20).map(|b| usize::from(*b)).sum::<usize>() % n,
+        }
+    }
+
     /// One batch; gives what is handed over.
     fn process(&mut self, w: usize, from: Side, frames: &[Vec<u8>]) -> Vec<(u16, Side, Vec<u8>)> {
         self.given += frames.len() as i64;
@@ -176,7 +206,7 @@ impl<F: Function> Bench<'_, F> {
             match v {
                 Verdict::Forward(side) => {
                     self.check_sent(*side, f.bytes());
-                    check_kept(input, f.bytes());
+                    (self.setup.kept)(input, f.bytes(), &made);
                     self.remember(*side, f.bytes());
                 }
                 Verdict::HandOver(to) => handed.push((*to, from, f.bytes().to_vec())),
@@ -233,7 +263,7 @@ impl<F: Function> Bench<'_, F> {
     fn check_sent(&self, side: Side, f: &[u8]) {
         let (own, hop) = if side == Side::Customer { CUSTOMER } else { INTERNET };
         assert_eq!((&f[..6], &f[6..12]), (&hop[..], &own[..]), "Ethernet addresses");
-        assert_eq!(is_six(f), self.setup.ipv6 == Some(side), "the IP version of this side");
+        assert_eq!(is_six(f), self.setup.ipv6.contains(&side), "the IP version of this side");
         if is_six(f) {
             let packet = Ipv6::read(&f[14..]).expect("a right IPv6 packet, all there");
             assert!(f[21] > 0, "a packet without hops left");
@@ -247,7 +277,7 @@ impl<F: Function> Bench<'_, F> {
     }
 
     fn check_limits(&self) {
-        self.workers.iter().for_each(self.setup.limits);
+        self.workers.iter().for_each(|w| (self.setup.limits)(w));
         let (settled, waiting) = self.books();
         assert!(self.uneven || settled <= self.given, "{settled} fates of {} frames", self.given);
         assert!(self.uneven || settled + waiting >= self.given, "{settled} fates of {} frames", self.given);
@@ -303,7 +333,7 @@ fn is_right(f: &[u8]) -> Option<bool> {
 }
 
 /// What was right when it came in is right when it goes out.
-fn check_kept(input: &[u8], f: &[u8]) {
+fn check_kept(input: &[u8], f: &[u8], _: &Made) {
     if is_right(input) == Some(true) {
         assert_ne!(is_right(f), Some(false), "the checksum above IP: {input:02x?} became {f:02x?}");
     }

@@ -1,12 +1,28 @@
 //! Frames from a few choices: nearly always understandable, so that they get far into a NAT, and damaged at will.
 
 use crate::checksum;
+use crate::ip6;
 use arbitrary::Arbitrary;
+use plane::{Side4, Side6};
+use std::net::Ipv4Addr;
+use wire::Mac;
 
 /// Customers' side: what the gateway has, and whom it sends to.
 pub const CUSTOMER: ([u8; 6], [u8; 6]) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
 /// Internet's side.
 pub const INTERNET: ([u8; 6], [u8; 6]) = ([2, 0, 0, 0, 1, 1], [2, 0, 0, 0, 1, 2]);
+
+/// An IPv4 link with one of four MTUs.
+pub fn side4((mac, hop): ([u8; 6], [u8; 6]), address: impl Into<Ipv4Addr>, mtu: u8) -> Side4 {
+    let mtu = [1500, 576, 68, 9000][usize::from(mtu & 3)];
+    Side4 { mac: Mac(mac), next_hop: Mac(hop), address: address.into(), mtu }
+}
+
+/// An IPv6 link with one of four MTUs.
+pub fn side6((mac, hop): ([u8; 6], [u8; 6]), address: &str, mtu: u8) -> Side6 {
+    let mtu = [1500, 1280, 9000, 1400][usize::from(mtu & 3)];
+    Side6 { mac: Mac(mac), next_hop: Mac(hop), address: ip6(address), mtu }
+}
 
 /// An address that means something to the gateway under test.
 #[derive(Arbitrary, Clone, Copy, Debug)]

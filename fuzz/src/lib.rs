@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod build;
 pub mod checksum;
+pub mod nat;
 pub mod packet;
 pub mod six;
 

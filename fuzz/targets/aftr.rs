@@ -5,42 +5,31 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
+use natmeter_fuzz::nat::{MOST, Settings};
 use plane::aftr::{Aftr, Config};
-use plane::nat44::config::{Blocks, Filtering};
 use plane::tunnel::config::Oversize;
-use plane::{Function, Prefix6, Side, Side4, Side6};
-use wire::{AddrRange, Mac, PortRange};
+use plane::{Function, Prefix6, Side};
+use wire::AddrRange;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
     workers: u8,
-    per_connection: bool,
-    filtering: u8,
-    sessions: u8,
+    nat: Settings,
     customers: u8,
-    few_ports: bool,
     mtu: [u8; 2],
-    hairpinning: bool,
     oversize: u8,
     softwires: bool,
     blocks: bool,
-    quota: Option<[u8; 2]>,
     datagrams: u8,
-    held: u8,
-    errors: u8,
     steps: Vec<Step>,
 }
 
 impl Input {
     fn config(&self) -> Config {
-        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
-        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
-        let customer =
-            Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: ip6("2001:db8:9::"), mtu: mtu6 };
-        let address = [192, 0, 2, 254].into();
-        let internet = Side4 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address, mtu: mtu4 };
+        let customer = side6(CUSTOMER, "2001:db8:9::", self.mtu[1]);
+        let internet = side4(INTERNET, [192, 0, 2, 254], self.mtu[0]);
         let mut c = Config::new(customer, internet, vec![AddrRange { first: [192, 0, 2, 0].into(), count: 4 }]);
         c.customers = 1 + u64::from(self.customers);
         c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
@@ -49,24 +38,8 @@ impl Input {
         }
         c.reassembly.datagrams = 1 + u32::from(self.datagrams);
         c.reassembly.octets = 11_000;
-        let nat = &mut c.nat;
-        nat.sessions = 1 + u64::from(self.sessions);
-        if self.few_ports && !self.blocks {
-            nat.ports = PortRange { first: 1024, last: 1100 };
-        }
-        nat.filtering =
-            [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent]
-                [usize::from(self.filtering % 3)];
-        nat.hairpinning = self.hairpinning;
-        nat.quota.sessions = self.quota.map(|q| q[0].into());
-        if self.per_connection {
-            *nat = nat.clone().per_connection();
-        } else {
-            nat.quota.ports = self.quota.map(|q| q[1].into());
-            nat.blocks = self.blocks.then_some(Blocks { size: 64, per_subscriber: 2 });
-        }
-        nat.fragments.held = self.held.into();
-        nat.icmp_errors_per_second = u32::from(self.errors) * 10;
+        // So few ports make no block for each worker.
+        self.nat.apply(&mut c.nat, self.blocks && !self.nat.few_ports);
         c
     }
 }
@@ -77,10 +50,10 @@ fuzz_target!(|input: Input| {
     let make = move || (0..n).map(|w| Aftr::new(config.clone(), w, n, 7).expect("all these are valid")).collect();
     let limits = |w: &Aftr| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");
-        assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
-        assert!(w.customers() <= 256 + 1024 + 64);
+        assert!(mappings <= sessions && sessions <= MOST);
+        assert!(u64::from(w.customers()) <= MOST);
         let (config, [parts, fragments]) = (w.half().config(), w.half().waiting());
         assert!(config.reassembly.allow(parts) && config.fragments.allow(fragments));
     };
-    bench::run(&Setup { make: Box::new(make), ipv6: Some(Side::Customer), known, limits }, &input.steps);
+    bench::run(&Setup::new(make, Some(Side::Customer), known, limits), &input.steps);
 });

@@ -1,5 +1,5 @@
 //! Sequences of IPv4 frames into customer edge and provider edge in a row, with one to three workers: chains in chains, as a
-//! gateway has them (464XLAT, DS-Lite, MAP-E). See `natmeter_fuzz::bench` for what must hold.
+//! gateway has them (464XLAT, DS-Lite, MAP-E, lw4o6, MAP-T). See `natmeter_fuzz::bench` for what must hold.
 
 #![no_main]
 
@@ -8,22 +8,26 @@ use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
+use natmeter_fuzz::nat::MOST;
 use plane::aftr::{self, Aftr};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
-use plane::map::{Domain, MapEBr, MapECe};
+use plane::lw4o6::{Bindings, Live};
+use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::nat44::{self, Nat44};
 use plane::nat64::{self, Nat64};
 use plane::translate::{self, Clat, Hosts, Pref64, Translate};
 use plane::tunnel::{self, OneTunnel, Tunnel};
-use plane::{Chain, Function, Prefix6, Side, Side4, Side6};
+use plane::{Addressing, Chain, Function, Prefix6, Side, Side4, Side6, Softwires};
 use std::sync::Arc;
-use wire::{AddrRange, Mac, PortRange};
+use wire::{AddrRange, Mac, PortRange, PortSet};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Technology {
     Xlat464,
     DsLite,
     MapE,
+    Lw4o6,
+    MapT,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -75,31 +79,80 @@ impl Links {
         Chain::new(("ce", b4), ("pe", Aftr::new(config, w, self.workers, SEED).expect("valid")), self.workers, SEED)
     }
 
+    fn lw4o6(self, w: usize) -> Chain<Chain<Nat44, Tunnel<OneTunnel>>, Tunnel<Bindings>> {
+        let relay = ip6("2001:2:0:100::2");
+        let table = "2001:2:1:: 192.0.2.0 0/1\n2001:2:1::1 192.0.2.0 1/1\n2001:2:2:: 192.0.2.1\n";
+        let table = plane::lw4o6::read("table", relay, table.as_bytes()).expect("a right table");
+        let own = table.iter().nth(1).expect("three softwires");
+        let edge = self.tunnel(OneTunnel::new(own.b4, relay), Side::Internet, self.near(), self.ce, w);
+        let ce = self.behind_nat(AddrRange::one(own.ipv4), own.ports, 40, w, edge);
+        let br = self.tunnel(Live::new(table).bindings(), Side::Customer, self.right, self.pe, w);
+        Chain::new(("ce", ce), ("pe", br), self.workers, SEED)
+    }
+
     fn map_e(self, w: usize) -> Chain<Chain<Nat44, Tunnel<MapECe>>, Tunnel<MapEBr>> {
-        let (own, of) = (w as u16, self.workers as u16);
-        let domain = Arc::new(Domain::parse("2001:2:1::/53 192.0.2.0/24 11 offset=0\n").expect("a right rule"));
-        let (customer, relay) = (domain.mapping(0).nth(1), ip6("2001:2:0:100::2"));
-        let alone = Arc::new(Domain::new(Vec::new()).expect("no rules"));
-        let pool = customer.pool();
-        let inner = |mac, next_hop, address| Side4 { mac, next_hop, address, mtu: self.ce.mtu - 40 };
+        let (domain, customer, relay) = (Links::domain(), Links::customer(), ip6("2001:2:0:100::2"));
+        let edge = MapECe::new(customer, relay, Links::nobody()).expect("apart");
+        let edge = self.tunnel(edge, Side::Internet, self.near(), self.ce, w);
+        let ce = self.behind_nat(customer.pool(), customer.ports, 40, w, edge);
+        let br = MapEBr::new(domain, relay).expect("apart");
+        let br = self.tunnel(br, Side::Customer, self.right, self.pe, w);
+        Chain::new(("ce", ce), ("pe", br), self.workers, SEED)
+    }
+
+    fn map_t(self, w: usize) -> Chain<Chain<Nat44, Translate<MapTCe>>, Translate<MapTBr>> {
+        let (domain, customer) = (Links::domain(), Links::customer());
+        let dmr = Pref64::new(Prefix6 { addr: ip6("2001:2:0:1000::"), len: 96 }, true).expect("a length of RFC 6052");
+        let edge = MapTCe::new(customer, dmr, Links::nobody()).expect("apart");
+        let edge = self.translate(edge, Side::Internet, self.near(), self.ce, w);
+        let ce = self.behind_nat(customer.pool(), customer.ports, 20, w, edge);
+        let br = MapTBr::new(domain, dmr).expect("apart");
+        let br = self.translate(br, Side::Customer, self.right, self.pe, w);
+        Chain::new(("ce", ce), ("pe", br), self.workers, SEED)
+    }
+
+    fn domain() -> Arc<Domain> {
+        Arc::new(Domain::parse("2001:2:1::/53 192.0.2.0/24 11 offset=0\n").expect("a right rule"))
+    }
+
+    fn customer() -> Customer {
+        Links::domain().mapping(0).nth(1)
+    }
+
+    fn nobody() -> Arc<Domain> {
+        Arc::new(Domain::new(Vec::new()).expect("no rules"))
+    }
+
+    /// The inner link of an edge, as its half with IPv6 sees it.
+    fn near(self) -> Side4 {
+        let address = [10, 0, 0, 254].into();
+        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: self.ce.mtu - 40 }
+    }
+
+    fn tunnel<S: Softwires>(self, softwires: S, ipv6: Side, v4: Side4, v6: Side6, w: usize) -> Tunnel<S> {
+        let config = tunnel::Config { hop: ipv6 == Side::Customer, ..tunnel::Config::new(ipv6, v4, v6) };
+        Tunnel::new(config, softwires, w as u16, self.workers as u16, SEED).expect("valid")
+    }
+
+    fn translate<A: Addressing>(self, addressing: A, ipv6: Side, v4: Side4, v6: Side6, w: usize) -> Translate<A> {
+        let config = translate::Config { hop: ipv6 == Side::Customer, ..translate::Config::new(ipv6, v4, v6) };
+        Translate::new(config, addressing).expect("valid").on_worker(w as u16, self.workers as u16)
+    }
+
+    /// An edge that keeps state, with what speaks IPv6 behind it.
+    fn behind_nat<F: Function>(self, pool: AddrRange, ports: PortSet, less: u16, w: usize, half: F) -> Chain<Nat44, F> {
+        let mtu = self.ce.mtu - less;
         let mut nat = nat44::config::Config::new(
             self.left,
-            inner(CUSTOMER_HALF, INTERNET_HALF, pool.first),
+            Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu },
             vec![nat44::config::Prefix { addr: [10, 0, 0, 0].into(), len: 8 }],
             vec![pool],
         );
         nat.ports = PortRange { first: 1, last: 65_535 };
-        nat.port_set = customer.ports;
+        nat.port_set = ports;
         nat.sessions = self.sessions;
         let nat = Nat44::new(nat, w, self.workers, SEED).expect("valid");
-        let near = inner(INTERNET_HALF, CUSTOMER_HALF, [10, 0, 0, 254].into());
-        let config = tunnel::Config { hop: false, ..tunnel::Config::new(Side::Internet, near, self.ce) };
-        let edge = MapECe::new(customer, relay, alone).expect("apart");
-        let edge = Tunnel::new(config, edge, own, of, SEED).expect("valid");
-        let ce = Chain::new(("nat44", nat), ("tunnel", edge), self.workers, SEED);
-        let config = tunnel::Config::new(Side::Customer, self.right, self.pe);
-        let br = Tunnel::new(config, MapEBr::new(domain, relay).expect("apart"), own, of, SEED).expect("valid");
-        Chain::new(("ce", ce), ("pe", br), self.workers, SEED)
+        Chain::new(("nat44", nat), ("behind", half), self.workers, SEED)
     }
 }
 
@@ -107,9 +160,9 @@ fn run<F: Function + 'static>(links: Links, steps: &[Step], one: fn(Links, usize
     let make = move || (0..links.workers).map(|w| one(links, w)).collect();
     let limits = |w: &F| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");
-        assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
+        assert!(mappings <= sessions && sessions <= MOST);
     };
-    bench::run(&Setup { make: Box::new(make), ipv6: None, known: vec![1], limits }, steps);
+    bench::run(&Setup::new(make, None, vec![1], limits), steps);
 }
 
 fuzz_target!(|input: Input| {
@@ -129,5 +182,7 @@ fuzz_target!(|input: Input| {
         Technology::Xlat464 => run(links, &input.steps, Links::xlat464),
         Technology::DsLite => run(links, &input.steps, Links::ds_lite),
         Technology::MapE => run(links, &input.steps, Links::map_e),
+        Technology::Lw4o6 => run(links, &input.steps, Links::lw4o6),
+        Technology::MapT => run(links, &input.steps, Links::map_t),
     }
 });

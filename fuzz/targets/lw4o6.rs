@@ -6,13 +6,12 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
+use plane::Side;
 use plane::lw4o6::{Bindings, Live};
 use plane::tunnel::config::{InboundIcmp, Oversize};
 use plane::tunnel::{Config, Tunnel};
-use plane::{Side, Side4, Side6};
-use wire::Mac;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -33,11 +32,8 @@ const TABLE: &str = "2001:db8:1:: 192.0.2.0 0/1\n2001:db8:1::1 192.0.2.0 1/1\n20
 
 impl Input {
     fn config(&self) -> Config {
-        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
-        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
-        let v6 = Side6 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address: ip6("2001:db8:9::9"), mtu: mtu6 };
-        let address = [192, 0, 2, 254].into();
-        let v4 = Side4 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address, mtu: mtu4 };
+        let v6 = side6(CUSTOMER, "2001:db8:9::9", self.mtu[1]);
+        let v4 = side4(INTERNET, [192, 0, 2, 254], self.mtu[0]);
         let mut c = Config::new(Side::Customer, v4, v6);
         c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
         c.hairpinning = self.hairpinning;
@@ -65,5 +61,5 @@ fuzz_target!(|input: Input| {
         assert!(w.config().reassembly.allow(parts) && w.config().fragments.allow(fragments));
     };
     let known = [OWN, "2001:db8:1::", "2001:db8:2::", "2001:db8:3::", "2001:db8:4::"].map(|a| ip6(a).to_bits()).into();
-    bench::run(&Setup { make: Box::new(make), ipv6: Some(Side::Customer), known, limits }, &input.steps);
+    bench::run(&Setup::new(make, Some(Side::Customer), known, limits), &input.steps);
 });

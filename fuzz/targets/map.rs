@@ -6,7 +6,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use plane::map::{Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::parts::PartLimits;
@@ -14,7 +14,6 @@ use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
 use plane::{Addressing, Prefix6, Side, Side4, Side6, Softwires};
 use std::sync::Arc;
-use wire::Mac;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Role {
@@ -41,13 +40,9 @@ const RELAY: &str = "2001:db8:9::";
 
 impl Input {
     fn sides(&self, ce: bool) -> (Side, Side4, Side6) {
-        let (ipv6, (own6, hop6), (own4, hop4)) =
+        let (ipv6, six, four) =
             if ce { (Side::Internet, INTERNET, CUSTOMER) } else { (Side::Customer, CUSTOMER, INTERNET) };
-        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
-        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
-        let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [198, 18, 0, 254].into(), mtu: mtu4 };
-        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: ip6("2001:db8:8::1"), mtu: mtu6 };
-        (ipv6, v4, v6)
+        (ipv6, side4(four, [198, 18, 0, 254], self.mtu[0]), side6(six, "2001:db8:8::1", self.mtu[1]))
     }
 
     fn fragments(&self) -> PartLimits {
@@ -69,7 +64,7 @@ impl Input {
             let [parts, fragments] = w.waiting();
             assert!(w.config().reassembly.allow(parts) && w.config().fragments.allow(fragments));
         };
-        bench::run(&Setup { make: Box::new(make), ipv6: Some(ipv6), known, limits }, &self.steps);
+        bench::run(&Setup::new(make, Some(ipv6), known, limits), &self.steps);
     }
 
     fn translate<A: Addressing>(&self, ce: bool, known: Vec<u128>, addressing: impl Fn() -> A + 'static) {
@@ -85,7 +80,7 @@ impl Input {
             (0..n).map(one).collect()
         };
         let limits = |w: &Translate<A>| assert!(w.config().fragments.allow(w.waiting()));
-        bench::run(&Setup { make: Box::new(make), ipv6: Some(ipv6), known, limits }, &self.steps);
+        bench::run(&Setup::new(make, Some(ipv6), known, limits), &self.steps);
     }
 }
 
@@ -99,7 +94,13 @@ fuzz_target!(|input: Input| {
     let mut known: Vec<u128> = customers.iter().map(|c| c.address.to_bits()).collect();
     known.extend([1, 2].map(|rule| domain.mapping(rule).nth(1).address.to_bits()));
     known.push(ip6(RELAY).to_bits());
-    known.extend([0xcb00_7100, 0x0a00_0000].map(|a| dmr.to_ipv6(a).expect("ordinary addresses")));
+    // Others, and customers as they look by the default rule.
+    known.extend(
+        [0xcb00_7100, 0x0a00_0000]
+            .into_iter()
+            .chain(customers.iter().map(|c| c.pool().first.into()))
+            .map(|a| dmr.to_ipv6(a).expect("ordinary addresses")),
+    );
     match input.role {
         Role::EBr => input.tunnel(false, known, move || MapEBr::new(Arc::clone(&domain), ip6(RELAY)).expect("apart")),
         Role::ECe => {

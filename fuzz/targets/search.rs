@@ -141,7 +141,8 @@ impl Input {
 fn is_honest(result: &SearchResult, settings: &SearchSettings, log: &[(TrialSpec, TrialOutcome)]) {
     if result.rate == Rate(0) {
         assert!(
-            matches!(result.kind, ResultKind::NothingPassed | ResultKind::NothingMeasured) || settings.hi == Rate(0)
+            matches!(result.kind, ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below)
+                || settings.hi == Rate(0)
         );
         return;
     }

@@ -6,13 +6,13 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use plane::nat44::config::Prefix;
 use plane::translate::config::{ClassRule, Config, Hairpinning, ZeroChecksum};
 use plane::translate::{Clat, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, Prefix6, Side, Side4, Side6};
-use wire::{AddrRange, Mac};
+use plane::{Addressing, Prefix6, Side};
+use wire::AddrRange;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Kind {
@@ -45,12 +45,10 @@ fn prefix6(text: &str, len: u8) -> Prefix6 {
 
 impl Input {
     fn config(&self) -> Config {
-        let (ipv6, (own6, hop6), (own4, hop4)) =
+        let (ipv6, six, four) =
             if self.ipv6_left { (Side::Customer, CUSTOMER, INTERNET) } else { (Side::Internet, INTERNET, CUSTOMER) };
-        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu4 & 3)];
-        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu6 & 3)];
-        let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [198, 18, 0, 254].into(), mtu: mtu4 };
-        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: ip6(GATEWAY), mtu: mtu6 };
+        let v4 = side4(four, [198, 18, 0, 254], self.mtu4);
+        let v6 = side6(six, GATEWAY, self.mtu6);
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
         c.lowest_ipv6_mtu = if self.lowest { 1280 } else { 1500 };
@@ -71,9 +69,9 @@ impl Input {
         let (config, limits) = (self.config(), |t: &Translate<A>| {
             assert!(t.config().fragments.allow(t.waiting()));
         });
-        let ipv6 = Some(config.ipv6);
+        let ipv6 = vec![config.ipv6];
         let make = move || vec![Translate::new(config.clone(), addressing()).expect("all these are valid")];
-        bench::run(&Setup { make: Box::new(make), ipv6, known, limits }, &self.steps);
+        bench::run(&Setup::new(make, ipv6, known, limits), &self.steps);
     }
 }
 

@@ -6,12 +6,11 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
+use plane::Side;
 use plane::tunnel::config::{Ecn, FlowLabel, Oversize, TrafficClass};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::{Side, Side4, Side6};
-use wire::Mac;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -30,12 +29,10 @@ struct Input {
 
 impl Input {
     fn config(&self) -> Config {
-        let (ipv6, (own6, hop6), (own4, hop4)) =
+        let (ipv6, six, four) =
             if self.ce { (Side::Internet, INTERNET, CUSTOMER) } else { (Side::Customer, CUSTOMER, INTERNET) };
-        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
-        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
-        let v4 = Side4 { mac: Mac(own4), next_hop: Mac(hop4), address: [10, 0, 0, 3].into(), mtu: mtu4 };
-        let v6 = Side6 { mac: Mac(own6), next_hop: Mac(hop6), address: ip6("2001:db8:9::1"), mtu: mtu6 };
+        let v4 = side4(four, [10, 0, 0, 3], self.mtu[0]);
+        let v6 = side6(six, "2001:db8:9::1", self.mtu[1]);
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
         c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
@@ -52,7 +49,7 @@ impl Input {
 fuzz_target!(|input: Input| {
     let (config, n) = (input.config(), u16::from(input.workers % 4) + 1);
     let (near, far) = (ip6("2001:db8:9::"), ip6("2001:db8:1::"));
-    let ipv6 = Some(config.ipv6);
+    let ipv6 = vec![config.ipv6];
     let make = move || {
         let one = |w| Tunnel::new(config.clone(), OneTunnel::new(near, far), w, n, 7).expect("all these are valid");
         (0..n).map(one).collect()
@@ -62,5 +59,5 @@ fuzz_target!(|input: Input| {
         assert!(w.config().reassembly.allow(parts) && w.config().fragments.allow(fragments));
     };
     let known = vec![near.to_bits(), far.to_bits()];
-    bench::run(&Setup { make: Box::new(make), ipv6, known, limits }, &input.steps);
+    bench::run(&Setup::new(make, ipv6, known, limits), &input.steps);
 });

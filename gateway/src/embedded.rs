@@ -37,10 +37,10 @@ impl EmbeddedConfig {
     }
 }
 
-/// Work that a worker's thread is to do with its function between two rounds.
-pub type Job<F> = Box<dyn FnOnce(&mut F) + Send>;
+/// Work that a worker's thread is to do with itself between two rounds.
+type Job<F> = Box<dyn FnOnce(&mut Worker<F>) + Send>;
 
-/// A way to a worker's function: for looking at its state and changing its configuration while frames move.
+/// A way to the workers: for looking at their state and changing their configuration while frames move.
 pub struct Desk<F> {
     jobs: Vec<Arc<Jobs<F>>>,
 }
@@ -55,11 +55,11 @@ impl<F> Jobs<F> {
         Jobs { waiting: AtomicBool::new(false), list: std::sync::Mutex::new(Vec::new()) }
     }
     #[cold]
-    fn work(&self, function: &mut F) {
+    fn work(&self, worker: &mut Worker<F>) {
         self.waiting.store(false, Ordering::Relaxed);
         let jobs = std::mem::take(&mut *self.list.lock().expect("no panic while held"));
         for job in jobs {
-            job(function);
+            job(worker);
         }
     }
 }
@@ -68,13 +68,29 @@ impl<F> Desk<F> {
     /// Have every worker do something with its function, and wait for what each says, in the order of the workers. `None` in
     /// place of a worker that does not answer.
     pub fn ask<T: Send + 'static>(&self, work: impl Fn(usize, &mut F) -> T + Send + Sync + 'static) -> Vec<Option<T>> {
+        self.have(move |i, worker| work(i, &mut worker.function))
+    }
+
+    /// Have every worker answer for other addresses than until now; gives the first that does not answer.
+    ///
+    /// # Errors
+    /// The number of the worker.
+    pub fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
+        let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
+        done.iter().position(Option::is_none).map_or(Ok(()), Err)
+    }
+
+    fn have<T: Send + 'static>(
+        &self,
+        work: impl Fn(usize, &mut Worker<F>) -> T + Send + Sync + 'static,
+    ) -> Vec<Option<T>> {
         let work = Arc::new(work);
         let answers = self.jobs.iter().enumerate().map(|(i, jobs)| {
             let (say, answer) = std::sync::mpsc::channel();
             let work = Arc::clone(&work);
-            let job: Job<F> = Box::new(move |f| {
+            let job: Job<F> = Box::new(move |worker| {
                 // Whoever asked may have given up waiting.
-                let _ = say.send(work(i, f));
+                let _ = say.send(work(i, worker));
             });
             jobs.list.lock().expect("no panic while held").push(job);
             jobs.waiting.store(true, Ordering::Release);
@@ -102,6 +118,8 @@ struct Control {
     stop: AtomicBool,
     /// Nothing is measured: a round without frames is followed by a nap.
     resting: AtomicBool,
+    /// The trial under way is too long for a thread before all others.
+    long: AtomicBool,
     /// Counts requests to clear; the worker answers in `cleared`.
     clear: AtomicU64,
     cleared: AtomicU64,
@@ -156,7 +174,8 @@ impl Embedded {
                     round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
                     core.map(port::host::pin).transpose()?;
                     // Who has no core of its own must let others run.
-                    let _ = (preempt && core.is_some() && port::host::preempt_others()) || port::host::hurry();
+                    round.preempts = preempt && core.is_some() && port::host::preempt_others();
+                    let _ = round.preempts || port::host::hurry();
                     while round.once()? {}
                     Ok(())
                 })
@@ -181,9 +200,14 @@ impl Embedded {
         (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
     }
 
-    /// Poll without a pause until told to rest.
-    pub fn wake(&self) {
-        self.controls.iter().for_each(|c| c.resting.store(false, Ordering::Relaxed));
+    /// Poll without a pause until told to rest; frames will come for about this time. Workers that would be stopped before
+    /// then, because they are before all other threads, are not before them until woken for less.
+    pub fn wake(&self, lasts: Duration) {
+        let long = lasts > port::host::PREEMPT_AT_MOST;
+        self.controls.iter().for_each(|c| {
+            c.long.store(long, Ordering::Relaxed);
+            c.resting.store(false, Ordering::Relaxed);
+        });
     }
 
     /// Leave the workers' cores to others whenever there is nothing to do, until woken.
@@ -313,6 +337,9 @@ struct Rounds<F> {
     control: Arc<Control>,
     jobs: Arc<Jobs<F>>,
     polled: bool,
+    /// The thread may be before all others of its core; in long trials it is not.
+    preempts: bool,
+    long: bool,
     cleared: u64,
     published: u64,
     last: Ticks,
@@ -341,6 +368,8 @@ impl<F: Function> Rounds<F> {
                 control: Arc::clone(&control),
                 jobs: Arc::new(Jobs::new()),
                 polled,
+                preempts: false,
+                long: false,
                 cleared: 0,
                 published: 0,
                 last,
@@ -380,9 +409,14 @@ impl<F: Function> Rounds<F> {
             self.show_entries();
         }
         if self.jobs.waiting.load(Ordering::Acquire) {
-            self.jobs.work(&mut self.worker.function);
+            self.jobs.work(&mut self.worker);
         }
         let control = &*self.control;
+        if control.long.load(Ordering::Relaxed) != self.long && self.preempts {
+            self.long = !self.long;
+            // Best effort: what comes of it is seen as a stall.
+            let _ = if self.long { port::host::preempt_no_more() } else { port::host::preempt_others() };
+        }
         if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
             std::thread::sleep(NAP);
         }
@@ -441,7 +475,7 @@ mod tests {
         fn can_adopt(&self, _: &Counting) -> Result<(), String> {
             Ok(())
         }
-        fn adopt(&mut self, _: Counting) -> Result<(), String> {
+        fn adopt(&mut self, _: &mut Counting) -> Result<(), String> {
             Ok(())
         }
         fn nest(&mut self, _: Nested) {}

@@ -4,6 +4,7 @@
 use plane::chain::Nested;
 use plane::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What is injected. Everything is off at zero.
@@ -63,6 +64,8 @@ pub struct Truth<F> {
     config: TruthConfig,
     capacity: [Bucket; 2],
     set_up: Bucket,
+    /// Capacities are by the system's clock: the workers' own is the tester's, and could not prove itself wrong.
+    began: Instant,
     /// Flows seen from the customers' side, for the set-up rate.
     known: HashSet<[u8; 12]>,
     seen: u64,
@@ -90,6 +93,7 @@ impl<F: Function> Truth<F> {
             config,
             capacity: [bucket(config.capacity); 2],
             set_up: bucket(config.set_up_rate),
+            began: Instant::now(),
             known: HashSet::new(),
             seen: 0,
             forwarded: 0,
@@ -163,8 +167,10 @@ impl<F: Function> Function for Truth<F> {
     ) {
         self.let_go(spare);
         let frames = batch.len();
+        let limited = self.config.capacity > 0 || self.config.set_up_rate > 0;
+        let by_system = if limited { self.began.elapsed().as_nanos() as u64 + 1 } else { 0 };
         for (packet, verdict) in batch.iter_mut().zip(verdicts) {
-            if self.takes(now, from, packet.bytes()) {
+            if self.takes(by_system, from, packet.bytes()) {
                 self.lost += 1;
                 *verdict = Verdict::Drop;
                 continue;
@@ -223,8 +229,12 @@ impl<F: Function> Function for Truth<F> {
         all
     }
 
-    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
-        self.inner.sessions(now, most)
+    fn places(&self) -> u64 {
+        self.inner.places()
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+        self.inner.sessions(now, places)
     }
 
     fn can_adopt(&self, new: &Truth<F>) -> Result<(), String> {
@@ -234,9 +244,9 @@ impl<F: Function> Function for Truth<F> {
         self.inner.can_adopt(&new.inner)
     }
 
-    fn adopt(&mut self, new: Truth<F>) -> Result<(), String> {
-        self.can_adopt(&new)?;
-        self.inner.adopt(new.inner)
+    fn adopt(&mut self, new: &mut Truth<F>) -> Result<(), String> {
+        self.can_adopt(new)?;
+        self.inner.adopt(&mut new.inner)
     }
 
     fn nest(&mut self, nested: Nested) {
@@ -260,5 +270,58 @@ fn misroute(frame: &mut [u8]) {
         let new = u16::from_be_bytes([frame[36], frame[37]]);
         let sum = wire::checksum::update16([frame[40], frame[41]], u16::from_be_bytes(old), new);
         frame[40..42].copy_from_slice(&sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plane::{Hop, Router};
+
+    /// A tester whose clock runs away must find another rate than was injected.
+    #[test]
+    fn a_rate_is_kept_by_the_systems_clock_and_not_by_the_callers() {
+        let config = TruthConfig { capacity: 1, ..TruthConfig::default() };
+        let mut truth = Truth::new(Router::new(Hop::default(), Hop::default()), config);
+        let now = |truth: &Truth<Router>| truth.began.elapsed().as_nanos() as u64 + 1;
+        let room = (Bucket::ROOM / 1_000_000_000) as usize;
+        for _ in 0..room {
+            let now = now(&truth);
+            assert!(!truth.takes(now, Side::Customer, &[]));
+        }
+        let (mut batch, mut verdicts) = ([Frame([0; 60])], [Verdict::Local]);
+        truth.process(3_600_000_000_000, Side::Customer, &mut batch, &mut verdicts, &mut Nothing);
+        assert_eq!((verdicts[0], truth.lost), (Verdict::Drop, 1), "an hour of the caller's clock gives no tokens");
+    }
+
+    struct Frame([u8; 60]);
+
+    impl Packet for Frame {
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+        fn grow_front(&mut self, _: usize) -> bool {
+            false
+        }
+        fn shrink_front(&mut self, _: usize) -> bool {
+            false
+        }
+        fn set_len(&mut self, _: usize) -> bool {
+            false
+        }
+    }
+
+    /// Nothing to spare, and nothing is sent.
+    struct Nothing;
+
+    impl Spare<Frame> for Nothing {
+        fn fresh(&mut self, _: usize) -> Option<Frame> {
+            None
+        }
+        fn emit(&mut self, _: Side, _: Frame) {}
+        fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
     }
 }

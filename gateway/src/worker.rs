@@ -142,7 +142,8 @@ pub struct Worker<F> {
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
-    owns: Option<Owns>,
+    /// Addresses that it answers for; without any it leaves them to somebody else.
+    pub owns: Option<Owns>,
     /// What it has done.
     pub counters: WorkerCounters,
 }
@@ -213,7 +214,7 @@ impl<F: Function> Worker<F> {
         Ok(seen)
     }
 
-    /// Let the function decide about the batch and sort the frames by its verdicts.
+    /// Let the function decide about the batch, and put the frames where they go: the batch's own before what it emitted.
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BURST];
@@ -221,6 +222,20 @@ impl<F: Function> Worker<F> {
         let mut spare = Outgoing { pool: &mut self.pool, after, mail, counters: &mut self.counters };
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
+        match verdicts[..n].first() {
+            // The usual case: all of them go the same way, in one piece.
+            Some(&Verdict::Forward(to)) if verdicts[..n].iter().all(|v| *v == Verdict::Forward(to)) => {
+                self.to[side(to)].extend(self.batch.drain(..).map(|packet| packet.0));
+            }
+            _ => self.sort(from, verdicts),
+        }
+        for (to, after) in self.to.iter_mut().zip(&mut self.after) {
+            to.append(after);
+        }
+    }
+
+    /// Each frame of the batch where its verdict says.
+    fn sort(&mut self, from: Side, verdicts: [Verdict; BURST]) {
         for (packet, verdict) in self.batch.drain(..).zip(verdicts) {
             match verdict {
                 Verdict::Forward(to) => self.to[side(to)].push(packet.0),
@@ -242,9 +257,6 @@ impl<F: Function> Worker<F> {
                     self.mail.send(worker, from, packet.0, &mut self.pool, &mut self.counters);
                 }
             }
-        }
-        for (to, after) in self.to.iter_mut().zip(&mut self.after) {
-            to.append(after);
         }
     }
 
@@ -322,7 +334,7 @@ mod tests {
         fn can_adopt(&self, _: &Echoing) -> Result<(), String> {
             Ok(())
         }
-        fn adopt(&mut self, _: Echoing) -> Result<(), String> {
+        fn adopt(&mut self, _: &mut Echoing) -> Result<(), String> {
             Ok(())
         }
         fn nest(&mut self, _: Nested) {}

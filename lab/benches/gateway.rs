@@ -54,7 +54,7 @@ fn rows() -> Vec<Row> {
     let map = |name: &str, own: &str| format!("[technology.{name}]\n{own}{MAP}{NAT}");
     rows.push(row("map-t br, 64 k customers", &map("map-t", "dmr = \"2001:2:0:1000::/96\"\n"), SUBSCRIBERS, 0));
     rows.push(row("map-e br, 64 k customers", &map("map-e", "br = \"2001:2:0:100::2\"\n"), SUBSCRIBERS, 0));
-    for (ipv4, subscribers) in [("203.0.113.0/24", 65_536), ("203.0.112.0/20", 1_048_576)] {
+    for (ipv4, subscribers) in [("203.0.113.0/24", 65_536), ("10.16.0.0/20", 1_048_576)] {
         let lw4o6 = format!(
             "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"{ipv4}\"\nb4 = \"2001:2:1:0::1\"\n\
              psid-length = 8\npsid-offset = 6\nce = 3\n{NAT}"
@@ -143,12 +143,14 @@ fn fill(rig: &mut Rig, trial: &TrialSpec, n: u64) -> Result<(), String> {
         ..trial.clone()
     };
     let learned = |o: &TrialOutcome| o.store.as_ref().map_or(0, |s| s.learned);
+    let mut most = 0;
     for _ in 0..3 {
-        if learned(&rig.run(&spec).map_err(|e| e.to_string())?) == n {
+        most = most.max(learned(&rig.run(&spec).map_err(|e| e.to_string())?));
+        if most == n {
             return Ok(());
         }
     }
-    Err("phase 1 was disturbed again and again: the host is too busy".into())
+    Err(format!("phase 1 set up {most} of {n} connections at best: the host is too busy, or the table too small"))
 }
 
 /// Median nanoseconds a frame over several runs of a trial, and what that makes a second.

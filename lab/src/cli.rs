@@ -34,6 +34,7 @@ pub struct Cli {
 }
 
 /// What all commands have in common.
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each on its own")]
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
     /// Change a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
@@ -45,6 +46,9 @@ pub struct Global {
     /// Folder in which runs are kept
     #[arg(long, global = true, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    /// Measure although another natmeter measures on this machine: each may disturb the other
+    #[arg(long, global = true)]
+    pub beside: bool,
     /// Print events and results as JSON, one document a line
     #[arg(long, global = true)]
     pub json: bool,
@@ -154,9 +158,10 @@ pub struct GatewayArgs {
     /// Captures to write what comes out: left=FILE,right=FILE
     #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "pcap_in")]
     pub pcap_out: Vec<String>,
-    /// Seed of the ports and identifications that the gateway draws
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of the ports and identifications that the gateway draws; left out, nobody's guess on interfaces, 1 between
+    /// files
+    #[arg(long)]
+    pub seed: Option<u64>,
     /// Time that passes after the last packet, for what waits for a time: 10s
     #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration, requires = "pcap_in")]
     pub linger: Option<method::Nanos>,
@@ -236,7 +241,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Report(args)) => command::report::report(&args.run, &args.format),
         Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest) => command::selftest::selftest(global),
-        Some(Command::Clean) => command::clean::clean(),
+        Some(Command::Clean) => command::clean::clean(global),
         Some(Command::Gateway(args)) => command::gateway::gateway(&args, global),
         Some(Command::Check(args)) => check(args.file.as_deref(), global),
         Some(Command::Plan(args)) => plan(&args, global),

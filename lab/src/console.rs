@@ -59,8 +59,15 @@ impl Console {
             ResultKind::Exact => String::new(),
             ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
             ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
+            ResultKind::Between => {
+                let above = short(result.rate.0 + result.error.0);
+                format!("  {BAD}below {above}, between them the host spoiled all{BAD:#}")
+            }
             ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
             ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
+            ResultKind::Below => {
+                format!("  {BAD}below {}, where every trial was spoiled{BAD:#}", short(result.error.0))
+            }
             ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was spoiled{BAD:#}"),
         };
         let at_least = if result.at_least() { "≥ " } else { "" };

@@ -18,12 +18,21 @@ pub enum Exit {
     DutUnreachable = 4,
     /// Interrupted; `natmeter resume` goes on.
     Interrupted = 5,
+    /// Measurements are missing, for lack of time or because a device could not be brought to where they begin.
+    Incomplete = 6,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Exit; 6] =
-        [Exit::Done, Exit::Failed, Exit::Usage, Exit::TesterLimit, Exit::DutUnreachable, Exit::Interrupted];
+    pub const ALL: [Exit; 7] = [
+        Exit::Done,
+        Exit::Failed,
+        Exit::Usage,
+        Exit::TesterLimit,
+        Exit::DutUnreachable,
+        Exit::Interrupted,
+        Exit::Incomplete,
+    ];
 
     /// Its name, for scripts and reports.
     pub fn name(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Exit {
             Exit::TesterLimit => "tester-limit",
             Exit::DutUnreachable => "dut-unreachable",
             Exit::Interrupted => "interrupted",
+            Exit::Incomplete => "incomplete",
         }
     }
 
@@ -46,6 +56,7 @@ impl Exit {
             Exit::TesterLimit => "the tester was the limit, or trials stayed invalid",
             Exit::DutUnreachable => "the device under test does not answer",
             Exit::Interrupted => "interrupted; `natmeter resume` goes on",
+            Exit::Incomplete => "measurements are missing; `natmeter resume` makes them",
         }
     }
 }

@@ -46,6 +46,14 @@ pub const TABLE_LOAD_TIME: &str = "table load time, ms";
 /// Memory of the table alone.
 pub const TABLE_MEMORY: &str = "table memory, KiB";
 
+/// Between the key of a measurement that gave no result and the reason, in a doubt.
+pub const NO_RESULT: &str = ": no result: ";
+
+/// Buckets of a kernel's connection tracking table, and entries that it may hold.
+pub const HASH_TABLE_SIZE: &str = "hash table size";
+/// As above.
+pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
+
 /// What is known about the machine and the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -72,6 +80,31 @@ pub struct Calibration {
     pub latency_floor_ns: u64,
     /// What the tester can do at each number of connections that has been measured so far.
     pub ceilings: Vec<Ceiling>,
+}
+
+impl Facts {
+    /// How many measurements gave no result.
+    pub fn without_result(&self) -> usize {
+        self.doubts.iter().filter(|doubt| doubt.contains(NO_RESULT)).count()
+    }
+}
+
+impl SelfTestCheck {
+    /// What came of it, in a word.
+    pub fn verdict(&self) -> &'static str {
+        match (self.passed, self.inconclusive) {
+            (true, _) => "passed",
+            (false, true) => "inconclusive",
+            (false, false) => "failed",
+        }
+    }
+}
+
+impl SelfTest {
+    /// The checks of which this came, by name.
+    pub fn named(&self, verdict: &str) -> Vec<&str> {
+        self.checks.iter().filter(|c| c.verdict() == verdict).map(|c| c.name.as_str()).collect()
+    }
 }
 
 impl Calibration {
@@ -109,7 +142,7 @@ impl Ceiling {
 /// Verdict of the known-truth self-test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelfTest {
-    /// All checks passed.
+    /// No check failed; some may be inconclusive.
     pub passed: bool,
     /// Each check: name, injected truth, measured value, passed.
     pub checks: Vec<SelfTestCheck>,

@@ -4,29 +4,35 @@
 use crate::scenario::gateway::{Gateway, Io, NextHop, Side, side4, side6};
 use crate::technology::{self, BuildError, Links, Use};
 use gateway::control::Control;
-use gateway::embedded::Desk;
 use gateway::file::{FileError, Files, Passed, replay as pass};
 use gateway::neighbour::{NeighbourError, resolve};
 use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::Function;
 use plane::ip6::Prefix6;
+use plane::lw4o6::{Live, Table};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::Interfaces;
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
 use serde_json::json;
-use std::any::Any;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::{AddrRange, Mac};
 
+mod running;
+mod select;
+mod status;
 #[cfg(test)]
 mod tests;
+
+pub use running::Word;
+
+use running::Running;
 
 /// Why there is no gateway, or no longer.
 #[derive(Debug, thiserror::Error)]
@@ -182,7 +188,7 @@ pub fn run(
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
-    let run = Run { gateway, file, macs, owns, opened, clock, control, stop, say };
+    let run = Run { gateway, file, macs, owns, live: None, opened, clock, control, stop, say };
     build(gateway, macs, gateway.workers, seed, run)
 }
 
@@ -232,7 +238,7 @@ fn side_ports(
         None if made => crate::rig::mac(number, 1),
         None => here.run_in(|| Interfaces::here()?.get(interface).map(|i| Mac(i.mac)))??,
     };
-    let select = if gateway.answer { Select::everything() } else { without_neighbours() };
+    let select = if gateway.answer { Select::everything() } else { select::without_the_link() };
     let xdp = |mode| AfXdpConfig { queues: gateway.workers as u32, mode, ..AfXdpConfig::named(interface, select) };
     let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>).collect();
     let ports: Vec<Box<dyn Port>> = match gateway.io {
@@ -254,19 +260,6 @@ fn side_ports(
 /// Who is at the other end of a link without Ethernet addresses.
 fn tun_neighbour(number: u8) -> Mac {
     crate::rig::mac(number, 2)
-}
-
-/// Everything of IP but Neighbor Discovery, which is the kernel's as ARP is.
-fn without_neighbours() -> Select {
-    use port::backend::af_xdp::{Condition, Width};
-    let version = |v| Condition::equals(12, Width::Two, v);
-    let next = |p| vec![version(0x86dd), Condition::equals(20, Width::One, p)];
-    let icmp6 = |t| vec![version(0x86dd), Condition::equals(20, Width::One, 58), Condition::equals(54, Width::One, t)];
-    let mut any_of = vec![vec![version(0x0800)]];
-    // IPv4 in IPv6, TCP, UDP, fragments; errors and pings of ICMPv6.
-    any_of.extend([4, 6, 17, 44].map(next));
-    any_of.extend([1, 2, 3, 4, 128, 129].map(icmp6));
-    Select { any_of }
 }
 
 /// Ethernet addresses of both sides and of their neighbours, asked for where the file gives IP addresses.
@@ -294,6 +287,7 @@ struct Run<'a> {
     file: &'a Path,
     macs: Macs,
     owns: Option<Owns>,
+    live: Option<Arc<Live>>,
     opened: Opened,
     clock: Clock,
     control: Control,
@@ -306,8 +300,11 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl Use for Run<'_> {
     type Out = Result<(), GatewayError>;
+    fn binding(&mut self, table: Table) -> Arc<Live> {
+        Arc::clone(self.live.insert(Live::new(table)))
+    }
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
-        let Run { gateway, file, macs, owns, opened, clock, control, stop, say } = self;
+        let Run { gateway, file, macs, owns, live, opened, clock, control, stop, say } = self;
         let cores = port::host::cores();
         let alone = cores.len() > gateway.workers;
         let config = EmbeddedConfig {
@@ -319,7 +316,7 @@ impl Use for Run<'_> {
         };
         let (embedded, desk) = Embedded::start(clock, config, functions);
         if gateway.busy {
-            embedded.wake();
+            embedded.wake(Duration::MAX);
         } else {
             embedded.rest();
         }
@@ -330,220 +327,15 @@ impl Use for Run<'_> {
             if gateway.workers == 1 { "" } else { "s" },
             gateway.socket.display()
         ));
-        let mut running = Running { gateway: gateway.clone(), file, macs, clock, embedded: &embedded, desk, stop };
+        let mut running =
+            Running { gateway: gateway.clone(), file, macs, live, clock, embedded: &embedded, desk, stop };
         while !stop.load(Ordering::Relaxed) && !embedded.has_ended() {
             control.serve(|words| running.answer(words));
+            running.tidy();
             std::thread::sleep(LOOK);
         }
         embedded.stop()?;
         say("gateway stopped\n");
         Ok(())
-    }
-}
-
-/// A gateway that runs, as its control socket sees it.
-struct Running<'a, F> {
-    /// As its file was when it was read last.
-    gateway: Gateway,
-    file: &'a Path,
-    macs: Macs,
-    clock: Clock,
-    embedded: &'a Embedded,
-    desk: Desk<F>,
-    stop: &'a AtomicBool,
-}
-
-/// Sessions that are shown when nobody says how many.
-const SHOWN: usize = 1000;
-
-/// What a gateway is asked for over its control socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// Counters and entries as JSON.
-    Status,
-    /// The same as OpenMetrics text.
-    Metrics,
-    /// So many sessions at most.
-    Sessions(usize),
-    /// To read its file again.
-    Reload,
-    /// To forget all state.
-    Clear,
-    /// To end.
-    Stop,
-}
-
-impl Word {
-    /// What a line asks for.
-    ///
-    /// # Errors
-    /// What is not understood, and what would be.
-    pub fn read(line: &str) -> Result<Word, String> {
-        match line.split_once(' ').unwrap_or((line, "")) {
-            ("status", "") => Ok(Word::Status),
-            ("metrics", "") => Ok(Word::Metrics),
-            ("sessions", "") => Ok(Word::Sessions(SHOWN)),
-            ("sessions", n) => n.parse().map(Word::Sessions).map_err(|_| format!("`{n}` is not a number of sessions")),
-            ("reload", "") => Ok(Word::Reload),
-            ("clear", "") => Ok(Word::Clear),
-            ("stop", "") => Ok(Word::Stop),
-            _ => Err(format!("`{line}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
-        }
-    }
-}
-
-impl<F: Function + 'static> Running<'_, F> {
-    /// What the control socket says to some words.
-    fn answer(&mut self, words: &str) -> String {
-        let result = Word::read(words).and_then(|word| match word {
-            Word::Status => self.status().map(|s| s.json()),
-            Word::Metrics => self.status().map(|s| s.open_metrics()),
-            Word::Sessions(most) => self.sessions(most),
-            Word::Reload => self.reload(),
-            Word::Clear => self.embedded.clear().map(|()| "cleared\n".into()).map_err(|e| e.to_string()),
-            Word::Stop => {
-                self.stop.store(true, Ordering::Relaxed);
-                Ok("stopping\n".into())
-            }
-        });
-        result.unwrap_or_else(|why| format!("error: {why}\n"))
-    }
-
-    fn status(&self) -> Result<Status, String> {
-        let (sessions, mappings) = self.embedded.entries().map_err(|e| e.to_string())?;
-        let stateful = self.desk.ask(|_, f| f.entries().is_some()).into_iter().any(|s| s == Some(true));
-        let workers = self.embedded.counters().map_err(|e| e.to_string())?;
-        Ok(Status { sessions: stateful.then_some(sessions), mappings: stateful.then_some(mappings), workers })
-    }
-
-    /// One JSON document a session.
-    fn sessions(&self, most: usize) -> Result<String, String> {
-        let clock = self.clock;
-        let found = self.desk.ask(move |_, f| f.sessions(clock.nanos(clock.now()), most));
-        let mut text = String::new();
-        for (worker, entries) in found.into_iter().enumerate() {
-            for e in entries.ok_or_else(|| format!("worker {worker} does not answer"))? {
-                let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
-                    "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() });
-                if !e.part.is_empty() {
-                    entry["part"] = e.part.into();
-                }
-                if let Some(end) = e.softwire {
-                    entry["softwire"] = end.to_string().into();
-                }
-                let _ = writeln!(text, "{entry}");
-            }
-        }
-        Ok(text.split_inclusive('\n').take(most).collect())
-    }
-
-    /// Read the file again and give every worker its new configuration, or none of them.
-    fn reload(&mut self) -> Result<String, String> {
-        let new = crate::scenario::gateway::read(self.file).map_err(|e| e.to_string())?;
-        self.gateway.can_become(&new)?;
-        let macs = [0, 1].map(|i| {
-            let side = if i == 0 { &new.left } else { &new.right };
-            let next = if let NextHop::Mac(mac) = side.next_hop { mac } else { self.macs[i].1 };
-            (side.mac.unwrap_or(self.macs[i].0), next)
-        });
-        // Two sets: a worker that refuses must find all others as they were.
-        for round in [Round::Try, Round::Do] {
-            let functions =
-                build(&new.with_smallest_tables(), macs, new.workers, 0, Rebuild).map_err(|e| e.to_string())?;
-            let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
-            self.adopt(*functions, round)?;
-        }
-        (self.gateway, self.macs) = (new, macs);
-        Ok("reloaded\n".into())
-    }
-
-    fn adopt(&self, functions: Vec<F>, round: Round) -> Result<(), String> {
-        let waiting: Vec<_> = functions.into_iter().map(|f| Mutex::new(Some(f))).collect();
-        let answers = self.desk.ask(move |worker, running| {
-            let new = waiting[worker].lock().expect("no panic while held").take();
-            let new = new.ok_or("asked twice")?;
-            if round == Round::Try { running.can_adopt(&new) } else { running.adopt(new) }
-        });
-        answers.into_iter().enumerate().try_for_each(|(w, said)| {
-            said.unwrap_or_else(|| Err("it does not answer".into())).map_err(|why| format!("worker {w}: {why}"))
-        })
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
-    Try,
-    Do,
-}
-
-/// Functions of whatever technology, to be compared with those that run.
-struct Rebuild;
-
-impl Use for Rebuild {
-    type Out = Result<Box<dyn Any>, GatewayError>;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Box<dyn Any>, GatewayError> {
-        Ok(Box::new(functions))
-    }
-}
-
-struct Status {
-    sessions: Option<u64>,
-    mappings: Option<u64>,
-    workers: Vec<(gateway::worker::WorkerCounters, plane::Drops)>,
-}
-
-impl Status {
-    /// Counters of one worker, with names.
-    fn counters(w: &gateway::worker::WorkerCounters) -> [(&'static str, u64); 8] {
-        [
-            ("received", w.received),
-            ("sent", w.sent),
-            ("refused", w.refused),
-            ("dropped", w.dropped),
-            ("handed-over", w.handed_over),
-            ("inbox-full", w.inbox_full),
-            ("answered", w.answered),
-            ("local", w.local),
-        ]
-    }
-
-    fn json(&self) -> String {
-        let map = |all: &[(&'static str, u64)]| -> serde_json::Map<String, serde_json::Value> {
-            all.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect()
-        };
-        let workers: Vec<_> = self
-            .workers
-            .iter()
-            .map(|(w, events)| json!({ "frames": map(&Status::counters(w)), "events": map(events) }))
-            .collect();
-        format!("{}\n", json!({ "sessions": self.sessions, "mappings": self.mappings, "workers": workers }))
-    }
-
-    /// OpenMetrics text.
-    fn open_metrics(&self) -> String {
-        let mut text = String::new();
-        for (name, help, value) in [
-            ("natmeter_sessions", "Entries of the session table.", self.sessions),
-            ("natmeter_mappings", "Entries of the mapping table.", self.mappings),
-        ] {
-            if let Some(value) = value {
-                let _ = write!(text, "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n");
-            }
-        }
-        let _ = write!(text, "# TYPE natmeter_frames counter\n# HELP natmeter_frames Frames by what became of them.\n");
-        for (i, (w, _)) in self.workers.iter().enumerate() {
-            for (what, n) in Status::counters(w) {
-                let _ = writeln!(text, "natmeter_frames_total{{worker=\"{i}\",what=\"{what}\"}} {n}");
-            }
-        }
-        let _ =
-            write!(text, "# TYPE natmeter_events counter\n# HELP natmeter_events Packets by what the function did.\n");
-        for (i, (_, events)) in self.workers.iter().enumerate() {
-            for (event, n) in events {
-                let _ = writeln!(text, "natmeter_events_total{{worker=\"{i}\",event=\"{event}\"}} {n}");
-            }
-        }
-        text.push_str("# EOF\n");
-        text
     }
 }

@@ -104,3 +104,42 @@ fn help_shows_examples_and_exit_codes() {
         assert!(help.contains(words), "{words}\n{help}");
     }
 }
+
+#[test]
+fn a_run_whose_self_test_failed_does_not_end_well() {
+    use lab::folder::{Header, SelfTest};
+    let dir = tempfile::tempdir().unwrap();
+    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
+                metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n";
+    let scenario = lab::scenario::parse("x.toml", text, &lab::scenario::Options::default()).unwrap().scenario;
+    let plan = lab::plan::Plan::new(&scenario);
+    let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
+    for (passed, code) in [(true, 0), (false, 1)] {
+        let folder =
+            lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH).expect("a fresh folder");
+        let path = folder.path().to_path_buf();
+        let mut nobody = ();
+        let run = lab::run::Run::begin(&header, text, folder, lab::rig::Process::new(), &mut nobody).unwrap();
+        // Without facts, so that it is this machine's.
+        run.complete(lab::folder::Facts::default(), Some(SelfTest { passed, checks: Vec::new() })).unwrap();
+        let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert_eq!(stderr(&output).contains("self-test failed"), !passed);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}
+
+/// As every process on this machine sees it: whoever measures has the name.
+#[test]
+fn who_measures_is_not_disturbed() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().to_str().unwrap();
+    let _turn = dut::Turn::take().expect("nobody measures while tests run");
+    for arguments in [&["run", "--runs", runs][..], &["resume", runs], &["selftest"], &["calibrate"], &["clean"]] {
+        let output = natmeter(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let words = format!("this machine, for measuring, is in use by process {} (", std::process::id());
+        assert!(stderr(&output).contains(&words), "{}", stderr(&output));
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was begun");
+}

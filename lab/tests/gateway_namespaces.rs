@@ -21,11 +21,14 @@ fn run(ns: &Netns, words: &str) {
 /// A cable between two namespaces, checksums and segmentation not left to hardware that is not there.
 fn cable(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     run(a, &format!("ip link add {name_a} type veth peer name {name_b} netns {}", b.path().display()));
-    for (ns, name) in [(a, name_a), (b, name_b)] {
-        run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.accept_dad=0"));
-        run(ns, &format!("ip link set {name} up"));
-        run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
-    }
+    plug(a, name_a);
+    plug(b, name_b);
+}
+
+fn plug(ns: &Netns, name: &str) {
+    run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.accept_dad=0"));
+    run(ns, &format!("ip link set {name} up"));
+    run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
 }
 
 /// An end of a gateway's link has no address of the kernel's.
@@ -288,4 +291,93 @@ fn siit() {
         "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n",
         "2001:2:0:1000::c613:2",
     );
+}
+
+/// TUN devices that the gateway makes, and the kernel of its namespace as router on both ends: what comes in from the
+/// customer is routed into one of them, what is for the outside address into the other.
+#[test]
+#[ignore = "needs root"]
+fn nat44_between_tun_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "lan");
+    cable(&server, "wan", &box_, "wan");
+    for (ns, name) in [(&box_, "lan"), (&box_, "wan"), (&host, "lan"), (&server, "wan")] {
+        bare(ns, name);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    address(&box_, "lan", "192.168.1.1/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/30");
+    address(&box_, "wan", "198.19.0.1/30");
+    run(&server, "ip route add default via 198.19.0.1");
+    run(&box_, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0");
+    let ends = (("g-lan", "192.168.2.1", "192.168.2.2"), ("g-wan", "198.18.5.1", "198.18.5.2"));
+    let file = config("pe", ends.0, ends.1, NAT44).replace("[gateway]", "[gateway]\nio = \"tun\"");
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    run(&box_, "ip rule add iif lan table 100");
+    run(&box_, "ip route add default dev g-lan table 100");
+    run(&box_, "ip route add 198.19.0.10 dev g-wan");
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    gateway.stop();
+}
+
+/// Links with two queues, a worker at each. Who receives a packet is the kernel's choice (XDP in generic mode on veth: the
+/// first queue gets all of them), so flows and answers come in at either worker whoever's they are: they must find the
+/// worker that has their state.
+#[test]
+#[ignore = "needs root"]
+fn nat44_with_two_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    let queues = "numtxqueues 2 numrxqueues 2";
+    for (ns, name, end) in [(&host, "lan", "g-lan"), (&server, "wan", "g-wan")] {
+        let peer = format!("peer name {end} {queues} netns {}", box_.path().display());
+        run(ns, &format!("ip link add {name} {queues} type veth {peer}"));
+        plug(ns, name);
+        plug(&box_, end);
+        bare(ns, name);
+        bare(&box_, end);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let with_two = "[gateway]\nworkers = 2\nio = \"af-xdp-generic\"";
+    let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", with_two);
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    for _ in 0..64 {
+        round_trip(&host, &server);
+    }
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    let status: serde_json::Value = serde_json::from_str(&gateway.status()).unwrap();
+    let of = |worker: usize, what: &str| status["workers"][worker]["frames"][what].as_u64().unwrap();
+    for worker in [0, 1] {
+        assert!(of(worker, "sent") > 20, "worker {worker} idles: {status}");
+        assert!(of(worker, "handed-over") > 0, "every packet at its worker by chance: {status}");
+        assert_eq!(of(worker, "inbox-full"), 0, "{status}");
+    }
+    gateway.stop();
+}
+
+/// One small datagram there and back, from a port of its own. On this link nothing is lost, but a first one may wait for a
+/// neighbour.
+fn round_trip(from: &Netns, to: &Netns) {
+    let server = to.run_in(|| UdpSocket::bind("198.19.0.2:0")).unwrap().unwrap();
+    let client = from.run_in(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+    for socket in [&server, &client] {
+        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    }
+    let there = server.local_addr().unwrap();
+    let mut buffer = [0; 16];
+    let came_back = (0..5).any(|_| {
+        client.send_to(b"there", there).unwrap();
+        let Ok((n, peer)) = server.recv_from(&mut buffer) else { return false };
+        assert_eq!((&buffer[..n], peer.ip().to_string().as_str()), (&b"there"[..], "198.19.0.10"));
+        server.send_to(b"back", peer).unwrap();
+        client.recv_from(&mut buffer).is_ok_and(|(n, peer)| &buffer[..n] == b"back" && peer == there)
+    });
+    assert!(came_back, "UDP from {}", client.local_addr().unwrap());
 }

@@ -5,12 +5,12 @@
 mod fixture;
 
 use fixture::{Run, Truth};
-use lab::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::report::{KNOWN, Report, ReportError};
 use lab::scenario::{Dut, Options, Sweep, parse};
 use lab::store;
 use method::trial::Fault;
-use method::{Nanos, Rate, ResultKind, StepVerdict};
+use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -261,6 +261,47 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
 }
 
+/// 10 M failed, 5 M passed, and 7.5 M was never decided: that is no 5 M.
+#[test]
+fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
+    let mut run = fixture::quickstart();
+    let smallest = |o: &&mut lab::folder::Outcome| o.measurement.point.connections == 100_000;
+    for outcome in run.outcomes.iter_mut().filter(smallest) {
+        let result = &mut outcome.result;
+        (result.kind, result.rate, result.error) = (ResultKind::Between, Rate(5_000_000), Rate(5_000_000));
+    }
+    let report = report(&run);
+    assert!(report.cells.iter().all(|c| c.s_c.is_none()));
+    let text = report.render("text").unwrap();
+    assert!(text.contains("≥ 5,000,000") && text.contains("between 5,000,000 and 10,000,000"), "{text}");
+    let first = &report.sentences()[0];
+    assert!(first.contains("The host ended searches early (maximum connection establishment rate at 100 k"), "{first}");
+    assert!(first.ends_with("Elsewhere the device was the limit."), "{first}");
+}
+
+#[test]
+fn what_failed_is_printed_where_nothing_else_is_known() {
+    let mut run = fixture::quickstart();
+    for result in run.outcomes.iter_mut().map(|o| &mut o.result) {
+        (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(2_500_000));
+    }
+    let report = report(&run);
+    assert!(report.cells.iter().all(|c| c.summary.is_none() && lab::report::table_value(c) == "< 2,500,000"));
+    let first = &report.sentences()[0];
+    assert!(first.contains("is less than 2.5 M connections/s"), "{first}");
+    assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
+}
+
+/// Its error is the whole range that was searched: it says nothing about the others.
+#[test]
+fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
+    let mut run = fixture::quickstart();
+    let before = report(&run).cells[0].error;
+    let result = &mut run.outcomes[0].result;
+    (result.kind, result.rate, result.error) = (ResultKind::NothingMeasured, Rate(0), Rate(19_000_000));
+    assert!(report(&run).cells[0].error <= before);
+}
+
 #[test]
 fn what_bounds_one_device_is_not_said_of_the_others() {
     let mut run = fixture::kernel();
@@ -288,6 +329,29 @@ fn an_interrupted_run_says_how_far_it_got() {
 }
 
 #[test]
+fn a_hop_limit_that_nobody_took_off_is_a_doubt() {
+    let mut run = fixture::quickstart();
+    let sent_with = run.header.scenario.traffic.ttl;
+    let doubted = |run: &Run| report(run).doubts.iter().any(|doubt| doubt.contains("no router has forwarded them"));
+    run.trials[3].outcome.hop_limit = [Some(sent_with - 1); 2];
+    assert!(!doubted(&run));
+    run.trials[3].outcome.hop_limit[1] = Some(sent_with);
+    assert!(doubted(&run));
+}
+
+#[test]
+fn a_measurement_without_result_is_a_doubt_and_not_for_lack_of_time() {
+    let mut run = fixture::quickstart();
+    let lost = run.outcomes.pop().unwrap();
+    run.facts.doubts.push(format!("{}{}phase 1 does not complete", lost.measurement.key(), lab::folder::NO_RESULT));
+    let report = report(&run);
+    let last = report.sentences().last().unwrap();
+    assert!(last.contains("1 measurement gave no result, see the doubts."), "{last}");
+    assert!(!last.contains("Not finished"), "{last}");
+    assert!(report.doubts.iter().any(|d| d.contains("no result: phase 1 does not complete")));
+}
+
+#[test]
 fn a_failed_self_test_comes_first() {
     let mut run = fixture::quickstart();
     run.self_test.passed = false;
@@ -295,6 +359,107 @@ fn a_failed_self_test_comes_first() {
     let report = report(&run);
     assert_eq!(report.sentences()[0], "The tester's self-test failed: believe none of these figures.");
     assert_eq!(report.doubts[0], "The self-test failed (forwarding capacity): believe none of these figures.");
+}
+
+#[test]
+fn a_device_that_counts_fewer_connections_than_came_through_is_doubted() {
+    let mut run = fixture::quickstart();
+    let doubt = |run: &Run| report(run).doubts.into_iter().find(|d| d.contains("the device's own table held fewer"));
+    let store = |counted| Some(StoreFacts { learned: 1_000, dut_entries: Some(counted), ..StoreFacts::default() });
+    run.trials[0].outcome.store = store(1_001);
+    assert_eq!(doubt(&run), None);
+    (run.trials[1].outcome.store, run.trials[2].outcome.store) = (store(999), store(12));
+    let said = doubt(&run).unwrap();
+    assert!(said.starts_with("In 2 trials ") && said.contains("at worst 12 of 1,000"), "{said}");
+}
+
+#[test]
+fn a_rate_that_the_validation_bounds_is_marked() {
+    let mut run = fixture::quickstart();
+    run.outcomes[0].result.validation_failed = true;
+    let report = report(&run);
+    assert!(report.doubts.iter().any(|d| d.starts_with("1 of 18 searches was bounded by the validation")));
+    let text = report.render("text").unwrap();
+    assert!(text.contains("bounded by the validation in 1 of 3 repetitions"), "{text}");
+}
+
+#[test]
+fn an_inconclusive_self_test_is_called_so_everywhere() {
+    let mut run = fixture::quickstart();
+    (run.self_test.checks[0].passed, run.self_test.checks[0].inconclusive) = (false, true);
+    let report = report(&run);
+    assert!(
+        report.doubts[0].starts_with("The self-test was inconclusive (forwarding capacity)"),
+        "{:?}",
+        report.doubts
+    );
+    assert!(!report.sentences()[0].contains("self-test"));
+    let page = report.render("html").unwrap();
+    assert!(page.contains("<span class=\"badge\">inconclusive</span>") && page.contains("<td>inconclusive</td>"));
+    assert!(report.render("text").unwrap().contains("self-test was inconclusive (forwarding capacity)"));
+}
+
+/// Settings alone make no conforming run.
+#[test]
+fn what_became_of_a_run_departs_from_the_rfcs_too() {
+    let departures = |change: &dyn Fn(&mut Run)| {
+        let mut run = conforming();
+        change(&mut run);
+        let conformance = report(&run).conformance;
+        assert_eq!(conformance.conforming, conformance.label.starts_with("conforms"));
+        conformance.departures
+    };
+    let by_settings = departures(&|_| ()).len();
+    let departures = |change: &dyn Fn(&mut Run)| departures(change).split_off(by_settings);
+    let swallowed = Some(StoreFacts { phase1_resent: 7, ..StoreFacts::default() });
+    let resent = departures(&|run| run.trials[0].outcome.store.clone_from(&swallowed));
+    assert!(resent[0].contains("sent 7 connections again"), "{resent:?}");
+    let ended = departures(&|run| run.outcomes[0].result.kind = ResultKind::Between);
+    assert_eq!(ended, ["1 search ended before the bounds were as close as asked for"]);
+    assert_eq!(departures(&|run| run.self_test.passed = false), ["the tester's self-test failed"]);
+    assert_eq!(departures(&|run| run.outcomes[0].shares_core = true), ["tester and device share a core"]);
+}
+
+#[test]
+fn scaling_over_shared_cores_stands_nowhere_without_its_mark() {
+    let mut run = fixture::cores();
+    let said = |run: &Run| {
+        let report = report(run);
+        let csv = report.render("csv").unwrap();
+        (report.sentences()[0].contains("times the rate of one"), csv.lines().any(|l| l.contains(",rel_scale_up,")))
+    };
+    assert_eq!(said(&run), (true, true));
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
+    assert_eq!(said(&run), (false, false));
+}
+
+#[test]
+fn columns_of_published_tables_are_filled() {
+    let column = |run: &Run, name: &str| {
+        let csv = report(run).render("csv").unwrap();
+        let fields = |line: &str| {
+            let mut quoted = false;
+            let ends = |c: char| {
+                quoted ^= c == '"';
+                c == ',' && !quoted
+            };
+            line.split(ends).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut lines = csv.lines().map(fields);
+        let at = lines.next().unwrap().iter().position(|column| column == name).unwrap();
+        lines.next().unwrap()[at].clone()
+    };
+    let mut run = fixture::quickstart();
+    assert_eq!(column(&run, "setup"), "single DUT");
+    assert_eq!(column(&run, "conntrack_table_size"), "8388608");
+    let file = include_str!("../../scenarios/464xlat.toml");
+    run.header.scenario.duts = parse("s.toml", file, &Options::default()).unwrap().scenario.duts;
+    assert_eq!(column(&run, "setup"), "dual DUT");
+    let mut run = fixture::kernel();
+    let figures = &mut run.outcomes[0].figures;
+    figures.insert(HASH_TABLE_SIZE.into(), 262_144.0);
+    figures.insert(CONNTRACK_TABLE_SIZE.into(), 1_048_576.0);
+    assert_eq!([column(&run, "hash_table_size"), column(&run, "conntrack_table_size")], ["262144", "1048576"]);
 }
 
 #[test]

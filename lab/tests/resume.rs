@@ -1,14 +1,14 @@
 //! A resumed run asks again what led nowhere: a device that was dead is not dead because that was recorded.
 
 use lab::event::{Event, Listener};
-use lab::folder::{Facts, Header};
+use lab::folder::{Facts, Header, SelfTest};
 use lab::plan::{Plan, without_attempt};
 use lab::rig::Process;
 use lab::run::Run;
 use lab::scenario::{Options, parse};
 use lab::store::RunFolder;
 use method::{Criteria, Load, Rate, TrialRecord, judge};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
@@ -94,4 +94,35 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     );
     assert!(error.starts_with(&begins), "{error}");
     assert!(error.contains("is judged Fail(") && error.contains("start a new run"), "{error}");
+}
+
+/// One that is complete, with this verdict of its self-test.
+fn complete(parent: &Path, passed: bool) -> PathBuf {
+    let header = header();
+    let folder = RunFolder::create(parent, "complete", SystemTime::UNIX_EPOCH).unwrap();
+    let path = folder.path().to_path_buf();
+    let mut nobody = Nobody;
+    let run = Run::begin(&header, SCENARIO, folder, Process::new(), &mut nobody).unwrap();
+    let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
+    assert!(!run.is_tested_on(&facts).unwrap());
+    run.complete(facts, Some(SelfTest { passed, checks: Vec::new() })).unwrap();
+    path
+}
+
+#[test]
+fn the_self_test_is_made_again_on_another_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, _) = RunFolder::open_for_resume(&complete(dir.path(), true)).unwrap();
+    let mut nobody = Nobody;
+    let run = Run::resume(&header(), folder, Process::new(), &mut nobody).unwrap();
+    let with = |cpu: &str| Facts { tester: [("cpu".to_owned(), cpu.to_owned())].into(), ..Facts::default() };
+    assert!(run.is_tested_on(&with("One")).unwrap());
+    assert!(!run.is_tested_on(&with("Another")).unwrap());
+}
+
+#[test]
+fn a_self_test_that_was_interrupted_has_no_verdict() {
+    let process = Process::new();
+    process.interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(lab::selftest::quick(&process), None);
 }

@@ -102,6 +102,11 @@ fn overrides() {
     assert_eq!(with(true, &[]).measure.duration, Nanos::from_secs(60));
     assert_eq!(with(true, &["connections=4M"]).sweep.connections, [4_000_000]);
     assert_eq!(with(false, &["max-rate=10 Gbit/s"]).measure.max_rate, Some(14_880_952));
+    let search = with(false, &["min-rate=1k", "verify=3", "phase1-share=50 %", "validate-at-most=200k"]);
+    let measure = &search.measure;
+    assert_eq!((measure.min_rate, measure.validate_at_most), (Some(1_000), Some(200_000)));
+    assert_eq!((measure.verify, measure.phase1_share_ppm), (Some(3), Some(500_000)));
+    assert!(conformance(&search).iter().any(|d| d.starts_with("a rate has failed only after 3 trials")));
     assert_eq!(
         with(false, &["mapping=endpoint-independent"]).duts,
         with(false, &["dut.embedded.mapping=\"endpoint-independent\""]).duts

@@ -19,6 +19,24 @@ const NAT64: &str = "[technology.nat64]
 pref64 = \"2001:2:0:1000::/64\"
 pool = \"198.19.0.1\"
 ";
+const NAT46: &str = "[technology.nat46]
+eam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]
+pool = \"2001:2:0:200::1\"
+";
+const NAT66: &str = "[technology.nat66]
+pool = \"2001:2:0:200::1\"
+";
+/// Sixteen outside addresses, of which the tester learns each.
+const NAT46_POOL: &str = "[technology.nat46]
+pref64 = \"2001:2:0:3000::/96\"
+pool = \"2001:2:0:200::a0/124\"
+mapping = \"address-and-port-dependent\"
+";
+const NAT66_POOL: &str = "[technology.nat66]
+inside = \"2001:2:0:1::/64\"
+pool = \"2001:2:0:200::/124\"
+mapping = \"address-and-port-dependent\"
+";
 const SIIT: &str = "[technology.siit]
 eam = [\"198.18.0.0/24 2001:2::/120\"]
 pref64 = \"2001:2:0:1000::/96\"
@@ -116,6 +134,10 @@ const PORTS: &str = "source-ports = \"1024-3023\"\ndestination-ports = \"1-100\"
 /// Few ports, many subscribers: port sets of 4,096 / 16.
 const MANY: &str = "source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = 500";
 
+/// Few ports, many hosts with addresses of their own.
+const HOSTS: &str =
+    "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+
 macro_rules! set_ups {
     ($($name:ident: $plays:literal $technology:ident $traffic:ident)*) => {$(
         #[test]
@@ -133,6 +155,10 @@ set_ups! {
     map_t: "dual" MAP_T PORTS
     plat: "pe" XLAT464 MANY
     nat64: "pe" NAT64 MANY
+    nat46: "pe" NAT46 PORTS
+    nat46_from_many_hosts: "pe" NAT46_POOL HOSTS
+    nat66: "pe" NAT66 PORTS
+    nat66_from_many_hosts: "pe" NAT66_POOL MANY
     siit: "pe" SIIT PORTS
     aftr: "pe" DS_LITE MANY
     lwaftr: "pe" LW4O6 MANY
@@ -143,6 +169,72 @@ set_ups! {
     lwb4: "ce" LW4O6 PORTS
     map_e_ce: "ce" MAP_E PORTS
     map_t_ce: "ce" MAP_T PORTS
+}
+
+/// MAP rules whose customers have a prefix each: fewer EA bits than the IPv4 address lacks (RFC 7597, section 5.2).
+#[test]
+fn customers_with_a_prefix() {
+    let customers = PORTS.to_owned() + "\nsubscribers = 16";
+    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+    for technology in [MAP_E, MAP_T] {
+        let prefixes = technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5");
+        passes("pe", &prefixes, &customers);
+        passes("dual", &prefixes, hosts);
+    }
+    passes("ce", &MAP_E.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5"), hosts);
+}
+
+/// Outside addresses that do not follow each other, nor their order: with paired pooling each host has one of them.
+#[test]
+fn a_pool_of_several_ranges() {
+    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+    let nat44 = "[technology.nat44]\npool = \"198.19.0.1\"\n";
+    for (plays, technology, traffic) in
+        [("dual", nat44, hosts), ("dual", XLAT464, hosts), ("pe", NAT64, MANY), ("pe", DS_LITE, MANY)]
+    {
+        let ranges = "[\"198.19.0.9 - 198.19.0.10\", \"198.19.0.1\", \"198.19.0.40\"]";
+        passes(plays, &technology.replace("\"198.19.0.1\"", ranges), traffic);
+    }
+}
+
+/// Explicit address maps of a file, prefixes and single addresses among them.
+#[test]
+fn explicit_maps_of_a_file() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "# maps\n198.18.0.0/24 2001:2::/120\n198.18.0.2 2001:2:0:7::9\n2001:2:0:8::/112 198.19.0.0/16")
+        .unwrap();
+    file.flush().unwrap();
+    let table = format!("[technology.siit]\neam-file = \"{}\"\n", file.path().display());
+    passes("pe", &table, PORTS);
+    passes("pe", &(table + "ipv6 = \"right\"\n"), PORTS);
+}
+
+/// Limits and options that do no harm to frames within them.
+#[test]
+fn options_of_nats_and_translators() {
+    let nat = "tcp-timeout = \"3 h\"\nicmp-timeout = \"90 s\"\nsession-quota = 100000\nport-quota = 60000\nport-block = 4096\nport-blocks = 8\n";
+    let translator = "tos = 8\ntraffic-class = 16\nzero-udp-checksum = \"drop\"\nlowest-ipv6-mtu = 1400\n";
+    passes("dual", &format!("{DS_LITE}{nat}"), PORTS);
+    passes("dual", &format!("{XLAT464}{translator}"), PORTS);
+    passes("pe", &format!("{NAT64}{translator}session-quota = 80000\npooling = \"arbitrary\"\n"), MANY);
+    passes("pe", &format!("{SIIT}{translator}icmp-sources = [\"192.0.2.1\", \"192.0.2.8/29\"]\n"), PORTS);
+    passes("pe", &format!("{MAP_T}{translator}"), MANY);
+}
+
+/// Addresses of a laboratory behind the well-known prefix, where that is asked for (RFC 6052, section 3.1).
+#[test]
+fn the_well_known_prefix() {
+    let well_known = "64:ff9b::/96\"\nprivate-behind-well-known = true\n#";
+    for (plays, technology, traffic) in [
+        ("pe", NAT64.replace("2001:2:0:1000::/64", well_known), MANY),
+        ("dual", XLAT464.replace("2001:2:0:1000::/96", well_known), PORTS),
+        ("ce", XLAT464.replace("2001:2:0:1000::/96", well_known), PORTS),
+        ("pe", SIIT.replace("2001:2:0:1000::/96", well_known), PORTS),
+        ("pe", MAP_T.replace("2001:2:0:1000::/96", well_known), MANY),
+        ("dual", MAP_T.replace("2001:2:0:1000::/96", well_known), PORTS),
+    ] {
+        passes(plays, &technology, traffic);
+    }
 }
 
 /// The number of softwires is not that of the addresses, and the one rule is cut into many.
@@ -189,15 +281,21 @@ fn softwires_of_a_file() {
 /// Two workers: whatever the steering, the same frames come out.
 #[test]
 fn two_workers_are_one_gateway() {
-    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
     for (plays, technology, traffic) in [
         // One B4 is one softwire, which one worker has: DS-Lite is spread over workers with the provider's edge alone.
-        ("dual", XLAT464, hosts),
+        ("dual", XLAT464, HOSTS),
+        ("dual", LW4O6, PORTS),
+        ("dual", MAP_E, PORTS),
         ("dual", MAP_T, PORTS),
+        ("ce", LW4O6, PORTS),
+        ("ce", MAP_E, PORTS),
+        ("ce", MAP_T, PORTS),
         ("pe", XLAT464, MANY),
         ("pe", DS_LITE, MANY),
         ("pe", LW4O6, MANY),
         ("pe", MAP_T, MANY),
+        ("pe", NAT46_POOL, HOSTS),
+        ("pe", NAT66_POOL, MANY),
     ] {
         passes_with(plays, technology, traffic, 2);
     }

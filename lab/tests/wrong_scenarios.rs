@@ -42,6 +42,19 @@ fn lwaftr(sweep: &str) -> String {
     complaints(&format!("{}\n[sweep]\n{sweep}\n", LWAFTR.replace("subscribers = \"65536\"", "")))
 }
 
+/// Scenarios of technologies with some words replaced.
+const MAP_E: &str = include_str!("../../scenarios/map-e.toml");
+const MAP_T: &str = include_str!("../../scenarios/map-t.toml");
+const PLAT: &str = include_str!("../../scenarios/plat.toml");
+
+fn instead(good: &str, words: &[(&str, &str)]) -> String {
+    let changed = words.iter().fold(good.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "the good scenario has no `{old}`");
+        text.replacen(old, new, 1)
+    });
+    complaints(&changed)
+}
+
 macro_rules! refused {
     ($($name:ident: $complaints:expr;)*) => {
         $(#[test] fn $name() { insta::assert_snapshot!($complaints); })*
@@ -117,6 +130,30 @@ refused! {
     inside_addresses_beyond_inside: but("[sweep]", "[sweep]\ninside-addresses = [1, 2]");
     outside_addresses_too_few:
         complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));
+    technology_with_a_short_timeout: instead(PLAT, &[("\"10000 s\"", "\"300 s\""), ("\"100 ms\"", "\"10 min\"")]);
+    technology_with_a_small_table: instead(PLAT, &[("clat =", "table = \"200k\"\nclat =")]);
+    technology_with_a_public_pool: instead(PLAT, &[("198.19.0.1", "9.9.9.9")]);
+    technology_with_a_second_public_pool: instead(PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);
+    technology_pool_meets_remote: instead(PLAT, &[("\"198.19.0.1\"", "\"198.19.0.0/30\"")]);
+    technology_pool_runs_out: instead(PLAT, &[("1024-1063", "1024-2023"), ("\"400k\"", "\"10M\"")]);
+    map_prefix_meets_inside: instead(MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
+    map_prefix_public: instead(MAP_E, &[("203.0.113.0", "9.9.9.0")]);
+    port_set_too_small: instead(MAP_E, &[("source-ports = \"1024-5023\"\ndestination-ports = \"1-250\"", ""), ("mapping = \"address-and-port-dependent\"\n", "")]);
+    port_set_too_small_for_written_ports: instead(MAP_E, &[("\"1024-5023\"", "\"1024-10023\"")]);
+    port_set_of_a_subscriber_too_small: instead(LWAFTR, &[("1024-1151", "1024-1423")]);
+    subscribers_beyond_the_port_sets: instead(LWAFTR, &[("\"65536\"", "65537")]);
+    port_quota_of_shared_ports: instead(PLAT, &[("clat =", "port-quota = 100\nclat =")]);
+    port_blocks_of_no_size: instead(PLAT, &[("clat =", "port-blocks = 2\nclat =")]);
+    port_blocks_of_several_addresses: instead(MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 64\npooling = \"arbitrary\"")]);
+    port_block_of_a_wrong_size: instead(MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 100")]);
+    timeouts_below_the_rfcs: instead(PLAT, &[("udp-timeout = \"10000 s\"", "udp-timeout = \"100 s\"\ntcp-timeout = \"1 h\"\ntcp-transitory-timeout = \"60 s\"\nicmp-timeout = \"30 s\"")]);
+    options_of_a_translator: instead(PLAT, &[("clat =", "tos = 256\ntraffic-class = \"copied\"\nlowest-ipv6-mtu = 1000\nzero-udp-checksum = \"keep\"\nclat =")]);
+    explicit_maps_in_two_places:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\neam-file = \"maps.txt\"\n[measure]\nmetrics = \"throughput\"\n");
+    ce_with_a_prefix: instead(MAP_T, &[("\"dual\"", "\"ce\""), ("ea-bits = 11", "ea-bits = 4")]);
+    well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
+    well_known_prefix_of_siit:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.0/24\"\n[measure]\nmetrics = \"throughput\"\n");
     unknown_metric: but("\"throughput\"]", "\"thruput\"]");
     derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
     metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");

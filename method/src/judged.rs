@@ -4,13 +4,18 @@
 //! Repetitions (methodology: *tester's bound*, *host noise*, *phase 1*): spoiled by the tester, three times
 //! at one rate and that rate is the tester's bound; spoiled by the host, up to ten repeats, then nothing is
 //! known about that rate; spoiled by an
-//! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower.
+//! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower. A phase 1 of which nothing at all came
+//! through is followed by a probe: a dead DUT is not to be asked slower and slower.
 
 use crate::ratio::Ratio;
-use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
+
+/// A living DUT sets up some of so many connections at so low a rate.
+pub(crate) const PROBE_CONNECTIONS: Count = 1_000;
+pub(crate) const PROBE_RATE: Rate = Rate(1_000);
 
 /// How often an invalid trial is repeated before something else is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,9 +129,11 @@ impl<T: Trials> Judged<T> {
         self.cap_phase1(&mut spec);
         let mut attempts = Vec::new();
         let (mut by_tester, mut by_host, mut by_phase1, mut lowered) = (0, 0, 0, 0);
+        let mut alive = false;
         loop {
             let outcome = self.trials.run(&spec)?;
             let verdict = judge(&spec, &outcome, &self.criteria);
+            alive |= outcome.store.as_ref().is_none_or(|store| store.learned > 0);
             attempts.push(Attempt { spec: spec.clone(), outcome, verdict: verdict.clone() });
             let reason = match verdict {
                 Verdict::Pass => return Ok(Judgement { decision: Decision::Pass, attempts }),
@@ -140,6 +147,10 @@ impl<T: Trials> Judged<T> {
                 Spoiler::Phase1 => {
                     // The table that this trial left is incomplete: do not build on it.
                     spec.keep_table = false;
+                    if !alive {
+                        self.see_that_it_sets_up(&spec)?;
+                        alive = true;
+                    }
                     if more(&mut by_phase1) >= self.patience.phase1_trials {
                         by_phase1 = 0;
                         self.lower_phase1(&mut spec, more(&mut lowered), &reason)?;
@@ -152,6 +163,28 @@ impl<T: Trials> Judged<T> {
                 return Ok(Judgement { decision: bound(reason), attempts });
             }
         }
+    }
+
+    /// Ask for a few connections at a rate that no living DUT fails.
+    fn see_that_it_sets_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
+        let connections = spec.connections.min(PROBE_CONNECTIONS);
+        let probe = TrialSpec {
+            kind: PhaseKind::Establish,
+            rate: spec.phase1_rate.unwrap_or(spec.rate).min(PROBE_RATE),
+            load: Load::Frames(connections),
+            direction: Direction::Forward,
+            connections,
+            phase1_rate: None,
+            validate_rate: None,
+            ..spec.clone()
+        };
+        if self.probe(&probe)?.forward.received > 0 {
+            return Ok(());
+        }
+        Err(TrialError::DutDead(format!(
+            "phase 1: no connection was set up, not even one of {connections} at {} a second; check forwarding, routes and neighbours",
+            probe.rate
+        )))
     }
 
     fn cap_phase1(&self, spec: &mut TrialSpec) {

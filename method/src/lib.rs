@@ -21,6 +21,7 @@ pub mod stats;
 pub mod trial;
 pub mod units;
 pub mod validity;
+mod verdict;
 
 pub use judged::{Attempt, Decision, Judged, Judgement, Patience};
 pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step, StepVerdict};

@@ -89,6 +89,9 @@ pub struct SimulatedDut {
     /// What is simulated; it may be changed between trials.
     pub truth: Truth,
     trials: u64,
+    seed: u64,
+    /// Where each trial is to have its own noise, whatever was run before: the series, and the trial's number in it.
+    series: Option<(u64, u64)>,
     rng: SplitMix,
     table: Count,
     learned: Count,
@@ -97,7 +100,7 @@ pub struct SimulatedDut {
 impl SimulatedDut {
     /// A device of which this is true; the seed decides about everything random.
     pub fn new(truth: Truth, seed: u64) -> SimulatedDut {
-        SimulatedDut { truth, trials: 0, rng: SplitMix(seed), table: 0, learned: 0 }
+        SimulatedDut { truth, trials: 0, seed, series: None, rng: SplitMix(seed), table: 0, learned: 0 }
     }
 
     /// Trials run so far.
@@ -121,13 +124,13 @@ impl SimulatedDut {
         let planned_time = rate.time_for(frames);
         let limit = match self.truth.dut_loop {
             Loop::Open => self.truth.tester_ceiling,
-            Loop::Closed => self.truth.tester_ceiling.min(capacity),
+            Loop::Closed | Loop::Inline => self.truth.tester_ceiling.min(capacity),
         };
         let send_time = planned_time.max(limit.time_for(frames));
         let carried = match self.truth.dut_loop {
             _ if capacity.0 == 0 => 0,
             Loop::Open => capacity.frames_in(send_time).saturating_add(self.truth.queue),
-            Loop::Closed => frames,
+            Loop::Closed | Loop::Inline => frames,
         };
         let carried = carried.min(frames);
         let lost = self.rng.hits(carried, self.truth.loss);
@@ -219,11 +222,16 @@ impl SimulatedDut {
 impl Trials for SimulatedDut {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         self.trials += 1;
+        if let Some((series, trial)) = &mut self.series {
+            self.rng = SplitMix(self.seed ^ *series ^ trial.wrapping_mul(0x2545_f491_4f6c_dd1d));
+            *trial += 1;
+        }
         let condition = self.condition();
         let mut outcome = TrialOutcome { dut_loop: self.truth.dut_loop, ..TrialOutcome::default() };
         let phase1_rate = spec.phase1_rate.unwrap_or(spec.rate);
         if matches!(spec.kind, PhaseKind::Established | PhaseKind::Validate) && !spec.keep_table {
-            self.establish(phase1_rate, spec.connections, &condition);
+            let leg = self.establish(phase1_rate, spec.connections, &condition);
+            outcome.phase1 = (self.learned < spec.connections).then_some(leg);
         }
         match spec.kind {
             PhaseKind::Stateless | PhaseKind::Established => {
@@ -243,6 +251,13 @@ impl Trials for SimulatedDut {
         self.disturb(&mut outcome, spec.rate);
         outcome.wall = outcome.forward.send_time.max(outcome.reverse.send_time);
         Ok(outcome)
+    }
+
+    /// From now on noise depends on the seed, the series and the trial's number alone.
+    fn begin(&mut self, series: &str, before: u64) {
+        // FNV-1a.
+        let hash = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        self.series = Some((series.bytes().fold(0xcbf2_9ce4_8422_2325, hash), before));
     }
 }
 

@@ -243,7 +243,7 @@ pub struct Timing {
 /// What the host did to the measurement while it ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostNoise {
-    /// Longest time between two rounds of a tester thread that had nothing to do.
+    /// Longest time between two rounds of a tester thread, without what it spent inside its ports.
     pub tester_stall: Nanos,
     /// The same for the DUT's threads, where they are ours to look at.
     pub dut_stall: Nanos,
@@ -294,8 +294,18 @@ pub enum Loop {
     /// The DUT runs elsewhere: an over-rate shows as loss.
     #[default]
     Open,
-    /// The DUT's work is done inside the sender's calls or thread: an over-rate shows as a late sender.
+    /// The DUT's work is done inside the sender's calls or on its core: an over-rate shows as a late sender. Threads of the
+    /// kernel may do a part of it, so that waiting for the core may be waiting for the DUT.
     Closed,
+    /// The same, and all of the work is done by the sender's own thread: waiting for the core is the host's.
+    Inline,
+}
+
+impl Loop {
+    /// Whether an over-rate shows as a late sender.
+    pub fn is_closed(self) -> bool {
+        self != Loop::Open
+    }
 }
 
 /// What one trial did, complete enough to judge it later from the file alone.
@@ -307,6 +317,9 @@ pub struct TrialOutcome {
     pub reverse: Leg,
     /// The validation leg of an `Establish` trial with validation (Right to Left, each connection once).
     pub validation: Option<Leg>,
+    /// Where a preparing phase 1 stayed incomplete, so that nothing followed it: that phase, its last attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase1: Option<Leg>,
     /// What the host did.
     pub host: HostNoise,
     /// Where the DUT does its work.
@@ -353,10 +366,17 @@ pub trait Trials {
     /// # Errors
     /// Only when there is no outcome at all; a bad outcome is an `Ok`.
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError>;
+
+    /// The trials that follow belong to this series, and so many of it were run before, perhaps by another process. Only
+    /// who draws something at random, and is to draw the same again, needs to know.
+    fn begin(&mut self, _series: &str, _before: u64) {}
 }
 
 impl<T: Trials + ?Sized> Trials for &mut T {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         (**self).run(spec)
+    }
+    fn begin(&mut self, series: &str, before: u64) {
+        (**self).begin(series, before);
     }
 }

@@ -8,7 +8,7 @@
 //!    remains although every frame that the tester dropped is taken for received is the DUT's in any case.
 //!    Drops of a tester that was off its core for longer than the queues last are the host's.
 //! 2. Last frame later than max(0.001 % of the planned send time, 100 µs): *invalid*, unless the DUT works
-//!    inside the sender's thread ([`Loop::Closed`]) and the tester's own share would have met the schedule:
+//!    inside the sender's thread ([`Loop::is_closed`]) and the tester's own share would have met the schedule:
 //!    then a *fail*, marked closed loop. A stall that explains the lateness makes it the host's.
 //! 3. Fewer frames sent than asked for: *invalid*. Asked for by the specification, not by the sender's own
 //!    plan, so that a count that wrapped in the tester shows.
@@ -22,8 +22,8 @@
 use crate::ratio::Ratio;
 use crate::trial::{Direction, HostNoise, Leg, Loop, PhaseKind, TrialError, TrialOutcome, TrialSpec};
 use crate::units::{Count, Nanos, Rate};
+pub use crate::verdict::{FailReason, Failure, Invalid, Spoiler, Stream, Verdict};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A sender may finish this much later than planned, whatever the duration.
 pub const LATE_FLOOR: Nanos = Nanos(100_000);
@@ -53,272 +53,6 @@ impl Default for Criteria {
     fn default() -> Self {
         Criteria { acceptance: Ratio::ONE, phase1_acceptance: Ratio::ONE }
     }
-}
-
-/// A stream of frames inside a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stream {
-    /// Left to Right.
-    Forward,
-    /// Right to Left.
-    Reverse,
-    /// Right to Left, one frame on each connection after phase 1.
-    Validation,
-}
-
-impl fmt::Display for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Stream::Forward => "Left to Right",
-            Stream::Reverse => "Right to Left",
-            Stream::Validation => "validation",
-        })
-    }
-}
-
-/// What one trial is worth.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Every stream met its acceptance.
-    Pass,
-    /// The DUT did not carry this rate.
-    Fail(Failure),
-    /// Neither: the trial measured the tester or its host.
-    Invalid(Invalid),
-}
-
-/// How the DUT failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Failure {
-    /// What was missed.
-    pub reason: FailReason,
-    /// The DUT's work was done inside the sender's thread: the figure is that of DUT and tester together,
-    /// printed as "closed loop, tester included".
-    pub closed_loop: bool,
-}
-
-/// What a failed trial missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailReason {
-    /// Fewer right frames arrived than accepted.
-    Loss {
-        /// The stream with the loss.
-        stream: Stream,
-        /// Frames sent.
-        sent: Count,
-        /// Distinct right frames received.
-        received: Count,
-        /// Frames that had to be received.
-        needed: Count,
-    },
-    /// The schedule was not met although the tester's own share would have met it.
-    Late {
-        /// The stream that was late.
-        stream: Stream,
-        /// How late its last frame was.
-        late: Nanos,
-        /// How late it may have been.
-        limit: Nanos,
-    },
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reason {
-            FailReason::Loss { stream, sent, received, needed } => {
-                write!(f, "{stream}: {received} of {sent} frames received, {needed} needed")?;
-            }
-            FailReason::Late { stream, late, limit } => {
-                write!(f, "{stream}: the last frame left {} late, {} allowed", show(late), show(limit))?;
-            }
-        }
-        if self.closed_loop { f.write_str(" (closed loop, tester included)") } else { Ok(()) }
-    }
-}
-
-/// Why a trial measured nothing. As text: what happened; [`Invalid::advice`]: what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Invalid {
-    /// The tester did not keep its schedule.
-    SenderLate {
-        /// The stream that was late.
-        stream: Stream,
-        /// How late its last frame was.
-        late: Nanos,
-        /// How late it may have been.
-        limit: Nanos,
-    },
-    /// The tester kept its schedule only in bursts, although nothing kept it from its core.
-    SenderUneven {
-        /// The stream.
-        stream: Stream,
-        /// Frames that left in catch-up bursts.
-        crowded: Count,
-        /// Frames sent.
-        sent: Count,
-    },
-    /// The tester sent fewer frames than it was asked for.
-    SentTooFew {
-        /// The stream that was cut short.
-        stream: Stream,
-        /// Frames asked for.
-        planned: Count,
-        /// Frames sent.
-        sent: Count,
-    },
-    /// Rate × duration is less than one frame.
-    NothingToSend {
-        /// The stream without frames.
-        stream: Stream,
-    },
-    /// A port lost its link.
-    LinkLost,
-    /// The tester's own sockets or rings dropped frames.
-    TesterDrops {
-        /// Frames dropped.
-        frames: Count,
-    },
-    /// More right frames than were sent: the tester's counters contradict each other.
-    MoreReceivedThanSent {
-        /// The stream.
-        stream: Stream,
-        /// Frames sent.
-        sent: Count,
-        /// Frames received.
-        received: Count,
-    },
-    /// Validation was asked for and did not take place.
-    ValidationMissing,
-    /// The phase 1 before this trial lost connections, so phase 2 would have opened new ones.
-    Phase1Incomplete {
-        /// Connections that the Responder learned.
-        learned: Count,
-        /// Connections that it had to learn.
-        needed: Count,
-    },
-    /// Frames were lost in a trial in which the sender caught up in bursts.
-    HostBurst {
-        /// The stream.
-        stream: Stream,
-        /// Declared burst.
-        declared: u32,
-        /// Largest burst that left.
-        worst: u32,
-    },
-    /// Frames were lost, or the schedule missed, in a trial in which a thread was kept from its core.
-    HostStall {
-        /// Whether it was a thread of the DUT, else of the tester.
-        of_dut: bool,
-        /// Longest stall.
-        stall: Nanos,
-        /// What the queues can bridge, where one is known.
-        queue_lasts: Option<Nanos>,
-    },
-    /// The same, by the scheduler's account: a thread was runnable and waited for its core.
-    HostRunDelay {
-        /// Whether it was a thread of the DUT, else of the tester.
-        of_dut: bool,
-        /// How long it waited in all.
-        delay: Nanos,
-        /// What the queues can bridge, where one is known.
-        queue_lasts: Option<Nanos>,
-    },
-}
-
-/// Who spoiled an invalid trial, and so how often it is repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spoiler {
-    /// The tester: three times at one rate make that rate the tester's bound.
-    Tester,
-    /// The host: repeated up to ten times.
-    Host,
-    /// The phase 1 before it: repeated up to three times, then with a lower rate.
-    Phase1,
-}
-
-impl Invalid {
-    /// Who spoiled the trial.
-    pub fn spoiler(&self) -> Spoiler {
-        match self {
-            Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => Spoiler::Host,
-            Invalid::Phase1Incomplete { .. } => Spoiler::Phase1,
-            _ => Spoiler::Tester,
-        }
-    }
-
-    /// What to do about it.
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Invalid::SenderLate { .. } | Invalid::SenderUneven { .. } | Invalid::SentTooFew { .. } => {
-                "the tester cannot send at this rate: use a faster back-end, more or dedicated cores, or a lower upper end"
-            }
-            Invalid::NothingToSend { .. } => "use longer trials or a higher lower end of the search",
-            Invalid::LinkLost => "check cables, interfaces and the peer's link state",
-            Invalid::TesterDrops { .. } => "enlarge the tester's receive rings or give its receiver a core of its own",
-            Invalid::MoreReceivedThanSent { .. } | Invalid::ValidationMissing => {
-                "this is a fault of the tester: please report it with the run folder"
-            }
-            Invalid::Phase1Incomplete { .. } => {
-                "lower the rate of phase 1, or check that the DUT's table, port pool and timeouts fit this many connections"
-            }
-            Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => {
-                "quieten the host: pin tester and DUT to free cores, stop other load, or use a machine that is not shared"
-            }
-        }
-    }
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Invalid::SenderLate { stream, late, limit } => {
-                write!(f, "{stream}: the tester's last frame left {} late, {} allowed", show(late), show(limit))
-            }
-            Invalid::SenderUneven { stream, crowded, sent } => {
-                write!(
-                    f,
-                    "{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly"
-                )
-            }
-            Invalid::SentTooFew { stream, planned, sent } => {
-                write!(f, "{stream}: the tester sent {sent} of {planned} frames")
-            }
-            Invalid::NothingToSend { stream } => write!(f, "{stream}: rate × duration is less than one frame"),
-            Invalid::LinkLost => f.write_str("a port lost its link"),
-            Invalid::TesterDrops { frames } => write!(f, "the tester's own sockets or rings dropped {frames} frames"),
-            Invalid::MoreReceivedThanSent { stream, sent, received } => {
-                write!(f, "{stream}: {received} right frames received but only {sent} sent")
-            }
-            Invalid::ValidationMissing => f.write_str("the connections were not validated"),
-            Invalid::Phase1Incomplete { learned, needed } => {
-                write!(f, "phase 1 established {learned} connections, {needed} needed")
-            }
-            Invalid::HostBurst { stream, declared, worst } => {
-                write!(f, "{stream}: loss in a trial with a catch-up burst of {worst} frames, {declared} declared")
-            }
-            Invalid::HostStall { of_dut, stall, queue_lasts } => {
-                write!(f, "a {} thread was off its core for {}{}", who(of_dut), show(stall), queues(queue_lasts))
-            }
-            Invalid::HostRunDelay { of_dut, delay, queue_lasts } => {
-                let (who, delay, queues) = (who(of_dut), show(delay), queues(queue_lasts));
-                write!(f, "a {who} thread waited {delay} for its core by the scheduler's account{queues}")
-            }
-        }
-    }
-}
-
-fn who(of_dut: bool) -> &'static str {
-    if of_dut { "DUT" } else { "tester" }
-}
-
-fn queues(last: Option<Nanos>) -> String {
-    last.map_or_else(|| ", no queue is known".to_owned(), |last| format!(", queues last {}", show(last)))
 }
 
 /// Judge one trial.
@@ -390,8 +124,7 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if let (PhaseKind::Established | PhaseKind::Validate, Some(store)) = (spec.kind, &outcome.store) {
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
         if store.learned < needed {
-            // A stall of the host during phase 1 says nothing about the DUT's set-up rate: no reason to go slower.
-            let host = off_core(outcome).next().map(|off| off.reason);
+            let host = host_in_phase1(spec, outcome, criteria);
             return invalid(host.unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
         }
     }
@@ -404,6 +137,19 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     let acceptance = criteria.phase1_acceptance;
     let send_time = rate.time_for(frames);
     judge_together(&[Part { stream: Stream::Validation, leg, frames, send_time, rate, acceptance }], outcome)
+}
+
+/// What the host did that can explain what a preparing phase 1 lost: then it says nothing about the DUT's set-up rate, and
+/// is no reason to go slower.
+fn host_in_phase1(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
+    let Some(leg) = &outcome.phase1 else {
+        // Records of versions that kept no more than the stalls are judged as they were.
+        return off_core(outcome).next().map(|off| off.reason);
+    };
+    let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
+    let (frames, send_time) = (leg.planned, rate.time_for(leg.planned));
+    let part = Part { stream: Stream::Forward, leg, frames, send_time, rate, acceptance: criteria.phase1_acceptance };
+    host_noise(&[part], outcome).filter(|reason| reason.spoiler() == Spoiler::Host)
 }
 
 fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
@@ -444,6 +190,7 @@ fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria)
     if frames == 0
         || main_parts(spec, outcome, criteria).iter().any(|part| beyond(part.leg, part.needed()))
         || validated.is_some_and(|leg| beyond(leg, criteria.phase1_acceptance.ceil_of(leg.sent)))
+        || outcome.phase1.as_ref().is_some_and(|leg| beyond(leg, criteria.phase1_acceptance.ceil_of(leg.sent)))
     {
         return None;
     }
@@ -472,7 +219,7 @@ fn judge_together(parts: &[Part<'_>], outcome: &TrialOutcome) -> Result<(), Verd
     let leg = part.leg;
     let reason =
         FailReason::Loss { stream: part.stream, sent: leg.sent, received: leg.received, needed: part.needed() };
-    Err(Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop == Loop::Closed }))
+    Err(Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() }))
 }
 
 fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
@@ -496,7 +243,7 @@ fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Ve
     if let Some(off) = off_core(outcome).find(explains) {
         return Verdict::Invalid(off.reason);
     }
-    if outcome.dut_loop == Loop::Closed && own_share_fits(parts) {
+    if outcome.dut_loop.is_closed() && own_share_fits(parts) {
         return Verdict::Fail(Failure {
             reason: FailReason::Late { stream: part.stream, late, limit },
             closed_loop: true,
@@ -531,11 +278,11 @@ struct OffCore {
 /// Who was off its core for longer than the queues last: by the longest stall, of which there may have been more, and by
 /// the scheduler's run delay, which is the sum of all.
 ///
-/// In a closed loop the tester's run delay says nothing about the host: the DUT's work may be done by threads of
-/// the kernel on the tester's own core, and waiting for these is waiting for the DUT.
+/// In a closed loop the tester's run delay says nothing about the host where the DUT's work may be done by threads of
+/// the kernel on the tester's own core: waiting for these is waiting for the DUT.
 fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let HostNoise { tester_stall, dut_stall, tester_run_delay, dut_run_delay, queue_lasts, .. } = outcome.host;
-    let tester_run_delay = tester_run_delay.filter(|_| outcome.dut_loop == Loop::Open);
+    let tester_run_delay = tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed);
     let bridged = queue_lasts.unwrap_or(QUEUE_UNKNOWN);
     [(false, tester_stall, tester_run_delay), (true, dut_stall, dut_run_delay)]
         .into_iter()
@@ -590,14 +337,4 @@ fn burst(part: &Part<'_>, outcome: &TrialOutcome) -> Invalid {
         return Invalid::SenderUneven { stream, crowded: timing.crowded, sent: part.leg.sent };
     }
     Invalid::HostBurst { stream, declared: timing.burst.max(1), worst: timing.worst_burst }
-}
-
-/// A duration in the unit that reads best.
-fn show(nanos: Nanos) -> String {
-    match nanos.0 {
-        0..10_000 => format!("{} ns", nanos.0),
-        10_000..10_000_000 => format!("{} µs", nanos.0 / 1_000),
-        10_000_000..10_000_000_000 => format!("{} ms", nanos.0 / 1_000_000),
-        _ => format!("{} s", nanos.0 / 1_000_000_000),
-    }
 }

@@ -16,16 +16,18 @@ fn settings(hi: u64, error: u64) -> SearchSettings {
 fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
     let passed: Vec<Rate> = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).collect();
     match result.kind {
-        ResultKind::NothingPassed | ResultKind::NothingMeasured => {
+        ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below => {
             prop_assert!(passed.is_empty() && result.rate == Rate(0));
         }
-        ResultKind::Exact | ResultKind::AtUpperLimit => prop_assert!(passed.contains(&result.rate)),
+        ResultKind::Exact | ResultKind::Between | ResultKind::AtUpperLimit => {
+            prop_assert!(passed.contains(&result.rate));
+        }
         ResultKind::TesterLimit | ResultKind::HostLimit => {
             prop_assert!(result.rate == Rate(0) || passed.contains(&result.rate));
         }
     }
     prop_assert_eq!(passed.into_iter().max().unwrap_or_default(), result.rate);
-    if result.kind == ResultKind::Exact {
+    if matches!(result.kind, ResultKind::Exact | ResultKind::Between | ResultKind::Below) {
         let bound = Rate(result.rate.0 + result.error.0);
         prop_assert!(result.trace.iter().any(|s| s.rate == bound && s.verdict == StepVerdict::Fail));
     }
@@ -117,7 +119,7 @@ proptest! {
         let decide = |rate: Rate| {
             Ok(judgement(rate, (verdicts >> (rate.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)) & 1 == 1))
         };
-        let result = binary::search(lo, hi, Precision::Absolute(Rate(error)), decide, &mut |_| ()).unwrap();
+        let result = binary::search((lo, hi), Rate(0), Precision::Absolute(Rate(error)), decide, &mut |_| ()).unwrap();
         is_honest(&result)?;
         prop_assert!(result.trace.len() <= 2 + (u64::BITS - (above / error).leading_zeros()) as usize + 1);
     }

@@ -113,7 +113,9 @@ fn a_validation_rate_above_the_forwarding_rate_lowers_the_result() {
     let mut dut = SimulatedDut::new(Truth::new(Rate(258_300), Rate(479_000)), 1);
     for (alpha, published, off) in [("0.8", 323_534, 2_000), ("0.6", 429_491, 2_000), ("0.5", 479_296, 1_000)] {
         let with = SearchSettings { alpha: Some(alpha.parse().unwrap()), ..settings() };
-        let rate = set_up(&mut dut, &with).rate.0;
+        let result = set_up(&mut dut, &with);
+        let rate = result.rate.0;
+        assert_eq!(result.validation_failed, alpha != "0.5", "alpha {alpha}");
         assert!(rate.abs_diff(published) < off, "alpha {alpha}: {rate} for {published}");
     }
 }
@@ -267,9 +269,44 @@ fn a_host_that_becomes_noisy_ends_the_search_with_the_bounds_found_until_then() 
     let mut noisy = Noisy { device: SimulatedDut::new(Truth::new(Rate(2_000_000), SETUP), 1), quiet: 0..4, asked: 0 };
     let settings = SearchSettings { hi: Rate(10_000_000), ..settings() };
     let result = throughput::stateless(&mut noisy, &settings, &mut |_| ()).unwrap();
-    assert_eq!((result.kind, result.rate, result.error), (ResultKind::Exact, Rate(1_250_000), Rate(1_250_000)));
+    assert_eq!((result.kind, result.rate, result.error), (ResultKind::Between, Rate(1_250_000), Rate(1_250_000)));
     assert!(result.tester_limit.is_some(), "it says what ended it");
     assert_eq!((result.trials, result.trace.last().unwrap().verdict), (4 + 11, StepVerdict::HostBound));
+}
+
+#[test]
+fn a_search_that_the_host_ended_near_its_end_is_exact() {
+    // The same search with an error of 312,500 asked for: four times that is what it reached.
+    let mut noisy = Noisy { device: SimulatedDut::new(Truth::new(Rate(2_000_000), SETUP), 1), quiet: 0..4, asked: 0 };
+    let settings = SearchSettings { precision: Precision::Absolute(Rate(312_500)), ..settings() };
+    let result = throughput::stateless(&mut noisy, &settings, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.error), (ResultKind::Exact, Rate(1_250_000)));
+    assert!(result.tester_limit.is_some() && !result.at_least());
+}
+
+#[test]
+fn what_failed_before_the_host_spoiled_all_is_an_upper_bound() {
+    // 10 M, 5 M and 2.5 M fail, and nothing below is ever decided.
+    let mut noisy = Noisy { device: SimulatedDut::new(Truth::new(Rate(2_000_000), SETUP), 1), quiet: 0..3, asked: 0 };
+    let result = throughput::stateless(&mut noisy, &settings(), &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.rate, result.error), (ResultKind::Below, Rate(0), Rate(2_500_000)));
+    assert!(result.tester_limit.is_some() && !result.at_least() && !result.kind.has_rate());
+}
+
+#[test]
+fn no_trial_is_without_a_frame() {
+    // At 60 ms a rate below 17 is less than one frame.
+    let mut dut = Listening {
+        inner: SimulatedDut::new(Truth { loss: Ratio::from_ppm(990_000), ..truth() }, 1),
+        specs: Vec::new(),
+    };
+    let short = SearchSettings { duration: Nanos::from_millis(60), ..settings() };
+    // A trial of one frame may be lucky: what counts is that the tester is not blamed.
+    match throughput::stateless(&mut dut, &short, &mut |_| ()) {
+        Ok(result) => assert!(result.trace.iter().all(|s| s.verdict != StepVerdict::TesterBound)),
+        Err(error) => assert!(matches!(error, TrialError::DutDead(_)), "{error}"),
+    }
+    assert!(dut.specs.len() > 5 && dut.specs.iter().all(|spec| spec.frames() > 0));
 }
 
 #[test]
@@ -326,6 +363,14 @@ fn a_dut_that_dies_during_a_search_is_an_error_and_not_a_low_rate() {
     let mut dut = SimulatedDut::new(Truth { dies_at: Some(6), ..truth() }, 1);
     let error = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::DutDead(_)));
+}
+
+#[test]
+fn a_dut_that_dies_before_a_phase_1_is_dead_and_not_slow() {
+    let mut dut = SimulatedDut::new(Truth { dies_at: Some(6), ..truth() }, 1);
+    let error = throughput::established(&mut dut, &settings(), N, Rate(178_800), &mut |_| ()).unwrap_err();
+    assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("phase 1:")), "{error}");
+    assert_eq!(dut.trials(), 7, "one trial, one probe");
 }
 
 #[test]

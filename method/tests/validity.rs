@@ -3,8 +3,8 @@
 
 use method::validity::{FailReason, Invalid, LATE_FLOOR, Spoiler, Stream, check_buffers, late_limit, table_changed};
 use method::{
-    Criteria, Direction, Fault, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Ratio, StoreFacts, Timing, TrialError,
-    TrialOutcome, TrialSpec, Verdict, judge,
+    Criteria, Direction, Fault, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Ratio, StoreFacts, Timing,
+    TrialError, TrialOutcome, TrialSpec, Verdict, judge,
 };
 
 const FRAMES: u64 = 60_000_000;
@@ -340,6 +340,29 @@ fn in_a_closed_loop_the_testers_run_delay_is_no_noise() {
     assert_eq!(invalid(dut).spoiler(), Spoiler::Host);
 }
 
+/// Nobody but the sender's own thread works there: 5 ms off its core, in the middle of a call, are the host's.
+#[test]
+fn where_the_sender_itself_does_the_devices_work_its_run_delay_is_noise() {
+    let inline = |delay: Nanos, lost: u64| {
+        verdict(|o| {
+            o.dut_loop = Loop::Inline;
+            o.forward.received -= lost;
+            o.host.tester_run_delay = Some(delay);
+        })
+    };
+    assert_eq!(invalid(inline(Nanos::from_millis(5), 20)).spoiler(), Spoiler::Host);
+    assert_eq!(loss(inline(Nanos(0), 20)), (Stream::Forward, true));
+    let late = |delay: Nanos| {
+        verdict(|o| {
+            o.dut_loop = Loop::Inline;
+            o.forward.timing.finished_late = Nanos::from_millis(5);
+            o.host.tester_run_delay = Some(delay);
+        })
+    };
+    assert_eq!(invalid(late(Nanos::from_millis(5))).spoiler(), Spoiler::Host);
+    assert!(matches!(late(Nanos(0)), Verdict::Fail(failure) if failure.closed_loop));
+}
+
 #[test]
 fn a_pass_in_which_threads_waited_stands() {
     let pass = verdict(|o| {
@@ -510,6 +533,29 @@ fn phase_2_on_an_incomplete_phase_1_is_invalid() {
     let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
     assert_eq!(reason, Invalid::Phase1Incomplete { learned: 999, needed: 1_000 });
     assert_eq!(reason.spoiler(), Spoiler::Phase1);
+}
+
+/// Half of all connections are missing, and one stall of 2 ms touched two hundred frames at most.
+#[test]
+fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
+    let spec =
+        TrialSpec { kind: PhaseKind::Established, connections: 10_000, phase1_rate: Some(Rate(10_000)), ..spec() };
+    let with = |received: u64| {
+        let phase1 = Leg { received, ..leg(10_000) };
+        let store = Some(StoreFacts { learned: received, ..StoreFacts::default() });
+        let mut outcome = TrialOutcome { store, phase1: Some(phase1), ..TrialOutcome::default() };
+        outcome.host.dut_stall = Nanos::from_millis(2);
+        outcome
+    };
+    let judged = |outcome: &TrialOutcome| invalid(judge(&spec, outcome, &Criteria::default()));
+    assert_eq!(judged(&with(5_000)).spoiler(), Spoiler::Phase1);
+    assert_eq!(judged(&with(9_790)).spoiler(), Spoiler::Host);
+    // One frame that the tester dropped does not explain it either.
+    let mut dropped = with(5_000);
+    dropped.host = HostNoise { tester_drops: 1, ..HostNoise::default() };
+    assert_eq!(judged(&dropped).spoiler(), Spoiler::Phase1);
+    // Where the leg is not in the record, it is judged as when it was written.
+    assert_eq!(judged(&TrialOutcome { phase1: None, ..with(5_000) }).spoiler(), Spoiler::Host);
 }
 
 #[test]

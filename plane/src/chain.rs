@@ -13,6 +13,7 @@
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Mutex;
 use wire::Mac;
 
@@ -388,15 +389,21 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         customer.chain(internet).chain(own).collect()
     }
 
-    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
-        let [mut near, far] = [self.customer.sessions(now, most), self.internet.sessions(now, most)];
-        // Where there is no room for all, each half has its part of it.
-        near.truncate(most.saturating_sub(far.len()).max(most.div_ceil(2)));
+    fn places(&self) -> u64 {
+        self.customer.places() + self.internet.places()
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+        // The places of the Internet's half follow those of the customers'.
+        let first = self.customer.places();
+        let [from, to] = [places.start, places.end].map(|place| place.saturating_sub(first));
+        let near = self.customer.sessions(now, places.start.min(first)..places.end.min(first));
+        let far = self.internet.sessions(now, from..to);
         let named = |prefix| {
             move |e: Entry| Entry { part: if e.part.is_empty() { prefix } else { prefixed(prefix, e.part) }, ..e }
         };
         let [a, b] = self.prefixes;
-        near.into_iter().map(named(a)).chain(far.into_iter().map(named(b))).take(most).collect()
+        near.into_iter().map(named(a)).chain(far.into_iter().map(named(b))).collect()
     }
 
     fn can_adopt(&self, new: &Chain<A, B>) -> Result<(), String> {
@@ -408,11 +415,11 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         of(self.prefixes[1], self.internet.can_adopt(&new.internet))
     }
 
-    fn adopt(&mut self, new: Chain<A, B>) -> Result<(), String> {
+    fn adopt(&mut self, new: &mut Chain<A, B>) -> Result<(), String> {
         // Both or neither.
-        self.can_adopt(&new)?;
-        self.customer.adopt(new.customer)?;
-        self.internet.adopt(new.internet)
+        self.can_adopt(new)?;
+        self.customer.adopt(&mut new.customer)?;
+        self.internet.adopt(&mut new.internet)
     }
 
     fn nest(&mut self, nested: Nested) {

@@ -39,6 +39,15 @@ pub trait Addressing: Send {
     /// The reason to drop the packet.
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event>;
 
+    /// The same for an address that only an ICMP error shows: as the source of the error, or in the packet that it quotes. Opens
+    /// nothing: whoever sends errors could fill every table.
+    ///
+    /// # Errors
+    /// As with [`Self::to_ipv4`]; also when nobody is known there.
+    fn known_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
+        self.to_ipv4(end, addr, port)
+    }
+
     /// Whether several customers share this IPv4 address of an end, so that only the port says which of them is meant. Then
     /// the ports of a fragment's datagram are looked for.
     fn is_shared(&self, _end: End, _addr: u32) -> bool {
@@ -49,6 +58,13 @@ pub trait Addressing: Send {
     /// where it was sent to, `src` and `dst` are its IPv4 addresses (RFC 7757, section 4). `None` when it does not.
     fn turned(&self, _dst6: u128, _src: u32, _dst: u32) -> Option<(u128, u128)> {
         None
+    }
+
+    /// Whether an IPv4 address stands for customers of these addresses who are found by address and port: packets from one
+    /// of them to another are translated twice instead of leaving over IPv4.
+    #[inline(always)]
+    fn serves(&self, _addr: u32) -> bool {
+        false
     }
 
     /// Whether packets over IPv6 between ends without counterpart are dropped without a word (RFC 7599, section 8.2). A sender
@@ -79,13 +95,13 @@ pub trait Addressing: Send {
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
 
-    /// Go on with the settings of `new`, and with what packets have taught. As it stands here it is right for those whom
-    /// packets teach nothing.
-    fn adopt(&mut self, new: Self)
+    /// Go on with the settings of `new`, and with what packets have taught; `new` has the settings of before, then. As it stands
+    /// here it is right for those whom packets teach nothing.
+    fn adopt(&mut self, new: &mut Self)
     where
         Self: Sized,
     {
-        *self = new;
+        std::mem::swap(self, new);
     }
 }
 
@@ -116,6 +132,15 @@ pub trait Softwires: Send {
     /// The reason to drop the packet, as with [`Self::wrap`].
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
 
+    /// The same for the ends of a packet that an ICMPv6 error quotes, `src` being the far end. Opens nothing: whoever sends
+    /// errors could fill every table.
+    ///
+    /// # Errors
+    /// As with [`Self::unwrap`]; also when nobody is known there.
+    fn unwrap_quoted(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
+        self.unwrap(src, dst, customer, remote)
+    }
+
     /// Whether something else stands for customers' addresses outside, because they overlap.
     const RENAMES: bool = false;
 
@@ -132,6 +157,11 @@ pub trait Softwires: Send {
     /// round instead of leaving.
     #[inline(always)]
     fn serves(&self, _addr: u32) -> bool {
+        false
+    }
+
+    /// Whether there is one tunnel only, so that what a router says of its path holds for everything.
+    fn is_single(&self) -> bool {
         false
     }
 
@@ -183,12 +213,12 @@ pub trait Softwires: Send {
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
 
-    /// Go on with the settings of `new`, and with what packets have taught. As it stands here it is right for those whom
-    /// packets teach nothing.
-    fn adopt(&mut self, new: Self)
+    /// Go on with the settings of `new`, and with what packets have taught; `new` has the settings of before, then. As it stands
+    /// here it is right for those whom packets teach nothing.
+    fn adopt(&mut self, new: &mut Self)
     where
         Self: Sized,
     {
-        *self = new;
+        std::mem::swap(self, new);
     }
 }

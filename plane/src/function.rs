@@ -3,6 +3,7 @@
 
 use crate::chain::Nested;
 use std::net::{Ipv6Addr, SocketAddr};
+use std::ops::Range;
 use std::time::Duration;
 
 /// Most packets of one batch.
@@ -107,8 +108,14 @@ pub trait Function: Send {
     /// Counters, drop reasons included.
     fn counters(&self) -> Drops;
 
-    /// Some entries of the state table, `most` at most, in no order; stateless functions have none.
-    fn sessions(&self, _now: u64, _most: usize) -> Vec<Entry> {
+    /// How many places of the state table may hold an entry now: all that a look at everything has to look at.
+    fn places(&self) -> u64 {
+        0
+    }
+
+    /// The entries in these of its [places](Function::places), in no order; stateless functions have none. Whoever wants
+    /// to see a large table looks at a part of it at a time, so that packets do not wait for him.
+    fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -122,11 +129,12 @@ pub trait Function: Send {
 
     /// Become what `new` is without losing state, counters or packets that wait: the configuration of a running function is
     /// changed so. `new` may have been made with the smallest of tables and another seed. Nobody can do without: a function
-    /// that were simply replaced would lose what it has counted.
+    /// that were simply replaced would lose what it has counted. What is no longer needed is in `new` afterwards, to be dropped
+    /// where that keeps nobody from his packets: it may be gigabytes of rules.
     ///
     /// # Errors
     /// As [`Function::can_adopt`]; nothing is changed then.
-    fn adopt(&mut self, new: Self) -> Result<(), String>
+    fn adopt(&mut self, new: &mut Self) -> Result<(), String>
     where
         Self: Sized;
 

@@ -57,6 +57,61 @@ impl fmt::Display for Prefix6 {
     }
 }
 
+/// Outside addresses of a NAT whose Internet speaks IPv6: those of a short prefix, each with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool6(Prefix6);
+
+/// A prefix that cannot be a [`Pool6`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("pool {0}: {1}")]
+pub struct Pool6Error(Prefix6, &'static str);
+
+impl Pool6 {
+    /// The addresses of this prefix.
+    ///
+    /// # Errors
+    /// When there are too many, or no router would forward to them.
+    pub fn new(prefix: Prefix6) -> Result<Pool6, Pool6Error> {
+        if !(112..=128).contains(&prefix.len) {
+            return Err(Pool6Error(prefix, "write a prefix of length 112 to 128: at most 65,536 outside addresses"));
+        }
+        if is_martian(prefix.first()) {
+            return Err(Pool6Error(prefix, "write global unicast addresses: no router forwards to these"));
+        }
+        Ok(Pool6(prefix))
+    }
+
+    /// Whether this address is none of them.
+    pub(crate) fn not(&self, own: Ipv6Addr) -> Result<(), Pool6Error> {
+        if self.number(own.to_bits()).is_none() {
+            return Ok(());
+        }
+        Err(Pool6Error(self.0, "the gateway's own address lies in it; give the pool addresses of its own"))
+    }
+
+    /// The prefix.
+    pub fn prefix(&self) -> Prefix6 {
+        self.0
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        1 << (128 - self.0.len)
+    }
+
+    /// An address by its number.
+    #[inline(always)]
+    pub fn nth(&self, number: u32) -> Option<u128> {
+        (number < self.count()).then(|| self.0.first() | number as u128)
+    }
+
+    /// The number of an address.
+    #[inline(always)]
+    pub fn number(&self, addr: u128) -> Option<u32> {
+        self.0.contains(addr).then(|| (addr & !self.0.mask()) as u32)
+    }
+}
+
 /// Sixteen bytes at `at`, as the number that an address is.
 #[inline(always)]
 pub fn be128(b: &[u8], at: usize) -> u128 {
@@ -70,6 +125,24 @@ pub fn be128(b: &[u8], at: usize) -> u128 {
 pub fn put128(b: &mut [u8], at: usize, v: u128) {
     b[at..at + 16].copy_from_slice(&v.to_be_bytes());
 }
+
+/// Whether an address holds for one link only.
+pub(crate) fn is_link_local(a: u128) -> bool {
+    a >> 118 == 0xfe80 >> 6
+}
+
+/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291).
+pub(crate) fn is_martian(a: u128) -> bool {
+    a <= 1 || is_link_local(a) || a >> 120 == 0xff
+}
+
+/// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).
+pub(crate) fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
+}
+
+/// ICMPv6 types of neighbour discovery: the first, and the last.
+const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 
 /// A fragment header that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +268,13 @@ impl Head6 {
             (self.protocol, self.protocol_at, self.l4) = (b[at], at, at + len);
         }
         Err(Event::BadExtension)
+    }
+
+    /// Whether a packet, which stands in `b`, is neighbour discovery, which is the machine's own (RFC 4861); it never has
+    /// extension headers.
+    pub(crate) fn is_discovery(&self, b: &[u8]) -> bool {
+        let icmp = self.protocol == header::ICMPV6 && self.part.is_none() && self.l4 < self.end;
+        icmp && self.hop_limit == 255 && DISCOVERY.contains(&b[self.l4])
     }
 
     /// Whether it is a part of a datagram only; an atomic fragment is not.

@@ -11,6 +11,7 @@ use crate::pinned::{self, Pinned};
 use crate::side::Side4;
 use crate::steer::Steering;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 
 /// The customers' half: whatever it lets towards the NAT comes from a number of its dictionary.
 pub trait Numbering: Function {
@@ -32,7 +33,7 @@ pub trait Numbering: Function {
     /// What differs and cannot be changed while there is state.
     fn can_follow(&self, config: &Self::Config, numbers: Prefix) -> Result<(), String>;
     /// Take over a configuration, and from `new`, made with it, all that is no state.
-    fn follow(&mut self, config: &Self::Config, numbers: Prefix, new: Self);
+    fn follow(&mut self, config: &Self::Config, numbers: Prefix, new: &mut Self);
 }
 
 /// One worker of a half with numbers and the NAT behind it.
@@ -117,9 +118,13 @@ impl<H: Numbering> Function for Numbered<H> {
         self.pair.counters()
     }
 
-    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
+    fn places(&self) -> u64 {
+        self.nat().places()
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
         // Whoever has a session is a customer.
-        self.nat().sessions(now, most).into_iter().filter_map(|e| self.half().named(e)).collect()
+        self.nat().sessions(now, places).into_iter().filter_map(|e| self.half().named(e)).collect()
     }
 
     fn can_adopt(&self, new: &Numbered<H>) -> Result<(), String> {
@@ -137,12 +142,12 @@ impl<H: Numbering> Function for Numbered<H> {
         self.half().can_follow(&new.config, self.numbers)
     }
 
-    fn adopt(&mut self, new: Numbered<H>) -> Result<(), String> {
-        self.can_adopt(&new)?;
+    fn adopt(&mut self, new: &mut Numbered<H>) -> Result<(), String> {
+        self.can_adopt(new)?;
         let Chain { customer, internet, .. } = &mut self.pair.function;
         internet.reconfigure(H::nat_behind(&new.config, self.numbers));
-        customer.follow(&new.config, self.numbers, new.pair.function.customer);
-        self.config = new.config;
+        customer.follow(&new.config, self.numbers, &mut new.pair.function.customer);
+        std::mem::swap(&mut self.config, &mut new.config);
         Ok(())
     }
 

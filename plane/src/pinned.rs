@@ -6,6 +6,7 @@
 use crate::chain::{Nested, gather, scatter};
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
+use std::ops::Range;
 use wire::header::{TYPE_IPV6, be16};
 
 /// How packets from the customers are to be spread over the workers: by all 16 octets of the IPv6 source. A /64 would do
@@ -41,14 +42,19 @@ impl<F> Pinned<F> {
     /// router; it belongs to the customer that the quoted packet was sent to.
     #[inline(always)]
     fn elsewhere(&self, b: &[u8]) -> Option<u16> {
-        if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
-            return None;
-        }
-        let quoted = b[20] == ICMPV6 && b.get(54).is_some_and(|t| *t < 128);
-        let address = if quoted { b.get(QUOTED_DESTINATION..QUOTED_DESTINATION + 16) } else { None };
-        let w = by_hash(address.unwrap_or(&b[22..38]).iter().copied(), self.workers);
-        (w != self.worker).then_some(w as u16)
+        worker(b, self.workers).filter(|w| usize::from(*w) != self.worker)
     }
+}
+
+/// The worker of `workers` that a frame from the customers' side belongs to; `None` for what is no IPv6 packet.
+#[inline(always)]
+pub(crate) fn worker(b: &[u8], workers: usize) -> Option<u16> {
+    if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
+        return None;
+    }
+    let quoted = b[20] == ICMPV6 && b.get(54).is_some_and(|t| *t < 128);
+    let address = if quoted { b.get(QUOTED_DESTINATION..QUOTED_DESTINATION + 16) } else { None };
+    Some(by_hash(address.unwrap_or(&b[22..38]).iter().copied(), workers) as u16)
 }
 
 impl<F: Function> Function for Pinned<F> {
@@ -98,8 +104,12 @@ impl<F: Function> Function for Pinned<F> {
         all
     }
 
-    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
-        self.function.sessions(now, most)
+    fn places(&self) -> u64 {
+        self.function.places()
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+        self.function.sessions(now, places)
     }
 
     fn can_adopt(&self, new: &Pinned<F>) -> Result<(), String> {
@@ -109,9 +119,9 @@ impl<F: Function> Function for Pinned<F> {
         self.function.can_adopt(&new.function)
     }
 
-    fn adopt(&mut self, new: Pinned<F>) -> Result<(), String> {
-        self.can_adopt(&new)?;
-        self.function.adopt(new.function)
+    fn adopt(&mut self, new: &mut Pinned<F>) -> Result<(), String> {
+        self.can_adopt(new)?;
+        self.function.adopt(&mut new.function)
     }
 
     fn nest(&mut self, nested: Nested) {

@@ -75,8 +75,9 @@ impl Function for Router {
         Ok(())
     }
     fn nest(&mut self, _: Nested) {}
-    fn adopt(&mut self, new: Router) -> Result<(), String> {
-        *self = Router { forwarded: self.forwarded, ttl_expired: self.ttl_expired, not_ipv4: self.not_ipv4, ..new };
+    fn adopt(&mut self, new: &mut Router) -> Result<(), String> {
+        std::mem::swap(self, new);
+        (self.forwarded, self.ttl_expired, self.not_ipv4) = (new.forwarded, new.ttl_expired, new.not_ipv4);
         Ok(())
     }
     fn counters(&self) -> Drops {

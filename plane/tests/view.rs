@@ -301,7 +301,7 @@ fn any_port() -> Vec<u16> {
 
 fn own_ports() -> (Outside, Option<Vec<u16>>) {
     let set = PortSet::new(SHARED.0, SHARED.1, 3).unwrap();
-    (Outside { range: pool(), set }, Some((0..set.count()).map(|j| set.nth(j)).collect()))
+    (Outside { set, ..pool().into() }, Some((0..set.count()).map(|j| set.nth(j)).collect()))
 }
 
 const SIZES: [usize; 3] = [64, 65, 1518];
@@ -475,4 +475,23 @@ fn sizes_limits_and_mtus_are_those_of_the_methodology() {
     // The biggest frames that a link of 1500 octets carries.
     assert_eq!((mtus(&plat(1498)), mtus(&aftr(1478))), ([1500, 1480], [1500, 1460]));
     assert_eq!((plat(1498).longest(), aftr(64).longest()), (1514, 100));
+}
+
+/// Connection i is number perm(i) of all flows (methodology 3.11): with few connections nobody is left out, and no
+/// port range is narrower than the report says.
+#[test]
+fn few_connections_are_spread_over_all_flows() {
+    let bed = Bed { connections: 1500, ..consecutive(64) };
+    let view = plane::view::forwarding(&bed);
+    assert!(bed.flows.size() > 10_000 && view.connections() == 1500);
+    let flows: Vec<_> = (0..1500).map(|i| view.flows.flow(view.order.get(i))).collect();
+    let different =
+        |value: fn(&wire::Flow) -> u32| flows.iter().map(value).collect::<std::collections::HashSet<_>>().len() as u32;
+    let found = [
+        different(|f| f.subscriber),
+        different(|f| f.inside_port.into()),
+        different(|f| f.remote_addr),
+        different(|f| f.remote_port.into()),
+    ];
+    assert_eq!(found, [SUBSCRIBERS, 7, REMOTES, 5]);
 }

@@ -160,14 +160,15 @@ fn counter_is_constant() -> bool {
     // CPUID 0x80000007, EDX bit 8: the counter runs at one speed in all power states.
     let invariant = core::arch::x86_64::__cpuid(0x8000_0000).eax >= 0x8000_0007
         && core::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
-    // Guests may hide the bit while the kernel itself trusts the counter as its clock.
-    invariant || kernel_uses("tsc")
+    // The kernel watches it, and knows of counters that run apart on several sockets, and of guests that hide the bit.
+    kernel_trusts_the_counter().unwrap_or(invariant)
 }
 
+/// Whether the kernel would still take the time from the counter; `None` where it does not say.
 #[cfg(target_arch = "x86_64")]
-fn kernel_uses(name: &str) -> bool {
-    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        .is_ok_and(|s| s.trim() == name)
+fn kernel_trusts_the_counter() -> Option<bool> {
+    let list = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource").ok()?;
+    Some(list.split_ascii_whitespace().any(|name| name == "tsc"))
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -48,6 +48,20 @@ pub fn preempt_others() -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
 }
 
+/// The calling thread is an ordinary one again, with the best priority of these: what [`preempt_others`] did is undone.
+pub fn preempt_no_more() -> bool {
+    // SAFETY: sched_param is plain old data, for which all zeroes are a value; ordinary threads have priority 0.
+    let param: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: thread 0 is the calling one, and the pointer is to a live sched_param.
+    let ordinary =
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, &raw const param) };
+    ordinary == 0 && hurry()
+}
+
+/// How long threads can be before all others without a pause: the kernel stops them for the rest of each second in which
+/// they took more than 950 ms of a core (sched_rt_runtime_us). Longer work is better done with [`hurry`].
+pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
+
 /// The cores that this process was given, in order: those of the first thread that asks, before any was kept to fewer.
 pub fn cores() -> Vec<usize> {
     static GIVEN: OnceLock<Vec<usize>> = OnceLock::new();
@@ -82,4 +96,23 @@ pub fn run_delay(thread: u64) -> Option<u64> {
 
 fn second_figure(path: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy() -> i32 {
+        // SAFETY: no memory is passed; thread 0 is the calling one.
+        unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK }
+    }
+
+    /// Without privilege both do nothing, and the thread is as ordinary as it was.
+    #[test]
+    fn a_thread_that_preempted_others_is_ordinary_again() {
+        let preempted = preempt_others();
+        assert_eq!(policy() == libc::SCHED_FIFO, preempted);
+        preempt_no_more();
+        assert_eq!(policy(), libc::SCHED_OTHER);
+    }
 }

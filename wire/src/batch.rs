@@ -127,6 +127,10 @@ impl Batch {
                 let remotes = self.0[Source::RemoteAddr as usize].iter().enumerate();
                 remotes.for_each(|(j, &r)| put(j, table[r.wrapping_sub(*first) as usize]));
             }
+            Address6::ByOuter(row) => {
+                let outer = self.0[Source::OuterAddr as usize].iter().enumerate();
+                outer.for_each(|(j, &low)| put(j, row.with_low(low)));
+            }
         }
     }
 

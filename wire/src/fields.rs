@@ -102,8 +102,9 @@ impl Values {
         let Some(ends) = layout.ends() else {
             return FrameWords { addresses, ports, ..FrameWords::default() };
         };
-        let [subscriber, remote] = [SUBSCRIBER, Source::RemoteAddr as usize].map(|of| self.0[of]);
-        let rows = [&ends.src, &ends.dst].map(|end| *end.row(subscriber, remote));
+        let [subscriber, remote, outer] =
+            [SUBSCRIBER, Source::RemoteAddr as usize, Source::OuterAddr as usize].map(|of| self.0[of]);
+        let rows = [&ends.src, &ends.dst].map(|end| end.row(subscriber, remote, outer));
         FrameWords { addresses, ports, ends: rows, end_sum: rows[0].sum() + rows[1].sum() }
     }
 }

@@ -1,61 +1,14 @@
 //! The flow space: a flow is a number. N connections are the product of subscribers, source ports,
 //! destination ports and outside (remote) addresses; this file turns the number into header values.
 
+use crate::divisor::Divisor;
 use crate::port_set::{PortSet, PortSetError};
-use serde::{Deserialize, Serialize};
+pub use crate::range::{AddrRange, PortRange};
+use crate::subscribers::{Inside, List, alike};
+pub use crate::subscribers::{Listed, SharedPorts};
 use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
-
-/// An inclusive range of UDP ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PortRange {
-    /// First port.
-    pub first: u16,
-    /// Last port, not below the first.
-    pub last: u16,
-}
-
-impl PortRange {
-    /// How many ports.
-    pub fn count(&self) -> u32 {
-        self.last as u32 - self.first as u32 + 1
-    }
-    /// Whether a port lies inside.
-    pub fn contains(&self, port: u16) -> bool {
-        (self.first..=self.last).contains(&port)
-    }
-}
-
-impl std::fmt::Display for PortRange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{}", self.first, self.last)
-    }
-}
-
-/// Consecutive IPv4 addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AddrRange {
-    /// First address.
-    pub first: Ipv4Addr,
-    /// How many, at least 1.
-    pub count: u32,
-}
-
-impl AddrRange {
-    /// One address.
-    pub fn one(first: Ipv4Addr) -> AddrRange {
-        AddrRange { first, count: 1 }
-    }
-    /// Last address.
-    pub fn last(&self) -> Ipv4Addr {
-        Ipv4Addr::from(u32::from(self.first).saturating_add(self.count - 1))
-    }
-    /// Whether an address lies inside.
-    pub fn contains(&self, a: Ipv4Addr) -> bool {
-        (u32::from(self.first)..=u32::from(self.last())).contains(&u32::from(a))
-    }
-}
 
 /// Header values of one flow, as the customer's side sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,98 +57,6 @@ pub enum FlowError {
         /// Ports of the set.
         have: u32,
     },
-}
-
-/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T): of each port set those from place
-/// `first` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedPorts {
-    /// PSID offset, in bits.
-    pub offset: u8,
-    /// PSID length k, in bits: 2^k subscribers share an address.
-    pub len: u8,
-    /// Place of the first port to use in its set.
-    pub first: u32,
-    /// How many ports to use of each set.
-    pub count: u32,
-}
-
-/// Who sends from where: a number of subscribers, each with its address and source ports. The three kinds of
-/// subscribers are one formula.
-#[derive(Clone, Copy, Debug)]
-struct Inside {
-    subscribers: u32,
-    first: u32,
-    /// 0 if all have the same address, else all ones.
-    own_address: u32,
-    /// The set of PSID 0; all ports for subscribers with addresses of their own.
-    set: PortSet,
-    first_place: u32,
-    places: u32,
-}
-
-impl Inside {
-    #[inline(always)]
-    fn addr(&self, subscriber: u32) -> u32 {
-        self.first.wrapping_add((subscriber >> self.set.len) & self.own_address)
-    }
-    #[inline(always)]
-    fn port(&self, subscriber: u32, place: u32) -> u32 {
-        let psid = subscriber & ((1 << self.set.len) - 1);
-        PortSet { psid: psid as u16, ..self.set }.nth(self.first_place + place) as u32
-    }
-    fn addresses(&self) -> u32 {
-        ((self.subscribers - 1) >> self.set.len & self.own_address) + 1
-    }
-}
-
-/// A subscriber that is written down, and not counted out: its address and its ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Listed {
-    /// IPv4 address.
-    pub addr: u32,
-    /// Its ports.
-    pub set: PortSet,
-}
-
-/// Listed subscribers, shared by everyone who reads them.
-#[derive(Clone)]
-struct List {
-    each: Arc<dyn Deref<Target = [Listed]> + Send + Sync>,
-    /// The lowest and the highest of all.
-    addrs: AddrRange,
-    ports: PortRange,
-}
-
-impl std::fmt::Debug for List {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} listed", self.each.len())
-    }
-}
-
-/// Exact division by a constant, by one multiplication, without a branch and in 32-bit factors: in a loop over many
-/// numerators it becomes vector code.
-#[derive(Clone, Copy, Debug)]
-struct Divisor {
-    by: u32,
-    /// floor(2^64 / by) + 1 in two halves: exact for all 32-bit numerators.
-    magic: (u32, u32),
-    /// For 1, whose magic number is too large: all ones, and the magic number is 0.
-    whole: u32,
-}
-
-impl Divisor {
-    fn new(by: u32) -> Divisor {
-        let (magic, whole) = if by == 1 { (0, u32::MAX) } else { (u64::MAX / by as u64 + 1, 0) };
-        Divisor { by, magic: ((magic >> 32) as u32, magic as u32), whole }
-    }
-    #[inline(always)]
-    fn div_rem(self, n: u32) -> (u32, u32) {
-        // No carry is lost: (2^32 - 1)^2 + 2^32 - 1 < 2^64.
-        let low = (self.magic.1 as u64 * n as u64) >> 32;
-        let q = ((self.magic.0 as u64 * n as u64 + low) >> 32) as u32 | n & self.whole;
-        (q, n.wrapping_sub(q.wrapping_mul(self.by)))
-    }
 }
 
 /// All flows of a measurement: which header values flow number f has, f in [0, `size`).
@@ -265,6 +126,7 @@ impl FlowSpace {
             subscribers,
             first: first.into(),
             own_address: u32::MAX,
+            apart: 0,
             set,
             first_place: ports.first,
             places: ports.count,
@@ -296,19 +158,30 @@ impl FlowSpace {
         let ports = |s: &Listed| (s.set.nth(0), s.set.nth(places - 1));
         let lowest = all.iter().map(|s| ports(s).0).min().unwrap_or(0);
         let highest = all.iter().map(|s| ports(s).1).max().unwrap_or(0);
-        let inside = Inside { subscribers: n, first, own_address: 0, set: PortSet::ALL, first_place: 0, places };
+        let inside =
+            Inside { subscribers: n, first, own_address: 0, apart: 0, set: PortSet::ALL, first_place: 0, places };
         let bounds = AddrRange { first: first.into(), count: (last - first).saturating_add(1) };
         let list =
             List { each: Arc::new(subscribers), addrs: bounds, ports: PortRange { first: lowest, last: highest } };
         Ok(FlowSpace { list: Some(list), ..FlowSpace::of(inside, remote, remote_ports)? })
     }
 
+    /// The same with subscribers whose addresses lie 2^`bits` apart: each has a prefix (MAP rules with fewer EA bits than the
+    /// IPv4 address lacks, RFC 7597, section 5.2) and uses its first address.
+    ///
+    /// # Errors
+    /// When the last address is none.
+    pub fn apart(self, bits: u8) -> Result<FlowSpace, FlowError> {
+        let inside = Inside { apart: bits.min(31), ..self.inside };
+        FlowSpace::of(inside, self.remote, self.remote_ports)
+    }
+
     fn of(inside: Inside, remote: AddrRange, remote_ports: PortRange) -> Result<FlowSpace, FlowError> {
-        let fits = |first: u32, count: u32| count >= 1 && first.checked_add(count - 1).is_some();
+        let fits = |first: u32, count: u64| count >= 1 && u64::from(first) + count <= 1 << 32;
         let checks = [
             (inside.subscribers >= 1, "the number of subscribers (inside addresses)"),
             (inside.subscribers == 0 || fits(inside.first, inside.addresses()), "the inside address range"),
-            (fits(remote.first.into(), remote.count), "the remote address range"),
+            (fits(remote.first.into(), remote.count.into()), "the remote address range"),
             (remote_ports.first <= remote_ports.last, "the destination port range"),
         ];
         if let Some((_, what)) = checks.into_iter().find(|(ok, _)| !ok) {
@@ -350,7 +223,8 @@ impl FlowSpace {
         if let Some(list) = &self.list {
             return list.addrs;
         }
-        AddrRange { first: self.inside.first.into(), count: self.inside.addresses() }
+        // More than 2^32 - 1 addresses are none of a flow space.
+        AddrRange { first: self.inside.first.into(), count: self.inside.addresses() as u32 }
     }
     /// Source ports of the Initiator: from the lowest to the highest that any subscriber uses.
     pub fn inside_ports(&self) -> PortRange {
@@ -445,21 +319,6 @@ impl FlowSpace {
     }
 }
 
-/// Subscribers with one address in common and all ports of a range.
-fn alike(subscribers: u32, first: Ipv4Addr, ports: PortRange) -> Result<Inside, FlowError> {
-    if ports.first > ports.last {
-        return Err(FlowError::Range("the source port range"));
-    }
-    Ok(Inside {
-        subscribers,
-        first: first.into(),
-        own_address: 0,
-        set: PortSet::ALL,
-        first_place: ports.first.into(),
-        places: ports.count(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -484,6 +343,22 @@ mod tests {
             assert!((1024..=1030).contains(&x.inside_port) && (1..=11).contains(&x.remote_port));
         }
         assert_eq!(seen.len(), 3 * 7 * 2 * 11);
+    }
+
+    /// RFC 7597, section 5.2: customers with a /28 each have addresses 16 apart.
+    #[test]
+    fn subscribers_with_a_prefix_each() {
+        let (first, ports) = ([203, 0, 113, 0].into(), shared(0, 0, 1024, 10));
+        let (remote, remote_ports) = remote();
+        let of = |n, bits| FlowSpace::sharing(n, first, ports, remote, remote_ports)?.apart(bits);
+        let space = of(16, 4).unwrap();
+        let each = (space.size() / 16) as u32;
+        for s in 0..16 {
+            let flow = space.flow(s * each);
+            assert_eq!((flow.subscriber, flow.inside_addr), (s, 0xcb00_7100 + 16 * s));
+        }
+        assert_eq!(space.inside(), AddrRange { first, count: 241 });
+        assert_eq!(of(1 << 24, 8).unwrap_err(), FlowError::Range("the inside address range"));
     }
 
     #[test]

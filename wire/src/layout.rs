@@ -68,6 +68,15 @@ impl fmt::Debug for Rows {
     }
 }
 
+impl Row {
+    /// With these lowest 32 bits in place of zeros.
+    #[inline(always)]
+    pub(crate) fn with_low(mut self, low: u32) -> Row {
+        self.0[12..].copy_from_slice(&low.to_be_bytes());
+        self
+    }
+}
+
 /// Half of a first-level data cache of 48 KiB, which frames need as well.
 const LARGE: usize = 1536;
 
@@ -80,6 +89,8 @@ pub enum Address6 {
     BySubscriber(Rows),
     /// One for each remote address, of which this is the first.
     ByRemote(u32, Rows),
+    /// An outside address of which phase 1 teaches the lowest 32 bits; these are zeros here.
+    ByOuter(Row),
 }
 
 impl Address6 {
@@ -88,24 +99,35 @@ impl Address6 {
         Address6::Constant(address.into())
     }
 
+    /// An outside address in this prefix of 96 bits or more.
+    pub fn by_outer(prefix: u128) -> Address6 {
+        Address6::ByOuter((prefix >> 32 << 32).into())
+    }
+
+    /// Whether phase 1 teaches it.
+    pub(crate) fn is_outer(&self) -> bool {
+        matches!(self, Address6::ByOuter(_))
+    }
+
     /// Whether the rows are too many for the cache nearest to a core.
     pub(crate) fn is_large(&self) -> bool {
         match self {
-            Address6::Constant(_) => false,
+            Address6::Constant(_) | Address6::ByOuter(_) => false,
             Address6::BySubscriber(rows) | Address6::ByRemote(_, rows) => rows.len() >= LARGE,
         }
     }
 
-    /// The row of a flow with this subscriber and remote address.
+    /// The row of a flow with this subscriber, remote address, and what was learned of its outside address.
     ///
     /// # Panics
     /// When there is no such row.
     #[inline(always)]
-    pub fn row(&self, subscriber: u32, remote: u32) -> &Row {
+    pub fn row(&self, subscriber: u32, remote: u32, outer: u32) -> Row {
         match self {
-            Address6::Constant(row) => row,
-            Address6::BySubscriber(rows) => &rows[subscriber as usize],
-            Address6::ByRemote(first, rows) => &rows[remote.wrapping_sub(*first) as usize],
+            Address6::Constant(row) => *row,
+            Address6::BySubscriber(rows) => rows[subscriber as usize],
+            Address6::ByRemote(first, rows) => rows[remote.wrapping_sub(*first) as usize],
+            Address6::ByOuter(row) => row.with_low(outer),
         }
     }
 }
@@ -256,8 +278,9 @@ mod tests {
     #[test]
     fn a_row_is_found_by_subscriber_or_by_remote_address() {
         let rows: Rows = [7u128, 8].map(Row::from).into_iter().collect();
-        assert_eq!(Address6::BySubscriber(rows.clone()).row(1, 0), &Row::from(8));
-        assert_eq!(Address6::ByRemote(100, rows).row(9, 101), &Row::from(8));
-        assert_eq!(Address6::constant(5).row(9, 9), &Row::from(5));
+        assert_eq!(Address6::BySubscriber(rows.clone()).row(1, 0, 3), Row::from(8));
+        assert_eq!(Address6::ByRemote(100, rows).row(9, 101, 3), Row::from(8));
+        assert_eq!(Address6::constant(5).row(9, 9, 3), Row::from(5));
+        assert_eq!(Address6::by_outer(7 << 96 | 5).row(9, 9, 3), Row::from(7 << 96 | 3));
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod batch;
 pub mod checksum;
+mod divisor;
 pub mod expect;
 pub mod fields;
 pub mod flow;
@@ -14,6 +15,8 @@ pub mod header;
 pub mod layout;
 pub mod perm;
 pub mod port_set;
+mod range;
+mod subscribers;
 pub mod tag;
 pub mod template;
 pub mod view;

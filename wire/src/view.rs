@@ -8,8 +8,11 @@ use crate::{Expect, FlowSpace, Permutation, Template};
 pub struct View {
     /// All flows that may be used.
     pub flows: FlowSpace,
-    /// Connection index → flow number; its length is N, which is at most the flow space's size.
+    /// Connection index → flow number. It permutes all flows, so that the first N connections are spread over all
+    /// subscribers, addresses and ports of the flow space, however few they are.
     pub order: Permutation,
+    /// Connections (N): at most the flow space's size.
+    pub connections: u64,
     /// What Left sends.
     pub left: Template,
     /// What Right sends.
@@ -27,7 +30,7 @@ pub struct View {
 impl View {
     /// Connections (N).
     pub fn connections(&self) -> u64 {
-        self.order.len()
+        self.connections
     }
 
     /// Length of the longest frame that either side sends or receives, without FCS: what pools are made for.

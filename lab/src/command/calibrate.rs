@@ -1,6 +1,6 @@
 //! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
 
-use super::{fail, process};
+use super::{fail, process, turn};
 use crate::cli::{self, Global};
 use crate::exit::Exit;
 use crate::folder::Calibration;
@@ -17,6 +17,13 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    let (_turn, beside) = match turn(global) {
+        Ok(turn) => turn,
+        Err(exit) => return exit,
+    };
+    if let Some(beside) = beside {
+        cli::err(&format!("{beside}\n"));
+    }
     let mut calibration = Calibration::default();
     let _raised = priority::raise();
     let found = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}"))).and_then(|process| {

@@ -1,33 +1,66 @@
 //! `natmeter clean`: put back what a killed run left behind, from its journal and nothing else.
 
-use crate::cli::{err, out};
+use super::turn;
+use crate::cli::{Global, err, out};
 use crate::exit::Exit;
 use crate::priority;
-use dut::RunDir;
 use dut::host::Here;
+use dut::{DutError, RunDir};
 
 /// `natmeter clean`.
-pub fn clean() -> Exit {
+pub fn clean(global: &Global) -> Exit {
+    // First: a run that is alive has left nothing behind, and needs what it changed.
+    let _turn = match turn(global) {
+        Ok((turn, _)) => turn,
+        Err(exit) => return exit,
+    };
     let dir = RunDir::of_this_user();
-    let priority = priority::restore(&dir);
-    if let Some(done) = &priority {
-        out(&format!("{done}\n"));
+    let restored = dut::journal::clean(&dir, &mut Here::new());
+    if let Err(error @ DutError::Busy { .. }) = restored {
+        // One that measures beside others has its own locks, and its priority.
+        err(&format!("error: {error}\n"));
+        return Exit::Failed;
     }
-    match dut::journal::clean(&dir, &mut Here::new()) {
-        Ok(restored) if restored.is_empty() && priority.is_some() => Exit::Done,
-        Ok(restored) if restored.is_empty() => {
-            out("nothing to clean: no run has left anything behind\n");
-            Exit::Done
-        }
-        Ok(restored) => {
-            for change in restored {
-                out(&format!("{change}\n"));
-            }
-            Exit::Done
-        }
-        Err(error) => {
-            err(&format!("error: {error}\n"));
-            Exit::Failed
-        }
+    let priority = priority::restore(&dir);
+    let changes = restored.iter().flatten().map(ToString::to_string);
+    let done: Vec<String> = changes.chain(priority).collect();
+    for change in &done {
+        out(&format!("{change}\n"));
+    }
+    if let Err(error) = restored {
+        err(&format!("error: {error}\n"));
+        return Exit::Failed;
+    }
+    if let Some(whose) = left_to_root(&dir, &RunDir::of_root()) {
+        err(&format!("error: {whose}\n"));
+        return Exit::Failed;
+    }
+    if done.is_empty() {
+        out("nothing to clean: no run has left anything behind\n");
+    }
+    Exit::Done
+}
+
+/// What a run of root left behind, when `own` is somebody else's folder.
+fn left_to_root(own: &RunDir, root: &RunDir) -> Option<String> {
+    let left = own != root && dut::journal::is_left(root);
+    left.then(|| {
+        format!("a run of root has left something behind in {}: run `natmeter clean` as root", root.path().display())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_root_left_behind_is_told_to_others_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let (own, root) = (RunDir::at(dir.path().join("own")), RunDir::at(dir.path().join("root")));
+        assert_eq!(left_to_root(&own, &root), None);
+        std::fs::create_dir(root.path()).unwrap();
+        std::fs::write(root.path().join("machine.journal"), "").unwrap();
+        assert!(left_to_root(&own, &root).unwrap().ends_with("run `natmeter clean` as root"));
+        assert_eq!(left_to_root(&root, &root), None);
     }
 }

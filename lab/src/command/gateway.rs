@@ -8,6 +8,8 @@ use crate::scenario::ScenarioError;
 use crate::scenario::gateway as config;
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -70,7 +72,7 @@ fn between_files(gateway: &config::Gateway, args: &GatewayArgs, global: &Global)
         files.outputs[side] = Some(Writer::create(&path)?);
     }
     let linger = args.linger.map_or(0, |t| t.0);
-    let text = gateway::replay(gateway, &mut files, args.seed, linger, global.json)?;
+    let text = gateway::replay(gateway, &mut files, args.seed.unwrap_or(1), linger, global.json)?;
     if !global.quiet {
         out(&text);
     }
@@ -109,5 +111,26 @@ fn on_interfaces(
             out(text);
         }
     };
-    gateway::run(gateway, file, args.seed, &stop, &say)
+    let seed = args.seed.map_or_else(drawn, Ok)?;
+    say(&format!("seed {seed}: who knows it can guess ports and identifications (RFC 6056, RFC 7739)\n"));
+    gateway::run(gateway, file, seed, &stop, &say)
+}
+
+/// A seed that nobody can guess.
+fn drawn() -> Result<u64, GatewayError> {
+    let mut octets = [0; 8];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut octets))
+        .map_err(|e| GatewayError::Usage(format!("drawing a seed from /dev/urandom: {e}; give one with --seed")))?;
+    Ok(u64::from_ne_bytes(octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_gateways_draw_the_same() {
+        assert_ne!(drawn().unwrap(), drawn().unwrap());
+    }
 }

@@ -8,9 +8,11 @@ pub mod report;
 pub mod run;
 pub mod selftest;
 
+use crate::cli::Global;
 use crate::exit::Exit;
 use crate::rig::{Process, RigError};
 use crate::run::RunError;
+use dut::{DutError, Turn};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 
@@ -31,13 +33,32 @@ fn process() -> std::io::Result<Process> {
     Ok(process)
 }
 
+/// Take this machine's turn to measure, for as long as the command lasts. With `--beside`, none, and who is disturbed.
+///
+/// # Errors
+/// The exit code, after it was said who measures.
+fn turn(global: &Global) -> Result<(Option<Turn>, Option<String>), Exit> {
+    match Turn::take() {
+        Ok(turn) => Ok((Some(turn), None)),
+        Err(DutError::Busy { pid, command, .. }) if global.beside => {
+            Ok((None, Some(format!("process {pid} ({command}) measured on this machine at the same time"))))
+        }
+        Err(_) if global.beside => Ok((None, None)),
+        Err(error @ DutError::Busy { .. }) => {
+            crate::cli::err(&format!("error: {error}, or measure beside it with --beside\n"));
+            Err(Exit::Failed)
+        }
+        Err(error) => Err(fail(&RunError::Rig(error.into()))),
+    }
+}
+
 /// Say what went wrong and choose the exit code.
 fn fail(error: &RunError) -> Exit {
     crate::cli::err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
-        RunError::DutDead(_) | RunError::Rig(RigError::Dut(dut::DutError::Dead(_))) => Exit::DutUnreachable,
-        RunError::Rig(RigError::Dut(dut::DutError::MissingTools(_) | dut::DutError::Refused { .. }))
+        RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_))) => Exit::DutUnreachable,
+        RunError::Rig(RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,
         _ => Exit::Failed,

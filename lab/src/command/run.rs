@@ -1,11 +1,11 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::{fail, process};
+use super::{fail, process, turn};
 use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
-use crate::folder::{Header, Outcome, SelfTest};
+use crate::folder::{Facts, Header, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan};
 use crate::report::Report;
 use crate::rig::{self, Process};
@@ -26,6 +26,11 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = Plan::new(&loaded.scenario);
+    // Before anything is touched, and before a network of our own, where nobody would be seen.
+    let (_turn, beside) = match turn(global) {
+        Ok(turn) => turn,
+        Err(exit) => return exit,
+    };
     if let Err(exit) = privilege(&loaded.scenario, &plan) {
         return exit;
     }
@@ -42,13 +47,17 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, &loaded.text, folder, process.clone(), &mut *listener)?;
-        Ok((path, carry_out(run, |p| Some(selftest::quick(p)), &process)?))
+        Ok((path, carry_out(run, beside, &process)?))
     });
     conclude(ended, global, listener)
 }
 
 /// `natmeter resume RUN`.
 pub fn resume(path: &Path, global: &Global) -> Exit {
+    let (_turn, beside) = match turn(global) {
+        Ok(turn) => turn,
+        Err(exit) => return exit,
+    };
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
     let mut listener = listener(global);
     let ended = opened.and_then(|(folder, repairs)| {
@@ -62,7 +71,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
         }
         let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        Ok(Ok((path.to_path_buf(), carry_out(run, |_| None, &process)?)))
+        Ok(Ok((path.to_path_buf(), carry_out(run, beside, &process)?)))
     });
     match ended {
         Ok(Ok(done)) => conclude(Ok(done), global, listener),
@@ -71,15 +80,18 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
     }
 }
 
-fn carry_out(
-    run: Run,
-    test: impl FnOnce(&Process) -> Option<SelfTest>,
-    process: &Process,
-) -> Result<Vec<Outcome>, RunError> {
+fn carry_out(run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
     // The self-test needs it as much as the measurements.
     let _raised = priority::raise();
-    let tested = test(process);
-    run.complete(facts::of_this_machine(), tested)
+    let mut facts = facts::of_this_machine();
+    facts.doubts.extend(beside);
+    let tested = if run.is_tested_on(&facts)? {
+        None
+    } else {
+        let Some(verdict) = selftest::quick(process) else { return Err(run.interrupted()) };
+        Some(verdict)
+    };
+    run.complete(facts, tested)
 }
 
 /// Kernel devices: refuse while another run has the test bed, before this one disturbs it by testing itself; and without
@@ -91,6 +103,7 @@ fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
     }
     let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
     rig::kernel::see_that_tools_are_there(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
+    // One that measures beside us may be in it.
     dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
     if rustix::process::geteuid().is_root() {
         return Ok(());
@@ -135,11 +148,33 @@ fn conclude(
     if !global.json {
         cli::out(&format!("\n{text}\nReport: {}\n", page.display()));
     }
+    let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
+    if tested.is_some_and(|test| !test.passed) {
+        cli::err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
+        return Exit::Failed;
+    }
     let header = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten();
-    // Further repetitions may be left out by the scenario's own will.
-    let due = |m: &&Measurement, header: &Header| m.repetition <= 1 || header.scenario.measure.time_limit.is_none();
-    let missing = |m: &Measurement| !outcomes.iter().any(|o| o.measurement == *m);
-    let limited = header.is_some_and(|h| h.plan.measurements.iter().filter(|m| due(m, &h)).any(missing))
-        || outcomes.iter().any(|o| !matches!(o.result.kind, ResultKind::Exact | ResultKind::AtUpperLimit));
+    let missing = header.map(|header| missing(&header, &outcomes)).unwrap_or_default();
+    if !missing.is_empty() {
+        cli::err(&format!(
+            "error: not measured: {}; `natmeter resume {}` goes on\n",
+            missing.join(", "),
+            path.display()
+        ));
+        return Exit::Incomplete;
+    }
+    let limited = outcomes.iter().any(|o| !matches!(o.result.kind, ResultKind::Exact | ResultKind::AtUpperLimit))
+        || store::read_document::<Facts>(&path.join(store::FACTS))
+            .ok()
+            .flatten()
+            .is_some_and(|f| f.without_result() > 0);
     if limited { Exit::TesterLimit } else { Exit::Done }
+}
+
+/// Keys of the measurements that are due and have no result. Further repetitions may be left out by the scenario's own will.
+fn missing(header: &Header, outcomes: &[Outcome]) -> Vec<String> {
+    let limit = header.scenario.measure.time_limit;
+    let due = |m: &&Measurement| m.repetition <= 1 || limit.is_none();
+    let missing = |m: &&Measurement| !outcomes.iter().any(|o| o.measurement == **m);
+    header.plan.measurements.iter().filter(due).filter(missing).map(Measurement::key).collect()
 }

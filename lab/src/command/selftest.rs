@@ -1,6 +1,6 @@
 //! `natmeter selftest`: does the instrument find what was injected?
 
-use super::process;
+use super::{process, turn};
 use crate::cli::{Global, err, out};
 use crate::exit::Exit;
 use crate::folder::{SelfTest, SelfTestCheck};
@@ -8,6 +8,13 @@ use crate::{priority, selftest};
 
 /// `natmeter selftest`.
 pub fn selftest(global: &Global) -> Exit {
+    let (_turn, beside) = match turn(global) {
+        Ok(turn) => turn,
+        Err(exit) => return exit,
+    };
+    if let Some(beside) = beside {
+        err(&format!("{beside}\n"));
+    }
     let process = match process() {
         Ok(process) => process,
         Err(error) => {
@@ -16,7 +23,10 @@ pub fn selftest(global: &Global) -> Exit {
         }
     };
     let _raised = priority::raise();
-    let verdict = selftest::thorough(&process);
+    let Some(verdict) = selftest::thorough(&process) else {
+        err("error: interrupted; there is no verdict\n");
+        return Exit::Interrupted;
+    };
     if global.json {
         out(&format!("{}\n", serde_json::to_string(&verdict).unwrap_or_default()));
     } else {

@@ -48,25 +48,28 @@ pool = "198.19.0.1"
 udp-timeout = "1000 s"
 "#;
 
-const MAP_E: &str = r#"[technology.map-e]
-br = "2001:2:0:100::2"
+/// The same rule for both kinds of MAP.
+macro_rules! map {
+    ($kind:literal, $relay:literal) => {
+        concat!(
+            "[technology.",
+            $kind,
+            "]\n",
+            $relay,
+            r#"
 ipv6-prefix = "2001:2:1::/53"
 ipv4-prefix = "203.0.113.0/24"
 ea-bits = 11
 psid-offset = 0
 ce = 3
 udp-timeout = "1000 s"
-"#;
+"#
+        )
+    };
+}
 
-const MAP_T: &str = r#"[technology.map-t]
-dmr = "2001:2:0:1000::/96"
-ipv6-prefix = "2001:2:1::/53"
-ipv4-prefix = "203.0.113.0/24"
-ea-bits = 11
-psid-offset = 0
-ce = 3
-udp-timeout = "1000 s"
-"#;
+const MAP_E: &str = map!("map-e", "br = \"2001:2:0:100::2\"");
+const MAP_T: &str = map!("map-t", "dmr = \"2001:2:0:1000::/96\"");
 
 const LW4O6: &str = r#"[technology.lw4o6]
 lwaftr = "2001:2:0:100::2"
@@ -88,13 +91,29 @@ struct Ends {
 impl Ends {
     /// Send a UDP packet in on one side and give what comes out on the other.
     fn pass(&mut self, out: bool, (src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16)) -> Vec<u8> {
+        self.send(out, &udp(out, (src, sport), (dst, dport)));
+        self.receive(!out)
+    }
+
+    /// Send a frame from the left and give what comes back.
+    fn ask(&mut self, frame: &[u8]) -> Vec<u8> {
+        self.send(true, frame);
+        self.receive(true)
+    }
+
+    fn send(&mut self, left: bool, frame: &[u8]) {
         let mut burst = port::burst();
         assert_eq!(self.pool.alloc_burst(1, 60, &mut burst), 1);
-        burst[0].bytes_mut().copy_from_slice(&udp(out, (src, sport), (dst, dport)));
-        let (near, far) = if out { (&mut self.left, &mut self.right) } else { (&mut self.right, &mut self.left) };
-        near.transmit(&mut self.pool, &mut burst).unwrap();
+        burst[0].bytes_mut().copy_from_slice(frame);
+        let end = if left { &mut self.left } else { &mut self.right };
+        end.transmit(&mut self.pool, &mut burst).unwrap();
+    }
+
+    fn receive(&mut self, left: bool) -> Vec<u8> {
+        let mut burst = port::burst();
         let end = Instant::now() + Duration::from_secs(10);
-        while far.receive(&mut self.pool, &mut burst).unwrap() == 0 {
+        let port = if left { &mut self.left } else { &mut self.right };
+        while port.receive(&mut self.pool, &mut burst).unwrap() == 0 {
             assert!(Instant::now() < end, "nothing came out");
             std::thread::yield_now();
         }
@@ -142,13 +161,17 @@ struct InProcess<'a> {
     gateway: &'a Gateway,
     file: &'a Path,
     macs: Macs,
+    live: Option<Arc<Live>>,
     play: Play<'a>,
 }
 
 impl Use for InProcess<'_> {
     type Out = Result<(), GatewayError>;
+    fn binding(&mut self, table: Table) -> Arc<Live> {
+        Arc::clone(self.live.insert(Live::new(table)))
+    }
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
-        let InProcess { gateway, file, macs, play } = self;
+        let InProcess { gateway, file, macs, live, play } = self;
         let (clock, workers) = (Clock::system(), gateway.workers);
         let mut pools = Pool::for_workers(PoolConfig::compact(workers + 1, 256, 2048))?;
         let pool = pools.remove(0);
@@ -157,14 +180,21 @@ impl Use for InProcess<'_> {
         let ((mut left, customer), (mut right, internet)) = (end("left"), end("right"));
         let boxed = |p: LinkPort| Box::new(p) as Box<dyn Port>;
         let ports = customer.into_iter().zip(internet).map(|(c, i)| (boxed(c), boxed(i))).collect();
-        let config = EmbeddedConfig { preempt: false, ..EmbeddedConfig::in_process(ports, pools, vec![None; workers]) };
+        let config = EmbeddedConfig {
+            preempt: false,
+            owns: Some(owns(gateway, macs)),
+            ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
+        };
         let (embedded, desk) = Embedded::start(clock, config, functions);
         embedded.rest();
         let stop = AtomicBool::new(false);
         let mut running =
-            Running { gateway: gateway.clone(), file, macs, clock, embedded: &embedded, desk, stop: &stop };
+            Running { gateway: gateway.clone(), file, macs, live, clock, embedded: &embedded, desk, stop: &stop };
         let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
-        play(&mut ends, file, &mut |words| running.answer(words));
+        play(&mut ends, file, &mut |words| {
+            running.tidy();
+            running.answer(words)
+        });
         Ok(embedded.stop()?)
     }
 }
@@ -176,7 +206,7 @@ fn running(technology: &str, workers: usize, play: Play) {
     std::fs::write(&file, text).unwrap();
     let gateway = crate::scenario::gateway::read(&file).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
-    build(&gateway, macs, workers, 7, InProcess { gateway: &gateway, file: &file, macs, play }).unwrap();
+    build(&gateway, macs, workers, 7, InProcess { gateway: &gateway, file: &file, macs, live: None, play }).unwrap();
 }
 
 /// Change words of a file.
@@ -297,6 +327,67 @@ fn what_has_no_state_goes_on_with_its_new_settings() {
         ends.map();
         let inside: Vec<_> = sessions(say).iter().map(|e| e["inside"].to_string()).collect();
         assert!(inside.contains(&"\"[2001:2:0:3::c612:2]:1234\"".to_owned()), "{inside:?}");
+    });
+}
+
+/// Who is asked for by ARP, from the left.
+fn who_has(addr: [u8; 4]) -> Vec<u8> {
+    let mut f = vec![0xff; 6];
+    f.extend(LEFT);
+    f.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+    f.extend(LEFT);
+    f.extend(CUSTOMER);
+    f.extend([0; 6]);
+    f.extend(addr);
+    f.resize(60, 0);
+    f
+}
+
+/// A few places at a time, of all workers, and no more entries than asked for.
+#[test]
+fn sessions_are_listed_up_to_a_number() {
+    running(XLAT464, 3, &mut |ends, _, say| {
+        for k in 0..1100 {
+            ends.pass(true, (CUSTOMER, 2000 + k), (SERVER, 80));
+        }
+        let mut listed = |words: &str| say(words).lines().count();
+        assert_eq!((listed("sessions"), listed("sessions 1050"), listed("sessions 100000")), (1000, 1050, 1100));
+        assert_eq!(listed("sessions 0"), 0);
+        assert!(say("sessions 100001").starts_with("error: `100001` is not a number of sessions up to 100000"));
+    });
+    // One worker has more than it is asked to look at at once.
+    running(XLAT464, 1, &mut |ends, _, say| {
+        for k in 0..1100 {
+            ends.pass(true, (CUSTOMER, 2000 + k), (SERVER, 80));
+        }
+        assert_eq!(say("sessions 5000").lines().count(), 1100);
+    });
+}
+
+/// Both edges go on with the new table: one by its own softwire in it, the other by all of them.
+#[test]
+fn softwires_of_lw4o6_follow_the_file() {
+    for workers in [1, 3] {
+        running(LW4O6, workers, &mut |ends, file, say| {
+            let outside = ends.map();
+            for (from, to) in [("2001:2:1:0::1", "2001:2:1:9::1"), ("2001:2:1:9::1", "2001:2:1:5::1")] {
+                edit(file, from, to);
+                assert_eq!(say("reload"), "reloaded\n");
+                assert!(ends.answered(outside));
+                assert_eq!(ends.map(), outside, "the same mapping");
+            }
+        });
+    }
+}
+
+/// What the gateway answers for follows its file: here the Ethernet address of a side.
+#[test]
+fn a_changed_address_is_answered_for() {
+    running(XLAT464, 1, &mut |ends, file, say| {
+        assert_eq!(ends.ask(&who_has([198, 18, 0, 1]))[22..28], OUR_LEFT);
+        edit(file, "02:00:00:00:01:01", "02:00:00:00:01:07");
+        assert_eq!(say("reload"), "reloaded\n");
+        assert_eq!(ends.ask(&who_has([198, 18, 0, 1]))[22..28], [2, 0, 0, 0, 1, 7]);
     });
 }
 

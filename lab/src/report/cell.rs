@@ -43,6 +43,8 @@ pub struct Cell {
     pub one_sided: usize,
     /// Repetitions whose rate is that of DUT and tester together.
     pub closed_loop: usize,
+    /// Repetitions that the validation bounds, with all connections set up.
+    pub validation_failed: usize,
     /// Tester and DUT shared a core: scaling over cores says nothing.
     pub shares_core: bool,
     /// Trials of all repetitions.
@@ -115,18 +117,31 @@ impl Cell {
 
     /// Whether the printed values are lower bounds.
     pub fn at_least(&self) -> bool {
-        matches!(self.bound, ResultKind::TesterLimit | ResultKind::HostLimit | ResultKind::AtUpperLimit)
+        self.bound.at_least()
     }
 
     /// Whether no repetition passed anything: there is no rate to print.
     pub fn nothing_passed(&self) -> bool {
-        let passed = self.repetitions.len() - self.count(ResultKind::NothingMeasured);
+        let passed = self.repetitions.iter().filter(|r| r.bound.has_rate()).count();
         passed > 0 && self.count(ResultKind::NothingPassed) == passed
+    }
+
+    /// Where no repetition has a rate: the lowest rate that failed in any of them.
+    pub fn below(&self) -> Option<Rate> {
+        let none = !self.repetitions.iter().any(|r| r.bound.has_rate());
+        let failed = self.repetitions.iter().filter(|r| none && r.bound == ResultKind::Below);
+        failed.map(|r| r.error).min()
     }
 
     /// Whether there were repetitions, and every trial of all was spoiled.
     pub fn nothing_measured(&self) -> bool {
         !self.repetitions.is_empty() && self.count(ResultKind::NothingMeasured) == self.repetitions.len()
+    }
+
+    /// Lowest rate that passed and highest that is known to fail, of the repetitions that the host ended early.
+    pub fn between(&self) -> Option<(Rate, Rate)> {
+        let ended = || self.repetitions.iter().filter(|r| r.bound == ResultKind::Between);
+        Some((ended().map(|r| r.rate).min()?, ended().map(|r| Rate(r.rate.0 + r.error.0)).max()?))
     }
 
     /// Repetitions with this bound.
@@ -200,6 +215,7 @@ fn empty(m: &Measurement) -> Cell {
         ended_early: 0,
         one_sided: 0,
         closed_loop: 0,
+        validation_failed: 0,
         shares_core: false,
         trials: 0,
         invalid: 0,
@@ -216,19 +232,19 @@ fn empty(m: &Measurement) -> Cell {
 fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
     let results: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
     // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
-    // One of which every trial was spoiled says nothing at all.
-    let unmeasured = |r: &&SearchResult| r.kind == ResultKind::NothingMeasured;
-    let measured: Vec<&SearchResult> = results.iter().copied().filter(|r| !unmeasured(r)).collect();
+    // One of which every trial was spoiled says nothing at all, nor does one that knows no more than what failed.
+    let measured: Vec<&SearchResult> = results.iter().copied().filter(|r| r.kind.has_rate()).collect();
     let rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
     cell.summary = Summary::of(&rates);
     cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     cell.shares_core = outcomes.iter().any(|o| o.shares_core);
     let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| measured.iter().any(|r| r.kind == *kind));
     cell.bound = weakest.unwrap_or(ResultKind::Exact);
-    cell.error = results.iter().map(|r| r.error).max().unwrap_or_default();
+    cell.error = measured.iter().map(|r| r.error).max().unwrap_or_default();
     cell.ended_early = results.iter().filter(|r| r.kind == ResultKind::Exact && r.tester_limit.is_some()).count();
     cell.one_sided = results.iter().filter(|r| r.one_sided).count();
     cell.closed_loop = results.iter().filter(|r| r.closed_loop).count();
+    cell.validation_failed = results.iter().filter(|r| r.validation_failed).count();
     cell.trials = results.iter().map(|r| r.trials).sum();
     cell.invalid = results.iter().map(|r| r.invalid_repeats).sum();
     cell.phase1_lost = results.iter().map(|r| r.phase1_lost).sum();

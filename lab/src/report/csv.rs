@@ -4,8 +4,10 @@
 use super::cell::Cell;
 use super::facts::technology;
 use super::{Format, Report, number, published};
-use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use crate::scenario::Dut;
 use crate::scenario::axis::{AXES, in_order};
+use crate::scenario::technology::Plays;
 use method::ResultKind;
 use method::metric::{self, Unit};
 use std::fmt::Write;
@@ -78,7 +80,9 @@ impl Line<'_> {
                 self.value(out, stat, total, value * f64::from(cell.directions), None);
             }
         }
-        let ratios = [("scaling_over_connections", cell.s_c), ("rel_scale_up", cell.s_cpu)];
+        // Where tester and device share a core, scaling over cores is no result, and a number without a mark would be one.
+        let s_cpu = cell.s_cpu.filter(|_| !cell.shares_core);
+        let ratios = [("scaling_over_connections", cell.s_c), ("rel_scale_up", s_cpu)];
         for (stat, value) in ratios {
             if let Some(value) = value {
                 self.value(out, stat, "ratio", value, None);
@@ -110,7 +114,7 @@ impl Line<'_> {
             cell.dut_name.clone(),
             scenario.duts.get(cell.dut).map_or("", technology).to_owned(),
             report.facts.duts.get(&cell.dut_name).and_then(|f| f.get("software")).cloned().unwrap_or_default(),
-            "single DUT".to_owned(),
+            setup(scenario.duts.get(cell.dut)).to_owned(),
             cell.metric.clone(),
             stat.to_owned(),
             unit.to_owned(),
@@ -122,8 +126,8 @@ impl Line<'_> {
             ports("source_ports", traffic.source_ports.count()),
             ports("destination_ports", traffic.destination_ports.count()),
             cell.cores.to_string(),
-            extra("hash_table_size"),
-            extra("conntrack_table_size"),
+            extra(HASH_TABLE_SIZE),
+            conntrack_table_size(scenario.duts.get(cell.dut)).unwrap_or_else(|| extra(CONNTRACK_TABLE_SIZE)),
             cell.repetitions.len().to_string(),
             cell.error.0.to_string(),
             number::significant(1.0 - f64::from(acceptance) / 1e6, 6),
@@ -139,6 +143,22 @@ impl Line<'_> {
     }
 }
 
+/// Whether one device was tested or two in a row, as published tables say it.
+fn setup(dut: Option<&Dut>) -> &'static str {
+    match dut {
+        Some(Dut::Technology { plays: Plays::Dual, .. }) => "dual DUT",
+        _ => "single DUT",
+    }
+}
+
+/// Sessions that the embedded gateway has room for; of kernels it is known when they stand.
+fn conntrack_table_size(dut: Option<&Dut>) -> Option<String> {
+    match dut {
+        Some(Dut::Embedded(nat)) => Some(nat.table.to_string()),
+        _ => None,
+    }
+}
+
 fn decimal(value: Option<&f64>) -> String {
     value.map_or_else(String::new, |v| format!("{v:.3}").trim_end_matches('0').trim_end_matches('.').to_owned())
 }
@@ -149,6 +169,8 @@ fn bound_name(bound: ResultKind) -> &'static str {
         ResultKind::TesterLimit => "tester-limit",
         ResultKind::AtUpperLimit => "at-upper-limit",
         ResultKind::HostLimit => "host-limit",
+        ResultKind::Between => "between",
+        ResultKind::Below => "below",
         ResultKind::NothingPassed => "nothing-passed",
         ResultKind::NothingMeasured => "nothing-measured",
     }

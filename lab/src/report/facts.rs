@@ -25,6 +25,10 @@ pub struct Judged {
     pub by_tester: u64,
     /// As above.
     pub by_phase1: u64,
+    /// Trials after whose phase 1 the device counted fewer connections than had come through.
+    pub uncounted: u64,
+    /// The worst of these: what it counted, and what had come through.
+    pub worst_count: Option<(Count, Count)>,
     /// Frames sent.
     pub sent: Count,
     /// Distinct right frames received.
@@ -33,11 +37,14 @@ pub struct Judged {
     pub reordered: Count,
     /// Everything else that came, by fault.
     pub faults: Vec<(Fault, Count)>,
+    /// A hop limit of right frames that is not below the one that they were sent with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_hop: Option<u8>,
 }
 
 impl Judged {
-    /// Add up all trials.
-    pub fn of(trials: &[TrialRecord]) -> Judged {
+    /// Add up all trials, whose frames were sent with this hop limit.
+    pub fn of(trials: &[TrialRecord], sent_with: u8) -> Judged {
         let mut sum = Leg::default();
         for outcome in trials.iter().map(|t| &t.outcome) {
             for leg in
@@ -53,6 +60,11 @@ impl Judged {
             let mine = |t: &&TrialRecord| matches!(&t.verdict, Verdict::Invalid(reason) if reason.spoiler() == by);
             trials.iter().filter(mine).count() as u64
         };
+        // The device's own count against the tester's: a connection that is in no table was never tracked.
+        let counts = || {
+            let stores = trials.iter().filter_map(|t| t.outcome.store.as_ref());
+            stores.filter_map(|s| Some((s.dut_entries?, s.learned))).filter(|(counted, learned)| counted < learned)
+        };
         let (by_host, by_tester) = (spoiled(Spoiler::Host), spoiled(Spoiler::Tester));
         let by_phase1 = spoiled(Spoiler::Phase1);
         Judged {
@@ -61,10 +73,13 @@ impl Judged {
             by_host,
             by_tester,
             by_phase1,
+            uncounted: counts().count() as u64,
+            worst_count: counts().min_by_key(|(counted, learned)| counted * 1_000 / learned.max(&1)),
             sent: sum.sent,
             received: sum.received,
             reordered: sum.reordered,
             faults: sum.faults.iter().collect(),
+            kept_hop: trials.iter().flat_map(|t| t.outcome.hop_limit).flatten().find(|&hop| hop >= sent_with),
         }
     }
 }
@@ -236,8 +251,12 @@ pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
 pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<String> {
     let mut doubts = Vec::new();
     if let Some(test) = report.self_test.as_ref().filter(|t| !t.passed) {
-        let failed: Vec<&str> = test.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
-        doubts.push(format!("The self-test failed ({}): believe none of these figures.", failed.join(", ")));
+        let failed = test.named("failed").join(", ");
+        doubts.push(format!("The self-test failed ({failed}): believe none of these figures."));
+    }
+    let open = report.self_test.as_ref().map(|t| t.named("inconclusive").join(", ")).filter(|open| !open.is_empty());
+    if let Some(open) = open {
+        doubts.push(format!("The self-test was inconclusive ({open}), because the host was too busy: repeat it."));
     }
     doubts.extend(report.facts.doubts.iter().cloned());
     let shared = report.cells.iter().filter(|c| c.shares_core).count();
@@ -276,7 +295,30 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
             number::plural(phase1_lost, "frame")
         ));
     }
+    if let Some((counted, learned)) = j.worst_count {
+        doubts.push(format!(
+            "In {} the device's own table held fewer entries after phase 1 than connections had come through, at worst {} of {}: \
+             perhaps it tracks only a part of them.",
+            number::plural(j.uncounted, "trial"),
+            grouped(counted),
+            grouped(learned)
+        ));
+    }
+    let by_validation: usize = report.cells.iter().map(|c| c.validation_failed).sum();
+    if by_validation > 0 {
+        doubts.push(format!(
+            "{by_validation} of {} bounded by the validation, not by setting up: with a smaller alpha the rate may be higher.",
+            searches(repetitions().count(), "was", "were", by_validation)
+        ));
+    }
     wrong_frames(report, &mut doubts);
+    if let Some(hop) = j.kept_hop {
+        let sent_with = report.header.scenario.traffic.ttl;
+        doubts.push(format!(
+            "Frames sent with a hop limit of {sent_with} came back with {hop}: no router has forwarded them (RFC 1812, \
+             section 5.3.1)."
+        ));
+    }
     for (file, torn) in torn.iter().filter_map(|(file, torn)| torn.map(|t| (file, t))) {
         doubts.push(format!(
             "{file} ends in a torn line of {} bytes, which was left out: the run was killed.",

@@ -2,8 +2,9 @@
 //! and its loss curve. Its own file because it knows results and no shapes; those stand in `svg`.
 
 use super::cell::{Cell, Worth};
-use super::svg::{self, Axis, Labels, Plot, Point, SHAPES, Series, Shape};
-use super::{Report, facts, number, table};
+use super::scale::Axis;
+use super::svg::{self, Labels, Plot, Point, SHAPES, Series, Shape};
+use super::{Report, facts, number, table, words};
 use crate::scenario::axis::{self, AXES, AxisValues};
 use method::StepVerdict;
 use method::metric::{self, Unit};
@@ -66,7 +67,7 @@ fn title_and_unit(metric: &str) -> (String, &'static str) {
 
 /// The value in words for people who cannot see the figure.
 fn spoken(cell: &Cell) -> String {
-    let value = table::value(cell, cell.median());
+    let value = words::value(cell, cell.median());
     format!("{}: {value}", facts::place(cell))
 }
 
@@ -219,7 +220,7 @@ fn side_by_side(metric: &str, cells: &[&Cell], n: usize) -> Figure {
             label: cell.dut_name.clone(),
             value,
             whisker: value.and(cell.summary).filter(|s| s.n > 1).map(|s| (s.min, s.max)),
-            text: value.map_or_else(|| "none passed".to_owned(), |v| table::short(known, cell, v)),
+            text: value.map_or_else(|| "none passed".to_owned(), |v| words::short(known, cell, v)),
             class: if cell.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
         }
     };
@@ -258,7 +259,7 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
     };
     let unit = metric::by_key(&cell.metric).map_or("", |m| m.unit.symbol());
     let title = format!("Search for the {}", facts::place(cell));
-    let result = table::value(cell, Some(shown.rate.0 as f64));
+    let result = words::value(cell, Some(shown.rate.0 as f64));
     let plot = Plot {
         id: format!("trace{n}"),
         title: title.clone(),

@@ -229,7 +229,11 @@ fn judged(out: &mut String, report: &Report) {
 
 fn self_test(out: &mut String, report: &Report) {
     let Some(test) = &report.self_test else { return };
-    let (class, verdict) = if test.passed { ("badge ok", "passed") } else { ("badge", "failed") };
+    let (class, verdict) = match (test.passed, test.named("inconclusive").is_empty()) {
+        (true, true) => ("badge ok", "passed"),
+        (true, false) => ("badge", "inconclusive"),
+        (false, _) => ("badge", "failed"),
+    };
     let _ = write!(
         out,
         "<h2>Self-test against known truth</h2>\n<p><span class=\"{class}\">{verdict}</span></p>\n<div class=\"scroll\"><table>\n\
@@ -243,7 +247,7 @@ fn self_test(out: &mut String, report: &Report) {
             e(&check.name),
             e(&check.truth),
             e(&check.measured),
-            if check.passed { "passed" } else { "failed" }
+            check.verdict()
         );
     }
     out.push_str("</tbody>\n</table></div>\n");

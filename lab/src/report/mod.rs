@@ -10,10 +10,12 @@ mod html;
 mod json;
 pub mod number;
 pub mod published;
+mod scale;
 mod sentences;
 mod svg;
 mod table;
 mod text;
+mod words;
 
 use crate::folder::{Calibration, CommandLine, Facts, Header, Outcome, SelfTest};
 use crate::store::{self, StoreError, read_document, read_lines};
@@ -23,7 +25,7 @@ use method::TrialRecord;
 use published::Beside;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-pub use table::median as table_value;
+pub use words::median as table_value;
 
 /// A format in which a report is printed.
 #[derive(Clone, Copy, Debug)]
@@ -101,19 +103,22 @@ impl Report {
         let commands = read_lines::<CommandLine>(&path.join(store::COMMANDS))?;
         let torn = [(store::RESULTS, outcomes.torn), (store::TRIALS, trials.torn), (store::COMMANDS, commands.torn)];
         let (outcomes, trials) = (outcomes.values, trials.values);
+        let cells = cell::group(&header.scenario, &header.plan, &outcomes, &trials);
+        let self_test: Option<SelfTest> = read_document(&path.join(store::SELF_TEST))?;
+        let found = conformance::Found { cells: &cells, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
-            conformance: Conformance::of(&header.scenario),
+            conformance: Conformance::of(&header.scenario, &found),
             measured: outcomes.len(),
             planned: header.plan.measurements.len(),
             sentences: Vec::new(),
-            cells: cell::group(&header.scenario, &header.plan, &outcomes, &trials),
+            cells,
             beside: Vec::new(),
             doubts: Vec::new(),
             calibration: read_document(&path.join(store::CALIBRATION))?,
-            self_test: read_document(&path.join(store::SELF_TEST))?,
+            self_test,
             facts: read_document(&path.join(store::FACTS))?.unwrap_or_default(),
             commands: commands.values,
-            judged: facts::Judged::of(&trials),
+            judged: facts::Judged::of(&trials, header.scenario.traffic.ttl),
             header,
         };
         report.beside = published::beside(&report);

@@ -115,7 +115,7 @@ fn found(headline: &[Headline]) -> Option<String> {
         if cell.cores > 1 {
             let _ = write!(part, " on {} cores", cell.cores);
         }
-        if let Some(s_cpu) = cell.s_cpu.filter(|_| cell.cores > 1) {
+        if let Some(s_cpu) = cell.s_cpu.filter(|_| cell.cores > 1 && !cell.shares_core) {
             let _ = write!(part, " ({} times the rate of one)", number::significant(s_cpu * f64::from(cell.cores), 3));
         }
         if let (Some(share), Some(smallest)) = (cell.s_c, smallest) {
@@ -140,7 +140,10 @@ fn rate(cell: &Cell) -> String {
         }
         None => {
             let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
-            format!("the {what} could not be measured")
+            match cell.below() {
+                Some(failed) => format!("the {what} is less than {}", per_second(unit, failed.0 as f64)),
+                None => format!("the {what} could not be measured"),
+            }
         }
         Some(_) => {
             let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
@@ -176,11 +179,25 @@ fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String
             places(&host, cells)
         ));
     }
+    let between = with(ResultKind::Between);
+    if !between.is_empty() {
+        sentences.push(format!(
+            "The host ended searches early{}: the device can do at least this, and less than the rates that failed.",
+            places(&between, cells)
+        ));
+    }
     let unmeasured = with(ResultKind::NothingMeasured);
     if !unmeasured.is_empty() {
         sentences.push(format!(
             "Not in every repetition was a single trial worth anything{}: quieten the host and measure again.",
             places(&unmeasured, cells)
+        ));
+    }
+    let below = with(ResultKind::Below);
+    if !below.is_empty() {
+        sentences.push(format!(
+            "Below the lowest rate that failed every trial was spoiled{}: quieten the host and measure again.",
+            places(&below, cells)
         ));
     }
     if let Some(first) = upper.first() {
@@ -198,7 +215,7 @@ fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String
         let places = places(&closed, cells);
         sentences.push(format!("Device and tester worked in one closed loop{places}: the rate is that of both."));
     }
-    let bounded = |c: &&&Cell| c.bound != ResultKind::Exact || c.closed_loop > 0;
+    let bounded = |c: &&&Cell| c.bound != ResultKind::Exact || c.closed_loop > 0 || c.summary.is_none();
     let free = cells.iter().filter(|c| !bounded(c)).count();
     if !sentences.is_empty() && free > 0 {
         sentences.push("Elsewhere the device was the limit.".to_owned());
@@ -293,7 +310,11 @@ fn what_it_was(report: &Report) -> String {
             plural(report.header.scenario.measure.repetitions.into(), "repetition")
         ),
     };
-    if report.measured < report.planned {
+    let without = report.facts.without_result();
+    if without > 0 {
+        let _ = write!(text, " {} gave no result, see the doubts.", plural(without as u64, "measurement"));
+    }
+    if report.measured + without < report.planned {
         let limited = report.header.scenario.measure.time_limit.is_some();
         let what = if limited { "Within the time limit" } else { "Not finished" };
         let _ = write!(

@@ -4,12 +4,13 @@
 
 use super::Report;
 use super::cell::Cell;
-use super::facts::{self, technology};
-use super::number::{self, grouped, grouped_f64, ratio};
+use super::facts::technology;
+use super::number::{self, grouped, ratio};
+use super::words::{median, remarks, short, value};
 use crate::scenario::Traffic;
 use crate::scenario::axis::{self, AXES, AxisValues};
 use method::ResultKind;
-use method::metric::{self, Metric, Unit};
+use method::metric::{self, Metric};
 use std::collections::BTreeSet;
 
 /// Further figures of a cell that say how much of the scenario's ranges a point uses.
@@ -407,22 +408,6 @@ fn further_value(value: f64) -> String {
     if value.abs() >= 1_000.0 { grouped(value.round() as u64) } else { number::significant(value, 3) }
 }
 
-/// The median of a cell as printed in tables.
-pub fn median(cell: &Cell) -> String {
-    value(cell, cell.median())
-}
-
-/// A statistic as printed: with what bounds it.
-pub fn value(cell: &Cell, value: Option<f64>) -> String {
-    match value {
-        None if cell.nothing_measured() => "not measured".to_owned(),
-        None => "–".to_owned(),
-        Some(_) if cell.nothing_passed() => "none passed".to_owned(),
-        Some(v) if cell.at_least() => format!("≥ {}", grouped_f64(v)),
-        Some(v) => grouped_f64(v),
-    }
-}
-
 fn repetitions(cell: &Cell) -> String {
     let done = cell.repetitions.len();
     if done == cell.planned { done.to_string() } else { format!("{done} of {}", cell.planned) }
@@ -442,42 +427,6 @@ fn marks(report: &Report, cell: &Cell, notes: &mut Vec<String>) -> String {
     numbers.join(" ")
 }
 
-/// What must be known about a cell's values.
-pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
-    let all = cell.repetitions.len();
-    let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
-    let mut remarks = Vec::new();
-    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
-        if n > 0 {
-            remarks.push(text(some(n)));
-        }
-    };
-    note(cell.count(ResultKind::TesterLimit), &|some| {
-        format!("tester limit{some}: the tester could try no more, the device can do at least this")
-    });
-    note(cell.count(ResultKind::HostLimit), &|some| {
-        format!("host limit{some}: the host spoiled every trial above, the device can do at least this")
-    });
-    note(cell.count(ResultKind::NothingMeasured), &|some| {
-        format!("not measured{some}: every trial was spoiled by the tester or its host, and nothing is known")
-    });
-    note(cell.ended_early, &|some| {
-        format!("the search ended early{some}: the host spoiled every trial between its bounds, see the error")
-    });
-    note(cell.count(ResultKind::AtUpperLimit), &|some| {
-        format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
-    });
-    note(cell.count(ResultKind::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
-    note(cell.closed_loop, &|some| {
-        format!("closed loop, tester included{some}: device and tester share the sender's thread")
-    });
-    note(cell.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
-    if all < cell.planned {
-        remarks.push("not all repetitions are finished".to_owned());
-    }
-    remarks
-}
-
 fn bars(metric: Option<&Metric>, cells: &[Option<&Cell>], columns: &[String]) -> Vec<Bar> {
     let longest = cells.iter().flatten().filter_map(|c| c.median()).fold(0.0, f64::max);
     let bar = |(cell, label): (&Cell, &String)| {
@@ -489,19 +438,12 @@ fn bars(metric: Option<&Metric>, cells: &[Option<&Cell>], columns: &[String]) ->
             value: match median {
                 Some(m) => short(metric, cell, m),
                 None if cell.nothing_passed() => "none passed".to_owned(),
-                None => "not measured".to_owned(),
+                None => match cell.below() {
+                    Some(rate) => format!("< {}", number::si(rate.0 as f64, 3)),
+                    None => "not measured".to_owned(),
+                },
             },
         }
     };
     cells.iter().zip(columns).filter_map(|(cell, label)| Some((cell.as_deref()?, label))).map(bar).collect()
-}
-
-/// A value in a few characters: `≥ 7.4 Mfps a direction`.
-pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
-    let bound = if cell.at_least() { "≥ " } else { "" };
-    match metric.map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
-        Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
-        _ => format!("{bound}{}", number::si(value, 3)),
-    }
 }

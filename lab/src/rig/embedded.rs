@@ -85,7 +85,7 @@ pub(super) fn wired<F: Function + 'static>(
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
     let (embedded, companion) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
-        settings.dut_loop = Loop::Closed;
+        settings.dut_loop = Loop::Inline;
         let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
         let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
         (embedded, Some(companion))
@@ -272,10 +272,10 @@ impl Device for Gateway {
     fn stall(&mut self) -> Nanos {
         Nanos(self.with(|e| Ok(e.stall())).unwrap_or(0))
     }
-    fn wake(&mut self) {
+    fn wake(&mut self, lasts: Nanos) {
         // A gateway that has been stopped is reported by whatever is asked of it next.
         let _ = self.with(|e| {
-            e.wake();
+            e.wake(lasts.into());
             Ok(())
         });
     }

@@ -3,7 +3,7 @@
 
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, settings};
-use crate::folder::{FactTable, Figures};
+use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use crate::plan::Point;
 use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
@@ -87,8 +87,18 @@ pub fn build(
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
     let (left, right) = device.open_ports(process.clock, &mut pool)?;
     let inline = left.facts().inline;
+    let dut_loop = match inline {
+        // A frame that is written into a TAP is forwarded within that call; veth leaves it to the kernel's packet threads.
+        true if left.facts().backend == "tap" => Loop::Inline,
+        true => Loop::Closed,
+        false => Loop::Open,
+    };
     let buffered = left.facts().dut_queue.max(right.facts().dut_queue) as u64;
     let mut facts: FactTable = device.facts().iter().map(|f| (f.name.clone(), f.value.clone())).collect();
+    let figure = |fact: &str| facts.get(fact).and_then(|value| value.parse().ok());
+    let sizes = [(HASH_TABLE_SIZE, "nf_conntrack_buckets"), (CONNTRACK_TABLE_SIZE, "nf_conntrack_max")];
+    let figures: Figures =
+        sizes.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), figure(fact)?))).collect();
     for (side, port) in [("left", left.facts()), ("right", right.facts())] {
         facts.insert(format!("{side} port"), format!("{} {} {}", port.backend, port.name, port.mode).trim().to_owned());
     }
@@ -102,7 +112,7 @@ pub fn build(
         companion: None,
     };
     let running = Arc::new(Mutex::new(Some(device)));
-    let settings = settings(scenario, if inline { Loop::Closed } else { Loop::Open });
+    let settings = settings(scenario, dut_loop);
     let handle = Box::new(Kernel { running: Arc::clone(&running) });
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
@@ -110,7 +120,7 @@ pub fn build(
         // Inline nothing waits: each frame is done when the call returns.
         buffered: if inline { 0 } else { buffered },
         facts,
-        figures: Figures::new(),
+        figures,
         doubts,
         shares_core,
         price: None,

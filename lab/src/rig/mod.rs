@@ -15,7 +15,7 @@ use crate::plan::Point;
 use crate::scenario::{Dut, Scenario};
 use engine::Settings;
 use method::simulated::{SimulatedDut, Truth};
-use method::{Loop, Rate, TrialError, TrialOutcome, TrialSpec, Trials};
+use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
 use port::Clock;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -65,6 +65,11 @@ impl Default for Process {
     }
 }
 
+/// A simulated device varies by at most so much from trial to trial, and its host spoils so many trials: enough that a
+/// resumed run which is not the run that was begun shows.
+const SIMULATED_JITTER_PPM: u64 = 5_000;
+const SIMULATED_STALLS_PPM: u64 = 50_000;
+
 /// Nanoseconds that a device spent on frames, and frames, since the last call.
 type Price = Box<dyn Fn() -> Option<(u64, u64)>>;
 
@@ -99,7 +104,11 @@ impl Rig {
             Dut::Embedded(nat) => embedded::build(scenario, nat, point, process),
             Dut::Technology { plays, technology } => technology::build(scenario, *plays, technology, point, process),
             Dut::Simulated { capacity, set_up_rate, seed } => {
-                let truth = Truth::new(Rate(*capacity), Rate(*set_up_rate));
+                let truth = Truth {
+                    jitter: Ratio::from_ppm(SIMULATED_JITTER_PPM),
+                    host_stalls: Ratio::from_ppm(SIMULATED_STALLS_PPM),
+                    ..Truth::new(Rate(*capacity), Rate(*set_up_rate))
+                };
                 Ok(Rig::of(SimulatedDut::new(truth, *seed)))
             }
             Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
@@ -148,6 +157,10 @@ impl Trials for Rig {
         let result = self.trials.run(spec);
         self.captures.write().map_err(TrialError::Store)?;
         result
+    }
+
+    fn begin(&mut self, series: &str, before: u64) {
+        self.trials.begin(series, before);
     }
 }
 

@@ -7,17 +7,18 @@ use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, mac, settings};
 use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use crate::plan::Point;
-use crate::scenario::technology::{Lw4o6, Map, Nat, Plays, Softwires, Technology};
+use crate::scenario::technology::{Lw4o6, Map, Nat, Nat6, Plays, Softwires, Technology};
 use crate::scenario::{Link, Scenario};
 use crate::technology::{self, Links, TableLoad, Use, b4_in_row};
 use arena::Array;
 use method::Loop;
 use plane::lw4o6;
 use plane::map::Customer;
-use plane::translate::Pref64;
+use plane::translate::{Eam, Pref64};
 use plane::view::ce::Softwire;
+use plane::view::natxy::{self, Outside6};
 use plane::view::{self, Bed, Outside, Subscriber6, Translated, ce, pe};
-use plane::{Function, Hop, Prefix6, Side4, Side6, Steering};
+use plane::{Function, Hop, Pool6, Prefix6, Side4, Side6, Steering};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 use wire::flow::SharedPorts;
@@ -51,7 +52,7 @@ pub fn build_on(
 ) -> Result<Rig, RigError> {
     let view = Arc::new(view(scenario, plays, technology, point)?);
     let workers = point.cores as usize;
-    let steering = technology::steering(technology, plays);
+    let steering = technology::steering(technology, plays, workers);
     let assemble = Assemble { scenario, process, view, cores, steering, table: None };
     let seed = scenario.traffic.seed;
     let mut rig = technology::build(technology, plays, &links(), workers, seed, assemble)
@@ -139,19 +140,28 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
     match (technology, plays) {
         (Technology::Nat44 { nat, .. }, _) => Ok(view::nat44(&bed, pool(nat))),
         (Technology::Siit(siit), _) => {
-            let embed = |a: u32| siit_address(siit, a);
+            let maps = technology::explicit_maps(siit).map_err(RigError::Gateway)?;
+            let embed = |a: u32| by_map_or_prefix(maps.as_ref(), siit.pref64, a);
             let customers = subscribers(&bed, embed)?;
             let remotes = remotes(&bed, embed)?;
             let ends = Translated { subscribers: &customers, remotes: &remotes };
             let made = if siit.ipv6_left { pe::siit(&bed, &ends) } else { ce::clat(&bed, &ends) };
             made.map_err(wrong)
         }
+        (Technology::Nat46 { eam, pref64, nat, .. }, _) => {
+            let maps = technology::listed_maps(eam).map_err(RigError::Gateway)?;
+            let remotes = remotes(&bed, |a| by_map_or_prefix(maps.as_ref(), *pref64, a))?;
+            natxy::nat46(&bed, &remotes, outside6(nat)?).map_err(wrong)
+        }
+        (Technology::Nat66 { inside, nat }, _) => {
+            let customers = hosts(&bed, inside)?;
+            let remotes = remotes(&bed, |a| Ok(REMOTES6 | u128::from(a)))?;
+            let ends = Translated { subscribers: &customers, remotes: &remotes };
+            natxy::nat66(&bed, &ends, outside6(nat)?).map_err(wrong)
+        }
         (_, Plays::Dual) => Ok(view::nat44(&bed, outside(technology)?)),
-        (Technology::Nat64 { pref64, nat }, _) => {
-            // Hosts of their own, one address each.
-            let first = u128::from(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2));
-            let rows: Vec<_> =
-                (0..bed.flows.subscribers()).map(|i| Subscriber6 { address: first + u128::from(i) }).collect();
+        (Technology::Nat64 { pref64, nat, .. }, _) => {
+            let rows = hosts(&bed, &[])?;
             let remotes = embedded(&bed, *pref64)?;
             pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, pool(nat)).map_err(wrong)
         }
@@ -190,12 +200,12 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
             let rows = map_rows(&bed, map)?;
             pe::map_e_br(&bed, &view::Softwires { subscribers: &rows, pe: br.to_bits() }).map_err(wrong)
         }
-        (Technology::MapT { map, dmr }, Plays::Ce) => {
+        (Technology::MapT { map, dmr, .. }, Plays::Ce) => {
             let remotes = embedded(&bed, *dmr)?;
             let own = customer(map, map.ce)?.address.to_bits();
             ce::map_t(&bed, own, &remotes, outside(technology)?).map_err(wrong)
         }
-        (Technology::MapT { map, dmr }, Plays::Pe) => {
+        (Technology::MapT { map, dmr, .. }, Plays::Pe) => {
             let (rows, remotes) = (map_rows(&bed, map)?, embedded(&bed, *dmr)?);
             pe::map_t_br(&bed, &Translated { subscribers: &rows, remotes: &remotes }).map_err(wrong)
         }
@@ -212,7 +222,9 @@ fn flows(
     let t = &scenario.traffic;
     let n = t.subscribers;
     let sharing = |first, offset, len| {
-        let ports = SharedPorts { offset, len, first: 0, count: t.source_ports.count() };
+        // Of a set the first ports that there are; who has all ports uses those that are written.
+        let place = if (offset, len) == (0, 0) { t.source_ports.first.into() } else { 0 };
+        let ports = SharedPorts { offset, len, first: place, count: t.source_ports.count() };
         FlowSpace::sharing(n, first, ports, t.remote, t.destination_ports)
     };
     let space = match (technology, plays) {
@@ -231,12 +243,13 @@ fn flows(
             }
         },
         (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Pe) => {
-            let ports = customer(map, 0)?.ports;
-            sharing(map.ipv4.addr, ports.offset, ports.len)
+            let Customer { ports, ipv4, .. } = customer(map, 0)?;
+            sharing(map.ipv4.addr, ports.offset, ports.len).and_then(|space| space.apart(32 - ipv4.len))
         }
-        (Technology::Nat64 { .. } | Technology::Xlat464 { .. } | Technology::Siit(_), Plays::Pe) if n > 1 => {
-            FlowSpace::new(AddrRange { count: n, ..t.inside }, t.source_ports, t.remote, t.destination_ports)
-        }
+        (
+            Technology::Nat64 { .. } | Technology::Nat66 { .. } | Technology::Xlat464 { .. } | Technology::Siit(_),
+            Plays::Pe,
+        ) if n > 1 => FlowSpace::new(AddrRange { count: n, ..t.inside }, t.source_ports, t.remote, t.destination_ports),
         _ => return super::flow_space(scenario).map_err(RigError::from),
     };
     Ok(space?)
@@ -296,16 +309,18 @@ fn own_softwire(l: &Lw4o6) -> Result<lw4o6::Softwire, RigError> {
 }
 
 fn pool(nat: &Nat) -> Outside {
-    // The pool of a test is one range; of several the first is where its traffic is expected.
-    let addrs = nat.pool.first().copied().unwrap_or(AddrRange::one([198, 19, 0, 1].into()));
-    OuterRange { addrs, ports: nat.pool_ports }.into()
+    let (addrs, also) = match nat.pool.as_slice() {
+        [first, also @ ..] => (*first, also.to_vec()),
+        [] => (AddrRange::one([198, 19, 0, 1].into()), Vec::new()),
+    };
+    Outside { also, ..OuterRange { addrs, ports: nat.pool_ports }.into() }
 }
 
 /// What the Responder may see.
 fn outside(technology: &Technology) -> Result<Outside, RigError> {
     let shared = |addrs, set: PortSet| {
         let first = if set == PortSet::ALL { 1024 } else { 1 };
-        Outside { range: OuterRange { addrs, ports: PortRange { first, last: 65_535 } }, set }
+        Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
     };
     Ok(match technology {
         Technology::Nat44 { nat, .. }
@@ -320,8 +335,27 @@ fn outside(technology: &Technology) -> Result<Outside, RigError> {
             let customer = customer(map, map.ce)?;
             shared(customer.pool(), customer.ports)
         }
-        Technology::Siit(_) => return Err(RigError::Gateway("SIIT keeps no state".into())),
+        Technology::Siit(_) | Technology::Nat46 { .. } | Technology::Nat66 { .. } => {
+            return Err(RigError::Gateway("no IPv4 address is seen outside".into()));
+        }
     })
+}
+
+/// What the Responder may see of a NAT whose Internet speaks IPv6.
+fn outside6(nat: &Nat6) -> Result<Outside6, RigError> {
+    Ok(Outside6 { pool: Pool6::new(nat.pool).map_err(wrong)?, ports: nat.pool_ports })
+}
+
+/// Customers' hosts with IPv6, one address each in a row: the first of these prefixes has them, if there is one.
+fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, RigError> {
+    let n = bed.flows.subscribers();
+    let own = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
+    let prefix = inside.first().unwrap_or(&own);
+    let last = prefix.first() + 1 + u128::from(n);
+    if !prefix.contains(last) {
+        return Err(wrong(format!("inside = \"{prefix}\" is too short for {n} customers; write a /64")));
+    }
+    Ok((0..n).map(|i| Subscriber6 { address: prefix.first() + 2 + u128::from(i) }).collect())
 }
 
 /// A customer of a MAP domain.
@@ -364,13 +398,15 @@ fn embedded(bed: &Bed, prefix: Prefix6) -> Result<Vec<u128>, RigError> {
     remotes(bed, |a| prefix.to_ipv6(a).map_err(|e| wrong(format!("{e:?}"))))
 }
 
-/// The IPv6 address that SIIT has for an IPv4 address.
-fn siit_address(siit: &crate::scenario::technology::Siit, addr: u32) -> Result<u128, RigError> {
-    let longest = siit.eam.iter().filter(|(four, _)| four.contains(addr)).max_by_key(|(four, _)| four.len);
-    if let Some((four, six)) = longest {
-        return Ok(six.first() | u128::from(addr & !four.mask()));
+/// Remote hosts of a NAT66: the last 32 bits are those of the remote IPv4 address in the flow space.
+const REMOTES6: u128 = 0x2001_0002_0000_1000 << 64;
+
+/// The IPv6 address that SIIT or a NAT46 has for an IPv4 address.
+fn by_map_or_prefix(maps: Option<&Eam>, pref64: Option<Prefix6>, addr: u32) -> Result<u128, RigError> {
+    if let Some(mapped) = maps.and_then(|maps| maps.to_ipv6(addr)) {
+        return Ok(mapped);
     }
     let none = || wrong(format!("{}: neither eam nor pref64 has an address for it", std::net::Ipv4Addr::from(addr)));
-    let prefix = Pref64::new(siit.pref64.ok_or_else(none)?, true).map_err(wrong)?;
+    let prefix = Pref64::new(pref64.ok_or_else(none)?, true).map_err(wrong)?;
     prefix.to_ipv6(addr).map_err(|e| wrong(format!("{e:?}")))
 }

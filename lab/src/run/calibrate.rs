@@ -10,7 +10,7 @@ use method::{Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
 use std::sync::Arc;
-use wire::{OuterRange, View};
+use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 
 /// Each of several runs at a point lasts about so long.
 const RUN: Nanos = Nanos::from_millis(30);
@@ -62,10 +62,20 @@ fn measured(
     })
 }
 
+/// Flows for so many connections: what a technology's customers have between them, many hosts of one scenario have here.
+fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<FlowSpace, FlowError> {
+    let (t, times) = (&scenario.traffic, connections.div_ceil(flows.size()));
+    if times <= 1 {
+        return Ok(flows);
+    }
+    let hosts = u32::try_from(u64::from(flows.inside().count) * times).unwrap_or(u32::MAX);
+    FlowSpace::new(AddrRange { count: hosts, ..flows.inside() }, t.source_ports, t.remote, t.destination_ports)
+}
+
 /// What the two sides send and expect at this point with a plain cable between them: where a state table is needed, that
 /// of a NAT which translates nothing.
-fn cable(scenario: &Scenario, point: &Point) -> Result<View, wire::FlowError> {
-    let flows = rig::flow_space(scenario)?;
+fn cable(scenario: &Scenario, point: &Point) -> Result<View, FlowError> {
+    let flows = enough(scenario, rig::flow_space(scenario)?, point.connections)?;
     let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };
     let bed = Bed {
         left: Hop::default(),

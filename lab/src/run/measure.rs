@@ -1,13 +1,14 @@
 //! One measurement: which procedure a metric needs, with which settings, and what of its result is filed.
 
 use super::record::Record;
+use super::until::Until;
 use crate::event::{Event, Listener};
 use crate::folder::{Calibration, Outcome};
 use crate::plan::{Measurement, Point};
 use crate::rig::Rig;
 use crate::scenario::{Dut, Scenario};
 use crate::store::RunFolder;
-use method::procedure::{Precision, Progress, SearchResult, SearchSettings, establishment, throughput};
+use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
 use method::{Direction, Nanos, Rate, Replay, ResultKind, TrialError, TrialRecord, Trials};
@@ -29,6 +30,8 @@ pub struct Searcher<'a> {
     pub calibration: &'a Calibration,
     /// What has been found so far.
     pub outcomes: &'a [Outcome],
+    /// When no further trial is begun.
+    pub end: Option<Instant>,
     /// Where trials are written.
     pub folder: &'a mut RunFolder,
     /// Who is told.
@@ -56,6 +59,8 @@ impl Searcher<'_> {
         rig: &mut Rig,
     ) -> Result<Outcome, TrialError> {
         let settings = self.settings(m)?;
+        // Every attempt has the same noise: what a device does must not depend on how often it was asked.
+        rig.begin(&m.key(), recorded.len() as u64);
         rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
         let (buffered, shares_core, figures) = (rig.buffered, rig.shares_core, rig.figures.clone());
         // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
@@ -71,7 +76,7 @@ impl Searcher<'_> {
         };
         let mut tell = Tell(&listener);
         let record = Record {
-            inner: rig,
+            inner: Until { inner: rig, end: self.end },
             measurement: filed_under,
             criteria: settings.criteria,
             next_seq: self.next_seq,
@@ -81,7 +86,12 @@ impl Searcher<'_> {
         };
         let mut trials = Replay::new(recorded, record)?;
         let phase1_rate = phase1_rate(self.outcomes, &m.point, &settings);
-        let result = procedure(m, &settings, buffered, phase1_rate, &mut trials, &mut watch)?;
+        let phase1 = establishment::Phase1 {
+            connections: m.point.connections,
+            buffered,
+            validate_at_most: self.scenario.measure.validate_at_most.map(Rate),
+        };
+        let result = procedure(m, &settings, phase1, phase1_rate, &mut trials, &mut watch)?;
         let directions = settings.direction.count() as u32;
         Ok(Outcome { measurement: m.clone(), directions, shares_core, figures, result })
     }
@@ -90,8 +100,12 @@ impl Searcher<'_> {
         let (measure, traffic) = (&self.scenario.measure, &self.scenario.traffic);
         let direction = if is_establishment(&m.metric) { Direction::Forward } else { traffic.direction };
         let alpha = measure.alpha_ppm.filter(|_| m.metric == VALIDATED).map(|a| Ratio::from_ppm(u64::from(a)));
+        let defaults = SearchSettings::default();
         Ok(SearchSettings {
+            lo: Rate(measure.min_rate.unwrap_or(0)),
             hi: upper_end(self.scenario, self.calibration, m)?,
+            verify: measure.verify.map(|tries| Verify { tries, hopeless_loss: None }),
+            phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
             precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
             criteria: criteria(self.scenario),
             repetitions: measure.repetitions,
@@ -99,7 +113,7 @@ impl Searcher<'_> {
             direction,
             alpha,
             responder_order: traffic.responder_order,
-            ..SearchSettings::default()
+            ..defaults
         })
     }
 }
@@ -129,17 +143,14 @@ impl Listener for Tell<'_, '_> {
 fn procedure(
     m: &Measurement,
     settings: &SearchSettings,
-    buffered: u64,
+    phase1: establishment::Phase1,
     phase1_rate: Option<Rate>,
     trials: &mut impl Trials,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     let connections = m.point.connections;
     match m.metric.as_str() {
-        ESTABLISHMENT | VALIDATED => {
-            let phase1 = establishment::Phase1 { connections, buffered, validate_at_most: None };
-            establishment::measure(trials, settings, phase1, watch)
-        }
+        ESTABLISHMENT | VALIDATED => establishment::measure(trials, settings, phase1, watch),
         _ if connections == 0 => throughput::stateless(trials, settings, watch),
         _ => {
             let rate = phase1_rate.ok_or_else(|| {

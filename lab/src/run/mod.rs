@@ -4,21 +4,24 @@
 mod calibrate;
 mod measure;
 mod record;
+mod until;
 
 pub use calibrate::calibrate;
 pub use measure::is_establishment;
 pub use record::Record;
 
 use crate::event::{Event, Listener};
-use crate::folder::{Calibration, Facts, Header, Outcome, SelfTest};
-use crate::plan::{Measurement, Plan, Point};
+use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
+use crate::plan::{Measurement, Plan, Point, without_attempt};
 use crate::rig::{Process, Rig, RigError};
 use crate::scenario::Scenario;
-use crate::store::{CALIBRATION, FACTS, RunFolder, StoreError, TRIALS};
+use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError, TRIALS};
 use measure::Searcher;
 use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use until::is_over;
 
 /// Why a run ended before its plan did.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +83,8 @@ pub struct Run<'a> {
     outcomes: Vec<Outcome>,
     records: Vec<TrialRecord>,
     began: Instant,
+    /// No trial is begun after this: twice the scenario's time limit.
+    end: Option<Instant>,
     /// Measured against predicted time so far, to correct the prediction of the rest.
     spent: Duration,
     /// The measurements in which it was spent.
@@ -126,6 +131,8 @@ impl<'a> Run<'a> {
         records: Vec<TrialRecord>,
         outcomes: Vec<Outcome>,
     ) -> Run<'a> {
+        let began = Instant::now();
+        let limit = header.scenario.measure.time_limit.map(Duration::from);
         Run {
             scenario: header.scenario.clone(),
             plan: header.plan.clone(),
@@ -136,10 +143,26 @@ impl<'a> Run<'a> {
             facts: Facts::default(),
             outcomes,
             records,
-            began: Instant::now(),
+            began,
+            end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
             spent: Duration::ZERO,
             made: Vec::new(),
         }
+    }
+
+    /// Whether the folder has a verdict of the self-test that was made on this machine, by this version.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn is_tested_on(&self, facts: &Facts) -> Result<bool, RunError> {
+        let verdict: Option<SelfTest> = crate::store::read_document(&self.folder.path().join(SELF_TEST))?;
+        let first: Option<Facts> = crate::store::read_document(&self.folder.path().join(FACTS))?;
+        Ok(verdict.is_some() && first.is_none_or(|first| differences(&first, facts).is_empty()))
+    }
+
+    /// The end of a run that was interrupted: what was measured is in the folder.
+    pub fn interrupted(&self) -> RunError {
+        RunError::Interrupted(self.folder.path().to_path_buf())
     }
 
     /// Carry out what is left of the plan.
@@ -156,17 +179,18 @@ impl<'a> Run<'a> {
             predicted_s: left / 1_000_000_000,
         })?;
         if let Some(verdict) = self_test {
-            self.write_again("selftest.json", &verdict)?;
+            self.write_again(SELF_TEST, &verdict)?;
             self.tell(&Event::SelfTested(verdict))?;
         }
-        let points = points(&self.plan);
+        let order = self.in_order();
         self.compare_with_the_first_machine()?;
         // A resumed run keeps the limits that its searches began with, or their recorded trials would not fit.
         let known = crate::store::read_document(&self.folder.path().join(CALIBRATION))?;
         self.calibration = known.unwrap_or_default();
-        for point in points {
+        for point in points(&order) {
             if self.left().any(|m| m.point == point) {
-                self.at_point(&point)?;
+                let here: Vec<Measurement> = order.iter().filter(|m| m.point == point).cloned().collect();
+                if is_over(self.end) { self.leave_out(&here)? } else { self.at_point(&point, &here)? }
             }
         }
         let seconds = self.began.elapsed().as_secs();
@@ -175,8 +199,20 @@ impl<'a> Run<'a> {
         Ok(self.outcomes)
     }
 
-    /// All measurements of one point, on one rig.
-    fn at_point(&mut self, point: &Point) -> Result<(), RunError> {
+    /// The measurements of the plan. What was interrupted comes before everything else that is left: trials made in between,
+    /// of a repetition that had been left out, would stand in the middle of its own.
+    fn in_order(&self) -> Vec<Measurement> {
+        let mut order = self.plan.measurements.clone();
+        let last = self.records.iter().max_by_key(|r| r.seq).map(|r| without_attempt(&r.measurement));
+        let begun = self.left().find(|m| last == Some(m.key().as_str()));
+        if let Some(at) = begun.and_then(|begun| order.iter().position(|m| m == begun)) {
+            order[..=at].rotate_right(1);
+        }
+        order
+    }
+
+    /// Measurements of one point, on one rig.
+    fn at_point(&mut self, point: &Point, measurements: &[Measurement]) -> Result<(), RunError> {
         self.tell(&Event::DutPreparing {
             dut: point.dut_name.clone(),
             connections: point.connections,
@@ -192,14 +228,8 @@ impl<'a> Run<'a> {
         self.note_commands()?;
         let mut rig = built?;
         self.note_rig(point, &rig)?;
-        let measurements: Vec<Measurement> =
-            self.plan.measurements.iter().filter(|m| m.point == *point).cloned().collect();
         let result = measurements.iter().try_for_each(|m| {
-            if self.has_time_for(m) {
-                self.one(m, &mut rig)
-            } else {
-                self.tell(&Event::LeftOut { measurement: m.key() })
-            }
+            if self.has_time_for(m) { self.one(m, &mut rig) } else { self.leave_out(std::slice::from_ref(m)) }
         });
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not undone: {failure}") })?;
@@ -208,9 +238,18 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Whether there is time for this measurement: always for the first of its kind; for a further repetition only if,
-    /// as fast or slow as things have gone until now, the first ones of all others still fit into the scenario's limit.
+    /// There is no time for these.
+    fn leave_out(&mut self, measurements: &[Measurement]) -> Result<(), RunError> {
+        let left: Vec<String> = self.left().filter(|m| measurements.contains(m)).map(Measurement::key).collect();
+        left.into_iter().try_for_each(|measurement| self.tell(&Event::LeftOut { measurement }))
+    }
+
+    /// Whether there is time for this measurement: for the first of its kind until the end; for a further repetition only
+    /// if, as fast or slow as things have gone until now, the first ones of all others still fit into the scenario's limit.
     fn has_time_for(&self, m: &Measurement) -> bool {
+        if is_over(self.end) {
+            return false;
+        }
         let Some(limit) = self.scenario.measure.time_limit.map(Duration::from) else { return true };
         let known = |o: &&Outcome| (&o.measurement.point, &o.measurement.metric) == (&m.point, &m.metric);
         let done = self.outcomes.iter().any(|o| o.measurement == *m);
@@ -258,12 +297,19 @@ impl<'a> Run<'a> {
             found = self.attempt(measurement, attempt, rig)?;
         }
         let (found, _) = found;
+        if matches!(found, Err(TrialError::Interrupted)) && !self.process.interrupted.load(Ordering::Relaxed) {
+            // It was not Ctrl-C: the time is over. Its trials are on record, and `resume` goes on with them.
+            return self.leave_out(std::slice::from_ref(measurement));
+        }
         if let Err(TrialError::Phase1(text)) = &found {
             // No result is not a bad result: the other measurements go on, and `resume` tries this one again.
-            return self.tell(&Event::Doubt { text: format!("{key}: no result: {text}") });
+            let text = format!("{key}{NO_RESULT}{text}");
+            self.facts.doubts.push(text.clone());
+            self.write_again(FACTS, &self.facts.clone())?;
+            return self.tell(&Event::Doubt { text });
         }
         let outcome = found.map_err(|error| match error {
-            TrialError::Interrupted => RunError::Interrupted(self.folder.path().to_path_buf()),
+            TrialError::Interrupted => self.interrupted(),
             TrialError::DutDead(text) => {
                 RunError::DutDead(format!("{key}: the device under test does not answer: {text}"))
             }
@@ -288,11 +334,16 @@ impl<'a> Run<'a> {
         let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
         let replays = !recorded.is_empty();
         let next_seq = self.records.iter().map(|r| r.seq.saturating_add(1)).max().unwrap_or(0);
+        // What was found after it had begun (a repetition that had been left out, a search that had no result) would give
+        // it another rate for phase 1 than it began with.
+        let first = recorded.first().map(|r| r.seq);
+        let known: Vec<Outcome> = self.outcomes.iter().filter(|o| self.was_known_at(o, first)).cloned().collect();
         let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
         let mut searcher = Searcher {
             scenario: &self.scenario,
             calibration: &self.calibration,
-            outcomes: &self.outcomes,
+            outcomes: &known,
+            end: self.end,
             folder: &mut self.folder,
             listener: &mut *self.listener,
             predicted: measurement.predicted,
@@ -305,6 +356,13 @@ impl<'a> Run<'a> {
         self.records.append(&mut searcher.new_records);
         self.note_commands()?;
         Ok((found, only_replayed))
+    }
+
+    /// Whether a result was there before trial `first`; always when there is no such trial yet.
+    fn was_known_at(&self, outcome: &Outcome, first: Option<u64>) -> bool {
+        let key = outcome.measurement.key();
+        let last = self.records.iter().filter(|r| without_attempt(&r.measurement) == key).map(|r| r.seq).max();
+        first.is_none() || last < first
     }
 
     /// Write down what the device was told to do since the last time.
@@ -322,16 +380,12 @@ impl<'a> Run<'a> {
     /// A run that is resumed elsewhere, or by another version, mixes what should not be mixed: say so, and keep saying it.
     fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
         let first: Option<Facts> = crate::store::read_document(&self.folder.path().join(FACTS))?;
-        for name in ["cpu", "cores", "kernel", "natmeter"] {
-            let now = self.facts.tester.get(name).cloned().unwrap_or_default();
-            let then = first.as_ref().and_then(|f| f.tester.get(name)).cloned();
-            if let Some(then) = then.filter(|then| *then != now) {
-                let text = format!(
-                    "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
-                );
-                self.facts.doubts.push(text.clone());
-                self.tell(&Event::Doubt { text })?;
-            }
+        for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
+            let text = format!(
+                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
+            );
+            self.facts.doubts.push(text.clone());
+            self.tell(&Event::Doubt { text })?;
         }
         for doubt in first.map(|f| f.doubts).unwrap_or_default() {
             if doubt.starts_with("this run was begun with") && !self.facts.doubts.contains(&doubt) {
@@ -379,10 +433,20 @@ fn same_verdicts(path: &Path, records: &[TrialRecord], criteria: &Criteria) -> R
     Ok(())
 }
 
-/// The points of a plan in the order of their first measurement.
-fn points(plan: &Plan) -> Vec<Point> {
+/// In what the tester is not the one that it was: name, then, now.
+fn differences(first: &Facts, now: &Facts) -> Vec<(&'static str, String, String)> {
+    let differs = |name: &'static str| {
+        let then = first.tester.get(name)?.clone();
+        let now = now.tester.get(name).cloned().unwrap_or_default();
+        (then != now).then_some((name, then, now))
+    };
+    ["cpu", "cores", "kernel", "natmeter"].into_iter().filter_map(differs).collect()
+}
+
+/// The points of measurements in the order of their first one.
+fn points(measurements: &[Measurement]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
-    for m in &plan.measurements {
+    for m in measurements {
         if !points.contains(&m.point) {
             points.push(m.point.clone());
         }

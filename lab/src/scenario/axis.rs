@@ -226,8 +226,8 @@ fn rules(dut: &Dut, _: &Traffic) -> Fit {
 fn subscribers(dut: &Dut, _: &Traffic) -> Fit {
     let Dut::Technology { plays: Plays::Pe, technology } = dut else { return Fit::Lacks };
     match technology.as_ref() {
-        Technology::Nat44 { .. } | Technology::Siit(_) => Fit::Lacks,
-        Technology::Nat64 { .. } | Technology::Xlat464 { .. } => {
+        Technology::Nat44 { .. } | Technology::Nat46 { .. } | Technology::Siit(_) => Fit::Lacks,
+        Technology::Nat64 { .. } | Technology::Nat66 { .. } | Technology::Xlat464 { .. } => {
             Fit::UpTo(MOST_SUBSCRIBERS, "the tester plays no more", "play fewer")
         }
         Technology::DsLite { b4, b4s, .. } => {
@@ -250,10 +250,13 @@ fn inside_addresses(dut: &Dut, traffic: &Traffic) -> Fit {
     match dut {
         Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } => all,
         Dut::Technology { technology, .. } => match technology.as_ref() {
-            Technology::Nat64 { .. } if traffic.subscribers > 1 => {
+            Technology::Nat64 { .. } | Technology::Nat66 { .. } if traffic.subscribers > 1 => {
                 Fit::Refused("`subscribers` says how many addresses there are; leave it out, or sweep it")
             }
-            Technology::Nat44 { .. } | Technology::Nat64 { .. } => all,
+            Technology::Nat44 { .. }
+            | Technology::Nat46 { .. }
+            | Technology::Nat64 { .. }
+            | Technology::Nat66 { .. } => all,
             _ => Fit::Lacks,
         },
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => Fit::Lacks,

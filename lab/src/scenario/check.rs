@@ -3,13 +3,14 @@
 //! run and of `--full`, so that nobody finds the second mistake after mending the first.
 
 use super::address;
-use super::check_axes;
 use super::diagnostic::{Diagnostic, Place, nearest};
-use super::draft::{Draft, DutDraft, DutKind, MeasureDraft, Nat44Draft};
+use super::draft::{Draft, DutDraft, DutKind, MeasureDraft};
+use super::nat::NatDraft;
 use super::quantity::{show_count, show_grouped, show_time};
 use super::section::Spot;
 use super::summary::show_range;
-use super::{Impair, Link, Mapping};
+use super::{Impair, Link};
+use super::{check_axes, check_nat, check_technology};
 use method::metric::{self, Origin};
 use method::{Count, Nanos, Rate};
 use std::net::Ipv4Addr;
@@ -28,11 +29,8 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
         sweep(draft, measure, log);
         times(draft, measure, log);
     }
-    for dut in &draft.duts {
-        if let Some(nat44) = dut.nat44() {
-            ports(draft, dut, nat44, log);
-        }
-    }
+    check_nat::check(draft, log);
+    check_technology::check(draft, log);
 }
 
 /// Frames go to laboratory addresses only (RFC 6815), and the three networks are apart.
@@ -50,9 +48,10 @@ fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
             );
         }
     }
-    let pools = draft.duts.iter().filter_map(|dut| dut.nat44().map(|nat44| ("pool", &nat44.pool)));
+    let nats: Vec<NatDraft> = draft.duts.iter().filter_map(|dut| dut.kind.nat()).collect();
+    let pools = || nats.iter().flat_map(|nat| nat.pool.iter().map(move |pool| (nat, (nat.pool_key, pool))));
     let ends = [("inside", &draft.traffic.inside), ("remote", &draft.traffic.remote)];
-    for (_, range) in ends.iter().copied().chain(pools.clone()) {
+    for (_, range) in ends.iter().copied().chain(pools().map(|(_, pool)| pool)) {
         if range.sound && !address::is_allowed(range.value, &besides) {
             let diagnostic =
                 Diagnostic::new("these addresses are not for laboratories: frames to them could leave the test bed");
@@ -65,8 +64,10 @@ fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
         }
     }
     apart(ends[0], ends[1], log);
-    for pool in pools {
-        apart(pool, ends[0], log);
+    for (nat, pool) in pools() {
+        if nat.beside_inside {
+            apart(pool, ends[0], log);
+        }
         apart(pool, ends[1], log);
     }
     if draft.duts.iter().any(|dut| !dut.is_in_process()) {
@@ -272,7 +273,7 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
         if let Some(flows) = flows.filter(|&flows| n.value > flows) {
             few_flows(draft, n, flows, log);
         }
-        for (dut, table) in draft.duts.iter().filter_map(|dut| dut.nat44().map(|nat44| (dut, &nat44.table))) {
+        for (dut, table) in draft.duts.iter().filter_map(|dut| Some((dut, dut.kind.nat()?.state?.table))) {
             if table.value.is_some_and(|table| n.value > table) {
                 log.push(
                     Diagnostic::new(format!(
@@ -358,62 +359,6 @@ fn mark_ranges(draft: &Draft, diagnostic: Diagnostic) -> Diagnostic {
         .at(t.destination_ports.place, format!("{} ports", t.destination_ports.value.count()))
 }
 
-/// A NAT's pool has an outside port for every inside address and port (methodology 6.5 and 6.6).
-fn ports(draft: &Draft, dut: &DutDraft, nat44: &Nat44Draft, log: &mut Vec<Diagnostic>) {
-    let t = &draft.traffic;
-    if !(nat44.pool.sound && nat44.pool_ports.sound && t.inside.sound && t.source_ports.sound) {
-        return;
-    }
-    let (sources, pool) = (t.source_ports.value, nat44.pool_ports.value);
-    if !pool.contains(sources.first) || !pool.contains(sources.last) {
-        let (words, default) = match (t.source_ports.place, nat44.pool_ports.place) {
-            (Some(words), _) => (Some((words, "not all of them are ports of the pool")), nat44.pool_ports.place),
-            (None, Some(words)) => (Some((words, "does not contain the source ports")), None),
-            (None, None) => (None, None),
-        };
-        let title = format!("source ports {sources} lie outside the pool ports {pool} of `{}`", dut.name());
-        log.push(
-            Diagnostic::new(title)
-                .at(words.map(|(place, _)| place), words.map_or("", |(_, label)| label))
-                .at(default, "the pool's ports")
-                .instead(
-                    "choose source ports inside the pool's, or widen pool-ports: \
-                          a NAT that cannot keep a port searches for another, which is another measurement",
-                ),
-        );
-    }
-    let largest = [&draft.quick, &draft.full].into_iter().filter_map(|measure| measure.connections.value.as_ref());
-    let largest = largest.flatten().map(|n| n.value).max().unwrap_or(0);
-    let clients = u64::from(t.inside.value.count) * u64::from(sources.count());
-    let outside = u64::from(nat44.pool.value.count) * u64::from(pool.count());
-    if clients.min(largest) > outside {
-        let why = match nat44.mapping {
-            Mapping::EndpointIndependent => {
-                "with endpoint-independent mapping each of them takes an outside port of its own"
-            }
-            Mapping::AddressAndPortDependent => "towards one destination each of them takes an outside port of its own",
-        };
-        let [clients_shown, outside_shown] = [clients, outside].map(show_grouped);
-        let title = format!(
-            "the pool of `{}` runs out: {clients_shown} inside addresses × ports, {outside_shown} outside",
-            dut.name()
-        );
-        let addresses = clients.div_ceil(u64::from(pool.count()));
-        let inside = t.inside.place.filter(|_| t.inside.value.count > 1);
-        let places = [nat44.pool.place, nat44.pool_ports.place, inside, t.source_ports.place];
-        let words = places.into_iter().flatten().next().unwrap_or(dut.key);
-        let outside_words = nat44.pool_ports.place.filter(|&place| place != words);
-        log.push(
-            Diagnostic::new(title)
-                .at(words, why)
-                .at(outside_words, format!("{} outside ports an address", pool.count()))
-                .at(inside.filter(|&place| place != words), format!("{} inside addresses", t.inside.value.count))
-                .at(t.source_ports.place.filter(|&place| place != words), format!("{} source ports", sources.count()))
-                .instead(format!("give the pool {addresses} addresses, or fewer inside addresses or source ports (and more destination ports)")),
-        );
-    }
-}
-
 /// No connection times out within a trial, and sequence numbers do not run out.
 fn times(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
     /// Faster than any device known: below the time it gives, a timeout is certainly too short.
@@ -424,7 +369,7 @@ fn times(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
     let largest = measure.connections.value.iter().flatten().map(|n| n.value).max().unwrap_or(0);
     let waits = 2 * measure.phase1_drain.0 + measure.start_delay.0 + measure.drain.0;
     let needed = Nanos(FASTEST.time_for(largest).0 + waits + measure.duration.value.0);
-    for timeout in draft.duts.iter().filter_map(|dut| dut.nat44().map(|nat44| &nat44.udp_timeout)) {
+    for timeout in draft.duts.iter().filter_map(|dut| Some(dut.kind.nat()?.state?.udp_timeout)) {
         if timeout.sound && timeout.value <= needed {
             let label = format!("a trial lasts {} at least", show_time(needed));
             log.push(

@@ -36,6 +36,10 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         departures
             .push(format!("{} repetitions, below {required} (published practice of RFC 9693)", measure.repetitions));
     }
+    if let Some(tries) = measure.verify.filter(|&tries| tries > 1) {
+        departures
+            .push(format!("a rate has failed only after {tries} trials (ETSI GS NFV-TST 009; RFC 2544, section 26.1)"));
+    }
     if let Some(limit) = measure.time_limit {
         departures.push(format!("repetitions are left out where {} do not suffice for all", show_duration(limit)));
     }

@@ -3,6 +3,7 @@
 
 use super::axis::{Axis, Swept};
 use super::diagnostic::Place;
+use super::nat::Words;
 use super::quantity::WrittenRate;
 use super::section::{Given, Spot};
 use super::technology::{Plays, Technology};
@@ -42,7 +43,7 @@ pub struct DutDraft {
 /// What stands in a DUT's table.
 pub enum DutKind {
     Embedded(Nat44Draft),
-    Technology { plays: Plays, technology: Box<Technology> },
+    Technology { plays: Plays, technology: Box<Technology>, words: Words },
     Forwarding,
     KernelNat44(&'static str, Nat44Draft),
     Simulated { capacity: Spot<WrittenRate>, set_up_rate: Spot<WrittenRate>, seed: u64 },
@@ -96,6 +97,10 @@ pub struct MeasureDraft {
     pub phase1_acceptance_ppm: u32,
     pub alpha: Spot<Option<u32>>,
     pub max_rate: Given<WrittenRate>,
+    pub min_rate: Given<WrittenRate>,
+    pub validate_at_most: Given<WrittenRate>,
+    pub verify: Option<u32>,
+    pub phase1_share_ppm: Option<u32>,
     pub time_limit: Option<Nanos>,
 }
 
@@ -104,17 +109,10 @@ impl DutDraft {
     pub fn name(&self) -> &'static str {
         match &self.kind {
             DutKind::Embedded(_) => "embedded",
-            DutKind::Technology { plays, technology } => technology.name_of(*plays),
+            DutKind::Technology { plays, technology, .. } => technology.name_of(*plays),
             DutKind::Forwarding => "linux-forwarding",
             DutKind::KernelNat44(software, _) => software,
             DutKind::Simulated { .. } => "simulated",
-        }
-    }
-    /// Its NAT, if it has one.
-    pub fn nat44(&self) -> Option<&Nat44Draft> {
-        match &self.kind {
-            DutKind::Embedded(nat44) | DutKind::KernelNat44(_, nat44) => Some(nat44),
-            DutKind::Technology { .. } | DutKind::Forwarding | DutKind::Simulated { .. } => None,
         }
     }
     /// Whether it keeps connections.
@@ -180,7 +178,7 @@ impl DutDraft {
         };
         match &self.kind {
             DutKind::Embedded(draft) => Dut::Embedded(nat44(draft)),
-            DutKind::Technology { plays, technology } => {
+            DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
                 technology.settle(largest);
                 Dut::Technology { plays: *plays, technology }
@@ -217,6 +215,7 @@ impl TrafficDraft {
 
 impl MeasureDraft {
     fn build(&self, frame_size: usize) -> Measure {
+        let rate = |of: &Given<WrittenRate>| of.value.map(|rate| rate.frames_per_second(frame_size));
         Measure {
             metrics: self.metrics.value.iter().map(|metric| metric.value.clone()).collect(),
             repetitions: self.repetitions,
@@ -229,7 +228,11 @@ impl MeasureDraft {
             acceptance_ppm: self.acceptance_ppm,
             phase1_acceptance_ppm: self.phase1_acceptance_ppm,
             alpha_ppm: self.alpha.value,
-            max_rate: self.max_rate.value.map(|rate| rate.frames_per_second(frame_size)),
+            max_rate: rate(&self.max_rate),
+            min_rate: rate(&self.min_rate),
+            validate_at_most: rate(&self.validate_at_most),
+            verify: self.verify,
+            phase1_share_ppm: self.phase1_share_ppm,
             time_limit: self.time_limit,
         }
     }

@@ -108,11 +108,11 @@ impl Gateway {
         self.technology.state().map(|s| s.table)
     }
 
-    /// The same with the smallest of tables, for whoever only wants to look at its configuration.
-    pub fn with_smallest_tables(&self) -> Gateway {
+    /// The same without room for connections, for whoever only wants to look at its configuration.
+    pub fn without_tables(&self) -> Gateway {
         let mut small = self.clone();
         if let Some(state) = small.technology.state_mut() {
-            state.table = 1;
+            state.table = 0;
         }
         small
     }

@@ -1,16 +1,19 @@
 //! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
 //! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
 //! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
-//! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `address` where frames may go, `diagnostic` how a mistake is shown.
+//! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `nat` what the rules ask of a NAT and `check_nat` those that do, `check_technology` what a technology's parameters rule out, `address` where frames may go, `diagnostic` how a mistake is shown.
 
 mod address;
 pub mod axis;
 mod check;
 mod check_axes;
+mod check_nat;
+mod check_technology;
 mod conformance;
 pub mod diagnostic;
 mod draft;
 pub mod gateway;
+mod nat;
 pub mod quantity;
 mod read;
 mod schema;
@@ -262,6 +265,18 @@ pub struct Measure {
     pub alpha_ppm: Option<u32>,
     /// Upper end of every search, frames per second per direction; `None`: what calibration allows.
     pub max_rate: Option<Count>,
+    /// Lower end of every search; `None`: a trial of one frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rate: Option<Count>,
+    /// Connections are validated at no higher rate, whatever alpha is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validate_at_most: Option<Count>,
+    /// Trials at a rate before it has failed; `None` is one, as in RFC 2544.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<u32>,
+    /// Preparing phases 1 run at this share of the smallest establishment rate, in parts per million.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase1_share_ppm: Option<u32>,
     /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Nanos>,

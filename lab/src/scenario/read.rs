@@ -6,6 +6,7 @@ use super::axis::{AXES, Axis, MOST_SUBSCRIBERS};
 use super::check;
 use super::diagnostic::{Complaints, Diagnostic, Place, Source, nearest};
 use super::draft::{AxisDraft, Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
+use super::nat::Words;
 use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
 use super::technology::{self, PLAYS, Plays, Technology};
@@ -168,7 +169,7 @@ fn duts(root: &Table, log: &mut Vec<Diagnostic>) -> Vec<DutDraft> {
             Diagnostic::new("the scenario has no device under test").instead("add a table for one: [dut.embedded]"),
         );
     }
-    let technology = technology::technology(root, false, log);
+    let technology = technology::technology(root, false, log).map(|technology| (technology, Words::of(root)));
     if let (Some(entry), true) = (root.get("technology"), found.iter().all(|(kind, _)| *kind != "embedded")) {
         let diagnostic =
             Diagnostic::new("a technology is what the embedded gateway does").at(entry.key, "nobody has it");
@@ -177,7 +178,12 @@ fn duts(root: &Table, log: &mut Vec<Diagnostic>) -> Vec<DutDraft> {
     found.into_iter().map(|(kind, key)| DutDraft { key, kind: dut(table, kind, technology.clone(), log) }).collect()
 }
 
-fn dut(table: &Table, kind: &'static str, technology: Option<Technology>, log: &mut Vec<Diagnostic>) -> DutKind {
+fn dut(
+    table: &Table,
+    kind: &'static str,
+    technology: Option<(Technology, Words)>,
+    log: &mut Vec<Diagnostic>,
+) -> DutKind {
     let mut section = Section::new(table, kind, &format!("dut.{kind}"), log);
     let read = match (kind, technology) {
         ("linux-forwarding", _) => DutKind::Forwarding,
@@ -186,14 +192,18 @@ fn dut(table: &Table, kind: &'static str, technology: Option<Technology>, log: &
             set_up_rate: section.get("set-up-rate", section::rate).or(WrittenRate::Frames(1_000_000)),
             seed: section.get("seed", section::count).value.unwrap_or(1),
         },
-        ("embedded", Some(technology)) => {
+        ("embedded", Some((mut technology, words))) => {
+            // A gateway has the timeout of the RFCs when nobody says; in a test no connection is to end by itself.
+            if let Some(state) = technology.state_mut().filter(|_| words.at("udp-timeout").is_none()) {
+                state.udp_timeout = NO_TIMEOUT;
+            }
             let plays = section.get("plays", section::choice(PLAYS)).value.unwrap_or(Plays::Dual);
             section.refuse(
                 &["mapping", "pool", "pool-ports", "table", "udp-timeout"],
                 "the technology has this",
                 "write it into the technology's own table",
             );
-            DutKind::Technology { plays, technology: Box::new(technology) }
+            DutKind::Technology { plays, technology: Box::new(technology), words }
         }
         ("embedded", None) => {
             section.refuse(
@@ -220,9 +230,12 @@ fn nat44(section: &mut Section<'_>, mapping: Mapping) -> Nat44Draft {
         pool_ports: section.get("pool-ports", section::ports).or(PortRange { first: 1024, last: 65535 }),
         mapping,
         table: section.get("table", section::count_in(1..=1 << 32)),
-        udp_timeout: section.get("udp-timeout", section::duration).or(Nanos::from_secs(10_000)),
+        udp_timeout: section.get("udp-timeout", section::duration).or(NO_TIMEOUT),
     }
 }
+
+/// No trial is as long (RFC 9693, section 4.4).
+const NO_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft {
     const DEPTH: usize = 512;
@@ -315,6 +328,10 @@ struct Written {
     shares: [Given<u32>; 3],
     alpha: Given<u32>,
     max_rate: Given<WrittenRate>,
+    min_rate: Given<WrittenRate>,
+    validate_at_most: Given<WrittenRate>,
+    verify: Given<Count>,
+    phase1_share: Given<u32>,
     time_limit: Given<Nanos>,
 }
 
@@ -340,6 +357,10 @@ fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
         shares: ["error", "acceptance", "phase1-acceptance"].map(|key| section.get(key, section::share)),
         alpha: section.get("alpha", section::share),
         max_rate: section.get("max-rate", section::rate),
+        min_rate: section.get("min-rate", section::rate),
+        validate_at_most: section.get("validate-at-most", section::rate),
+        verify: section.get("verify", section::count_in(1..=100)),
+        phase1_share: section.get("phase1-share", section::share),
         time_limit: if has_limit {
             section.get("time-limit", section::duration_in(least..=most))
         } else {
@@ -362,6 +383,9 @@ fn measures(
     full.metrics = full.metrics.or_else(quick.metrics.clone());
     full.alpha = full.alpha.or_else(quick.alpha.clone());
     full.max_rate = full.max_rate.or_else(quick.max_rate.clone());
+    full.min_rate = full.min_rate.or_else(quick.min_rate.clone());
+    full.validate_at_most = full.validate_at_most.or_else(quick.validate_at_most.clone());
+    full.phase1_share = full.phase1_share.or_else(quick.phase1_share.clone());
     full.connections = full.connections.or_else(connections.clone());
     (resolve(Written { connections: connections.clone(), ..quick }), resolve(full))
 }
@@ -384,6 +408,10 @@ fn resolve(written: Written) -> MeasureDraft {
         phase1_acceptance_ppm: phase1_acceptance.value.unwrap_or(1_000_000),
         alpha: Given { value: written.alpha.value.map(Some), place: written.alpha.place }.or(None),
         max_rate: written.max_rate,
+        min_rate: written.min_rate,
+        validate_at_most: written.validate_at_most,
+        verify: written.verify.value.map(|tries| tries as u32),
+        phase1_share_ppm: written.phase1_share.value,
         time_limit: written.time_limit.value,
     }
 }

@@ -1,6 +1,28 @@
 //! Which tables and keys a scenario has: one list, from which unknown keys are refused, short names of
 //! `--set` are resolved and suggestions are made. What the keys mean stands in `read.rs`.
 
+/// Keys of a technology, and those of its NAT.
+macro_rules! keeps_state {
+    [$($own:expr),*] => {
+        &[
+            $($own,)*
+            "mapping",
+            "filtering",
+            "table",
+            "udp-timeout",
+            "hairpinning",
+            "tcp-timeout",
+            "tcp-transitory-timeout",
+            "icmp-timeout",
+            "session-quota",
+            "port-quota",
+            "port-block",
+            "port-blocks",
+            "pooling",
+        ]
+    };
+}
+
 /// The tables, by their dotted path, and the keys of each. The first is the top level.
 pub const TABLES: &[(&str, &[&str])] = &[
     ("", &["name", "about", "allow-addresses"]),
@@ -33,36 +55,21 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("gateway", &["plays", "workers", "io", "busy", "answer", "socket"]),
     ("gateway.left", GATEWAY_SIDE),
     ("gateway.right", GATEWAY_SIDE),
-    ("technology.nat44", &["inside", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
-    ("technology.siit", &["eam", "pref64", "ipv6"]),
-    ("technology.nat64", &["pref64", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
-    ("technology.464xlat", &["pref64", "clat", "inside", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
-    ("technology.ds-lite", &["b4", "b4s", "aftr", "inside", POOL, PORTS, MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN]),
+    ("technology.nat44", keeps_state!["inside", POOL, PORTS]),
+    ("technology.siit", &["eam", "eam-file", "pref64", PRIVATE, "ipv6", "icmp-sources", ZERO, TOS, CLASS, LOWEST]),
+    ("technology.nat64", keeps_state!["pref64", PRIVATE, ZERO, TOS, CLASS, LOWEST, POOL, PORTS]),
+    ("technology.nat46", keeps_state!["inside", "eam", "pref64", POOL, PORTS]),
+    ("technology.nat66", keeps_state!["inside", POOL, PORTS]),
+    ("technology.464xlat", keeps_state!["pref64", PRIVATE, "clat", "inside", ZERO, TOS, CLASS, LOWEST, POOL, PORTS]),
+    ("technology.ds-lite", keeps_state!["b4", "b4s", "aftr", "inside", POOL, PORTS]),
     (
         "technology.lw4o6",
-        &[
-            "lwaftr",
-            "softwires",
-            "ipv4",
-            "b4",
-            "psid-length",
-            "psid-offset",
-            "ce",
-            "inside",
-            MAPPING,
-            FILTERING,
-            TABLE,
-            TIMEOUT,
-            HAIRPIN,
-        ],
+        keeps_state!["lwaftr", "softwires", "ipv4", "b4", "psid-length", "psid-offset", "ce", "inside"],
     ),
-    (
-        "technology.map-e",
-        &["br", RULE6, RULE4, EA, OFFSET, "ce", "inside", MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN],
-    ),
+    ("technology.map-e", keeps_state!["br", RULE6, RULE4, EA, OFFSET, "ce", "inside"]),
     (
         "technology.map-t",
-        &["dmr", RULE6, RULE4, EA, OFFSET, "ce", "inside", MAPPING, FILTERING, TABLE, TIMEOUT, HAIRPIN],
+        keeps_state!["dmr", PRIVATE, RULE6, RULE4, EA, OFFSET, "ce", "inside", ZERO, TOS, CLASS, LOWEST],
     ),
     ("sweep", &["connections", "cores", "softwires", "rules", "subscribers", "inside-addresses", "outside-addresses"]),
     ("measure", MEASURE),
@@ -83,6 +90,7 @@ pub const LISTS: &[&str] = &[
     "inside",
     "pool",
     "eam",
+    "icmp-sources",
 ];
 
 /// Of the keys of `[measure]`: those that make a run conform, or not. `--full` takes them from `[full]`, or
@@ -101,12 +109,12 @@ pub const CONFORMITY: &[&str] = &[
 
 // Keys that many technologies share.
 const POOL: &str = "pool";
+const PRIVATE: &str = "private-behind-well-known";
 const PORTS: &str = "pool-ports";
-const MAPPING: &str = "mapping";
-const FILTERING: &str = "filtering";
-const TABLE: &str = "table";
-const TIMEOUT: &str = "udp-timeout";
-const HAIRPIN: &str = "hairpinning";
+const ZERO: &str = "zero-udp-checksum";
+const TOS: &str = "tos";
+const CLASS: &str = "traffic-class";
+const LOWEST: &str = "lowest-ipv6-mtu";
 const RULE6: &str = "ipv6-prefix";
 const RULE4: &str = "ipv4-prefix";
 const EA: &str = "ea-bits";
@@ -129,7 +137,11 @@ const MEASURE: &[&str] = &[
     "acceptance",
     "phase1-acceptance",
     "alpha",
+    "validate-at-most",
+    "min-rate",
     "max-rate",
+    "verify",
+    "phase1-share",
     "time-limit",
 ];
 
@@ -146,7 +158,11 @@ const FULL: &[&str] = &[
     "acceptance",
     "phase1-acceptance",
     "alpha",
+    "validate-at-most",
+    "min-rate",
     "max-rate",
+    "verify",
+    "phase1-share",
 ];
 
 /// Keys of a table; none for an unknown one.

@@ -130,6 +130,11 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Complain about values that do not go together.
+    pub fn complain(&mut self, diagnostic: Diagnostic) {
+        self.log.push(diagnostic);
+    }
+
     /// Complain about the keys that this table does not have, with what was probably meant.
     pub fn finish(self) {
         self.finish_keys(&[]);
@@ -234,6 +239,28 @@ pub fn count_in(limits: std::ops::RangeInclusive<u64>) -> impl Fn(&Value) -> Par
                 quantity::show_count(*limits.end())
             ),
         }),
+    }
+}
+
+/// One of a few counts.
+pub fn one_of(choices: &'static [u64]) -> impl Fn(&Value) -> Parsed<Count> {
+    move |value| match count(value)? {
+        n if choices.contains(&n) => Ok(n),
+        n => {
+            let all: Vec<String> = choices.iter().map(u64::to_string).collect();
+            Err(Wrong { what: format!("{n} is none of these"), instead: format!("write {}", all.join(", ")) })
+        }
+    }
+}
+
+/// A number up to this, or none where a field is copied.
+pub fn copied_or(most: u64) -> impl Fn(&Value) -> Parsed<Option<Count>> {
+    move |value| match value {
+        Value::Text(word) if word == "copy" => Ok(None),
+        _ => match count_in(0..=most)(value) {
+            Ok(n) => Ok(Some(n)),
+            Err(wrong) => Err(Wrong { instead: format!("write \"copy\", or a number up to {most}"), ..wrong }),
+        },
     }
 }
 
@@ -351,6 +378,16 @@ pub fn prefix6(value: &Value) -> Parsed<plane::Prefix6> {
         return Err(Wrong { what: format!("`{addr}` has bits set beyond its /{len} prefix"), instead });
     }
     Ok(prefix)
+}
+
+/// IPv6 addresses of a pool: a prefix that no pool is too small for, or one address.
+pub fn pool6(value: &Value) -> Parsed<plane::Prefix6> {
+    let word = text(value)?;
+    let prefix = if word.contains('/') { prefix6(value)? } else { plane::Prefix6 { addr: ip6(value)?, len: 128 } };
+    match plane::Pool6::new(prefix) {
+        Ok(_) => Ok(prefix),
+        Err(e) => Err(Wrong { what: e.to_string(), instead: "write such as \"2001:2:0:200::/120\"".to_owned() }),
+    }
 }
 
 /// An explicit address map: an IPv4 and an IPv6 prefix with as many bits left (RFC 7757, section 3.1).

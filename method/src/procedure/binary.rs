@@ -6,27 +6,31 @@ use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict};
 use crate::judged::{Decision, Judgement};
 use crate::trial::TrialError;
 use crate::units::Rate;
-use crate::validity::Invalid;
+use crate::validity::{Invalid, Stream};
 
 /// So many equal verdicts at the end of a search make it one-sided.
 pub const ONE_SIDED: usize = 8;
 /// So many rates in a row that the host left undecided, with nothing passed, end a search.
 pub const HOST_BOUNDS: usize = 4;
+/// A search that the host ended is exact if its error is at most so many times the one asked for (two halvings were
+/// missing); else the rate is only known to lie between the bounds.
+pub const ENDED_WITHIN: u64 = 4;
 
 /// Search in `[lo, hi]`. `decide` tells about one rate, repeating invalid trials itself; `watch` hears where
 /// the search stands before each decision. The upper end is tried first. The lower end is not believed: if
-/// nothing above it passed, it is tried too.
+/// nothing above it passed, it is tried too. Below `least` a trial would not have a single frame: nothing is tried there.
 ///
 /// # Errors
 /// Those of `decide`.
 pub fn search(
-    lo: Rate,
-    hi: Rate,
+    (lo, hi): (Rate, Rate),
+    least: Rate,
     precision: Precision,
     mut decide: impl FnMut(Rate) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let mut bracket = Bracket { lo, passed: None, hi, bound: None, stopped: None, spoiled: 0, by_host: 0 };
+    let mut bracket =
+        Bracket { lo, passed: None, hi, failed: None, bound: None, stopped: None, spoiled: 0, by_host: 0 };
     let mut result = SearchResult::empty();
     let mut ask = |rate: Rate, bracket: &mut Bracket, result: &mut SearchResult| {
         watch(&bracket.progress(rate, precision));
@@ -39,16 +43,18 @@ pub fn search(
     ask(hi, &mut bracket, &mut result)?;
     let before = result.trace.len();
     while bracket.passed != Some(hi)
+        && bracket.hi > least
         && bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0
         && !bracket.is_hopeless()
     {
-        ask(bracket.middle(), &mut bracket, &mut result)?;
+        ask(bracket.middle().max(least), &mut bracket, &mut result)?;
     }
     result.one_sided = one_sided(&result.trace[before..]);
-    if bracket.passed.is_none() && bracket.lo.0 > 0 && !bracket.is_hopeless() {
-        ask(bracket.lo, &mut bracket, &mut result)?;
+    let lowest = bracket.lo.max(least);
+    if bracket.passed.is_none() && bracket.lo.0 > 0 && lowest < bracket.hi && !bracket.is_hopeless() {
+        ask(lowest, &mut bracket, &mut result)?;
     }
-    Ok(bracket.conclude(result))
+    Ok(bracket.conclude(result, precision))
 }
 
 /// What is known: `lo` passed or is the lower end; `hi` did not pass, for the reason in `bound`.
@@ -57,6 +63,8 @@ struct Bracket {
     passed: Option<Rate>,
     hi: Rate,
     bound: Option<Bound>,
+    /// The lowest rate that the DUT did not carry.
+    failed: Option<Rate>,
     /// The host left a rate between `lo` and `hi` undecided, after something had passed.
     stopped: Option<Invalid>,
     /// Decisions in a row that said nothing about the DUT.
@@ -66,7 +74,7 @@ struct Bracket {
 }
 
 enum Bound {
-    Dut { closed_loop: bool },
+    Dut { closed_loop: bool, validation: bool },
     Tester(Invalid),
     Host(Invalid),
 }
@@ -89,6 +97,9 @@ impl Bracket {
             Decision::Pass | Decision::Fail(_) => 0,
         };
         self.by_host = if matches!(decision, Decision::HostBound(_)) { self.by_host + 1 } else { 0 };
+        if matches!(decision, Decision::Fail(_)) {
+            self.failed = Some(rate);
+        }
         let bound = match decision {
             Decision::Pass => {
                 self.lo = rate;
@@ -99,7 +110,9 @@ impl Bracket {
                 self.stopped = Some(reason);
                 return;
             }
-            Decision::Fail(failure) => Bound::Dut { closed_loop: failure.closed_loop },
+            Decision::Fail(failure) => {
+                Bound::Dut { closed_loop: failure.closed_loop, validation: failure.stream() == Stream::Validation }
+            }
             Decision::TesterBound(reason) => Bound::Tester(reason),
             Decision::HostBound(reason) => Bound::Host(reason),
         };
@@ -116,7 +129,7 @@ impl Bracket {
         Progress { lo: self.lo, hi: self.hi, rate, steps_left: steps_left.max(1) }
     }
 
-    fn conclude(self, mut result: SearchResult) -> SearchResult {
+    fn conclude(self, mut result: SearchResult, precision: Precision) -> SearchResult {
         result.rate = self.passed.unwrap_or_default();
         let at_rate = result.trace.iter().rfind(|s| s.verdict == StepVerdict::Pass && s.rate == result.rate);
         result.lost_at_rate = at_rate.map_or(0, |step| step.lost);
@@ -125,12 +138,14 @@ impl Bracket {
             return result;
         };
         result.error = Rate(self.hi.0 - result.rate.0);
-        // With a rate that failed above it, the result is as exact as its error says, however wide the host left that.
         result.tester_limit = self.stopped;
+        let asked_for = precision.width(result.rate).0.saturating_mul(ENDED_WITHIN);
+        let wide = self.stopped.is_some() && result.error.0 > asked_for;
         result.kind = match bound {
             Bound::Tester(reason) | Bound::Host(reason) if self.passed.is_none() => {
                 result.tester_limit = Some(reason);
-                ResultKind::NothingMeasured
+                result.error = self.failed.unwrap_or(result.error);
+                if self.failed.is_some() { ResultKind::Below } else { ResultKind::NothingMeasured }
             }
             Bound::Tester(reason) => {
                 result.tester_limit = Some(reason);
@@ -140,9 +155,13 @@ impl Bracket {
                 result.tester_limit = Some(reason);
                 ResultKind::HostLimit
             }
-            Bound::Dut { closed_loop } => {
-                result.closed_loop = closed_loop;
-                if self.passed.is_some() { ResultKind::Exact } else { ResultKind::NothingPassed }
+            Bound::Dut { closed_loop, validation } => {
+                (result.closed_loop, result.validation_failed) = (closed_loop, validation);
+                match self.passed {
+                    None => ResultKind::NothingPassed,
+                    Some(_) if wide => ResultKind::Between,
+                    Some(_) => ResultKind::Exact,
+                }
             }
         };
         result

@@ -3,6 +3,7 @@
 //! starts from an empty connection tracking table.
 
 use super::{Decider, Procedure, Progress, Repetitions, SearchResult, SearchSettings, binary};
+use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
 use crate::units::{Count, Rate};
@@ -16,10 +17,6 @@ pub const PROCEDURE: Procedure = Procedure {
     metrics: &["max_conn_est_rate", "max_conn_est_rate_validated"],
     summary: "binary search for the highest rate at which each of N new connections is set up, from an empty table",
 };
-
-/// A living DUT sets up some of so many connections at so low a rate.
-const PROBE_CONNECTIONS: Count = 1_000;
-const PROBE_RATE: Rate = Rate(1_000);
 
 /// What phase 1 is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +54,7 @@ pub fn measure<T: Trials>(
         let probe = trial(rate.min(PROBE_RATE), few, settings.alpha, phase1.validate_at_most);
         decider.decide(&spec, &probe)
     };
-    binary::search(settings.lo, settings.hi, settings.precision, decide, watch)
+    binary::search((settings.lo, settings.hi), Rate(1), settings.precision, decide, watch)
 }
 
 /// The rate at which the connections of a trial at R are validated: alpha × R, capped, at least 1.

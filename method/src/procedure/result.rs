@@ -5,14 +5,14 @@ use super::verify::lost;
 use crate::judged::{Decision, Judgement};
 use crate::stats::Summary;
 use crate::units::{Count, Rate};
-use crate::validity::{Invalid, table_changed};
+use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
 use serde::{Deserialize, Serialize};
 
 /// What bounds the result from above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
-    /// The DUT failed at most the error above the rate.
+    /// The DUT failed at most the error above the rate, and the error is about what was asked for.
     Exact,
     /// The upper end of the search passed: the DUT may do more, print "≥".
     AtUpperLimit,
@@ -20,22 +20,41 @@ pub enum ResultKind {
     TesterLimit,
     /// The host spoiled every trial above: print "≥".
     HostLimit,
+    /// The host ended the search long before its bounds were as close as asked for: what the DUT can do lies between
+    /// `rate` and `rate` + `error`. Print "≥".
+    Between,
     /// Frames came back, but no rate passed, not even the lowest: there is no rate to print.
     NothingPassed,
+    /// No rate passed, `error` is the lowest that failed, and every trial below it was spoiled: the DUT does less than that,
+    /// and there is no rate to print.
+    Below,
     /// Not a single trial was worth anything: nothing is known about the DUT, there is no rate to print.
     NothingMeasured,
 }
 
 impl ResultKind {
     /// All of them, the one that says least first.
-    pub const WEAKEST_FIRST: [ResultKind; 6] = [
+    pub const WEAKEST_FIRST: [ResultKind; 8] = [
         ResultKind::NothingMeasured,
+        ResultKind::Below,
         ResultKind::NothingPassed,
         ResultKind::TesterLimit,
         ResultKind::HostLimit,
         ResultKind::AtUpperLimit,
+        ResultKind::Between,
         ResultKind::Exact,
     ];
+
+    /// Whether there is a rate: one that passed, or that none did. Without one a result has no part in statistics.
+    pub fn has_rate(self) -> bool {
+        !matches!(self, ResultKind::NothingMeasured | ResultKind::Below)
+    }
+
+    /// Whether the rate is a lower bound of what the DUT can do.
+    pub fn at_least(self) -> bool {
+        use ResultKind::{AtUpperLimit, Between, HostLimit, TesterLimit};
+        matches!(self, AtUpperLimit | TesterLimit | HostLimit | Between)
+    }
 }
 
 /// What a step of the search gave.
@@ -86,12 +105,19 @@ pub struct SearchResult {
     pub one_sided: bool,
     /// The final upper bound failed in a closed loop: print "closed loop, tester included".
     pub closed_loop: bool,
+    /// At the final upper bound all connections were set up and their validation failed: alpha times that rate may be more
+    /// than the DUT sends back, so that the rate need not be the one at which it sets up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub validation_failed: bool,
     /// Every decision, in order.
     pub trace: Vec<Step>,
     /// Trials run.
     pub trials: Count,
     /// Of these: worth nothing, and repeated.
     pub invalid_repeats: Count,
+    /// Of these: spoiled by the host.
+    #[serde(default)]
+    pub spoiled_by_host: Count,
     /// Connections that the phases 1 before phase 2 trials lost in all.
     pub phase1_lost: Count,
     /// The slowest phase 1 that was used, connections per second; `None` without one.
@@ -100,8 +126,8 @@ pub struct SearchResult {
     pub table_changes: Count,
     /// The step at `rate` passed with this many frames lost; above 0 only with an acceptance below 1.
     pub lost_at_rate: Count,
-    /// What made the final upper bound invalid: with [`ResultKind::TesterLimit`], [`ResultKind::HostLimit`] and
-    /// [`ResultKind::NothingMeasured`]; and what ended the search before its bounds were as close as asked for.
+    /// What made the final upper bound invalid: with [`ResultKind::TesterLimit`], [`ResultKind::HostLimit`],
+    /// [`ResultKind::Below`] and [`ResultKind::NothingMeasured`]; and what ended the search before its bounds were as close as asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_limit: Option<Invalid>,
 }
@@ -115,9 +141,11 @@ impl SearchResult {
             error: Rate(0),
             one_sided: false,
             closed_loop: false,
+            validation_failed: false,
             trace: Vec::new(),
             trials: 0,
             invalid_repeats: 0,
+            spoiled_by_host: 0,
             phase1_lost: 0,
             phase1_rate: None,
             table_changes: 0,
@@ -141,6 +169,8 @@ impl SearchResult {
         self.trials += trials;
         self.invalid_repeats += invalid;
         for attempt in &judgement.attempts {
+            let by_host = matches!(&attempt.verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host);
+            self.spoiled_by_host += Count::from(by_host);
             self.table_changes += Count::from(table_changed(&attempt.outcome));
             let Some(used) = attempt.spec.phase1_rate else { continue };
             let store = attempt.outcome.store.as_ref();
@@ -152,7 +182,7 @@ impl SearchResult {
 
     /// Whether the rate is a lower bound of what the DUT can do.
     pub fn at_least(&self) -> bool {
-        matches!(self.kind, ResultKind::AtUpperLimit | ResultKind::TesterLimit | ResultKind::HostLimit)
+        self.kind.at_least()
     }
 }
 

@@ -78,7 +78,9 @@ fn measure<T: Trials>(
         keep_table = may_keep && counted && !table_changed(outcome);
         Ok(judgement)
     };
-    binary::search(settings.lo, settings.hi, settings.precision, decide, watch)
+    // At a lower rate the trial would end before its first frame.
+    let least = Rate(Nanos::SECOND.0.div_ceil(settings.duration.0));
+    binary::search((settings.lo, settings.hi), least, settings.precision, decide, watch)
 }
 
 fn stateless_trial(duration: Nanos, direction: Direction) -> TrialSpec {

@@ -5,7 +5,6 @@ use crate::ip6::Prefix6;
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::side::{Side4, Side6};
 use crate::tunnel::config::{Ecn, FlowLabel, Oversize, PartLimits, TrafficClass};
-use std::time::Duration;
 use wire::AddrRange;
 
 /// An AFTR.
@@ -50,7 +49,7 @@ impl Config {
             ecn: Ecn::default(),
             flow_label: FlowLabel::Fixed(0),
             oversize: Oversize::default(),
-            reassembly: PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) },
+            reassembly: PartLimits::WHOLE,
             nat: nat44::Config::new(internet, internet, Vec::new(), pool),
         }
     }

@@ -4,7 +4,6 @@
 
 pub mod config;
 mod softwires;
-mod subscribers;
 
 pub use config::Config;
 pub use softwires::Customer;
@@ -12,13 +11,13 @@ pub use softwires::Customer;
 use crate::customers::{Customers, Softwire, numbers};
 use crate::ends::Softwires;
 use crate::function::{Entry, Side};
-use crate::nat44::config::{self as nat44, Prefix, Quota};
+use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
+use crate::subscribers::Subscribers;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
 use std::net::Ipv4Addr;
-use subscribers::Subscribers;
 
 /// The AFTR's end of every tunnel (RFC 6333, section 6.5).
 pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
@@ -104,16 +103,16 @@ impl Numbering for Tunnel<Customer> {
         self.config().can_become(&config.tunnel(numbers))
     }
 
-    fn follow(&mut self, config: &Config, numbers: Prefix, new: Self) {
+    fn follow(&mut self, config: &Config, numbers: Prefix, new: &mut Self) {
         self.reconfigure(config.tunnel(numbers));
-        self.softwires_mut().adopt(new.into_softwires());
+        self.softwires_mut().adopt(new.softwires_mut());
     }
 }
 
 impl Config {
     /// Whether it matters who is a subscriber.
     fn counts(&self) -> bool {
-        self.nat.quota != Quota::default() || self.nat.blocks.is_some()
+        self.nat.counts_subscribers()
     }
 
     /// The half with the state. What it sends to customers itself comes from the well-known address.

@@ -1,12 +1,12 @@
 //! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it. Apart from the AFTR around it,
 //! because this is all that it adds to tunnels.
 
-use super::subscribers::Subscribers;
 use crate::customers::{Customers, Softwire};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
+use crate::subscribers::Subscribers;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
@@ -66,6 +66,13 @@ impl Softwires for Customer {
         self.customers.known(Softwire::new(src, customer)).ok_or(Event::IcmpUntranslatable)
     }
 
+    fn unwrap_quoted(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
+        if dst != self.own {
+            return Err(Event::UnknownSoftwire);
+        }
+        self.quoted(src, customer.addr)
+    }
+
     #[inline(always)]
     fn wrap(&self, customer: Point4, _: Point4) -> Result<Wrap, Event> {
         let c = self.customers.customer(customer.addr).ok_or(Event::UnknownSoftwire)?;
@@ -108,8 +115,10 @@ impl Softwires for Customer {
         }
     }
 
-    fn adopt(&mut self, new: Customer) {
+    fn adopt(&mut self, new: &mut Customer) {
         let Customer { customers: _, subscribers: _, own, ends, inner } = new;
-        (self.own, self.ends, self.inner) = (own, ends, inner);
+        std::mem::swap(&mut self.own, own);
+        std::mem::swap(&mut self.ends, ends);
+        std::mem::swap(&mut self.inner, inner);
     }
 }

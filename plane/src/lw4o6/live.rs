@@ -47,6 +47,16 @@ impl Live {
         self.tidy();
     }
 
+    /// As [`Live::replace`], by a worker: what nobody reads any more is left for [`Live::tidy`].
+    fn put(&self, table: &Arc<Table>) {
+        let mut state = self.state();
+        if !Arc::ptr_eq(&state.current, table) {
+            let former = std::mem::replace(&mut state.current, Arc::clone(table));
+            state.former.push(former);
+            self.version.fetch_add(1, Ordering::Release);
+        }
+    }
+
     /// Free former tables that no worker reads any more; gives how many are left.
     pub fn tidy(&self) -> usize {
         let mut state = self.state();
@@ -124,5 +134,50 @@ impl Softwires for Bindings {
     #[inline(always)]
     fn unwrap_at(&mut self, place: u32, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
         (&*self.table).unwrap_at(place, src, dst, customer, remote)
+    }
+
+    /// The worker stays with its [`Live`]: whoever has that can go on changing the table. Another one's table is put in the
+    /// place of this one's, for all its workers.
+    fn adopt(&mut self, new: &mut Bindings) {
+        if !Arc::ptr_eq(&self.live, &new.live) {
+            self.live.put(&new.table);
+            self.settle();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lw4o6::{Builder, Softwire};
+    use wire::PortSet;
+
+    fn table(b4: u16) -> Table {
+        let mut builder = Builder::new("a test", [0x2001, 2, 0, 0, 0, 0, 0, 1].into());
+        let b4 = [0x2001, 2, 1, b4, 0, 0, 0, 1].into();
+        builder.add(&Softwire { b4, ipv4: [198, 51, 100, 1].into(), ports: PortSet::ALL, own: None }).unwrap();
+        builder.build().unwrap()
+    }
+
+    fn b4(worker: &Bindings) -> u128 {
+        worker.table().iter().next().unwrap().b4.into()
+    }
+
+    /// Whoever can change the table of a worker can do so after it has been given another one, too, and frees the one of before.
+    #[test]
+    fn a_worker_stays_with_its_live_table() {
+        let (live, other) = (Live::new(table(1)), Live::new(table(2)));
+        let mut workers = [live.bindings(), live.bindings()];
+        let former = Arc::downgrade(&workers[0].table);
+        for w in &mut workers {
+            w.adopt(&mut other.bindings());
+        }
+        assert_eq!(b4(&workers[0]) >> 64 & 0xffff, 2);
+        assert_eq!((b4(&workers[1]), live.current().len()), (b4(&workers[0]), 1));
+        assert!(former.upgrade().is_some(), "no worker has freed it");
+        assert_eq!((live.tidy(), former.upgrade().is_none()), (0, true));
+        live.replace(table(3));
+        workers.iter_mut().for_each(Softwires::settle);
+        assert!(workers.iter().all(|w| b4(w) >> 64 & 0xffff == 3));
     }
 }

@@ -120,19 +120,12 @@ impl EdgeConfig {
 
     /// How MAP-E packets from the Internet are to be spread: by block of the port inside the tunnel.
     pub fn steer_map_e(&self, workers: usize) -> Steering {
-        self.steer(76, workers)
+        Nat44::steer_ports(76, self.customer.ports, workers)
     }
 
     /// How MAP-T packets from the Internet are to be spread: by block of the port.
     pub fn steer_map_t(&self, workers: usize) -> Steering {
-        self.steer(56, workers)
-    }
-
-    fn steer(&self, at: usize, workers: usize) -> Steering {
-        match Nat44::steer_internet(&self.nat(), workers) {
-            Steering::Block { shift, .. } => Steering::Block { at, shift },
-            hash @ Steering::Hash(_) => hash,
-        }
+        Nat44::steer_ports(56, self.customer.ports, workers)
     }
 }
 

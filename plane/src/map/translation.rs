@@ -76,6 +76,11 @@ impl Addressing for MapTBr {
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Customer && self.domain.is_shared(addr)
     }
+
+    #[inline(always)]
+    fn serves(&self, addr: u32) -> bool {
+        self.domain.serves(addr)
+    }
 }
 
 /// The addresses of a MAP-T customer's edge: its own, all others by the Default Mapping Rule and, in mesh mode, other

@@ -89,6 +89,11 @@ impl MapECe {
 }
 
 impl Softwires for MapECe {
+    /// Hub and spoke.
+    fn is_single(&self) -> bool {
+        self.edge.mesh().is_none()
+    }
+
     #[inline(always)]
     fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
         self.edge.may_send(customer)?;

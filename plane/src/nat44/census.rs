@@ -9,13 +9,34 @@ use arena::{ArenaError, Array};
 
 /// When each number was last seen to have a session, in rounds of the sweep.
 pub struct Census {
-    numbers: Prefix,
-    met: Array<u8>,
+    /// The customers' numbers, and those of remote ends, where these are numbers too.
+    numbers: Met,
+    remotes: Option<Met>,
     epoch: u8,
     since: u32,
     /// Ticks that an epoch has at least: what is remembered for a while without a session (fragments) must be forgotten
     /// before a number is.
     least: u32,
+}
+
+/// The numbers of one prefix, and the epoch in which each was last met.
+struct Met {
+    numbers: Prefix,
+    met: Array<u8>,
+}
+
+impl Met {
+    fn new(numbers: Prefix) -> Result<Met, ArenaError> {
+        let met = Array::filled("the numbers with sessions", numbers.count() as usize, 0)?;
+        Ok(Met { numbers, met })
+    }
+
+    #[inline(always)]
+    fn meet(&mut self, number: u32, epoch: u8) {
+        if self.numbers.contains(number) {
+            self.met[(number & !self.numbers.mask()) as usize] = epoch;
+        }
+    }
 }
 
 impl Census {
@@ -25,20 +46,22 @@ impl Census {
     /// When there is not enough memory.
     pub fn new(config: &Config) -> Result<Option<Census>, ArenaError> {
         let Some(numbers) = config.numbered else { return Ok(None) };
-        let met = Array::filled("the customers' numbers", numbers.count() as usize, 0)?;
-        Ok(Some(Census { numbers, met, epoch: 0, since: 0, least: ticks(config.fragments.lifetime) }))
+        let remotes = config.numbered_remotes.map(Met::new).transpose()?;
+        let least = ticks(config.fragments.lifetime);
+        Ok(Some(Census { numbers: Met::new(numbers)?, remotes, epoch: 0, since: 0, least }))
     }
 
     /// Bytes of one worker.
     pub fn bytes_for(config: &Config) -> u64 {
-        config.numbered.map_or(0, |n| n.count())
+        [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix::count).sum()
     }
 
-    /// A session of this inside end point lives.
+    /// A session between these end points lives.
     #[inline]
-    pub fn meet(&mut self, inside: u64) {
-        if self.numbers.contains(addr(inside)) {
-            self.met[(addr(inside) & !self.numbers.mask()) as usize] = self.epoch;
+    pub fn meet(&mut self, inside: u64, remote: u64) {
+        self.numbers.meet(addr(inside), self.epoch);
+        if let Some(remotes) = &mut self.remotes {
+            remotes.meet(addr(remote), self.epoch);
         }
     }
 
@@ -60,7 +83,8 @@ impl Census {
     /// packet, it has none: whatever lived through a whole round was met in it, and what was opened since was met then
     /// (from outside) or needed the number (from inside).
     pub fn age(&self, number: u32) -> u8 {
-        let i = (number & !self.numbers.mask()) as usize;
-        self.met.get(i).map_or(u8::MAX, |met| self.epoch.wrapping_sub(*met))
+        let all = [Some(&self.numbers), self.remotes.as_ref()];
+        let Some(of) = all.into_iter().flatten().find(|of| of.numbers.contains(number)) else { return u8::MAX };
+        self.epoch.wrapping_sub(of.met[(number & !of.numbers.mask()) as usize])
     }
 }

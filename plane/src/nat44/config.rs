@@ -200,9 +200,14 @@ pub struct Config {
     /// numbers out of a dictionary (`customers`), each one worker's own. Then what comes from inside is never handed over for
     /// its address, and the NAT keeps account of the numbers that have sessions.
     pub numbered: Option<Prefix>,
+    /// Set where remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these, of
+    /// which the NAT keeps account as it does of `numbered`.
+    pub numbered_remotes: Option<Prefix>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
     /// segment restarts the timer only as the state machine of section 3.5.2 says.
     pub rfc6146: bool,
+    /// It only says what a running NAT is to become: it has no room for what follows from the pool, and opens no session.
+    pub sketch: bool,
 }
 
 impl Config {
@@ -231,7 +236,9 @@ impl Config {
             fragments: FragmentLimits::default(),
             icmp_errors_per_second: 1000,
             numbered: None,
+            numbered_remotes: None,
             rfc6146: false,
+            sketch: false,
         }
     }
 
@@ -257,6 +264,11 @@ impl Config {
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
     }
 
+    /// Whether it matters who is a subscriber.
+    pub(crate) fn counts_subscribers(&self) -> bool {
+        self.quota != Quota::default() || self.blocks.is_some()
+    }
+
     /// Subscribers that are counted, at most.
     pub(crate) fn subscribers(&self) -> u64 {
         self.inside.iter().map(Prefix::count).sum::<u64>().min(self.sessions).max(1)
@@ -268,6 +280,11 @@ impl Config {
         upto(u32::from(self.ports.last) + 1).saturating_sub(upto(self.ports.first.into()))
     }
 
+    /// Outside addresses that there is room for the ports of.
+    pub(crate) fn addresses_with_ports(&self) -> u64 {
+        if self.sketch { 0 } else { self.pool_size() }
+    }
+
     /// Whether others use the same outside addresses, with other ports.
     pub fn shares_addresses(&self) -> bool {
         self.port_set != PortSet::ALL
@@ -276,6 +293,11 @@ impl Config {
     /// Outside addresses.
     pub fn pool_size(&self) -> u64 {
         self.pool.iter().map(|r| u64::from(r.count)).sum()
+    }
+
+    /// Whether there is a table of the addresses that each mapping has talked to.
+    pub(crate) fn permits(&self) -> bool {
+        self.filtering == Filtering::AddressDependent
     }
 
     /// Whether a running NAT can be given `new` without losing state: everything may change but what its tables were made
@@ -289,8 +311,10 @@ impl Config {
             ("pool", self.pool != new.pool),
             ("pool-ports", self.ports != new.ports),
             ("port-set", self.port_set != new.port_set),
-            ("numbered", self.numbered != new.numbered),
+            ("numbered", (self.numbered, self.numbered_remotes) != (new.numbered, new.numbered_remotes)),
             ("mapping", self.mapping != new.mapping),
+            // Nobody has noted to whom the mappings that there are have talked.
+            ("filtering", new.permits() && !self.permits()),
             ("pooling", self.pooling != new.pooling),
             ("quota", self.quota != new.quota),
             ("blocks", self.blocks != new.blocks),
@@ -444,4 +468,23 @@ pub struct ConfigError {
     pub what: &'static str,
     /// What is wrong and what to write instead.
     pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::Mac;
+
+    #[test]
+    fn a_running_nat_cannot_begin_to_filter_by_what_it_has_not_noted() {
+        let link =
+            |a: u8| SideConfig { mac: Mac([2; 6]), next_hop: Mac([4; 6]), address: [10, 0, 0, a].into(), mtu: 1500 };
+        let inside = Prefix { addr: [10, 0, 0, 0].into(), len: 8 };
+        let pool = AddrRange::one([198, 51, 100, 1].into());
+        let with = |filtering| Config { filtering, ..Config::new(link(1), link(2), vec![inside], vec![pool]) };
+        let (noted, not) = (with(Filtering::AddressDependent), with(Filtering::EndpointIndependent));
+        assert!(not.can_become(&noted).unwrap_err().starts_with("filtering: "));
+        assert_eq!(noted.can_become(&not), Ok(()));
+        assert_eq!(not.can_become(&with(Filtering::AddressAndPortDependent)), Ok(()));
+    }
 }

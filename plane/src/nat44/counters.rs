@@ -76,6 +76,9 @@ events! {
     TcpNotSyn = "tcp-not-syn",
     /// Drop: an unsolicited SYN, held for six seconds (RFC 5382, REQ-4).
     SynHeld = "syn-held",
+    /// Drop: it would open a session, and those that nobody inside has answered have filled their part of the table (RFC 6146,
+    /// section 5.3).
+    OutsideFull = "outside-share-full",
     /// Drop: hairpinning is switched off.
     Hairpin = "hairpin-off",
     /// Drop: the session table is full.

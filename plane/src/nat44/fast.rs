@@ -3,8 +3,9 @@
 //! the slow path, which knows all the reasons; the fast path knows none.
 
 use super::counters::Event;
+use super::identification::identify;
 use super::rewrite::{End, hop};
-use super::session::{HAIRPIN, addr, endpoint, port};
+use super::session::{HAIRPIN, UNANSWERED, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
 use crate::ip4::is_ordinary;
@@ -171,7 +172,7 @@ impl Nat44 {
             if e != NONE {
                 let s = &self.sessions.slab[e];
                 let hit = if OUT { s.is_inner(own, remote) } else { s.is_outer(own, remote) };
-                if hit && !self.lifetimes.expired(s, self.tick) && s.flags() & HAIRPIN == 0 {
+                if hit && !self.lifetimes.expired(s, self.tick) && s.flags() & slow_flags::<OUT>() == 0 {
                     return self.forward::<OUT>(p.bytes_mut(), e);
                 }
             }
@@ -187,7 +188,7 @@ impl Nat44 {
     fn not_at_first<const OUT: bool>(&mut self, b: &mut [u8], own: u64, remote: u64, hash: u64) -> Option<Verdict> {
         let found = if OUT { self.find_inner(hash, own, remote) } else { self.find_outer(hash, own, remote) };
         if let Some(e) = found {
-            let plain = self.sessions.slab[e].flags() & HAIRPIN == 0;
+            let plain = self.sessions.slab[e].flags() & slow_flags::<OUT>() == 0;
             return plain.then(|| self.forward::<OUT>(b, e));
         }
         // A new TCP connection may have a held SYN to be forgotten: that is for the slow path.
@@ -211,6 +212,9 @@ impl Nat44 {
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let tick = self.tick;
         let refresh = OUT || self.config.inbound_refresh;
+        if OUT && self.shared && b[20] & 0x40 == 0 {
+            identify(b, self.identifications.draw());
+        }
         let s = &mut self.sessions.slab[e];
         let (end, to, macs) = if OUT {
             (End::Source, s.outside, &self.macs.to_internet)
@@ -237,6 +241,11 @@ impl Nat44 {
         self.count.add(if OUT { Event::In2Out } else { Event::Out2In });
         Verdict::Forward(if OUT { Side::Internet } else { Side::Customer })
     }
+}
+
+/// Flags of sessions whose packets take the slow path; a customer's answer is one of them.
+const fn slow_flags<const OUT: bool>() -> u8 {
+    if OUT { HAIRPIN | UNANSWERED } else { HAIRPIN }
 }
 
 /// The first six of eight bytes, as they lie in memory.

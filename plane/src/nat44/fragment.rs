@@ -7,6 +7,7 @@ use super::Nat44;
 use super::config::FragmentLimits;
 use super::counters::Event;
 use super::cover::{Cover, Fit};
+use super::identification::identify;
 use super::rewrite::{End, L3, address};
 use crate::function::{Packet, Side, Spare, Verdict, fresh};
 use crate::hash::Hasher;
@@ -15,8 +16,8 @@ use crate::steer::by_hash;
 use crate::table::{Index, Slab};
 use arena::ArenaError;
 use std::collections::VecDeque;
-use wire::checksum::{Sum, update16};
-use wire::header::{TCP, be16, be32, put16};
+use wire::checksum::Sum;
+use wire::header::{TCP, be16, put16};
 
 /// What became of a datagram's first fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +41,29 @@ struct Datagram {
     rest: u64,
     fate: Fate,
     due: u64,
+    /// Which of all datagrams it is; 0 when the entry is free.
+    serial: u64,
+    /// What its fragments leave with, where that was drawn here.
+    identification: Option<u16>,
     cover: Cover,
 }
 
-const NO_DATAGRAM: Datagram = Datagram { addresses: 0, rest: 0, fate: Fate::Unknown, due: 0, cover: Cover::NOTHING };
+const NO_DATAGRAM: Datagram = Datagram {
+    addresses: 0,
+    rest: 0,
+    fate: Fate::Unknown,
+    due: 0,
+    serial: 0,
+    identification: None,
+    cover: Cover::NOTHING,
+};
+
+impl Datagram {
+    /// Whether none of its fragments has been sent on.
+    fn is_idle(&self) -> bool {
+        matches!(self.fate, Fate::Unknown | Fate::Dropped | Fate::GivenUp)
+    }
+}
 
 /// A fragment that waits for the first of its datagram.
 struct Waiting {
@@ -56,13 +76,19 @@ pub struct Fragments {
     slab: Slab<Datagram>,
     index: Index,
     hasher: Hasher,
-    /// Datagrams in the order in which they end, with the time that shows whether the entry is still theirs.
+    /// Datagrams in the order in which they end, with the serial number that shows whether the entry is still theirs.
     order: VecDeque<(u32, u64)>,
-    waiting: Vec<Waiting>,
+    /// The same of those of which nothing has been sent on, when they were last looked at.
+    idle: VecDeque<(u32, u64)>,
+    /// How many datagrams there have been.
+    serial: u64,
+    waiting: VecDeque<Waiting>,
     /// Buffers of fragments that no longer wait.
     spare: Vec<Vec<u8>>,
     most_waiting: usize,
     lifetime: u64,
+    /// Fragments that waited and went because there was no more room.
+    displaced: u64,
 }
 
 impl Fragments {
@@ -77,10 +103,13 @@ impl Fragments {
             index: Index::new("the fragment store", n)?,
             hasher,
             order: VecDeque::with_capacity(usize::from(limits.datagrams) * 2),
-            waiting: Vec::with_capacity(limits.held.into()),
+            idle: VecDeque::with_capacity(usize::from(limits.datagrams) * 2),
+            serial: 0,
+            waiting: VecDeque::with_capacity(limits.held.into()),
             spare: Vec::with_capacity(limits.held.into()),
             most_waiting: limits.held.into(),
             lifetime: limits.lifetime.as_nanos() as u64,
+            displaced: 0,
         })
     }
 
@@ -98,15 +127,40 @@ impl Fragments {
         if found.is_some() {
             return found;
         }
-        // Every entry has one place in the queue, and every place of an ended entry is one that could be cleaned up.
+        if self.slab.len() >= self.slab.capacity() {
+            self.displace();
+        }
+        // Every entry has at most one place in each queue, and every place of an ended entry is one that could be cleaned up.
         if self.order.len() >= self.order.capacity() {
-            self.order.retain(|&(e, due)| self.slab[e].due == due);
+            self.order.retain(|&(e, serial)| self.slab[e].serial == serial);
+        }
+        if self.idle.len() >= self.idle.capacity() {
+            self.idle.retain(|&(e, serial)| self.slab[e].serial == serial && self.slab[e].is_idle());
         }
         let due = now + self.lifetime;
-        let e = self.slab.take(Datagram { addresses: a, rest: r, due, ..NO_DATAGRAM })?;
+        let serial = self.serial + 1;
+        let e = self.slab.take(Datagram { addresses: a, rest: r, due, serial, ..NO_DATAGRAM })?;
+        self.serial = serial;
         self.index.insert(hash, e);
-        self.order.push_back((e, due));
+        self.order.push_back((e, serial));
+        self.idle.push_back((e, serial));
         Some(e)
+    }
+
+    /// End the datagram that has been known longest: one of which nothing has been sent on, if there is any. So whoever sends
+    /// fragments that lead to nothing displaces his own, and a datagram that comes in order always finds a place (RFC 4787,
+    /// REQ-14a).
+    #[cold]
+    fn displace(&mut self) {
+        let (slab, idle, order) = (&self.slab, &mut self.idle, &mut self.order);
+        // What is no longer idle has its place in the other queue.
+        let nothing_sent =
+            std::iter::from_fn(|| idle.pop_front()).find(|&(e, serial)| slab[e].serial == serial && slab[e].is_idle());
+        let longest = || std::iter::from_fn(|| order.pop_front()).find(|&(e, serial)| slab[e].serial == serial);
+        if let Some((e, _)) = nothing_sent.or_else(longest) {
+            self.displaced += self.give_up(e);
+            self.remove(e);
+        }
     }
 
     /// Count a fragment: how it fits those that came before.
@@ -133,34 +187,44 @@ impl Fragments {
         self.slab.give_back(e);
     }
 
-    /// Keep a copy of a fragment until its first comes; false without room.
+    /// Keep a copy of a fragment until its first comes, in the place of the one that has waited longest if need be; false where
+    /// none may wait.
     fn wait(&mut self, datagram: u32, bytes: &[u8]) -> bool {
-        if self.waiting.len() >= self.most_waiting {
+        if self.most_waiting == 0 {
             return false;
+        }
+        if self.waiting.len() >= self.most_waiting
+            && let Some(w) = self.waiting.pop_front()
+        {
+            self.spare.push(w.bytes);
+            self.displaced += 1;
         }
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(bytes);
-        self.waiting.push(Waiting { datagram, bytes: kept });
+        self.waiting.push_back(Waiting { datagram, bytes: kept });
         true
     }
 
     /// Take out the fragment of this datagram that has waited longest.
     fn next_waiting(&mut self, datagram: u32) -> Option<Vec<u8>> {
         let i = self.waiting.iter().position(|w| w.datagram == datagram)?;
-        Some(self.waiting.remove(i).bytes)
+        self.waiting.remove(i).map(|w| w.bytes)
     }
 
     /// End the datagrams whose time is over; gives how many waiting fragments went with them.
     fn expire(&mut self, now: u64) -> u64 {
         let mut lost = 0;
-        while let Some(&(e, due)) = self.order.front().filter(|o| o.1 <= now) {
-            self.order.pop_front();
-            if self.slab[e].due != due {
-                continue;
+        while let Some(&(e, serial)) = self.order.front() {
+            let theirs = self.slab[e].serial == serial;
+            if theirs && self.slab[e].due > now {
+                break;
             }
-            lost += self.give_up(e);
-            self.remove(e);
+            self.order.pop_front();
+            if theirs {
+                lost += self.give_up(e);
+                self.remove(e);
+            }
         }
         lost
     }
@@ -170,7 +234,8 @@ impl Fragments {
         self.slab.clear();
         self.index.clear();
         self.order.clear();
-        while let Some(w) = self.waiting.pop() {
+        self.idle.clear();
+        while let Some(w) = self.waiting.pop_front() {
             self.spare.push(w.bytes);
         }
     }
@@ -208,10 +273,15 @@ impl Nat44 {
         {
             return Ok(self.hand_over(worker));
         }
+        let e = self.fragments.entry(self.now, from, head);
+        self.count_displaced();
+        let e = e.ok_or(Event::FragmentStore)?;
+        // All fragments of a datagram get the same, and no other datagram of this outside address has it (RFC 6864, section
+        // 4.3; RFC 7857, section 10).
         if from == Side::Customer && !settled {
-            self.set_identification(p.bytes_mut());
+            let draw = || self.identifications.draw();
+            identify(p.bytes_mut(), *self.fragments.slab[e].identification.get_or_insert_with(draw));
         }
-        let e = self.fragments.entry(self.now, from, head).ok_or(Event::FragmentStore)?;
         if self.fragments.slab[e].fate == Fate::GivenUp {
             return Err(Event::FragmentOverlap);
         }
@@ -238,6 +308,11 @@ impl Nat44 {
             }
         }
         result
+    }
+
+    fn count_displaced(&mut self) {
+        let lost = std::mem::take(&mut self.fragments.displaced);
+        self.count.add_many(Event::FragmentStore, lost);
     }
 
     fn first<P: Packet, S: Spare<P>>(
@@ -285,6 +360,7 @@ impl Nat44 {
                 if !self.fragments.wait(e, p.bytes()) {
                     return Err(Event::FragmentStore);
                 }
+                self.count_displaced();
                 // The packet itself ends here; its copy is sent when the first has come.
                 self.count.add(Event::FragmentHeld);
                 Ok(Verdict::Drop)
@@ -353,20 +429,15 @@ impl Nat44 {
         }
     }
 
-    /// Give a packet that leaves in fragments an identification that nobody else uses with the same address: one of the port
-    /// set (RFC 7597, section 8.3.3; RFC 7599, section 10.3). The same for all fragments of a datagram, and others for those
-    /// that follow it.
-    fn set_identification(&self, b: &mut [u8]) {
-        if !self.config.shares_addresses() {
-            return;
+    /// Give a whole packet that leaves an identification that no other customer's has with the same address: where it is
+    /// cut here, and where others use that address, as whoever cuts it later cannot know of them (RFC 7597, section 8.3.3;
+    /// RFC 7599, section 10.3).
+    pub(super) fn identify_whole(&mut self, from: Side, b: &mut [u8], head: &Head4, v: Verdict) {
+        let Verdict::Forward(to) = v else { return };
+        let leaves = self.shared && to == Side::Internet;
+        if from == Side::Customer && !head.df && (leaves || head.total() > self.mtu(to)) {
+            identify(b, self.identifications.draw());
         }
-        let (set, old) = (self.config.port_set, be16(b, L3 + 4));
-        let ends = (be32(b, L3 + 12) as u64) << 32 | be32(b, L3 + 16) as u64;
-        let start = self.hasher.pair(ends, b[L3 + 9].into()) as u16;
-        let new = set.nth((u32::from(start) + u32::from(old)) % set.count().max(1));
-        put16(b, L3 + 4, new);
-        let sum = update16([b[L3 + 10], b[L3 + 11]], old, new);
-        b[L3 + 10..L3 + 12].copy_from_slice(&sum);
     }
 
     /// The worker that keeps the fragments of this datagram, unless it is this one.
@@ -398,10 +469,6 @@ impl Nat44 {
         let fragment = be16(b, L3 + 6);
         if fragment & 0x4000 != 0 || piece == 0 {
             return Err(Event::TooBig);
-        }
-        // The first time that it is cut.
-        if to == Side::Internet && fragment << 2 == 0 {
-            self.set_identification(p.bytes_mut());
         }
         let payload = total - ihl;
         let mut at = piece;

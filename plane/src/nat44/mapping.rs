@@ -53,7 +53,7 @@ impl Mappings {
         rest: u32,
         hasher: Hasher,
     ) -> Result<Mappings, ArenaError> {
-        let permits = if config.filtering == Filtering::AddressDependent {
+        let permits = if config.permits() {
             let n = config.sessions_per_worker(workers);
             let slab = Slab::new("the table of permitted addresses", n, Permit::default())?;
             Some(Permits { slab, index: Index::new("the table of permitted addresses", n)? })

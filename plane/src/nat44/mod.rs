@@ -4,6 +4,7 @@
 
 mod census;
 pub mod config;
+pub(crate) mod core;
 pub mod counters;
 mod cover;
 mod fast;
@@ -11,6 +12,7 @@ mod fragment;
 mod header;
 mod held;
 mod icmp;
+mod identification;
 mod mapping;
 mod pool;
 mod portmap;
@@ -35,12 +37,15 @@ use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
 use fragment::Fragments;
 use held::HeldSyns;
+use identification::Identifications;
 use mapping::Mappings;
 use pool::{Pool, PortClasses};
 use session::Session;
+use std::ops::Range;
 use std::sync::Arc;
 use subscriber::Subscribers;
 use timers::{Lifetimes, Sweep};
+use wire::PortSet;
 
 /// Why a NAT44 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +89,8 @@ pub struct Nat44 {
     pool: Pool,
     ports: PortClasses,
     sessions: Table<Session>,
+    /// Sessions that were opened from outside and not answered yet.
+    unanswered: u32,
     mappings: Option<Mappings>,
     subscribers: Option<Subscribers>,
     /// Where customers are numbered and several may be one subscriber: the subscriber of each, by place of its number.
@@ -98,6 +105,10 @@ pub struct Nat44 {
     mark: [u8; 6],
     /// Identification of the last packet made here.
     identification: u16,
+    /// Those of customers' packets.
+    identifications: Identifications,
+    /// Whether whole packets get one, too: others use the same outside addresses.
+    shared: bool,
     now: u64,
     tick: u32,
     /// Ports drawn so far: makes each draw another one.
@@ -129,6 +140,7 @@ impl Nat44 {
             pool: Pool::new(&config),
             ports,
             sessions,
+            unanswered: 0,
             mappings,
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
             owners: None,
@@ -138,6 +150,8 @@ impl Nat44 {
             limiter: Limiter::default(),
             mark: mark(seed),
             identification: hasher.one(worker as u64) as u16,
+            identifications: Identifications::new(config.port_set, worker, workers, hasher),
+            shared: config.shares_addresses(),
             count: Counters::default(),
             sweep: Sweep::default(),
             now: 0,
@@ -166,9 +180,17 @@ impl Nat44 {
     /// outside port.
     pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
 
+    /// The same where packets from the Internet are IPv6 packets.
+    pub const STEER_IPV6: Steering = Steering::Block { at: 56, shift: pool::CHUNK_SHIFT };
+
     /// The same for any configuration: blocks are as large as its port set allows, so that each worker has a share.
     pub fn steer_internet(config: &Config, workers: usize) -> Steering {
-        Steering::Block { at: 36, shift: PortClasses::new(config, 0, workers).all.shift() }
+        Nat44::steer_ports(36, config.port_set, workers)
+    }
+
+    /// The same for packets whose outside port stands at `at`: behind an IPv6 header, or two.
+    pub fn steer_ports(at: usize, set: PortSet, workers: usize) -> Steering {
+        Steering::Block { at, shift: pool::Ports::new(set, 0, u16::MAX, 0, workers).shift() }
     }
 
     /// Where customers are numbered: epoch of their census, modulo 256. Moves on as packets and idle time pass.
@@ -203,8 +225,8 @@ impl Nat44 {
         self.macs = Macs::new(&config.customer, &config.internet);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
         self.lifetimes = Lifetimes::new(&config.timeouts);
-        // The table is as large as it was made.
-        self.config = Config { sessions: self.config.sessions, ..config };
+        // The tables are as large as they were made.
+        self.config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
     }
 
     #[inline(always)]
@@ -280,6 +302,7 @@ impl Function for Nat44 {
 
     fn clear(&mut self) {
         self.sessions.clear();
+        self.unanswered = 0;
         if let Some(m) = &mut self.mappings {
             m.clear();
         }
@@ -299,8 +322,12 @@ impl Function for Nat44 {
         self.count.all()
     }
 
-    fn sessions(&self, now: u64, most: usize) -> Vec<Entry> {
-        state::entries(self, timers::tick(now), most)
+    fn places(&self) -> u64 {
+        self.sessions.slab.touched().into()
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+        state::entries(self, timers::tick(now), places)
     }
 
     fn can_adopt(&self, new: &Nat44) -> Result<(), String> {
@@ -310,9 +337,9 @@ impl Function for Nat44 {
         self.config.can_become(&new.config)
     }
 
-    fn adopt(&mut self, new: Nat44) -> Result<(), String> {
-        self.can_adopt(&new)?;
-        self.reconfigure(new.config);
+    fn adopt(&mut self, new: &mut Nat44) -> Result<(), String> {
+        self.can_adopt(new)?;
+        self.reconfigure(new.config.clone());
         Ok(())
     }
 

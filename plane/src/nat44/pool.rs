@@ -209,6 +209,10 @@ impl Ports {
     pub fn walk(&self, hash: u64, k: u32) -> Option<u16> {
         let mask = self.count().checked_next_power_of_two()?.wrapping_sub(1);
         let i = (hash as u32).wrapping_add(k.wrapping_mul((hash >> 32) as u32 | 1)) & mask;
+        // Ports that hosts like are taken by the hundred side by side: no stride may stay among them.
+        let half = mask.count_ones().div_ceil(2).max(1);
+        let i = ((i ^ i >> half).wrapping_mul(0x9e37_79b1)) & mask;
+        let i = i ^ i >> half;
         (i < self.count()).then(|| self.port(self.start + i))
     }
 
@@ -357,6 +361,20 @@ mod tests {
             }
         }
         assert_eq!(Ports::new(PortSet::ALL, 10, 5, 0, 1).walk(7, 7), None);
+    }
+
+    /// Many hosts that like the same thousand ports have them all taken: whatever the stride, the next steps lead elsewhere.
+    #[test]
+    fn no_walk_stays_among_neighbours() {
+        let p = Ports::new(PortSet::ALL, 1024, 65535, 0, 1);
+        for stride in [1u64, 3, 5, 0x7fff, 0x8001, 0xfffd, 0xffff] {
+            for start in [0, 500, 1023] {
+                let ports: Vec<u16> = (0..64).filter_map(|k| p.walk(stride << 32 | start, k)).collect();
+                let near = ports.iter().filter(|&&q| ports.iter().any(|&o| o != q && o.abs_diff(q) < 64)).count();
+                let elsewhere = ports.iter().filter(|&&q| q >= 2048).count();
+                assert!(elsewhere > 48 && near < 48, "stride {stride:#x} from {start}: {ports:?}");
+            }
+        }
     }
 
     #[test]

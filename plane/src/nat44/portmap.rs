@@ -50,7 +50,7 @@ impl PortMap {
     /// When there is not enough memory.
     pub fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
         let chunks = ports.all.chunks();
-        let slots = config.pool_size() as usize * PROTOCOLS as usize;
+        let slots = config.addresses_with_ports() as usize * PROTOCOLS as usize;
         Ok(PortMap {
             words: Array::filled("the outside ports", slots * LAYERS * chunks as usize, 0)?,
             slots: Array::filled("the outside ports", slots, Slot { generation: 0, epoch: 0 })?,
@@ -63,7 +63,7 @@ impl PortMap {
 
     /// Bytes of all workers' maps together.
     pub fn bytes_for(config: &Config) -> u64 {
-        config.pool_size() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
+        config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
     /// Take a port of address number `address`; with `within`, only out of these chunks.
@@ -75,6 +75,9 @@ impl PortMap {
         within: Option<(u32, u32)>,
         tick: u32,
     ) -> Option<u16> {
+        if self.slots.is_empty() {
+            return None;
+        }
         let slot = self.ready(address, protocol, tick);
         let all = self.ports.all;
         let inside = |chunk: u32| within.is_none_or(|(from, n)| (from..from + n).contains(&chunk));
@@ -190,8 +193,8 @@ impl BlockMap {
     /// When there is not enough memory.
     pub fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
         let chunks = u32::from(size) / CHUNK;
-        let per_address = ports.chunks() / chunks;
-        let addresses = config.pool_size() as usize;
+        let addresses = config.addresses_with_ports() as usize;
+        let per_address = if addresses == 0 { 0 } else { ports.chunks() / chunks };
         Ok(BlockMap {
             owners: Array::filled("the port blocks", addresses * per_address as usize, 0)?,
             generations: Array::filled("the port blocks", addresses, 0)?,

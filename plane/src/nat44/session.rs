@@ -31,6 +31,9 @@ pub const ADDR_PORT: u64 = 0xffff_ffff_ffff;
 /// The remote end point is an outside address of this very NAT: translate twice.
 pub const HAIRPIN: u8 = 1 << 7;
 
+/// Opened from outside, and the customer has not answered yet.
+pub const UNANSWERED: u8 = 1 << 6;
+
 /// State of one four-tuple and protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
@@ -39,7 +42,7 @@ pub struct Session {
     pub inside: u64,
     /// Outside end point with protocol.
     pub outside: u64,
-    /// Remote end point; bits 48 to 55 hold the flags (TCP state, [`HAIRPIN`]).
+    /// Remote end point; bits 48 to 55 hold the flags (TCP state, [`HAIRPIN`], [`UNANSWERED`]).
     remote_and_flags: u64,
     /// Tick of the last packet that counted.
     pub seen: u32,

@@ -126,6 +126,7 @@ impl Nat44 {
             return self.fragment(from, p, head, settled, spare);
         }
         let v = self.translate(from, p, head)?;
+        self.identify_whole(from, p.bytes_mut(), head, v);
         self.cut(p, v, spare)
     }
 
@@ -176,19 +177,9 @@ impl Nat44 {
             return Err(Event::IcmpOther);
         }
         self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
-        let e = match self.find_inner(self.hash(inside, remote), inside, remote) {
-            Some(e) => e,
-            None if head.protocol == TCP && !tcp::opens(flags) => return Err(Event::TcpNotSyn),
-            None if head.protocol == ICMP && kind(b[head.l4]) == Kind::Reply => return Err(Event::IcmpNoSession),
-            None => self.open_out(inside, remote, if hairpin { HAIRPIN } else { 0 })?,
-        };
-        self.refresh(e, head.protocol == TCP, flags, true);
-        let s = &mut self.sessions.slab[e];
-        if head.protocol == TCP && self.held.forget(s.outside, remote) && self.config.rfc6146 {
-            // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
-            s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
-        }
-        let s = *s;
+        let reply = head.protocol == ICMP && kind(b[head.l4]) == Kind::Reply;
+        let e = self.session_out(inside, remote, flags, reply, hairpin)?;
+        let s = self.sessions.slab[e];
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Source, s.outside);
         if s.flags() & HAIRPIN == 0 {
             return Ok(self.depart(p, Side::Internet, Event::In2Out));
@@ -227,53 +218,18 @@ impl Nat44 {
         }
         let flags = if head.protocol == TCP { b[head.l4 + 13] } else { 0 };
         self.fits(head, Side::Customer)?;
-        let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
-            Some(e) => e,
-            None => self.invited(p.bytes(), outside, remote, flags, head, hairpin)?,
+        let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
+        let e = match self.session_in(outside, remote, flags, query, hairpin) {
+            // Whoever was not asked may be asked yet: the SYN waits for its answer.
+            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) && !hairpin => {
+                self.held.hold(self.now, outside, remote, &p.bytes()[L3..head.end]);
+                return Err(Event::SynHeld);
+            }
+            other => other?,
         };
-        if head.protocol == TCP || self.config.inbound_refresh {
-            self.refresh(e, head.protocol == TCP, flags, false);
-        }
         let inside = self.sessions.slab[e].inside;
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Destination, inside);
         Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
-    }
-
-    /// A packet of a session counts: timer, and for TCP the state.
-    fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
-        let rfc6146 = self.config.rfc6146;
-        let s = &mut self.sessions.slab[e];
-        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
-        if !tcp || !self.config.rfc6146 || tcp::restarts(old, new, flags) {
-            s.seen = self.tick;
-        }
-        s.set_flags(new);
-    }
-
-    /// A session for a packet from outside that has none: mapping and filter decide.
-    fn invited(
-        &mut self,
-        b: &[u8],
-        outside: u64,
-        remote: u64,
-        flags: u8,
-        head: &Head4,
-        hairpin: bool,
-    ) -> Result<u32, Event> {
-        if head.protocol == ICMP && !(self.config.rfc6146 && kind(b[head.l4]) == Kind::Query) {
-            // Whoever was not asked cannot answer, whatever the filter says.
-            return Err(Event::NoSession);
-        }
-        if head.protocol == TCP && !tcp::opens(flags) {
-            return Err(Event::NoSession);
-        }
-        match self.open_in(outside, remote, if hairpin { HAIRPIN } else { 0 }) {
-            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && !hairpin => {
-                self.held.hold(self.now, outside, remote, &b[L3..head.end]);
-                Err(Event::SynHeld)
-            }
-            other => other,
-        }
     }
 
     /// Whether destinations (or senders) like this are not translated (RFC 6888, REQ-6).

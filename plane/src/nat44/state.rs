@@ -4,22 +4,29 @@
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
 use super::portmap::Wish;
-use super::session::{ADDR_PORT, Session, addr, endpoint, port, protocol};
+use super::session::{ADDR_PORT, Session, UNANSWERED, addr, endpoint, port, protocol};
 use super::{Nat44, timers};
 use crate::function::Entry;
 use crate::table::NONE;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
 
 /// Ports tried for a new session under address-and-port-dependent mapping before it is refused.
 const PROBES: u32 = 256;
 /// Entries looked at for one that has timed out, when the table is full.
 const RECLAIM: u32 = 64;
 
-/// Some live sessions, for people.
-pub(super) fn entries(nat: &Nat44, tick: u32, most: usize) -> Vec<Entry> {
+/// What part of the table sessions may have that were opened from outside and not answered: 1 in so many.
+const OUTSIDE_SHARE: u32 = 4;
+
+/// The live sessions in some places of their table, for people.
+pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> {
     let slab = &nat.sessions.slab;
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
-    let live = (0..slab.touched()).map(|e| slab[e]).filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
+    let upto = |place: u64| place.min(slab.touched().into()) as u32;
+    let live = (upto(places.start)..upto(places.end))
+        .map(|e| slab[e])
+        .filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
     let entry = |s: Session| Entry {
         part: "",
         softwire: None,
@@ -29,7 +36,7 @@ pub(super) fn entries(nat: &Nat44, tick: u32, most: usize) -> Vec<Entry> {
         remote: at(s.remote()),
         idle: timers::duration(tick.wrapping_sub(s.seen)),
     };
-    live.take(most).map(entry).collect()
+    live.map(entry).collect()
 }
 
 impl Nat44 {
@@ -70,7 +77,7 @@ impl Nat44 {
     /// The reason why there can be none.
     #[inline]
     pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
-        self.make_room(inside)?;
+        self.make_room_for(inside)?;
         let (outside, mapping) = match self.mappings {
             Some(_) => self.mapping_for(inside)?,
             None => (self.free_outside(inside, remote)?, NONE),
@@ -78,7 +85,9 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags, mapping))
     }
 
-    /// Open a session for a packet from outside, if a mapping and filtering allow it.
+    /// Open a session for a packet from outside, if a mapping and filtering allow it. Until the customer answers it is not one
+    /// of the customer's, and there is room for a part of the table only: otherwise anybody outside could use up the
+    /// customer's quota, or everybody's table, with sources that he invents.
     ///
     /// # Errors
     /// The reason why there can be none.
@@ -94,11 +103,32 @@ impl Nat44 {
             return Err(Event::Filtered);
         }
         let inside = mappings.get(m).inside;
-        self.make_room(inside)?;
+        self.make_room_outside()?;
         if let Some(c) = &mut self.census {
-            c.meet(inside);
+            c.meet(inside, remote);
         }
-        Ok(self.open(inside, outside, remote, flags, m))
+        Ok(self.open(inside, outside, remote, flags | UNANSWERED, m))
+    }
+
+    /// The customer sends a packet of this session: if it was opened from outside it is one of the customer's now.
+    ///
+    /// # Errors
+    /// When that is more than the quota.
+    pub(super) fn answer(&mut self, e: u32) -> Result<(), Event> {
+        let s = self.sessions.slab[e];
+        if s.flags() & UNANSWERED == 0 {
+            return Ok(());
+        }
+        let subscriber = self.subscriber(s.inside);
+        if let Some(sub) = &mut self.subscribers {
+            if !sub.may_open(subscriber) {
+                return Err(Event::Quota);
+            }
+            sub.add_session(subscriber);
+        }
+        self.unanswered -= 1;
+        self.sessions.slab[e].set_flags(s.flags() & !UNANSWERED);
+        Ok(())
     }
 
     fn open(&mut self, inside: u64, outside: u64, remote: u64, flags: u8, mapping: u32) -> u32 {
@@ -110,7 +140,9 @@ impl Nat44 {
         if let Some(m) = &mut self.mappings {
             m.add_session(mapping, addr(remote));
         }
-        if self.subscribers.is_some() {
+        if flags & UNANSWERED != 0 {
+            self.unanswered += 1;
+        } else if self.subscribers.is_some() {
             let subscriber = self.subscriber(inside);
             if let Some(s) = &mut self.subscribers {
                 s.add_session(subscriber);
@@ -120,9 +152,9 @@ impl Nat44 {
         e
     }
 
-    /// Check limit and quota of one more session. Nothing that lives is ever pushed out (RFC 6888, REQ-11d).
+    /// Check that there is room for one more session. Nothing that lives is ever pushed out (RFC 6888, REQ-11d).
     #[inline]
-    fn make_room(&mut self, inside: u64) -> Result<(), Event> {
+    fn make_room(&mut self) -> Result<(), Event> {
         if self.sessions.slab.len() >= self.sessions.slab.capacity() {
             for _ in 0..RECLAIM {
                 self.sweep_one();
@@ -131,10 +163,29 @@ impl Nat44 {
                 return Err(Event::TableFull);
             }
         }
+        Ok(())
+    }
+
+    /// The same for a session that this end point opens, which counts for a subscriber.
+    #[inline]
+    pub(super) fn make_room_for(&mut self, inside: u64) -> Result<(), Event> {
+        self.make_room()?;
         match &self.subscribers {
             Some(s) if !s.may_open(self.subscriber(inside)) => Err(Event::Quota),
             _ => Ok(()),
         }
+    }
+
+    /// The same for a session that is opened from outside.
+    fn make_room_outside(&mut self) -> Result<(), Event> {
+        self.make_room()?;
+        let most = (self.sessions.slab.capacity() / OUTSIDE_SHARE).max(1);
+        if self.unanswered >= most {
+            for _ in 0..RECLAIM {
+                self.sweep_one();
+            }
+        }
+        if self.unanswered < most { Ok(()) } else { Err(Event::OutsideFull) }
     }
 
     /// Who is counted: the inside address, unless several of them are one subscriber.
@@ -278,7 +329,9 @@ impl Nat44 {
                 self.count.add(Event::BlockReleased);
             }
         }
-        if let Some(sub) = &mut self.subscribers {
+        if s.flags() & UNANSWERED != 0 {
+            self.unanswered -= 1;
+        } else if let Some(sub) = &mut self.subscribers {
             sub.end_session(subscriber);
         }
     }
@@ -302,7 +355,7 @@ impl Nat44 {
         if self.lifetimes.expired(s, self.tick) {
             self.expire(e);
         } else if let Some(c) = &mut self.census {
-            c.meet(s.inside);
+            c.meet(s.inside, s.remote());
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::customers::share;
 use crate::ip6::Prefix6;
 use crate::nat44::config as nat44;
+use crate::parts::PartLimits;
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};
 use wire::AddrRange;
@@ -20,6 +21,9 @@ pub struct Config {
     pub inside: Vec<Prefix6>,
     /// IPv6 addresses with state at once, of all workers together.
     pub customers: u64,
+    /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
+    /// together. 64 is what a single link has (RFC 7421), of which a host may use any address (RFC 8981).
+    pub subscriber_prefix: u8,
     /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
@@ -28,6 +32,8 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
+    /// Limits for its fragments, which are put together to get one (RFC 6146, section 3.4).
+    pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,
     /// `inside`, `numbered`) is not used: there the customers' numbers are.
     pub nat: nat44::Config,
@@ -45,10 +51,12 @@ impl Config {
             private_behind_well_known: false,
             inside: Vec::new(),
             customers: 1 << 16,
+            subscriber_prefix: 64,
             lowest_ipv6_mtu: 1280,
             traffic_class: ClassRule::default(),
             tos: ClassRule::default(),
             zero_udp_checksum: ZeroChecksum::default(),
+            reassembly: PartLimits::WHOLE,
             nat,
         }
     }

@@ -14,6 +14,7 @@ use crate::function::{Entry, Side};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
+use crate::subscribers::Subscribers;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
 
@@ -35,6 +36,9 @@ pub enum Nat64Error {
         most = crate::customers::MOST
     )]
     Customers(u64),
+    /// Length of a subscriber's prefix.
+    #[error("a NAT64 with subscribers of /{0}: no IPv6 prefix is longer than 128; 64 is usual")]
+    SubscriberPrefix(u8),
     /// Not enough memory.
     #[error("making the dictionary of a NAT64: {0}")]
     Memory(#[from] ArenaError),
@@ -55,15 +59,26 @@ impl Nat64 {
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(Nat64Error::Customers(capacity))?;
         let inner = numbered::first(numbers);
         let customers = Customers::new(capacity, numbers, seed)?;
-        let plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside.clone());
+        if config.subscriber_prefix > 128 {
+            return Err(Nat64Error::SubscriberPrefix(config.subscriber_prefix));
+        }
+        let mut plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside.clone());
+        let mut nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
+        if config.nat.counts_subscribers() {
+            let subscribers = Subscribers::new(capacity, numbers, seed)?;
+            nat.count_by(subscribers.of());
+            plat.count(subscribers, config.subscriber_prefix);
+        }
         let translate = Translate::new(config.translation(numbers, seed ^ worker as u64), plat)?;
-        let nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
         Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed))
     }
 
     /// Bytes of memory that all workers together take for their tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
-        numbered::bytes_for::<u128>(config.customers_per_worker(workers), &config.nat, workers)
+        let capacity = config.customers_per_worker(workers);
+        let counts = config.nat.counts_subscribers();
+        let counted = if counts { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
+        numbered::bytes_for::<u128>(capacity, &config.nat, workers) + counted
     }
 }
 
@@ -78,7 +93,7 @@ impl Numbering for Translate<Plat> {
 
     #[inline]
     fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
-        self.addressing_mut().customers_mut().tidy(epoch, when_idle, idle);
+        self.addressing_mut().tidy(epoch, when_idle, idle);
     }
 
     fn named(&self, e: Entry) -> Option<Entry> {
@@ -90,12 +105,15 @@ impl Numbering for Translate<Plat> {
     }
 
     fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+        if self.addressing().counts_by().is_some_and(|len| len != config.subscriber_prefix) {
+            return Err("subscriber-prefix: cannot be changed while there are sessions; restart the gateway".to_owned());
+        }
         self.config().can_become(&config.translation(numbers, 0))
     }
 
-    fn follow(&mut self, config: &Config, numbers: Prefix, new: Self) {
+    fn follow(&mut self, config: &Config, numbers: Prefix, new: &mut Self) {
         self.reconfigure(config.translation(numbers, 0));
-        self.addressing_mut().adopt(new.into_addressing());
+        self.addressing_mut().adopt(new.addressing_mut());
     }
 }
 
@@ -116,6 +134,8 @@ impl Config {
         t.traffic_class = self.traffic_class;
         t.tos = self.tos;
         t.zero_udp_checksum = self.zero_udp_checksum;
+        // Not by the checksum rule, which may change while fragments wait.
+        t.unsummed = Some(self.reassembly);
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t.seed = seed;
         t

@@ -5,12 +5,15 @@ use crate::customers::Customers;
 use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
 use crate::ip6::Prefix6;
+use crate::subscribers::Subscribers;
 use crate::translate::Pref64;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses of a NAT64.
 pub struct Plat {
     customers: Customers<u128>,
+    /// Where subscribers are counted, with the length of their prefixes.
+    subscribers: Option<(Subscribers, u8)>,
     pref64: Pref64,
     /// The gateway's address among the customers, and the IPv4 address that stands for it on the inner link.
     gateway: u128,
@@ -28,7 +31,7 @@ impl Plat {
         inner: Ipv4Addr,
         inside: Vec<Prefix6>,
     ) -> Plat {
-        Plat { customers, pref64, gateway: gateway.to_bits(), inner: inner.into(), inside }
+        Plat { customers, subscribers: None, pref64, gateway: gateway.to_bits(), inner: inner.into(), inside }
     }
 
     /// The dictionary.
@@ -43,10 +46,36 @@ impl Plat {
         self.customers.customer(number.into()).map(Ipv6Addr::from_bits)
     }
 
-    /// The dictionary, to be tidied up.
+    /// Say from here on who is a subscriber: whoever has a prefix of this length.
+    pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
+        self.subscribers = Some((subscribers, prefix));
+    }
+
+    /// The length of subscribers' prefixes, where they are counted.
+    pub(super) fn counts_by(&self) -> Option<u8> {
+        self.subscribers.as_ref().map(|s| s.1)
+    }
+
+    /// See [`Customers::tidy`].
     #[inline]
-    pub fn customers_mut(&mut self) -> &mut Customers<u128> {
-        &mut self.customers
+    pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
+        let subscribers = &mut self.subscribers;
+        self.customers.tidy_and_tell(epoch, when_idle, idle, |number| {
+            if let Some((s, _)) = subscribers {
+                s.end(number);
+            }
+        });
+    }
+
+    /// Whether an address may be a customer's.
+    #[inline(always)]
+    fn may_be_customer(&self, addr: u128) -> Result<(), Event> {
+        // Packets from the prefix would go round for ever (RFC 6146, section 3.5).
+        if self.pref64.contains(addr) || addr == 0 {
+            return Err(Event::MartianSource);
+        }
+        let inside = self.inside.is_empty() || self.inside.iter().any(|p| p.contains(addr));
+        if inside { Ok(()) } else { Err(Event::Spoofed) }
     }
 }
 
@@ -64,13 +93,26 @@ impl Addressing for Plat {
     fn to_ipv4(&mut self, end: End, addr: u128, _: Option<u16>) -> Result<u32, Event> {
         match end {
             End::Remote => self.pref64.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped),
-            // Packets from the prefix would go round for ever (RFC 6146, section 3.5).
-            End::Customer if self.pref64.contains(addr) || addr == 0 => Err(Event::MartianSource),
-            End::Customer if !self.inside.is_empty() && !self.inside.iter().any(|p| p.contains(addr)) => {
-                Err(Event::Spoofed)
+            End::Customer => {
+                self.may_be_customer(addr)?;
+                let known = self.customers.len();
+                let number = self.customers.number(addr).ok_or(Event::TableFull)?;
+                if let Some((s, len)) = &mut self.subscribers
+                    && self.customers.len() > known
+                {
+                    s.add(number, prefix(addr, *len));
+                }
+                Ok(number)
             }
-            End::Customer => self.customers.number(addr).ok_or(Event::TableFull),
         }
+    }
+
+    fn known_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
+        if end == End::Remote {
+            return self.to_ipv4(end, addr, port);
+        }
+        self.may_be_customer(addr)?;
+        self.customers.known(addr).ok_or(Event::SourceUnmapped)
     }
 
     fn is_gateway(&self, addr: u32) -> bool {
@@ -93,10 +135,20 @@ impl Addressing for Plat {
 
     fn clear(&mut self) {
         self.customers.clear();
+        if let Some((s, _)) = &mut self.subscribers {
+            s.clear();
+        }
     }
 
-    fn adopt(&mut self, new: Plat) {
-        let Plat { customers: _, pref64, gateway, inner: _, inside } = new;
-        (self.pref64, self.gateway, self.inside) = (pref64, gateway, inside);
+    fn adopt(&mut self, new: &mut Plat) {
+        let Plat { customers: _, subscribers: _, pref64, gateway, inner: _, inside } = new;
+        std::mem::swap(&mut self.pref64, pref64);
+        std::mem::swap(&mut self.gateway, gateway);
+        std::mem::swap(&mut self.inside, inside);
     }
+}
+
+/// The first address of a prefix.
+fn prefix(addr: u128, len: u8) -> u128 {
+    addr & u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0)
 }

@@ -1,6 +1,7 @@
 //! Packets in parts, for the engines that need more of a datagram than one part shows: stores with bounds on number, octets
 //! and time. Apart from tunnelling and translation, because both must find the customer of a fragment that shows no port.
 
+pub(crate) mod assembly;
 pub(crate) mod store;
 pub(crate) mod tracker;
 
@@ -31,6 +32,9 @@ impl PartLimits {
     /// For fragments whose first alone shows the port.
     pub const FRAGMENTS: PartLimits =
         PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
+
+    /// For datagrams that are put together: the time is what RFC 1122, section 3.3.2, and RFC 8200, section 4.5, ask for.
+    pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
 
     /// Whether so much may wait.
     pub fn allow(&self, waiting: Waiting) -> bool {

@@ -63,9 +63,9 @@ struct Datagram {
     waiting: Vec<Vec<u8>>,
 }
 
-/// The store.
-pub struct Tracker {
-    store: Store<Key, Datagram>,
+/// The store, by whatever the fragments of a datagram have in common.
+pub struct Tracker<K = Key> {
+    store: Store<K, Datagram>,
     most: usize,
     /// Octets that wait.
     octets: usize,
@@ -80,9 +80,9 @@ fn size(waiting: &[Vec<u8>]) -> usize {
     waiting.iter().map(|w| w.len() + EXTRA).sum()
 }
 
-impl Tracker {
+impl<K: Ord + Copy> Tracker<K> {
     /// An empty one.
-    pub fn new(limits: &PartLimits) -> Tracker {
+    pub fn new(limits: &PartLimits) -> Tracker<K> {
         let store = Store::new(limits.datagrams, limits.lifetime.as_nanos() as u64);
         Tracker { store, most: limits.octets as usize, octets: 0, lost: 0 }
     }
@@ -105,7 +105,7 @@ impl Tracker {
     pub fn ports(
         &mut self,
         now: u64,
-        key: Key,
+        key: K,
         piece: Piece,
         shown: Ports,
         frame: &[u8],
@@ -134,7 +134,7 @@ impl Tracker {
     }
 
     /// Keep a copy of a fragment; the oldest datagrams make room.
-    fn wait(&mut self, key: Key, frame: &[u8]) -> Result<(), Event> {
+    fn wait(&mut self, key: K, frame: &[u8]) -> Result<(), Event> {
         let need = frame.len() + EXTRA;
         while self.octets + need > self.most {
             let Some(gone) = self.store.oldest() else { return Err(Event::FragmentFull) };
@@ -155,7 +155,7 @@ impl Tracker {
     }
 
     /// Take out the fragments of a datagram that have waited for its first, in the order in which they came.
-    pub fn take_waiting(&mut self, key: &Key) -> Vec<Vec<u8>> {
+    pub fn take_waiting(&mut self, key: &K) -> Vec<Vec<u8>> {
         let waiting = self.store.get(key).map(|d| std::mem::take(&mut d.waiting)).unwrap_or_default();
         self.octets -= size(&waiting);
         waiting

@@ -32,7 +32,7 @@ impl ClassRule {
 pub enum ZeroChecksum {
     /// They are dropped.
     Drop,
-    /// They get one; fragments are dropped all the same.
+    /// They get one; for fragments see [`Config::unsummed`].
     #[default]
     Compute,
 }
@@ -44,7 +44,8 @@ pub enum Hairpinning {
     Off,
     /// A router sends them back; the way from IPv4 to IPv6 notices and hides the source behind the prefix.
     Simple,
-    /// The translator itself turns them round.
+    /// The translator itself turns them round; and so it does with packets between customers of mapping rules (MAP-T),
+    /// which otherwise leave over IPv4 and come back by the next router.
     #[default]
     Intrinsic,
 }
@@ -74,6 +75,10 @@ pub struct Config {
     pub icmp_sources: Vec<AddrRange>,
     /// Fragments over IPv4 of ends that share their address, whose first alone shows the port.
     pub fragments: PartLimits,
+    /// Fragments of UDP datagrams without checksum that wait to be put together, so that the whole gets one (RFC 6146, section
+    /// 3.4). `None` where nobody puts anything together, and they are dropped (RFC 7915, section 4.5). Whatever stands in
+    /// front must bring the first fragment first.
+    pub unsummed: Option<PartLimits>,
     /// ICMP errors that it sends itself in a second, at most; 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
     /// Fixes the identifications of IPv4 packets.
@@ -95,6 +100,7 @@ impl Config {
             hairpinning: Hairpinning::default(),
             icmp_sources: Vec::new(),
             fragments: PartLimits::FRAGMENTS,
+            unsummed: None,
             icmp_errors_per_second: 1000,
             seed: 0,
         }
@@ -105,7 +111,11 @@ impl Config {
     /// # Errors
     /// What differs.
     pub fn can_become(&self, new: &Config) -> Result<(), String> {
-        let fixed = [("the side with IPv6", self.ipv6 != new.ipv6), ("fragments", self.fragments != new.fragments)];
+        let fixed = [
+            ("the side with IPv6", self.ipv6 != new.ipv6),
+            ("fragments", self.fragments != new.fragments),
+            ("fragments of UDP without checksum", self.unsummed != new.unsummed),
+        ];
         match fixed.iter().find(|(_, differs)| *differs) {
             Some((what, _)) => Err(format!("{what}: cannot be changed while the translator runs; restart the gateway")),
             None => Ok(()),
@@ -131,7 +141,8 @@ impl Config {
         if !self.icmp_sources.iter().all(whole) {
             return bad("icmp-sources", "ranges of at least one address that end at 255.255.255.255");
         }
-        if !self.fragments.suffice(u32::from(self.v4.mtu) + 1500) {
+        let least = u32::from(self.v4.mtu) + 1500;
+        if ![Some(self.fragments), self.unsummed].iter().flatten().all(|l| l.suffice(least)) {
             return bad(
                 "fragments",
                 "a lifetime, and room for at least one datagram and 1500 octets more than the IPv4 MTU",

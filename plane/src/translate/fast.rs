@@ -89,6 +89,10 @@ impl<A: Addressing> Translate<A> {
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
                 arena::prefetch_to_write(first);
+                if !SIX {
+                    // Where the longer header will begin.
+                    arena::prefetch_beside(first, -GROWTH.cast_signed());
+                }
             }
         }
         // Nothing is left of this loop when the strategy has nothing to bring closer.
@@ -214,7 +218,7 @@ impl<A: Addressing> Translate<A> {
         }
         let Ok(src) = self.addressing.to_ipv4(src_end, src6, Some(src_port)) else { return false };
         let turns = self.plan.intrinsic && self.addressing.turned(dst6, src, dst).is_some();
-        if !is_ordinary(src) || turns {
+        if !is_ordinary(src) || turns || self.comes_back(dst) {
             return false;
         }
         let (len, end) = (b.len(), L4_V4 + payload);

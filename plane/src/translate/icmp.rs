@@ -32,8 +32,6 @@ pub mod v6 {
     pub const ECHO: u8 = 128;
     /// Echo reply.
     pub const ECHO_REPLY: u8 = 129;
-    /// Neighbour discovery: the first of its types, and the last.
-    pub const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 }
 
 /// ICMPv6: what a NAT64 without room for a new flow says.

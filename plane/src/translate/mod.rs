@@ -7,6 +7,7 @@ pub mod clat;
 pub mod config;
 pub mod eam;
 mod fast;
+mod hairpin;
 mod icmp;
 pub mod prefix;
 mod quote;
@@ -17,6 +18,7 @@ pub mod siit;
 mod slow;
 mod to4;
 mod to6;
+mod zero;
 
 pub use clat::{Clat, Hosts};
 pub use config::{ClassRule, Config, ConfigError, Hairpinning, ZeroChecksum};
@@ -34,6 +36,7 @@ use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
 use fast::Plan;
 use wire::Mac;
+use zero::Unsummed;
 
 /// One worker of a translator.
 pub struct Translate<A: Addressing> {
@@ -46,11 +49,15 @@ pub struct Translate<A: Addressing> {
     limiter: Limiter,
     /// Fragments of ends that share their address.
     tracker: Tracker,
+    /// Fragments of UDP datagrams without checksum, where they are put together.
+    unsummed: Option<Unsummed>,
     /// Which of how many workers this is.
     own: u16,
     workers: u16,
     count: Counters,
     hasher: Hasher,
+    /// The packet at hand came in over IPv6 and goes back there.
+    turning: bool,
     /// Identification of the last IPv4 packet that needed one.
     identification: u16,
     now: u64,
@@ -91,22 +98,28 @@ impl<A: Addressing> Translate<A> {
             scratch: Vec::with_capacity(2048),
             limiter: Limiter::default(),
             tracker: Tracker::new(&config.fragments),
+            unsummed: config.unsummed.as_ref().map(Unsummed::new),
             own: 0,
             workers: 1,
             count: Counters::default(),
             identification: hasher.one(1) as u16,
             hasher,
+            turning: false,
             now: 0,
             config,
         })
     }
 
-    /// Worker number `worker` of `workers`, all with the same configuration but for the seed. It matters where addresses are
-    /// shared: fragments of a datagram are handed over to one worker, by a hash over their addresses and identification.
+    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are shared, fragments of a datagram
+    /// are handed over to one worker, by a hash over their addresses and identification. The identifications of IPv4 packets
+    /// are shared out: each worker begins in another place of the same round (RFC 6864, section 4.3).
     #[must_use]
     pub fn on_worker(mut self, worker: u16, workers: u16) -> Translate<A> {
         assert!(worker < workers, "worker {worker} of {workers}");
         (self.own, self.workers) = (worker, workers);
+        for _ in 0..u32::from(worker) * 65_536 / u32::from(workers) {
+            self.next_identification();
+        }
         self
     }
 
@@ -120,6 +133,11 @@ impl<A: Addressing> Translate<A> {
         self.tracker.waiting()
     }
 
+    /// Fragments of UDP datagrams without checksum that wait for the rest.
+    pub fn waiting_unsummed(&self) -> Waiting {
+        self.unsummed.as_ref().map(Unsummed::waiting).unwrap_or_default()
+    }
+
     /// The strategy.
     pub fn addressing(&self) -> &A {
         &self.addressing
@@ -128,11 +146,6 @@ impl<A: Addressing> Translate<A> {
     /// The strategy, to be changed between batches.
     pub fn addressing_mut(&mut self) -> &mut A {
         &mut self.addressing
-    }
-
-    /// The strategy alone.
-    pub(crate) fn into_addressing(self) -> A {
-        self.addressing
     }
 
     /// How often something happened.
@@ -193,6 +206,9 @@ impl<A: Addressing> Function for Translate<A> {
     fn clear(&mut self) {
         self.addressing.clear();
         self.tracker.clear();
+        if let Some(u) = &mut self.unsummed {
+            u.clear();
+        }
     }
 
     fn entries(&self) -> Option<(u64, u64)> {
@@ -210,10 +226,10 @@ impl<A: Addressing> Function for Translate<A> {
         self.config.can_become(&new.config)
     }
 
-    fn adopt(&mut self, new: Translate<A>) -> Result<(), String> {
-        self.can_adopt(&new)?;
-        self.reconfigure(new.config);
-        self.addressing.adopt(new.addressing);
+    fn adopt(&mut self, new: &mut Translate<A>) -> Result<(), String> {
+        self.can_adopt(new)?;
+        self.reconfigure(new.config.clone());
+        self.addressing.adopt(&mut new.addressing);
         Ok(())
     }
 

@@ -78,7 +78,7 @@ impl<A: Addressing> Translate<A> {
         seal(&mut o[header::ETH + header::IPV6..], pseudo);
         self.ethernet6_scratch();
         replace(p, &self.scratch)?;
-        self.count.add(Event::ToIpv6);
+        self.count_to6();
         Ok(self.config.ipv6)
     }
 
@@ -96,8 +96,8 @@ impl<A: Addressing> Translate<A> {
         // The quoted packet went the other way: its source is at the end that the error goes to.
         let (src_end, dst_end) = roles(self.config.ipv6);
         let a = &mut self.addressing;
-        let inner_src = a.to_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
-        let inner_dst = a.to_ipv4(src_end, q.dst, quoted_dst).map_err(|_| Event::IcmpUntranslatable)?;
+        let inner_src = a.known_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
+        let inner_dst = a.known_ipv4(src_end, q.dst, quoted_dst).map_err(|_| Event::IcmpUntranslatable)?;
         if self.config.hairpinning == Hairpinning::Intrinsic
             && let Some((peer, back)) = self.addressing.turned(q.src, inner_dst, inner_src)
         {
@@ -111,6 +111,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
+        let back = self.comes_back(dst);
         let inner = Write4 {
             src: inner_src,
             dst: inner_dst,
@@ -130,14 +131,14 @@ impl<A: Addressing> Translate<A> {
         o.extend_from_slice(&b[q.l4..quote_end.max(q.l4)]);
         quoted_transport4(&mut o[headers + header::IPV4..], &q, &inner)?;
         let extension = if icmp::extends4(new.kind) { extension } else { &[] };
-        let most = header::ETH + usize::from(self.config.v4.mtu);
+        let most = header::ETH + if back { LARGEST6 } else { self.config.v4.mtu.into() };
         let length = extend(o, headers, most, extension, 4);
         let payload = o.len() - header::ETH - header::IPV4;
         let write = Write4 {
             src,
             dst,
             tos: self.config.tos.apply(h.class),
-            ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop)),
+            ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop && !back)),
             protocol: ICMP,
             payload,
             id: 0,
@@ -152,7 +153,9 @@ impl<A: Addressing> Translate<A> {
         o[..12].copy_from_slice(&self.macs.to_v4);
         header::put16(o, 12, header::TYPE_IPV4);
         replace(p, &self.scratch)?;
-        self.count.add(Event::ToIpv4);
+        if !back {
+            self.count.add(Event::ToIpv4);
+        }
         Ok(self.config.ipv6.other())
     }
 
@@ -225,10 +228,10 @@ impl<A: Addressing> Translate<A> {
     /// pool stands for them, the same for each as long as the pool is the same.
     fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
         let (src_end, _) = roles(self.config.ipv6);
-        match self.addressing.to_ipv4(src_end, src, port) {
+        match self.addressing.known_ipv4(src_end, src, port) {
             Ok(a) if is_ordinary(a) => Ok(a),
-            Ok(_) => Err(Event::MartianSource),
-            Err(Event::TableFull) => Err(Event::TableFull),
+            // One in the prefix that stands for IPv4 is a packet that goes round (RFC 6146, section 3.5).
+            Ok(_) | Err(Event::MartianSource) => Err(Event::MartianSource),
             Err(_) => Ok(self.stand_in(src)),
         }
     }

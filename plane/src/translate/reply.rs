@@ -4,13 +4,12 @@
 use super::Translate;
 use super::config::Config;
 use super::icmp::{self, v4, v6};
-use super::slow::is_martian6;
 use crate::answer::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
 use crate::ip4::{Head4, is_ordinary};
-use crate::ip6::Head6;
+use crate::ip6::{Head6, is_martian};
 use wire::header::{self, ICMP, ICMPV6};
 
 /// The ICMP error for a drop of an IPv4 packet: what RFC 7915 names, code 13 for what it cannot translate.
@@ -83,7 +82,7 @@ impl<A: Addressing> Translate<A> {
         let Ok(h) = Head6::of_frame(frame) else { return };
         let later = h.part.is_some_and(|p| p.offset > 0);
         let about = h.protocol == ICMPV6 && (later || frame.get(h.l4).is_none_or(|t| icmp::echo_to4(*t).is_none()));
-        if about || is_martian6(h.src) || !self.may_reply() {
+        if about || is_martian(h.src) || !self.may_reply() {
             return;
         }
         let quote = &frame[h.l3..h.end.min(h.l3 + QUOTE6)];

@@ -74,6 +74,9 @@ impl<A: Addressing> Translate<A> {
             let late = self.tracker.expire(self.now);
             self.count.add_many(Event::FragmentLate, late);
         }
+        if self.unsummed.is_some() {
+            self.expire_unsummed();
+        }
     }
 }
 

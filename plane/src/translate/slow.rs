@@ -1,13 +1,13 @@
 //! The slow path: every packet alone, with all checks in the order in which a router makes them, so that each drop has
 //! the one reason that is its own. What a translation writes stands in `to6` and `to4`.
 
-use super::icmp::{self, v6};
+use super::icmp;
 use super::{Translate, reply};
 use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::{Head4, Route, is_ordinary};
-use crate::ip6::Head6;
+use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use wire::header::{self, ICMP, ICMPV6, be16, word};
 
 impl<A: Addressing> Translate<A> {
@@ -15,7 +15,9 @@ impl<A: Addressing> Translate<A> {
     pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
         let over_ipv6 = from == self.config.ipv6;
         let result = match self.link(over_ipv6, p.bytes()) {
-            Ok(true) if over_ipv6 => self.over_ipv6(p, spare).map(|to| to.map_or(Verdict::Local, Verdict::Forward)),
+            Ok(true) if over_ipv6 => self
+                .over_ipv6(p, spare)
+                .map(|to| to.map_or(Verdict::Local, |to| self.over_or_back::<P, S>(to, p, spare))),
             Ok(true) => self.over_ipv4::<P, P, S>(p, spare),
             Ok(false) => Ok(Verdict::Local),
             Err(why) => Err(why),
@@ -55,7 +57,7 @@ impl<A: Addressing> Translate<A> {
         if group && !over_ipv6 {
             return Err(Event::LinkMulticast);
         }
-        if group && !is_discovery(&Head6::of_frame(b)?, b) {
+        if group && !Head6::of_frame(b)?.is_discovery(b) {
             return Err(Event::LinkMulticast);
         }
         Ok(true)
@@ -103,16 +105,16 @@ impl<A: Addressing> Translate<A> {
     fn over_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame(b)?;
-        if h.dst == self.config.v6.address.to_bits() || is_link_local(h.dst) || is_discovery(&h, b) {
+        if h.dst == self.config.v6.address.to_bits() || is_link_local(h.dst) || h.is_discovery(b) {
             return Ok(None);
         }
-        if is_martian6(h.src) {
+        if is_martian(h.src) {
             return Err(Event::MartianSource);
         }
         if h.dst >> 120 == 0xff {
             return Err(Event::Multicast);
         }
-        if is_martian6(h.dst) {
+        if is_martian(h.dst) {
             return Err(Event::MartianDestination);
         }
         if h.hop_limit <= u8::from(self.config.hop) {
@@ -152,30 +154,11 @@ impl<A: Addressing> Translate<A> {
 /// The first six of eight bytes, as they lie in memory.
 pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
-/// Whether no router may forward from or to this IPv6 address: unspecified, loopback, link-local, multicast (RFC 4291).
-pub(super) fn is_martian6(a: u128) -> bool {
-    a <= 1 || is_link_local(a) || a >> 120 == 0xff
-}
-
-fn is_link_local(a: u128) -> bool {
-    a >> 118 == 0xfe80 >> 6
-}
-
 /// Whether a protocol number may go on: not that of the ICMP of the other version, and none that is an extension header
 /// there. IGMP ends at the link (RFC 7915, section 4.2).
 fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)
-}
-
-/// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).
-fn is_extension(protocol: u8) -> bool {
-    matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
-}
-
-/// Whether a packet is neighbour discovery, which is the machine's own (RFC 4861); it never has extension headers.
-fn is_discovery(h: &Head6, b: &[u8]) -> bool {
-    h.protocol == ICMPV6 && h.hop_limit == 255 && h.part.is_none() && h.l4 < h.end && v6::DISCOVERY.contains(&b[h.l4])
 }
 
 /// Whether an IPv4 packet is an ICMP error message that shows itself as one.

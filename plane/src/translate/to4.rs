@@ -27,19 +27,22 @@ impl<A: Addressing> Translate<A> {
         {
             return self.turn(p, h, turned);
         }
+        let back = self.comes_back(dst);
         let payload = h.end - h.l4;
         let write = Write4 {
             src,
             dst,
             tos: self.config.tos.apply(h.class),
-            ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop)),
+            // What comes back loses its hop then.
+            ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop && !back)),
             protocol: rewrite::protocol_to4(h.protocol),
             payload,
             id: h.part.map_or_else(|| self.next_identification(), |part| part.id as u16),
             fragment: fragment(h, payload),
         };
         let total = header::IPV4 + payload;
-        let most = usize::from(self.config.v4.mtu);
+        // What comes back never sees the IPv4 link.
+        let most = if back { usize::from(u16::MAX) } else { self.config.v4.mtu.into() };
         if total > most && write.fragment & DF != 0 {
             return Err(Event::TooBig);
         }
@@ -48,7 +51,9 @@ impl<A: Addressing> Translate<A> {
             return self.cut4(p, h, &write, spare);
         }
         self.put4(p, h.l4, &write)?;
-        self.count.add(Event::ToIpv4);
+        if !back {
+            self.count.add(Event::ToIpv4);
+        }
         Ok(self.config.ipv6.other())
     }
 

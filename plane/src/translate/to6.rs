@@ -23,6 +23,9 @@ impl<A: Addressing> Translate<A> {
     ) -> Result<Verdict, Event> {
         let b = p.bytes();
         check(b, h)?;
+        if let Some(key) = self.wants_assembly(b, h) {
+            return self.put_together(key, p, h, spare);
+        }
         let shown = ports(b, h);
         let points = [Point4 { addr: h.src, port: shown[0] }, Point4 { addr: h.dst, port: shown[1] }];
         let Some(key) = self.to_be_tracked(h) else {
@@ -80,7 +83,7 @@ impl<A: Addressing> Translate<A> {
             self.rest(p.bytes(), h, &mut write, limit, spare)?;
         }
         self.put6(p, h.l4, &write)?;
-        self.count.add(Event::ToIpv6);
+        self.count_to6();
         Ok(self.config.ipv6)
     }
 
@@ -164,9 +167,13 @@ fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
 }
 
-/// Lengths of UDP and TCP: enough of the header in the first fragment, and a datagram that does not end behind its packet.
+/// What the payload of the largest IPv4 packet may be: its header has 20 octets of the 65,535 (RFC 791, section 3.1).
+const MOST_PAYLOAD: usize = u16::MAX as usize - header::IPV4;
+
+/// Lengths of UDP and TCP: enough of the header in the first fragment, and a datagram that does not end behind its packet. No
+/// fragment ends behind the largest IPv4 packet, which is on one side in any case.
 pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize, more: bool) -> Result<(), Event> {
-    if offset + (end - l4) > usize::from(u16::MAX) {
+    if offset + (end - l4) > MOST_PAYLOAD {
         return Err(Event::BadLength);
     }
     if offset > 0 {

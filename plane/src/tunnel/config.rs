@@ -6,7 +6,6 @@ pub use crate::parts::PartLimits;
 use crate::Side;
 use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 /// Octets that encapsulation adds (RFC 6333, section 5.3).
 pub const OVERHEAD: u16 = 40;
@@ -149,7 +148,7 @@ impl Config {
             answer_spoofed: true,
             answer_unknown: true,
             inbound_icmp: InboundIcmp::All,
-            reassembly: PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) },
+            reassembly: PartLimits::WHOLE,
             fragments: PartLimits::FRAGMENTS,
             icmp_errors_per_second: 1000,
         }

@@ -32,7 +32,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Cut a tunnel packet into pieces that fit the link.
     pub(super) fn cut6<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Result<(), Event> {
-        let mtu = usize::from(self.config.v6.mtu);
+        let mtu = self.plan.mtu6;
         let at = L3 + IPV6;
         let piece = (mtu - IPV6 - FRAGMENT) & !7;
         let id = self.identification();

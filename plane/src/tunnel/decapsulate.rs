@@ -6,14 +6,14 @@ use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port}
 use super::error::{self, Answer, Refusal, SOURCE_POLICY};
 use super::fast::pad;
 use super::points::is_unicast6;
-use super::reassembly::Outcome;
+use super::reassembly;
 use super::{L3, Tunnel, address, ecn};
 use crate::answer::{Error, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::Head4;
-use crate::ip6::{Head6, Part, next};
+use crate::ip6::{Head6, Part, is_link_local, next};
 use crate::parts::tracker::Whose;
 use crate::steer::by_hash;
 use wire::checksum::update16;
@@ -103,13 +103,13 @@ impl<S: Softwires> Tunnel<S> {
         if let Some(v) = self.elsewhere(|workers| by_hash(common, workers.into()) as u16) {
             return Ok(v);
         }
-        let result = self.reassembly.add(self.now, b, head, part);
+        let result = reassembly::add(&mut self.reassembly, self.now, b, head, part);
         let (displaced, overlapped) = self.reassembly.take_lost();
         self.count.add_many(Event::FragmentFull, displaced);
         self.count.add_many(Event::FragmentOverlap, overlapped);
         match result? {
-            Outcome::Held => self.count.add(Event::FragmentHeld),
-            Outcome::Whole(mut whole) => {
+            None => self.count.add(Event::FragmentHeld),
+            Some(mut whole) => {
                 self.count.add(Event::Reassembled);
                 let v = self.slow_out::<_, P, Q>(&mut whole, spare);
                 self.send(v, self.config.ipv6, &whole, spare);
@@ -243,9 +243,4 @@ fn set_ecn(b: &mut [u8], l3: usize, field: u8) {
     b[l3 + 1] = b[l3 + 1] & !3 | field;
     let sum = update16([b[l3 + 10], b[l3 + 11]], old, be16(b, l3));
     b[l3 + 10..l3 + 12].copy_from_slice(&sum);
-}
-
-/// fe80::/10.
-fn is_link_local(a: u128) -> bool {
-    a >> 118 == 0xfe80 >> 6
 }

@@ -25,16 +25,6 @@ pub fn leave(inner: u8, outer: u8) -> Option<u8> {
     }
 }
 
-/// The field of a datagram put together from parts with these fields (RFC 3168, section 5.3): congestion that one part met
-/// counts, unless another part says that it cannot be told.
-pub fn join(a: u8, b: u8) -> Option<u8> {
-    match (a & 3, b & 3) {
-        (0, CE) | (CE, 0) => None,
-        (CE, _) | (_, CE) => Some(CE),
-        (a, b) => Some(a.min(b)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,12 +51,5 @@ mod tests {
         for field in 0..4 {
             assert_eq!((enter(Ecn::Normal, field), enter(Ecn::Compatibility, field)), (field, 0));
         }
-    }
-
-    #[test]
-    fn parts_join_as_rfc_3168_says() {
-        assert_eq!((join(0, 3), join(3, 0)), (None, None));
-        assert_eq!((join(2, 3), join(3, 1), join(3, 3)), (Some(3), Some(3), Some(3)));
-        assert_eq!((join(2, 2), join(0, 0), join(0, 2)), (Some(2), Some(0), Some(0)));
     }
 }

@@ -47,7 +47,9 @@ impl<S: Softwires> Tunnel<S> {
     /// A batch from the IPv4 side, into tunnels.
     #[inline]
     pub(super) fn batch_in<P: Packet, Q: Spare<P>>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut Q) {
-        bring_closer(batch);
+        // The headers, and the room for one more in front of them.
+        bring_closer(batch, PLAIN.cast_signed() - 1);
+        bring_closer(batch, -OVERHEAD.cast_signed());
         let n = batch.len().min(v.len()).min(BATCH);
         let mut w = Work::new();
         for (i, p) in batch[..n].iter().enumerate() {
@@ -78,7 +80,7 @@ impl<S: Softwires> Tunnel<S> {
     /// A batch from the IPv6 side, out of tunnels.
     #[inline]
     pub(super) fn batch_out<P: Packet, Q: Spare<P>>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut Q) {
-        bring_closer(batch);
+        bring_closer(batch, WRAPPED.cast_signed() - 1);
         let n = batch.len().min(v.len()).min(BATCH);
         let mut w = Work::new();
         for (i, p) in batch[..n].iter().enumerate() {
@@ -239,14 +241,13 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
     right.then_some(ends)
 }
 
+/// Have the lines of each frame's first byte, and of that at an offset from it, on their way.
 #[inline(always)]
-fn bring_closer<P: Packet>(batch: &[P]) {
+fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     for p in batch {
         if let Some(first) = p.bytes().first() {
             arena::prefetch_to_write(first);
-            // The inner header's end where there is an outer one, and the room for one where there is none.
-            arena::prefetch_beside(first, 64);
-            arena::prefetch_beside(first, -40);
+            arena::prefetch_beside(first, offset);
         }
     }
 }

@@ -37,6 +37,11 @@ const L3: usize = wire::header::ETH;
 /// Octets that encapsulation adds.
 const OVERHEAD: usize = config::OVERHEAD as usize;
 
+/// Smallest MTU of an IPv6 link (RFC 8200, section 5).
+const LEAST_MTU: u32 = 1280;
+/// How long a path is remembered to be narrow: ten minutes (RFC 8201, section 4).
+const PATH_LIFETIME: u64 = 600_000_000_000;
+
 /// One worker of a tunnel end.
 pub struct Tunnel<S: Softwires> {
     config: Config,
@@ -52,6 +57,8 @@ pub struct Tunnel<S: Softwires> {
     count: Counters,
     /// Packets that got an identification here.
     identified: u32,
+    /// When the path of the one tunnel is tried anew with all that the link can carry.
+    widens: u64,
     now: u64,
 }
 
@@ -64,6 +71,8 @@ struct Plan {
     /// Largest IPv4 packet that fits into the tunnel, and onto the IPv4 link.
     room: usize,
     mtu4: usize,
+    /// Largest tunnel packet.
+    mtu6: usize,
     /// Packets with a TTL of this or less end here.
     last_hop: u8,
     /// Outer version, traffic class and flow label before anything is copied into them.
@@ -84,6 +93,7 @@ impl Plan {
             ce: config.ipv6 == Side::Internet,
             room: usize::from(config.v6.mtu) - OVERHEAD,
             mtu4: config.v4.mtu.into(),
+            mtu6: config.v6.mtu.into(),
             last_hop: config.hop.into(),
             first_word: 6 << 28 | u32::from(dscp) << 20 | label,
             copied: copy_dscp | ecn::enter(config.ecn, 3),
@@ -126,6 +136,7 @@ impl<S: Softwires> Tunnel<S> {
             limiter: Limiter::default(),
             count: Counters::default(),
             identified: u32::from(worker) << 24,
+            widens: u64::MAX,
             now: 0,
             softwires,
             config,
@@ -158,11 +169,6 @@ impl<S: Softwires> Tunnel<S> {
         &mut self.softwires
     }
 
-    /// The strategy alone.
-    pub(crate) fn into_softwires(self) -> S {
-        self.softwires
-    }
-
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.config
@@ -171,7 +177,26 @@ impl<S: Softwires> Tunnel<S> {
     /// Go on with another configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.plan = Plan::new(&config);
+        self.widens = u64::MAX;
         self.config = config;
+    }
+
+    /// Some link on the path of the one tunnel carries no more than this: what is larger is cut, or refused, here from now on
+    /// (RFC 2473, section 7.1; RFC 8201, section 4), for a while.
+    fn narrow(&mut self, mtu: u32) {
+        // Less than any IPv6 link has is not believed.
+        if (LEAST_MTU..=self.plan.mtu6 as u32).contains(&mtu) && mtu < self.config.v6.mtu.into() {
+            (self.plan.mtu6, self.plan.room) = (mtu as usize, mtu as usize - OVERHEAD);
+            self.widens = self.now + PATH_LIFETIME;
+        }
+    }
+
+    /// Try all that the link can carry again.
+    #[cold]
+    fn widen(&mut self) {
+        let fresh = Plan::new(&self.config);
+        (self.plan.mtu6, self.plan.room) = (fresh.mtu6, fresh.room);
+        self.widens = u64::MAX;
     }
 
     /// The IPv4 side.
@@ -208,8 +233,9 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::FragmentLate, lost);
         while let Some(late) = self.reassembly.expire(self.now) {
             self.count.add_many(Event::FragmentLate, late.parts);
-            if let Some(first) = late.first {
-                self.reply6(&first, error::REASSEMBLY_TIME, spare);
+            // RFC 8200, section 4.5: who sent it is told if the first part had come.
+            if let Some((headers, payload)) = late.first {
+                self.reply6(&[&headers[L3..], &payload].concat(), error::REASSEMBLY_TIME, spare);
             }
         }
     }
@@ -225,6 +251,9 @@ impl<S: Softwires> Function for Tunnel<S> {
         spare: &mut Q,
     ) {
         self.now = self.now.max(now);
+        if self.now >= self.widens {
+            self.widen();
+        }
         self.softwires.settle();
         if !self.tracker.is_empty() || !self.reassembly.is_empty() {
             self.expire(spare);
@@ -263,10 +292,10 @@ impl<S: Softwires> Function for Tunnel<S> {
         self.config.can_become(&new.config)
     }
 
-    fn adopt(&mut self, new: Tunnel<S>) -> Result<(), String> {
-        self.can_adopt(&new)?;
-        self.reconfigure(new.config);
-        self.softwires.adopt(new.softwires);
+    fn adopt(&mut self, new: &mut Tunnel<S>) -> Result<(), String> {
+        self.can_adopt(new)?;
+        self.reconfigure(new.config.clone());
+        self.softwires.adopt(&mut new.softwires);
         Ok(())
     }
 

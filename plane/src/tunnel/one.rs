@@ -19,6 +19,10 @@ impl OneTunnel {
 }
 
 impl Softwires for OneTunnel {
+    fn is_single(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {
         Ok(Wrap { src: self.own, dst: self.peer, customer: customer.addr })

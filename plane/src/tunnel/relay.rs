@@ -2,7 +2,7 @@
 //! errors about packets of a tunnel that there is are believed.
 
 use super::error::{Refusal, sum6};
-use super::{OVERHEAD, Tunnel, address};
+use super::{LEAST_MTU, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE};
 use crate::ends::Softwires;
 use crate::event::Event;
@@ -16,8 +16,6 @@ const UNREACHABLE: u8 = 1;
 const TOO_BIG: u8 = 2;
 const TIME_EXCEEDED: u8 = 3;
 const PARAMETER: u8 = 4;
-/// Smallest MTU of an IPv6 link.
-const LEAST_MTU: u32 = 1280;
 
 impl<S: Softwires> Tunnel<S> {
     /// An ICMPv6 message: an error about a tunnel packet is told to whoever sent the packet inside; all others are the
@@ -46,7 +44,11 @@ impl<S: Softwires> Tunnel<S> {
         let inner = Head4::sealed(message, quote.l4)?;
         let (customer, remote) = self.ends_in(inner.points(message)?);
         // Which address stands for the customer outside, and whether the tunnel is one at all, the way back says.
-        let stands_for = self.softwires.unwrap(quote.dst, quote.src, customer, remote)?;
+        let stands_for = self.softwires.unwrap_quoted(quote.dst, quote.src, customer, remote)?;
+        // Who did not ask hears nothing of sizes: then it is this end that has to cut.
+        if message[l4] == TOO_BIG && self.softwires.is_single() {
+            self.narrow(be32(message, l4 + 4));
+        }
         let error = counterpart(message, l4, &inner).ok_or(Event::IcmpUntranslatable)?;
         let mut about = message[inner.l3..].to_vec();
         let own = Head4 { l3: 0, l4: inner.l4 - inner.l3, end: inner.total().min(about.len()), ..inner };

@@ -3,6 +3,7 @@
 
 pub mod ce;
 pub mod ends;
+pub mod natxy;
 pub mod pe;
 pub mod size;
 
@@ -11,7 +12,7 @@ pub use ends::{Softwires, Subscriber6, Translated, ViewError};
 use crate::router::Hop;
 use wire::template::UdpFrame;
 use wire::view::View;
-use wire::{Expect, Fields, FlowSpace, Layout, OuterRange, Permutation, PortSet, Source, Template};
+use wire::{AddrRange, Expect, Fields, FlowSpace, Layout, OuterRange, Permutation, PortSet, Source, Template};
 
 /// What every view needs to know about the test bed.
 #[derive(Clone, Debug)]
@@ -37,13 +38,15 @@ pub struct Bed {
 pub struct Outside {
     /// Addresses and ports.
     pub range: OuterRange,
+    /// Further addresses, with the same ports.
+    pub also: Vec<AddrRange>,
     /// Of these ports only those of this set: the CE of a subscriber that shares its address.
     pub set: PortSet,
 }
 
 impl From<OuterRange> for Outside {
     fn from(range: OuterRange) -> Outside {
-        Outside { range, set: PortSet::ALL }
+        Outside { range, also: Vec::new(), set: PortSet::ALL }
     }
 }
 
@@ -94,13 +97,16 @@ fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outs
     let [on_left, on_right] = links;
     let left = template(bed, bed.left, fields[0], on_left.clone());
     let right = template(bed, bed.right, reversed(fields[1]), on_right.reversed());
-    let (stateful, set) = (outside.is_some(), outside.as_ref().map_or(PortSet::ALL, |o| o.set));
+    let stateful = outside.is_some();
+    let (range, also, set) = outside.map_or((None, Vec::new(), PortSet::ALL), |o| (Some(o.range), o.also, o.set));
+    assert!(bed.connections <= bed.flows.size(), "{} connections of {} flows", bed.connections, bed.flows.size());
     let mut magic_at = vec![left.tag_at(), right.tag_at()];
     magic_at.dedup();
     View {
         flows: bed.flows.clone(),
-        order: Permutation::new(bed.connections, bed.seed),
-        expect_right: Expect::udp(&left, fields[1], on_right, outside.map(|o| o.range)).within(set),
+        order: Permutation::new(bed.flows.size(), bed.seed),
+        connections: bed.connections,
+        expect_right: Expect::udp(&left, fields[1], on_right, range).or_of(also).within(set),
         expect_left: Expect::udp(&right, reversed(fields[0]), on_left.reversed(), None),
         left,
         right,

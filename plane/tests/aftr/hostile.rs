@@ -65,3 +65,26 @@ proptest! {
         prop_assert_eq!(&inner[42..42 + payload.len()], &payload[..]);
     }
 }
+
+/// An ICMPv6 error opens nothing, whatever it quotes; about a customer that there is it is told on.
+#[test]
+fn errors_about_tunnel_packets_make_no_customers() {
+    let mut g = aftr(&config());
+    let outside = map(&mut g, b4(1), (HOST, 5000));
+    let about = g.back(&udp((REMOTE, 80), outside));
+    let error = |quote: &[u8]| {
+        let step =
+            etherparse::PacketBuilder::ethernet2(CUSTOMER_HOP, CUSTOMER_MAC).ipv6(b4(99).octets(), AFTR6.octets(), 64);
+        let mut out = Vec::new();
+        step.icmpv6_raw(1, 0, [0; 4]).write(&mut out, &quote[14..]).unwrap();
+        out
+    };
+    for i in 2..100 {
+        let mut to_nobody = about.clone();
+        to_nobody[38..54].copy_from_slice(&b4(i).octets());
+        g.dropped(Customer, &error(&to_nobody), "tunnel.icmp-untranslatable");
+    }
+    assert_eq!(g.workers[0].customers(), 1);
+    let told = g.out(&error(&about));
+    assert_eq!((icmp_type(&told), judge(&told).to.0), ((3, 1), REMOTE));
+}

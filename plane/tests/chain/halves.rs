@@ -3,6 +3,7 @@
 
 use plane::chain::Nested;
 use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use std::ops::Range;
 use std::time::Duration;
 
 pub const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
@@ -178,14 +179,17 @@ impl Function for Half {
     fn counters(&self) -> Drops {
         vec![("seen", self.seen)]
     }
-    fn sessions(&self, _: u64, most: usize) -> Vec<Entry> {
-        (0..self.sessions.min(most as u16)).map(entry).collect()
+    fn places(&self) -> u64 {
+        self.sessions.into()
+    }
+    fn sessions(&self, _: u64, places: Range<u64>) -> Vec<Entry> {
+        (places.start as u16..places.end.min(self.places()) as u16).map(entry).collect()
     }
     fn can_adopt(&self, new: &Half) -> Result<(), String> {
         if self.fixed == new.fixed { Ok(()) } else { Err("fixed: it is".to_owned()) }
     }
-    fn adopt(&mut self, new: Half) -> Result<(), String> {
-        self.can_adopt(&new)?;
+    fn adopt(&mut self, new: &mut Half) -> Result<(), String> {
+        self.can_adopt(new)?;
         self.adopted += 1;
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 mod frame;
 pub mod ip4;
+pub mod nat;
 
 pub use frame::Frame;
 

@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Deref;
 use wire::Mac;
 
-const V4_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
-const V4_HOP: [u8; 6] = [2, 0, 0, 0, 1, 2];
+pub const V4_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
+pub const V4_HOP: [u8; 6] = [2, 0, 0, 0, 1, 2];
 const V6_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const V6_HOP: [u8; 6] = [2, 0, 0, 0, 0, 2];
 

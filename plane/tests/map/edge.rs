@@ -80,6 +80,23 @@ fn map_t_edge_and_relay_are_one_nat44() {
     both_ways(ce, br);
 }
 
+/// RFC 7599, section 10.3: what the translator behind the NAT44 cuts has an identification of the port set.
+#[test]
+fn identifications_of_what_a_map_t_edge_cuts_are_of_the_set() {
+    let (mut ce, _) = map_t();
+    let mut frame = Vec::new();
+    let step = etherparse::PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4([10, 0, 0, 2], [203, 0, 113, 7], 64);
+    step.udp(5000, 80).write(&mut frame, &[7; 1300]).unwrap();
+    let frame = crate::common::ip4::clear_df(frame);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..20 {
+        let out = ce.send(false, &frame);
+        let ids: Vec<_> = out.iter().map(|(_, f)| u32::from_be_bytes(f[58..62].try_into().unwrap())).collect();
+        assert!(ids.len() == 2 && ids[0] == ids[1] && seen.insert(ids[0]), "{ids:?}");
+        assert!(u16::try_from(ids[0]).is_ok_and(|id| PORTS.contains(id)));
+    }
+}
+
 /// What was never sent to does not come in, and what is not for the port set ends before the NAT44.
 #[test]
 fn strangers_end_at_the_edge() {

@@ -1,9 +1,9 @@
 //! Fragments to a shared address at a MAP-T border relay (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
 //! 11): the first alone shows the port. In any order, in vain, in masses, mixed, and over several workers.
 
-use crate::bed::judge;
+use crate::bed::{judge, turn};
 use crate::common::{Bed, Frame, SECOND};
-use crate::mapt::{CE, br_config, relay};
+use crate::mapt::{CE, br_config, ce, relay};
 use plane::event::Event;
 use plane::map::MapTBr;
 use plane::{Function, Side, Steering, Translate};
@@ -62,20 +62,18 @@ impl Relay {
 
 /// The frames of a UDP datagram to 192.0.2.18, cut at offsets 1000 and 2000. Its text says which it is.
 fn parts(port: u16, id: u16) -> [Vec<u8>; 3] {
+    between(([10, 2, 3, 4], 80), ([192, 0, 2, 18], port), id)
+}
+
+fn between(from: ([u8; 4], u16), to: ([u8; 4], u16), id: u16) -> [Vec<u8>; 3] {
     let mut udp = Vec::new();
     let text = [id as u8; 2500];
-    let b = etherparse::PacketBuilder::ipv4([10, 2, 3, 4], [192, 0, 2, 18], 64).udp(80, port);
+    let b = etherparse::PacketBuilder::ipv4(from.0, to.0, 64).udp(from.1, to.1);
     b.write(&mut udp, &text).unwrap();
     let payload = &udp[20..];
     [(0, 1000), (1000, 2000), (2000, payload.len())].map(|(at, end)| {
-        let mut ip = etherparse::Ipv4Header::new(
-            (end - at) as u16,
-            64,
-            etherparse::IpNumber::UDP,
-            [10, 2, 3, 4],
-            [192, 0, 2, 18],
-        )
-        .unwrap();
+        let udp = etherparse::IpNumber::UDP;
+        let mut ip = etherparse::Ipv4Header::new((end - at) as u16, 64, udp, from.0, to.0).unwrap();
         ip.identification = id;
         ip.dont_fragment = false;
         ip.more_fragments = end < payload.len();
@@ -88,6 +86,13 @@ fn parts(port: u16, id: u16) -> [Vec<u8>; 3] {
 
 /// Put the IPv6 fragments of a datagram together, and judge the datagram: destination, port and text must be right.
 fn judge_whole(out: &[Vec<u8>], ce: &str, port: u16, id: u16) {
+    let whole = join(out, id);
+    let seen = judge(&whole);
+    assert_eq!((seen.dst.to_string(), seen.ports, seen.hops), (ce.to_owned(), (80, port), 63));
+}
+
+/// The datagram of the IPv6 fragments with this identification; its text must be right.
+fn join(out: &[Vec<u8>], id: u16) -> Vec<u8> {
     let mine = out.iter().filter(|f| f[58..62] == u32::from(id).to_be_bytes());
     let mut pieces: Vec<_> = mine
         .map(|f| {
@@ -108,8 +113,7 @@ fn judge_whole(out: &[Vec<u8>], ce: &str, port: u16, id: u16) {
     whole[18..20].copy_from_slice(&len.to_be_bytes());
     whole[20] = 17;
     assert_eq!(whole[62..], [id as u8; 2500]);
-    let seen = judge(&whole);
-    assert_eq!((seen.dst.to_string(), seen.ports, seen.hops), (ce.to_owned(), (80, port), 63));
+    whole
 }
 
 #[test]
@@ -212,4 +216,28 @@ fn fragments_of_a_whole_address_need_no_first() {
     middle[24..26].copy_from_slice(&sum.to_ne_bytes());
     let out = r.send(&[middle]);
     assert_eq!((out.len(), r.count(Event::FragmentHeld), r.crossings), (1, 0, 0), "{:?}", r.nonzero());
+}
+
+/// From one customer to another at a shared address: over IPv6, too, only the first shows the port.
+#[test]
+fn fragments_between_customers_in_any_order_at_any_worker() {
+    let mut edge = ce(false);
+    for (n, order) in [(1, [2, 0, 1]), (3, [2, 0, 1]), (3, [0, 1, 2]), (3, [1, 2, 0])] {
+        let mut r = Relay::new(n, |_| {});
+        let mut frames = Vec::new();
+        for id in 0..20 {
+            let sent = between(([192, 0, 2, 18], PORT), ([192, 0, 2, 18], OTHER_PORT), id);
+            let sent = sent.map(|part| turn(&edge.pass(false, &part)));
+            frames.extend(order.map(|i: usize| Frame::new(&sent[i])));
+        }
+        let frames = frames.into_iter().enumerate().map(|(i, f)| (i % usize::from(n), f)).collect();
+        let out: Vec<Vec<u8>> = r.0.run(Side::Customer, frames).into_iter().map(|(_, f)| f).collect();
+        assert_eq!(out.len(), 60, "{:?}", r.nonzero());
+        for id in 0..20 {
+            let seen = judge(&join(&out, id));
+            assert_eq!((seen.dst.to_string(), seen.ports, seen.hops), (OTHER_CE.into(), (PORT, OTHER_PORT), 62));
+        }
+        assert_eq!(r.count(Event::Hairpinned) + r.count(Event::ToIpv6), 60);
+        assert_eq!(r.crossings > 0, n > 1);
+    }
 }

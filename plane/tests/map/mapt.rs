@@ -4,7 +4,7 @@ use crate::bed::*;
 use crate::rules::{p6, rule};
 use plane::Side;
 use plane::map::{Customer, Domain, MapTBr, MapTCe, RoleError, Rule};
-use plane::translate::{Config, Pref64, Translate};
+use plane::translate::{Config, Hairpinning, Pref64, Translate};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -45,7 +45,8 @@ fn customer(prefix: &str) -> Customer {
     d.mapping(i).customer_of(&d.rules()[i], p6(prefix)).unwrap()
 }
 
-fn ce(mesh: bool) -> Bed<Translate<MapTCe>> {
+/// The edge of the customer of appendix A.
+pub fn ce(mesh: bool) -> Bed<Translate<MapTCe>> {
     let config = Config::new(Side::Internet, v4_side(), v6_side());
     let mesh = if mesh { domain() } else { Domain::new(Vec::new()).unwrap() };
     let addressing = MapTCe::new(customer("2001:db8:12:3400::/56"), dmr(), Arc::new(mesh)).unwrap();
@@ -208,6 +209,66 @@ fn an_edge_and_a_relay_are_each_others_inverse() {
         let seen = judge(&edge.pass(true, &turn(&six)));
         assert_eq!((seen.src, seen.dst, seen.ports), (ip("10.2.3.4"), ip("192.0.2.18"), (80, port)));
     }
+}
+
+/// Customers at 192.0.2.18 (another PSID), 203.0.113.35 and 198.18.7.77, and how these addresses look by the default rule.
+const NEIGHBOUR: &str = "2001:db8:12:3500:0:c000:212:35";
+const SHARING: &str = "2001:db8:ce00:11b:0:cb00:7123:3";
+const WHOLE: &str = "2001:db8:dd07:0:0:c612:74d:0";
+const BY_DEFAULT: [&str; 3] =
+    ["2001:db8:ffff:0:c0:2:1200::", "2001:db8:ffff:0:cb:71:2300::", "2001:db8:ffff:0:c6:1207:4d00::"];
+
+/// Send a frame from one customer to another by way of the relay.
+fn hairpin(b: &mut Bed<Translate<MapTBr>>, frame: &[u8]) -> Vec<u8> {
+    let [(true, out)] = &b.send(true, frame)[..] else { panic!("not turned round: {:?}", b.nonzero()) };
+    out.clone()
+}
+
+/// RFC 7599, sections 8.2 to 8.4 together: in hub-and-spoke mode the other customer takes only what comes by the default
+/// rule.
+#[test]
+fn from_one_customer_to_another_and_back() {
+    let mut b = br();
+    for (to, port, six) in [(0, 1236, NEIGHBOUR), (1, 24_576, SHARING), (2, 80, WHOLE)] {
+        let there = judge(&hairpin(&mut b, &udp6((CE, 1232), (BY_DEFAULT[to], port))));
+        assert_eq!((there.src, there.dst, there.ports), (ip(BY_DEFAULT[0]), ip(six), (1232, port)));
+        assert_eq!(there.hops, 63, "one hop, as through any router");
+        let back = hairpin(&mut b, &udp6((six, port), (BY_DEFAULT[0], 1232)));
+        assert_eq!((judge(&back).src, judge(&back).dst), (ip(BY_DEFAULT[to]), ip(CE)));
+        let arrived = judge(&ce(false).pass(true, &turn(&back)));
+        assert_eq!((arrived.dst, arrived.ports), (ip("192.0.2.18"), (port, 1232)));
+    }
+    assert_eq!((b.count("hairpinned"), b.count("ipv6-to-ipv4"), b.count("ipv4-to-ipv6")), (6, 0, 0));
+}
+
+#[test]
+fn between_customers_icmp_takes_the_same_way() {
+    let mut b = br();
+    let ping = judge(&hairpin(&mut b, &echo6(CE, BY_DEFAULT[2], 1232, false)));
+    assert_eq!((ping.src, ping.dst, ping.icmp), (ip(BY_DEFAULT[0]), ip(WHOLE), Some((128, 0))));
+    let there = hairpin(&mut b, &udp6((CE, 1232), (BY_DEFAULT[1], 24_576)));
+    let error = judge(&hairpin(&mut b, &unreachable6(SHARING, BY_DEFAULT[0], &there)));
+    assert_eq!((error.src, error.dst, error.icmp), (ip(BY_DEFAULT[1]), ip(CE), Some((1, 4))));
+    assert_eq!(error.hops, 63);
+}
+
+#[test]
+fn between_customers_both_ends_are_checked() {
+    let mut b = br();
+    let silent = b.dropped(true, &udp6((CE, 1232), (BY_DEFAULT[0], 1023)), "outside-port-set");
+    assert_eq!(silent, None, "a port of nobody");
+    b.dropped(true, &udp6((CE, 1236), (BY_DEFAULT[1], 24_576)), "spoofed-source");
+    let mut last = udp6((CE, 1232), (BY_DEFAULT[1], 24_576));
+    last[21] = 1;
+    assert_eq!(judge(&b.dropped(true, &last, "hop-limit-expired").unwrap()).icmp, Some((3, 0)));
+}
+
+#[test]
+fn a_relay_that_does_not_turn_round_leaves_it_to_the_next_router() {
+    let config = Config { hairpinning: Hairpinning::Off, ..br_config() };
+    let mut b = Bed::new(Translate::new(config, relay()).unwrap(), Side::Customer);
+    let seen = judge(&b.pass(true, &udp6((CE, 1232), (BY_DEFAULT[1], 24_576))));
+    assert_eq!((seen.src, seen.dst), (ip("192.0.2.18"), ip("203.0.113.35")));
 }
 
 #[test]

@@ -16,7 +16,6 @@ fn the_page_of_map_t_names_every_counter_it_uses() {
         "map-t.md",
         text,
         &[
-            "hairpinned",
             "reassembled",
             "unknown-softwire",
             "not-a-tunnel-packet",

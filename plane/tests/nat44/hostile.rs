@@ -76,6 +76,57 @@ fn what_is_not_ipv4_or_is_for_the_gateway_is_local() {
     assert_eq!(g.count("local"), 3);
 }
 
+/// RFC 6146, section 5.3, and RFC 6888, REQ-5: whoever invents sources can fill neither the table nor a customer's quota.
+#[test]
+fn strangers_fill_a_part_of_the_table_only() {
+    let mut c = config();
+    c.sessions = 400;
+    c.quota.sessions = Some(5);
+    let mut g = Gateway::new(c);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    let stranger = |i: u32| (([198, 51, (100 + i / 250) as u8, (i % 250) as u8]), 80);
+    for i in 0..100 {
+        g.back(&udp(stranger(i), outside));
+    }
+    for i in 100..2000 {
+        g.dropped(Internet, &udp(stranger(i), outside), "outside-share-full");
+    }
+    g.back(&udp(stranger(7), outside));
+    g.back(&udp((REMOTE, 80), outside));
+    // The quota is still the customer's, and the table everybody's.
+    for port in 1..=3 {
+        g.map((A, 5000), (REMOTE, 1000 + port));
+    }
+    for host in 0..200 {
+        g.map(([10, 0, 7, host], 5000), (REMOTE, 80));
+    }
+    assert_eq!(g.entries().0, 304);
+    // An answer makes room for the next stranger, and is the last that the quota allows.
+    g.out(&udp((A, 5000), stranger(7)));
+    g.back(&udp(stranger(3000), outside));
+    g.dropped(Internet, &udp(stranger(3001), outside), "outside-share-full");
+    g.refused(Customer, &udp((A, 5000), stranger(8)), "quota");
+    // Strangers' sessions end like all others.
+    g.wait(400);
+    g.idle();
+    assert_eq!(g.entries(), (0, 0));
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    g.back(&udp(stranger(1), outside));
+}
+
+#[test]
+fn a_reset_is_no_answer() {
+    let mut c = config();
+    c.sessions = 4;
+    let mut g = Gateway::new(c);
+    let outside = judge(&g.out(&tcp((A, 5000), (REMOTE, 80), "S"))).from;
+    g.back(&tcp((OTHER, 1), outside, "S"));
+    g.out(&tcp((A, 5000), (OTHER, 1), "RA"));
+    g.dropped(Internet, &tcp((OTHER, 2), outside, "S"), "outside-share-full");
+    g.out(&tcp((A, 5000), (OTHER, 1), "SA"));
+    g.back(&tcp((OTHER, 2), outside, "S"));
+}
+
 #[test]
 fn options_and_padding_pass() {
     let mut g = Gateway::new(config());

@@ -1,15 +1,14 @@
 //! Packets for the tests, built by `etherparse`, and the judge of those that come out.
 
 pub use crate::common::ip4::{clear_df, fragments, reseal, set_df};
+use crate::common::nat::{self, flagged};
+pub use crate::common::nat::{CUSTOMER_HOP, CUSTOMER_MAC, INTERNET_HOP, INTERNET_MAC};
 use etherparse::{Icmpv4Slice, Icmpv4Type, Ipv4HeaderSlice, PacketBuilder, SlicedPacket, TransportSlice};
 
 /// An IPv4 address and a port.
 pub type At = ([u8; 4], u16);
-
-pub const CUSTOMER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-pub const CUSTOMER_HOP: [u8; 6] = [2, 0, 0, 0, 0, 2];
-pub const INTERNET_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
-pub const INTERNET_HOP: [u8; 6] = [2, 0, 0, 0, 1, 2];
+/// What a packet is.
+pub type Seen = nat::Seen<At>;
 
 pub const A: [u8; 4] = [10, 0, 0, 10];
 pub const B: [u8; 4] = [10, 0, 0, 11];
@@ -37,18 +36,9 @@ pub fn udp(from: At, to: At) -> Vec<u8> {
 }
 
 pub fn tcp(from: At, to: At, flags: &str) -> Vec<u8> {
-    let mut t = link(from.0).ipv4(from.0, to.0, 64).tcp(from.1, to.1, 1000, 65000);
-    for f in flags.chars() {
-        t = match f {
-            'S' => t.syn(),
-            'A' => t.ack(77),
-            'F' => t.fin(),
-            'R' => t.rst(),
-            _ => panic!("no flag {f}"),
-        };
-    }
+    let t = link(from.0).ipv4(from.0, to.0, 64).tcp(from.1, to.1, 1000, 65000);
     let mut out = Vec::new();
-    t.write(&mut out, b"data").unwrap();
+    flagged(t, flags).write(&mut out, b"data").unwrap();
     clear_df(out)
 }
 
@@ -71,15 +61,6 @@ pub fn error(from: [u8; 4], to: [u8; 4], kind: u8, code: u8, about: &[u8], quote
     let end = (14 + quoted).min(about.len());
     let message = Icmpv4Type::Unknown { type_u8: kind, code_u8: code, bytes5to8: [0; 4] };
     icmp(from, to, message, &about[14..end])
-}
-
-/// What a packet is, for comparisons.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub from: At,
-    pub to: At,
-    pub protocol: u8,
-    pub ttl: u8,
 }
 
 /// Read a frame and check every checksum in it, those of quoted packets too.

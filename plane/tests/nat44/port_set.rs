@@ -104,6 +104,27 @@ fn identifications_of_fragments_are_of_the_set() {
     assert!(out.len() == 2 && out.iter().all(|(_, f)| id(f) == id(&out[0].1) && ROWS.contains(id(f))));
 }
 
+/// The same for whole packets: whoever cuts them later, such as the translator behind this NAT, knows nothing of the others.
+#[test]
+fn identifications_of_what_may_be_cut_later_are_of_the_set() {
+    for workers in [1, 2] {
+        let mut g = Gateway::with_workers(&with(ROWS), workers);
+        let id = |f: &[u8]| u16::from_be_bytes([f[18], f[19]]);
+        let mut seen = HashSet::new();
+        // The first of each takes another path than the others, and pings always do.
+        for n in 0..20 {
+            for f in [udp((A, 5000), (REMOTE, 80)), tcp((A, 5000), (REMOTE, 80), "S"), ping(A, REMOTE, n)] {
+                let new = id(&g.out(&f));
+                assert!(ROWS.contains(new) && seen.insert(new), "{new}");
+            }
+        }
+        let mut whole = udp((A, 5000), (REMOTE, 80));
+        whole[18..20].copy_from_slice(&[0x12, 0x34]);
+        set_df(&mut whole);
+        assert_eq!(id(&g.out(&whole)), 0x1234, "nobody cuts it");
+    }
+}
+
 #[test]
 fn parity_is_kept_where_the_set_has_both() {
     let mut g = Gateway::new(Config { port_set: ROWS, ..config() });

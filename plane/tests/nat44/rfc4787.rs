@@ -357,7 +357,71 @@ fn rfc4787_req14a_the_store_is_bounded() {
     }
     g.wait(60);
     assert!(g.send(Customer, &part(500)).is_empty());
-    assert_eq!((g.count("fragment-late"), g.count("fragment-held")), (4, 5), "old ones made room");
+    assert_eq!((g.count("fragment-late"), g.count("fragment-held")), (4, 101), "the newest four waited until the end");
+}
+
+/// RFC 6864, section 4.3; RFC 7857, section 10: hosts behind one outside address choose their identifications without knowing of
+/// each other; the NAT gives each datagram in fragments another one.
+#[test]
+fn rfc4787_req14_identifications_of_customers_are_told_apart() {
+    let id = |f: &[u8]| u16::from_be_bytes([f[18], f[19]]);
+    for order in [[0, 1, 2], [2, 1, 0]] {
+        for workers in [1, 4] {
+            let mut g = Gateway::with_workers(&config(), workers);
+            let mut seen = std::collections::HashSet::new();
+            for host in 1..=50 {
+                // All of them with the same identification, to the same host.
+                let parts = fragments(&udp_ttl(([10, 0, 0, host], 5000), (REMOTE, 80), 64, &[1; 100]), &[32, 64]);
+                let out: Vec<_> = order.iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
+                assert!(out.len() == 3 && out.iter().all(|f| id(&f.1) == id(&out[0].1)), "{order:?} {workers}");
+                assert!(seen.insert(id(&out[0].1)));
+            }
+        }
+    }
+    let mut c = config();
+    c.internet.mtu = 100;
+    let mut g = Gateway::new(c);
+    let mut cut = |from| {
+        let out = g.send(Customer, &udp_ttl((from, 5000), (REMOTE, 80), 64, &[1; 100]));
+        assert!(out.len() == 2 && id(&out[0].1) == id(&out[1].1));
+        id(&out[0].1)
+    };
+    assert_ne!(cut(A), cut(B), "nor where the NAT itself cuts");
+}
+
+/// Fragments that lead to nothing displace each other, whoever sends them.
+#[test]
+fn rfc4787_req14a_a_full_store_stops_nobody() {
+    let payload = [1; 64];
+    for order in [[0, 1], [1, 0]] {
+        let mut c = config();
+        c.fragments.datagrams = 8;
+        c.fragments.held = 4;
+        let mut g = Gateway::new(c);
+        let outside = g.map((A, 5000), (REMOTE, 80));
+        for id in 0..100u16 {
+            let to = if id % 2 == 0 { outside } else { (POOL, 9) };
+            let mut f = fragments(&udp_ttl((OTHER, 80), to, 64, &payload), &[32])[usize::from(id % 3 > 0)].clone();
+            f[18..20].copy_from_slice(&id.to_be_bytes());
+            reseal(&mut f);
+            g.send(Internet, &f);
+            if id % 10 == 9 {
+                let parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &payload), &[32]);
+                let out: Vec<_> = order.iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
+                assert_eq!(out.len(), 2, "{order:?} after {id}");
+            }
+        }
+        // One of which something was sent on is not displaced by any number of them.
+        let parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &payload), &[32]);
+        assert_eq!(g.send(Customer, &parts[0]).len(), 1);
+        for id in 200..300u16 {
+            let mut f = fragments(&udp_ttl((OTHER, 80), (POOL, 9), 64, &payload), &[32])[1].clone();
+            f[18..20].copy_from_slice(&id.to_be_bytes());
+            reseal(&mut f);
+            g.send(Internet, &f);
+        }
+        assert_eq!(g.send(Customer, &parts[1]).len(), 1);
+    }
 }
 
 #[test]

@@ -66,11 +66,15 @@ fn rfc6888_req5_sessions_of_a_subscriber_are_limited() {
         g.refused(Customer, &udp((A, 5000), (REMOTE, 6)), "quota");
         g.map((B, 5000), (REMOTE, 6));
         if !per_connection {
+            // What others open counts when it is answered.
             let b = g.map((B, 5000), (REMOTE, 6));
-            for port in 10..14 {
+            for port in 10..16 {
                 g.back(&udp((OTHER, port), b));
             }
-            g.dropped(Internet, &udp((OTHER, 99), b), "quota");
+            for port in 10..14 {
+                g.out(&udp((B, 5000), (OTHER, port)));
+            }
+            g.refused(Customer, &udp((B, 5000), (OTHER, 14)), "quota");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::gateway::*;
 use crate::packets::*;
 use plane::Function;
-use plane::Side::Internet;
+use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
 use plane::nat44::config::Config;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 fn adopt(g: &mut Gateway, change: impl FnOnce(&mut Config)) -> Result<(), String> {
     let mut c = config();
     change(&mut c);
-    // A table of its own is not needed to become another's configuration.
-    c.sessions = 1;
-    g.workers[0].adopt(Nat44::new(c, 0, 1, 42).unwrap())
+    // No table of its own is needed to become another's configuration.
+    (c.sessions, c.sketch) = (1, true);
+    g.workers[0].adopt(&mut Nat44::new(c, 0, 1, 42).unwrap())
 }
 
 #[test]
@@ -22,15 +22,32 @@ fn sessions_can_be_listed() {
     let outside = g.map((A, 5000), (REMOTE, 80));
     g.map((A, 5001), (OTHER, 53));
     g.wait(10);
-    let all = g.workers[0].sessions(g.now, 10);
+    let all = g.workers[0].sessions(g.now, 0..10);
     assert_eq!(all.len(), 2);
     let first = all.iter().find(|e| e.inside.port() == 5000).unwrap();
     assert_eq!((first.protocol, first.inside, first.remote), (17, (A, 5000).into(), (REMOTE, 80).into()));
     assert_eq!(first.outside, outside.into());
     assert!((9..=11).contains(&first.idle.as_secs()));
-    assert_eq!(g.workers[0].sessions(g.now, 1).len(), 1, "no more than asked for");
+    assert_eq!(g.workers[0].places(), 2);
+    assert_eq!(g.workers[0].sessions(g.now, 1..2).len(), 1, "no more places than asked for");
     g.wait(3600);
-    assert!(g.workers[0].sessions(g.now, 10).is_empty(), "what has timed out is not shown");
+    assert!(g.workers[0].sessions(g.now, 0..10).is_empty(), "what has timed out is not shown");
+}
+
+/// The ports of a large pool are gigabytes; a configuration has none.
+#[test]
+fn a_sketch_takes_no_memory_for_its_pool_and_opens_nothing() {
+    use plane::nat44::config::Blocks;
+    let pool = vec![wire::AddrRange { first: [198, 18, 0, 0].into(), count: 65_536 }];
+    for blocks in [None, Some(Blocks { size: 64, per_subscriber: 1 })] {
+        let whole = Config { pool: pool.clone(), sessions: 1, blocks, ..config() };
+        let sketch = Config { sketch: true, ..whole.clone() };
+        let [large, small] = [whole, sketch.clone()].map(|c| Nat44::bytes_for(&c, 1));
+        assert!(large > 4 << 30 && small < 1 << 20, "{large}, {small}");
+        let mut g = Gateway::new(sketch);
+        g.send(Customer, &udp((A, 5000), (REMOTE, 80)));
+        assert_eq!(g.entries(), (0, 0));
+    }
 }
 
 #[test]

@@ -67,6 +67,25 @@ fn customers_that_never_get_a_session_are_forgotten_too() {
     assert_eq!(g.workers[0].customers(), 0);
 }
 
+/// RFC 6146, section 3.5: an ICMPv6 error opens nothing. Any router may send one, and what it quotes may be invented.
+#[test]
+fn errors_make_no_customers() {
+    let mut c = config();
+    c.customers = 10;
+    let mut g = nat64(&c);
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let arrived = g.back(&udp((REMOTE, 80), outside));
+    for i in 0..100 {
+        let e = g.out(&error(customer(i), x(REMOTE), 1, 0, &arrived, 1000));
+        assert_eq!((judge(&e).from.0, judge(&e).to.0), (POOL, REMOTE), "from a router");
+        let mut to_nobody = arrived.clone();
+        let IpAddr::V6(nobody) = customer(i) else { unreachable!() };
+        to_nobody[38..54].copy_from_slice(&nobody.octets());
+        g.dropped(Customer, &error(A, x(REMOTE), 1, 0, &to_nobody, 1000), "translate.icmp-untranslatable");
+    }
+    assert_eq!(g.workers[0].customers(), 1);
+}
+
 #[test]
 fn under_load_alone_numbers_come_back_as_well() {
     let mut g = nat64(&config());
@@ -87,4 +106,35 @@ fn no_more_than_96_bytes_a_session() {
         let bytes = plane::nat64::Nat64::bytes_for(&c, 1);
         assert!(bytes <= 96 * sessions, "{} bytes with a customer for each session", bytes / sessions);
     }
+}
+
+/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it.
+#[test]
+fn quotas_are_the_prefixes() {
+    let host = |prefix: u32, i: u64| -> IpAddr {
+        Ipv6Addr::from_bits(0x2001_0db8_0001u128 << 80 | u128::from(prefix) << 64 | u128::from(i)).into()
+    };
+    for (len, subnets) in [(64, 1), (56, 3)] {
+        for by_ports in [true, false] {
+            let mut c = config();
+            c.subscriber_prefix = len;
+            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+            let mut g = nat64(&c);
+            for i in 0..9 {
+                map(&mut g, (host(i as u32 % subnets, i), 5000), (REMOTE, 80));
+            }
+            for i in 0..20 {
+                let out = g.refused(Customer, &udp((host(0, i), 6000), (x(REMOTE), 80)), "nat44.quota");
+                assert_eq!(icmp_type(&out).0, 1);
+            }
+            map(&mut g, (host(0x100, 0), 6000), (REMOTE, 80));
+            g.wait(400);
+            g.idle(400);
+            assert_eq!((g.entries().0, g.workers[0].customers()), (0, 0));
+            map(&mut g, (host(0, 77), 6000), (REMOTE, 80));
+        }
+    }
+    let mut c = config();
+    c.subscriber_prefix = 129;
+    assert!(plane::nat64::Nat64::new(c, 0, 1, 1).err().unwrap().to_string().contains("/129"));
 }

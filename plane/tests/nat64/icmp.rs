@@ -113,6 +113,16 @@ fn errors_from_ipv6_reach_the_internet_with_their_quote() {
     }
 }
 
+/// RFC 6146, section 3.5: what comes from the prefix is discarded, errors too.
+#[test]
+fn errors_from_ipv6_with_a_source_in_the_prefix_are_dropped() {
+    let mut g = nat64(&config());
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let arrived = g.back(&udp((REMOTE, 80), outside));
+    g.dropped(Customer, &error(x(OTHER), x(REMOTE), 1, 4, &arrived, 1000), "translate.martian-source");
+    g.out(&error(A, x(REMOTE), 1, 4, &arrived, 1000));
+}
+
 #[test]
 fn packet_too_big_crosses_with_the_difference_of_the_headers() {
     let mut g = nat64(&config());

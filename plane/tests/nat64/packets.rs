@@ -2,6 +2,9 @@
 //! Nothing of the plane's own checksum code is used here.
 
 pub use crate::common::ip4::{clear_df, reseal, set_df};
+use crate::common::ip4::{cut, part};
+use crate::common::nat::{self, flagged};
+pub use crate::common::nat::{CUSTOMER_HOP, CUSTOMER_MAC, INTERNET_HOP, INTERNET_MAC};
 use etherparse::{
     Icmpv4Slice, Icmpv4Type, Icmpv6Slice, Icmpv6Type, Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder, TcpSlice,
     UdpSlice,
@@ -10,11 +13,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An address of either version and a port.
 pub type At = (IpAddr, u16);
-
-pub const CUSTOMER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-pub const CUSTOMER_HOP: [u8; 6] = [2, 0, 0, 0, 0, 2];
-pub const INTERNET_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
-pub const INTERNET_HOP: [u8; 6] = [2, 0, 0, 0, 1, 2];
+/// What a packet is.
+pub type Seen = nat::Seen<At>;
 
 pub fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -54,18 +54,9 @@ pub fn udp(from: At, to: At) -> Vec<u8> {
 }
 
 pub fn tcp(from: At, to: At, flags: &str) -> Vec<u8> {
-    let mut t = header(from.0, to.0, 64).tcp(from.1, to.1, 1000, 65000);
-    for f in flags.chars() {
-        t = match f {
-            'S' => t.syn(),
-            'A' => t.ack(77),
-            'F' => t.fin(),
-            'R' => t.rst(),
-            _ => panic!("no flag {f}"),
-        };
-    }
+    let t = header(from.0, to.0, 64).tcp(from.1, to.1, 1000, 65000);
     let mut out = Vec::new();
-    t.write(&mut out, b"data of a stream").unwrap();
+    flagged(t, flags).write(&mut out, b"data of a stream").unwrap();
     clear_df(out)
 }
 
@@ -106,31 +97,9 @@ pub fn error(from: IpAddr, to: IpAddr, kind: u8, code: u8, about: &[u8], quoted:
 /// Cut the payload of a frame at these offsets (multiples of eight).
 pub fn fragments(frame: &[u8], cuts: &[usize], id: u32) -> Vec<Vec<u8>> {
     let over6 = frame[14] >> 4 == 6;
-    let payload = &frame[if over6 { 54 } else { 34 }..];
-    let ends: Vec<usize> = cuts.iter().copied().chain([payload.len()]).collect();
-    let mut at = 0;
-    ends.iter()
-        .map(|&end| {
-            let more = end < payload.len();
-            let f = if over6 {
-                part6(frame, at, &payload[at..end], more, id)
-            } else {
-                part4(frame, at, &payload[at..end], more, id)
-            };
-            at = end;
-            f
-        })
-        .collect()
-}
-
-fn part4(frame: &[u8], at: usize, payload: &[u8], more: bool, id: u32) -> Vec<u8> {
-    let mut f = frame[..34].to_vec();
-    f.extend_from_slice(payload);
-    f[16..18].copy_from_slice(&((20 + payload.len()) as u16).to_be_bytes());
-    f[18..20].copy_from_slice(&(id as u16).to_be_bytes());
-    f[20..22].copy_from_slice(&((at / 8) as u16 | if more { 0x2000 } else { 0 }).to_be_bytes());
-    reseal(&mut f);
-    f
+    cut(frame, if over6 { 54 } else { 34 }, cuts, |at, payload, more| {
+        if over6 { part6(frame, at, payload, more, id) } else { part(frame, at, payload, more, id as u16) }
+    })
 }
 
 fn part6(frame: &[u8], at: usize, payload: &[u8], more: bool, id: u32) -> Vec<u8> {
@@ -179,15 +148,6 @@ pub fn reassemble(parts: &[Vec<u8>]) -> Vec<u8> {
         reseal(&mut f);
     }
     f
-}
-
-/// What a packet is, for comparisons.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub from: At,
-    pub to: At,
-    pub protocol: u8,
-    pub ttl: u8,
 }
 
 /// Read a frame and check every checksum in it, those of quoted and of tunnelled packets too.

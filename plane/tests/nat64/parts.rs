@@ -3,6 +3,7 @@
 use crate::packets::*;
 use crate::set_up::*;
 use plane::Side::{Customer, Internet};
+use plane::translate::ZeroChecksum;
 
 const PAYLOAD: [u8; 200] = [0x5a; 200];
 
@@ -92,4 +93,101 @@ fn fragments_of_a_dropped_first_are_dropped() {
     let parts = fragments(&udp_with((REMOTE, 80), (POOL, 5000), 64, &PAYLOAD), &[64], 1);
     g.dropped(Internet, &parts[0], "nat44.no-session");
     g.dropped(Internet, &parts[1], "nat44.fragment-orphan");
+}
+
+/// A datagram from the Internet without UDP checksum, in fragments of 64 octets.
+fn unsummed(to: At, payload: &[u8], id: u32) -> Vec<Vec<u8>> {
+    let mut whole = udp_with((REMOTE, 80), to, 64, payload);
+    whole[40..42].fill(0);
+    let cuts: Vec<usize> = (1..(8 + payload.len()).div_ceil(64)).map(|i| 64 * i).collect();
+    fragments(&whole, &cuts, id)
+}
+
+#[test]
+fn fragments_without_checksum_are_put_together_and_get_one() {
+    for order in [[0, 1, 2, 3], [0, 3, 1, 2], [1, 2, 0, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+        for workers in [1, 3] {
+            let mut g = with_workers(&config(), workers);
+            let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+            let parts = unsummed(outside, &PAYLOAD, 0x4321);
+            let mut out = Vec::new();
+            for i in order {
+                assert_eq!(out.len(), 0, "nothing leaves before all have come");
+                out = only(g.send(Internet, &parts[i]), Customer);
+            }
+            assert_eq!(out.len(), 1, "{order:?}, small enough to go whole");
+            assert_eq!((judge(&out[0]).from, judge(&out[0]).to), ((x(REMOTE), 80), (A, 5000)), "{order:?}");
+            assert_eq!(out[0][62..62 + PAYLOAD.len()], PAYLOAD);
+            assert_eq!(g.count("translate.reassembled"), 1);
+        }
+    }
+}
+
+#[test]
+fn a_datagram_put_together_is_cut_again_where_it_is_too_large() {
+    let mut g = nat64(&config());
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let mut whole = udp_with((REMOTE, 80), outside, 64, &[9; 4000]);
+    whole[40..42].fill(0);
+    // Its parts may not be cut themselves, which says nothing about the whole.
+    let mut parts = fragments(&whole, &[1480, 2960], 77);
+    for p in &mut parts {
+        set_df(p);
+    }
+    let mut out = Vec::new();
+    for p in &parts {
+        out.extend(only(g.send(Internet, p), Customer));
+    }
+    assert_eq!(out.len(), 4);
+    assert!(out.iter().all(|f| f.len() <= 14 + 1280 && f[60..62] == [0, 77]), "one identification, that of the parts");
+    assert_eq!(judge(&reassemble(&out)).to, (A, 5000));
+}
+
+#[test]
+fn fragments_without_checksum_are_dropped_where_none_is_computed() {
+    let mut c = config();
+    c.zero_udp_checksum = ZeroChecksum::Drop;
+    let mut g = nat64(&c);
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let parts = unsummed(outside, &PAYLOAD, 1);
+    let _told = g.send(Internet, &parts[0]);
+    assert_eq!((g.count("translate.udp-checksum-zero"), g.count("translate.fragment-held")), (1, 0));
+}
+
+#[test]
+fn the_store_of_datagrams_without_checksum_is_bounded_and_the_oldest_goes() {
+    let mut c = config();
+    (c.reassembly.datagrams, c.reassembly.octets) = (4, 8192);
+    let mut g = nat64(&c);
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let all: Vec<_> = (0..6).map(|id| unsummed(outside, &PAYLOAD, id)).collect();
+    for parts in &all {
+        assert_eq!(g.send(Internet, &parts[0]), []);
+    }
+    assert_eq!((g.count("translate.fragment-held"), g.count("translate.fragment-store-full")), (6, 2));
+    let mut rest = |id: usize| all[id][1..].iter().flat_map(|p| g.send(Internet, p)).count();
+    assert_eq!(rest(5), 1, "the youngest is still there");
+    assert_eq!(rest(2), 1, "the oldest of those that found room");
+}
+
+#[test]
+fn datagrams_without_checksum_wait_no_longer_than_their_time() {
+    let mut g = nat64(&config());
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let parts = unsummed(outside, &PAYLOAD, 1);
+    assert_eq!(g.send(Internet, &parts[0]), []);
+    assert_eq!(g.send(Internet, &parts[1]), []);
+    g.wait(61);
+    assert_eq!(g.send_all(Internet, &[]), [], "nobody is told");
+    assert_eq!(g.count("translate.fragment-late"), 2);
+}
+
+#[test]
+fn fragments_with_a_checksum_go_on_one_by_one() {
+    let mut g = nat64(&config());
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    assert_eq!(g.send(Internet, &unsummed(outside, &PAYLOAD, 1)[0]), []);
+    let parts = fragments(&udp_with((REMOTE, 80), outside, 64, &PAYLOAD), &[64], 2);
+    assert_eq!(parts.iter().map(|p| g.send(Internet, p).len()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(g.count("translate.reassembled"), 0);
 }

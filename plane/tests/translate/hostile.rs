@@ -191,6 +191,17 @@ proptest! {
     }
 }
 
+/// An offset of 65,512 and 23 octets would end at 65,535, and an IPv4 header has 20 of these (RFC 791, section 3.1).
+#[test]
+fn a_fragment_behind_the_largest_ipv4_packet_is_dropped() {
+    let mut b = bed(|_| {});
+    let last = |len: usize| with_fragment(&raw6(HERE6, THERE6, 64, 17, &vec![1; len]), 65_512, false, 7);
+    b.dropped(true, &last(23), "bad-length");
+    b.dropped(true, &last(4), "bad-length");
+    let out = judge(&b.to4(&last(3)));
+    assert_eq!(out.part.map(|p| p.0), Some(65_512));
+}
+
 #[test]
 fn without_memory_for_new_packets_nothing_breaks() {
     let mut b = bed(|_| {});

@@ -219,38 +219,53 @@ fn see(net: &NetSlice<'_>, check: bool) -> Seen {
                 assert_eq!(h.header_checksum, h.calc_header_checksum(), "IPv4 header checksum");
                 assert!(h.options.is_empty(), "options are not translated");
             }
-            Seen {
-                src: std::net::Ipv4Addr::from(h.source).to_string(),
-                dst: std::net::Ipv4Addr::from(h.destination).to_string(),
-                protocol: h.protocol.0,
-                hops: h.time_to_live,
-                class: h.dscp.value() << 2 | h.ecn.value(),
-                payload: ip.payload().payload.to_vec(),
-                part: Some((usize::from(h.fragment_offset.value()) * 8, h.more_fragments, h.identification.into())),
-                df: h.dont_fragment,
-            }
+            of4(&h, ip.payload().payload)
         }
         NetSlice::Ipv6(ip) => {
             let h = ip.header();
-            let part = ip.extensions().clone().into_iter().find_map(|e| match e {
-                etherparse::Ipv6ExtensionSlice::Fragment(f) => {
-                    Some((usize::from(f.fragment_offset().value()) * 8, f.more_fragments(), f.identification()))
-                }
-                _ => None,
-            });
             assert_eq!(h.flow_label().value(), 0, "flow label");
-            Seen {
-                src: h.source_addr().to_string(),
-                dst: h.destination_addr().to_string(),
-                protocol: ip.payload().ip_number.0,
-                hops: h.hop_limit(),
-                class: h.traffic_class(),
-                payload: ip.payload().payload.to_vec(),
-                part,
-                df: false,
-            }
+            of6(&h, ip.extensions(), ip.payload().ip_number.0, ip.payload().payload)
         }
         NetSlice::Arp(_) => panic!("ARP"),
+    }
+}
+
+/// What is seen of a packet with this IPv4 header.
+fn of4(h: &etherparse::Ipv4Header, payload: &[u8]) -> Seen {
+    Seen {
+        src: std::net::Ipv4Addr::from(h.source).to_string(),
+        dst: std::net::Ipv4Addr::from(h.destination).to_string(),
+        protocol: h.protocol.0,
+        hops: h.time_to_live,
+        class: h.dscp.value() << 2 | h.ecn.value(),
+        payload: payload.to_vec(),
+        part: Some((usize::from(h.fragment_offset.value()) * 8, h.more_fragments, h.identification.into())),
+        df: h.dont_fragment,
+    }
+}
+
+/// The same with an IPv6 header.
+fn of6(
+    h: &etherparse::Ipv6HeaderSlice,
+    extensions: &etherparse::Ipv6ExtensionsSlice,
+    protocol: u8,
+    payload: &[u8],
+) -> Seen {
+    let part = extensions.clone().into_iter().find_map(|e| match e {
+        etherparse::Ipv6ExtensionSlice::Fragment(f) => {
+            Some((usize::from(f.fragment_offset().value()) * 8, f.more_fragments(), f.identification()))
+        }
+        _ => None,
+    });
+    Seen {
+        src: h.source_addr().to_string(),
+        dst: h.destination_addr().to_string(),
+        protocol,
+        hops: h.hop_limit(),
+        class: h.traffic_class(),
+        payload: payload.to_vec(),
+        part,
+        df: false,
     }
 }
 
@@ -309,36 +324,12 @@ pub fn quoted(quote: &[u8], over6: bool) -> Seen {
             assert!(!over6);
             let h = ip.header().to_header();
             assert_eq!(h.header_checksum, h.calc_header_checksum(), "quoted IPv4 header checksum");
-            Seen {
-                src: std::net::Ipv4Addr::from(h.source).to_string(),
-                dst: std::net::Ipv4Addr::from(h.destination).to_string(),
-                protocol: h.protocol.0,
-                hops: h.time_to_live,
-                class: h.dscp.value() << 2 | h.ecn.value(),
-                payload: ip.payload().payload.to_vec(),
-                part: Some((usize::from(h.fragment_offset.value()) * 8, h.more_fragments, h.identification.into())),
-                df: h.dont_fragment,
-            }
+            of4(&h, ip.payload().payload)
         }
         etherparse::LaxNetSlice::Ipv6(ip) => {
             assert!(over6);
             let h = ip.header();
-            let part = ip.extensions().clone().into_iter().find_map(|e| match e {
-                etherparse::Ipv6ExtensionSlice::Fragment(f) => {
-                    Some((usize::from(f.fragment_offset().value()) * 8, f.more_fragments(), f.identification()))
-                }
-                _ => None,
-            });
-            Seen {
-                src: h.source_addr().to_string(),
-                dst: h.destination_addr().to_string(),
-                protocol: ip.payload().ip_number.0,
-                hops: h.hop_limit(),
-                class: h.traffic_class(),
-                payload: ip.payload().payload.to_vec(),
-                part,
-                df: false,
-            }
+            of6(&h, ip.extensions(), ip.payload().ip_number.0, ip.payload().payload)
         }
         etherparse::LaxNetSlice::Arp(_) => panic!("ARP"),
     };

@@ -1,8 +1,11 @@
 //! RFC 7915, section 5: from IPv6 to IPv4.
 
 use crate::bed::*;
+use crate::common;
 use crate::packets::*;
-use plane::translate::ClassRule;
+use plane::translate::{ClassRule, Siit, Translate};
+use plane::{Side, Steering};
+use std::collections::HashSet;
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
@@ -35,7 +38,7 @@ fn rfc7915_5_1_df_and_identification() {
         assert!(!judge(&b.to4(&of(1232))).df, "1260 octets");
         assert!(judge(&b.to4(&of(1233))).df, "1261 octets");
     }
-    let ids: std::collections::HashSet<u32> = (0..1000).map(|_| judge(&b.to4(&udp6(b"x"))).part.unwrap().2).collect();
+    let ids: HashSet<u32> = (0..1000).map(|_| judge(&b.to4(&udp6(b"x"))).part.unwrap().2).collect();
     assert_eq!(ids.len(), 1000, "each packet that may be cut has an identification of its own");
 }
 
@@ -44,6 +47,17 @@ fn rfc7915_5_1_identifications_follow_from_the_seed() {
     let id = |seed| judge(&bed(|c| c.seed = seed).to4(&udp6(b"x"))).part.unwrap().2;
     assert_eq!(id(1), id(1));
     assert_ne!(id(1), id(2));
+}
+
+/// RFC 6864, section 4.3: two workers of one gateway do not give out the same ones.
+#[test]
+fn rfc7915_5_1_workers_share_identifications_out() {
+    let worker = |w| Translate::new(config(), Siit::prefix(pref64())).unwrap().on_worker(w, 2);
+    let mut b = common::Bed::new(vec![worker(0), worker(1)], [Steering::Hash(&[]); 2], |_, _| {});
+    let frames = (0..2000).map(|i| (i % 2, Frame::new(&udp6(b"x")))).collect();
+    let out = b.run(Side::Customer, frames);
+    let ids: HashSet<u32> = out.iter().map(|(_, f)| judge(f).part.unwrap().2).collect();
+    assert_eq!((out.len(), ids.len()), (2000, 2000));
 }
 
 #[test]

@@ -224,6 +224,31 @@ fn tunnel_errors_are_told_to_the_sender_inside() {
     assert_eq!((end.count("icmp-relayed"), end.count("icmp-untranslatable")), (6, 2));
 }
 
+/// Section 7.2 with RFC 8201: where there is one tunnel, its MTU follows what a router on its path says, for ten minutes.
+#[test]
+fn the_one_tunnel_learns_its_path_mtu() {
+    let mut end = End::b4(|_| {});
+    let large = udp((CUSTOMER, 5000), (REMOTE, 80), &[7; 1432]);
+    let too_big = |about: &[u8], mtu| frame6(&icmp6("2001:db8::99", B4, 2, 0, mtu, &about[14..1200]));
+    let about = end.enter(&large);
+    // Nobody has less than 1280, and nobody more than the link.
+    for mtu in [1279, 0, 9000] {
+        end.send(plane::Side::Internet, &too_big(&about, mtu));
+        end.enter(&large);
+    }
+    end.dropped(false, &too_big(&about, 1400), "icmp-untranslatable");
+    let out = end.enter_all(std::slice::from_ref(&large));
+    assert_eq!((out.len(), joined(&out, 1400)), (2, one_hop(&large)));
+    let told = end.refused(true, &frame4(&df(large.clone())), "too-big");
+    assert_eq!(parts_of_icmp(&bare(&told)).2, 1360);
+    // It does not grow again by a word of anybody's, but by itself.
+    end.send(plane::Side::Internet, &too_big(&about, 1450));
+    end.wait(599);
+    assert_eq!(end.enter_all(std::slice::from_ref(&large)).len(), 2);
+    end.wait(2);
+    end.enter(&large);
+}
+
 /// Whoever does not know the tunnel cannot talk about it.
 #[test]
 fn errors_about_no_tunnel_are_not_believed() {

@@ -56,7 +56,11 @@ pub struct Expect {
     layout: Layout,
     /// Where IPv4 addresses and ports are learned: all ones.
     outer_bits: (u64, u32),
+    /// Where the lowest 32 bits of an IPv6 address are learned: the end, 0 or 1, whose address is an outside one.
+    outer_end: Option<usize>,
     outer: Option<OuterRange>,
+    /// Further addresses, with the same ports.
+    also: Vec<AddrRange>,
     set: PortSet,
     tail: Vec<u8>,
 }
@@ -75,7 +79,8 @@ impl Expect {
     ///
     /// Masked out, because a router, NAT or translator may change them: both MAC addresses; TOS, identification and DF;
     /// traffic class and flow label; TTL and hop limits (judged apart); checksums (recomputed). Where phase 1 learns
-    /// and there is no IPv4 address in the layout, only the port is learned, as address 0.
+    /// and there is no IPv4 address in the layout, the lowest 32 bits of an outside IPv6 address stand for it; where there is
+    /// none, either, only the port is learned, as address 0.
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
         let size = sent.len() - sent.layout().overhead() + header::FCS;
         let (to, from) = Default::default();
@@ -90,6 +95,7 @@ impl Expect {
             ],
         };
         let tail = b[layout.head()..].to_vec();
+        let outer_end = layout.ends().and_then(|ends| [&ends.src, &ends.dst].iter().position(|end| end.is_outer()));
         let ones = Values::default().learned(u32::MAX, u16::MAX);
         Expect {
             len: b.len(),
@@ -99,7 +105,9 @@ impl Expect {
             fields,
             layout,
             outer_bits: (fields.addresses(&ones), fields.ports(&ones)),
+            outer_end,
             outer,
+            also: Vec::new(),
             set: PortSet::ALL,
             tail,
         }
@@ -108,6 +116,11 @@ impl Expect {
     /// Where ports are learned: they must belong to this set, too.
     pub fn within(self, set: PortSet) -> Expect {
         Expect { set, ..self }
+    }
+
+    /// Where addresses are learned: they may be these, too.
+    pub fn or_of(self, also: Vec<AddrRange>) -> Expect {
+        Expect { also, ..self }
     }
 
     /// What must stand between Ethernet and UDP.
@@ -305,6 +318,14 @@ impl Expect {
     fn fill_outer<const HEAD: usize>(&self, head: &[u8; HEAD], words: &mut FrameWords) {
         words.addresses |= word(head, At::<HEAD>::ENDS4) & self.outer_bits.0;
         words.ports |= half(head, At::<HEAD>::UDP) & self.outer_bits.1;
+        if At::<HEAD>::HAS6
+            && let Some(end) = self.outer_end
+        {
+            // Where it is learned the sum has zeros for it.
+            let low = be32(head, low_at(end));
+            words.ends[end] = words.ends[end].with_low(low);
+            words.end_sum += u64::from(low.to_be());
+        }
     }
 
     #[inline(always)]
@@ -318,7 +339,7 @@ impl Expect {
         let f = &self.fields;
         let (ends, ports) = (At::<HEAD>::ENDS4, At::<HEAD>::UDP);
         let addr = match (At::<HEAD>::HAS4, f.src.is_outer()) {
-            (false, _) => 0,
+            (false, _) => self.outer_end.map_or(0, |end| be32(head, low_at(end))),
             (true, true) => be32(head, ends),
             (true, false) => be32(head, ends + 4),
         };
@@ -330,7 +351,9 @@ impl Expect {
     fn in_pool<const HEAD: usize>(&self, addr: u32, port: u16) -> bool {
         match &self.outer {
             Some(r) => {
-                let addr_in = !At::<HEAD>::HAS4 || r.addrs.contains(addr.into());
+                let unseen = !At::<HEAD>::HAS4 && self.outer_end.is_none();
+                let further = || self.also.iter().any(|range| range.contains(addr.into()));
+                let addr_in = unseen || r.addrs.contains(addr.into()) || further();
                 addr_in && r.ports.contains(port) && self.set.contains(port)
             }
             None => true,
@@ -357,6 +380,11 @@ impl Expect {
             Mismatch::Checksum
         }
     }
+}
+
+/// Where the lowest 32 bits of an IPv6 address stand: of the source, or else of the destination.
+const fn low_at(end: usize) -> usize {
+    crate::layout::ENDS6.start + 16 * end + 12
 }
 
 /// Where the hop limit of an IPv6 header stands.
@@ -439,6 +467,17 @@ mod tests {
         assert_eq!(with(25, 1), Err(Mismatch::Checksum));
         assert_eq!(with(100, 1), Err(Mismatch::Payload));
         assert_eq!(with(15, 1), Err(Mismatch::Checksum), "TOS itself may change, its checksum must follow");
+    }
+
+    #[test]
+    fn a_pool_may_have_several_ranges() {
+        let further = (OUTER.0 + 8, OUTER.1);
+        let (frame, expect, values) = translated(128, further);
+        assert_eq!(expect.learn(&frame, &values), Err(Mismatch::Pool));
+        let expect = expect.or_of(vec![AddrRange::one(further.0.into())]);
+        assert_eq!(expect.learn(&frame, &values), Ok(further));
+        let (frame, _, values) = translated(128, (OUTER.0 + 4, OUTER.1));
+        assert_eq!(expect.learn(&frame, &values), Err(Mismatch::Pool));
     }
 
     #[test]

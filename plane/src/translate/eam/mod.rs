@@ -32,6 +32,14 @@ struct Slot6 {
     shift: u8,
 }
 
+fn slot4(p: &Pair) -> Slot4 {
+    Slot4 { to: p.v6.first(), key: p.first4(), len: p.v4.len, shift: p.shift() as u8 }
+}
+
+fn slot6(p: &Pair) -> Slot6 {
+    Slot6 { key: p.v6.first(), to: p.first4(), suffix: p.suffix(), len: p.v6.len, shift: p.shift() as u8 }
+}
+
 const FREE: u8 = u8::MAX;
 const FREE4: Slot4 = Slot4 { to: 0, key: 0, len: FREE, shift: 0 };
 const FREE6: Slot6 = Slot6 { key: 0, to: 0, suffix: 0, len: FREE, shift: 0 };
@@ -48,7 +56,19 @@ pub struct Eam {
     /// Whether the table is too large for the inner caches, so that bringing lines closer is worth its price.
     far: bool,
     near: Near,
+    few: Few,
 }
+
+/// All maps of a small table, the longest prefix first: to compare a few is quicker than to look anything up. Empty for larger
+/// tables.
+#[derive(Default)]
+struct Few {
+    four: Vec<(u32, Slot4)>,
+    six: Vec<(u128, Slot6)>,
+}
+
+/// Most maps that are compared one by one.
+const FEW: usize = 4;
 
 /// Where there are maps at all: most addresses of most packets have none, and this says so without a look at the table. A
 /// bit for each /16 of IPv4, and one for each hash of the first 64 bits of IPv6, or 32 where prefixes are shorter.
@@ -122,25 +142,31 @@ impl Eam {
             len: pairs.len(),
             far: count > 2048,
             near: Near::new(pairs),
+            few: Few::default(),
         };
         for (_, p) in pairs {
             eam.insert(p);
         }
         eam.levels4 = levels(pairs.iter().map(|(_, p)| (p.v4.mask(), p.v4.len)));
         eam.levels6 = levels(pairs.iter().map(|(_, p)| (p.v6.mask(), p.v6.len)));
+        if pairs.len() <= FEW {
+            let (mut four, mut six): (Vec<_>, Vec<_>) =
+                pairs.iter().map(|(_, p)| ((p.v4.mask(), slot4(p)), (p.v6.mask(), slot6(p)))).unzip();
+            four.sort_by_key(|(_, s)| std::cmp::Reverse(s.len));
+            six.sort_by_key(|(_, s)| std::cmp::Reverse(s.len));
+            eam.few = Few { four, six };
+        }
         Ok(eam)
     }
 
     fn insert(&mut self, p: &Pair) {
-        let shift = p.shift() as u8;
         let n = self.slots4.len();
-        let four = Slot4 { to: p.v6.first(), key: p.first4(), len: p.v4.len, shift };
+        let (four, six) = (slot4(p), slot6(p));
         let mut at = self.home4(four.key, four.len);
         while self.slots4[at].len != FREE {
             at = (at + 1) % n;
         }
         self.slots4[at] = four;
-        let six = Slot6 { key: p.v6.first(), to: p.first4(), suffix: p.suffix(), len: p.v6.len, shift };
         let mut at = self.home6(six.key, six.len);
         while self.slots6[at].len != FREE {
             at = (at + 1) % n;
@@ -169,11 +195,20 @@ impl Eam {
     }
 
     /// The IPv6 address for an IPv4 address; `None` when no pair has it.
-    #[inline]
+    #[inline(always)]
     pub fn to_ipv6(&self, addr: u32) -> Option<u128> {
         if !self.near.has4(addr) {
             return None;
         }
+        if self.few.four.is_empty() {
+            return self.search4(addr);
+        }
+        let found = self.few.four.iter().find(|(mask, s)| addr & mask == s.key);
+        found.map(|(mask, s)| s.to | ((addr & !mask) as u128) << s.shift)
+    }
+
+    #[inline(never)]
+    fn search4(&self, addr: u32) -> Option<u128> {
         for &(mask, len) in &self.levels4 {
             let key = addr & mask;
             let mut at = self.home4(key, len);
@@ -192,11 +227,20 @@ impl Eam {
     }
 
     /// The IPv4 address for an IPv6 address; `None` when no pair has it.
-    #[inline]
+    #[inline(always)]
     pub fn to_ipv4(&self, addr: u128) -> Option<u32> {
         if !self.near.has6(addr) {
             return None;
         }
+        if self.few.six.is_empty() {
+            return self.search6(addr);
+        }
+        let found = self.few.six.iter().find(|(mask, s)| addr & mask == s.key);
+        found.map(|(_, s)| s.to | (addr >> s.shift) as u32 & s.suffix)
+    }
+
+    #[inline(never)]
+    fn search6(&self, addr: u128) -> Option<u32> {
         for &(mask, len) in &self.levels6 {
             let key = addr & mask;
             let mut at = self.home6(key, len);

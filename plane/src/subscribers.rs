@@ -1,6 +1,6 @@
-//! Which customers of an AFTR are one subscriber: all behind the same softwire (RFC 6333, section 8.3; RFC 6888, section 2),
-//! so that quotas and port blocks are the softwire's, however many addresses it uses inside. Apart from the dictionary of
-//! customers, because an AFTR without quotas and blocks does not have this table at all.
+//! Which customers are one subscriber, so that quotas and port blocks are its own however many addresses it uses: all behind the
+//! same softwire of an AFTR (RFC 6333, section 8.3; RFC 6888, section 2), all in the same prefix of a NAT64. Apart from the
+//! dictionary of customers, because a gateway without quotas and blocks does not have this table at all.
 
 use crate::customers::Key;
 use crate::hash::Hasher;
@@ -27,7 +27,7 @@ impl Subscribers {
     /// # Errors
     /// When there is not enough memory.
     pub fn new(capacity: u64, numbers: Prefix, seed: u64) -> Result<Subscribers, ArenaError> {
-        let what = "the softwires that are counted";
+        let what = "the subscribers that are counted";
         Ok(Subscribers {
             ends: Slab::new(what, capacity, u128::NOBODY)?,
             index: Index::new(what, capacity)?,
@@ -49,7 +49,7 @@ impl Subscribers {
         Arc::clone(&self.of)
     }
 
-    /// A customer behind this softwire got a number.
+    /// A customer behind this softwire, or in the prefix that begins here, got a number.
     #[cold]
     pub fn add(&mut self, number: u32, end: u128) {
         let hash = end.hash(&self.hasher);
@@ -59,7 +59,7 @@ impl Subscribers {
             self.customers[e as usize] = 0;
             Some(e)
         });
-        // There is room: no more softwires than customers.
+        // There is room: no more subscribers than customers.
         let Some(e) = e else { return };
         self.customers[e as usize] += 1;
         self.of.store(self.place(number), u64::from(e) + 1);

@@ -1,17 +1,24 @@
 //! From a technology's parameters to the plane's functions: customer edge, provider edge, or both in a row. The only
 //! place that knows all technologies of the plane, so that gateways and rigs know none.
 
-use crate::scenario::technology::{Lw4o6, Map, Nat, Plays, Siit as SiitTable, Softwires, State, Technology};
+mod tables;
+
+pub use tables::{b4_in_row, binding_table, explicit_maps, listed_maps, rule};
+
+use crate::scenario::technology::options::Options;
+use crate::scenario::technology::{Lw4o6, Map, Nat, Nat6, Plays, Siit as SiitTable, Softwires, State, Technology};
 use plane::aftr::{Aftr, Config as AftrConfig};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::lw4o6;
-use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe, Rule};
+use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config as NatConfig, Prefix};
+use plane::nat46::{Config as Nat46Config, Nat46};
 use plane::nat64::{Config as Nat64Config, Nat64};
-use plane::translate::{Clat, Config as TranslateConfig, Eam, Hosts, Pair, Pref64, Siit, Translate};
+use plane::nat66::{Config as Nat66Config, Nat66};
+use plane::translate::{Clat, Config as TranslateConfig, Hosts, Pair, Pref64, Siit, Translate};
 use plane::tunnel::{Config as TunnelConfig, OneTunnel, Tunnel};
-use plane::{Addressing, Chain, Function, Prefix6, Side, Side4, Side6, Steering};
+use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side4, Side6, Steering};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -34,6 +41,10 @@ pub trait Use {
     type Out;
     /// What is told first, where the technology has a table that is loaded and not learned.
     fn loaded(&mut self, _table: TableLoad) {}
+    /// Where the workers of a lwAFTR find its binding table, of which this is the first.
+    fn binding(&mut self, table: lw4o6::Table) -> Arc<lw4o6::Live> {
+        lw4o6::Live::new(table)
+    }
     /// Do it.
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Self::Out;
 }
@@ -89,20 +100,27 @@ pub fn build<U: Use>(
     seed: u64,
     then: U,
 ) -> Result<U::Out, BuildError> {
-    let edges = Edges { links: *links, workers, seed };
+    let edges = Edges { links: *links, workers, seed, options: technology.options() };
     let built = match technology {
         Technology::Nat44 { inside, nat } => edges.each(|w| edges.nat44(inside, nat, w)).map(|f| then.with(f)),
-        Technology::Siit(siit) => edges.each(|_| edges.siit(siit)).map(|f| then.with(f)),
-        Technology::Nat64 { pref64, nat } => edges.each(|w| edges.plat(*pref64, nat, w)).map(|f| then.with(f)),
-        Technology::Xlat464 { pref64, clat, inside: _, nat } => {
-            edges.edges(plays, |e, _| e.clat(*pref64, *clat), |e, w| e.plat(*pref64, nat, w), then)
+        Technology::Siit(siit) => edges.each(|w| edges.siit(siit, w)).map(|f| then.with(f)),
+        Technology::Nat64 { pref64, private, nat, .. } => {
+            edges.each(|w| edges.plat((*pref64, *private), nat, w)).map(|f| then.with(f))
+        }
+        Technology::Nat46 { inside, eam, pref64, nat } => edges
+            .nat46(inside, eam, *pref64, nat)
+            .and_then(|c| edges.each(|w| c.build(w, workers, seed).map_err(words)).map(|f: Vec<Nat46>| then.with(f))),
+        Technology::Nat66 { inside, nat } => edges.each(|w| edges.nat66(inside, nat, w)).map(|f| then.with(f)),
+        Technology::Xlat464 { pref64, private, clat, nat, .. } => {
+            let pref64 = (*pref64, *private);
+            edges.edges(plays, |e, w| e.clat(pref64, *clat, w), |e, w| e.plat(pref64, nat, w), then)
         }
         Technology::DsLite { b4, b4s, aftr, inside, nat } => {
-            edges.edges(plays, |e, _| e.b4(*b4, *aftr), |e, w| e.aftr(*aftr, *b4s, inside, nat, w), then)
+            edges.edges(plays, |e, w| e.b4(*b4, *aftr, w), |e, w| e.aftr(*aftr, *b4s, inside, nat, w), then)
         }
         Technology::Lw4o6(l) => edges.lw4o6(l, plays, then),
         Technology::MapE { map, br } => edges.map_e(map, *br, plays, then),
-        Technology::MapT { map, dmr } => edges.map_t(map, *dmr, plays, then),
+        Technology::MapT { map, dmr, private, .. } => edges.map_t(map, (*dmr, *private), plays, then),
     };
     built.map_err(|why| BuildError { technology: technology.name(), why })
 }
@@ -124,6 +142,8 @@ struct Edges {
     links: Links,
     workers: usize,
     seed: u64,
+    /// Those of its translators.
+    options: Options,
 }
 
 impl Edges {
@@ -180,63 +200,102 @@ impl Edges {
         v6: Side6,
         hop: bool,
         addressing: A,
+        worker: usize,
     ) -> Result<Translate<A>, Why> {
-        let config = TranslateConfig { hop, seed: self.seed, ..TranslateConfig::new(ipv6, v4, v6) };
-        Translate::new(config, addressing).map_err(words)
+        self.on_worker(self.translator(ipv6, v4, v6, hop), addressing, worker)
     }
 
-    fn siit(&self, siit: &SiitTable) -> Result<Translate<Siit>, Why> {
-        let pairs: Vec<_> = siit.eam.iter().enumerate().map(|(i, &(v4, v6))| (i + 1, Pair { v4, v6 })).collect();
-        let maps = if pairs.is_empty() { None } else { Some(Eam::new(&pairs, true).map_err(words)?) };
-        let prefix = siit.pref64.map(|p| Pref64::new(p, false)).transpose().map_err(words)?;
+    fn on_worker<A: Addressing>(&self, c: TranslateConfig, addressing: A, worker: usize) -> Result<Translate<A>, Why> {
+        Ok(Translate::new(c, addressing).map_err(words)?.on_worker(worker as u16, self.workers as u16))
+    }
+
+    fn translator(&self, ipv6: Side, v4: Side4, v6: Side6, hop: bool) -> TranslateConfig {
+        let mut config = TranslateConfig { hop, seed: self.seed, ..TranslateConfig::new(ipv6, v4, v6) };
+        self.options.set(&mut config);
+        config
+    }
+
+    fn siit(&self, siit: &SiitTable, worker: usize) -> Result<Translate<Siit>, Why> {
+        let maps = explicit_maps(siit)?;
+        let prefix = siit.pref64.map(|p| Pref64::new(p, siit.private)).transpose().map_err(words)?;
         let (side, v4, v6) = if siit.ipv6_left {
             (Side::Customer, self.links.right4, self.links.left6)
         } else {
             (Side::Internet, self.links.left4, self.links.right6)
         };
-        self.translate(side, v4, v6, true, Siit::new(maps, prefix))
+        let sources = siit.icmp_sources.clone();
+        let config = TranslateConfig { icmp_sources: sources, ..self.translator(side, v4, v6, true) };
+        self.on_worker(config, Siit::new(maps, prefix), worker)
     }
 
-    fn clat(&self, pref64: Prefix6, clat: Prefix6) -> Result<Translate<Clat>, Why> {
+    fn clat(&self, (pref64, private): (Prefix6, bool), clat: Prefix6, worker: usize) -> Result<Translate<Clat>, Why> {
         let hosts = Hosts::Prefix(Pref64::new(clat, true).map_err(words)?);
-        let addressing = Clat::new(hosts, Pref64::new(pref64, true).map_err(words)?)?;
-        self.translate(Side::Internet, self.links.left4, self.links.right6, true, addressing)
+        let addressing = Clat::new(hosts, Pref64::new(pref64, private).map_err(words)?)?;
+        self.translate(Side::Internet, self.links.left4, self.links.right6, true, addressing, worker)
     }
 
-    fn plat(&self, pref64: Prefix6, nat: &Nat, worker: usize) -> Result<Nat64, Why> {
+    fn plat(&self, (pref64, private): (Prefix6, bool), nat: &Nat, worker: usize) -> Result<Nat64, Why> {
         let mut c = Nat64Config::new(self.links.left6, self.links.right4, pref64, nat.pool.clone());
         keep_nat(&mut c.nat, nat);
-        c.private_behind_well_known = false;
-        c.customers = customers(nat);
+        self.options.set_nat64(&mut c);
+        c.private_behind_well_known = private;
+        c.customers = addresses(&nat.state);
         Nat64::new(c, worker, self.workers, self.seed).map_err(words)
     }
 
-    fn b4(&self, b4: Ipv6Addr, aftr: Ipv6Addr) -> Result<Tunnel<OneTunnel>, Why> {
-        let mut c = TunnelConfig::new(Side::Internet, self.links.left4, self.links.right6);
-        c.inner_address = B4_INSIDE;
-        Tunnel::new(c, OneTunnel::new(b4, aftr), 0, 1, self.seed).map_err(words)
+    fn nat46(
+        &self,
+        inside: &[Prefix],
+        eam: &[(Prefix, Prefix6)],
+        pref64: Option<Prefix6>,
+        nat: &Nat6,
+    ) -> Result<Nat46Config, Why> {
+        let pool = Pool6::new(nat.pool).map_err(words)?;
+        let mut c = Nat46Config::new(self.links.left4, self.links.right6, inside.to_vec(), pool);
+        c.maps = eam.iter().map(|&(v4, v6)| Pair { v4, v6 }).collect();
+        c.pref64 = pref64;
+        c.nat.ports = nat.pool_ports;
+        keep(&mut c.nat, &nat.state);
+        Ok(c)
+    }
+
+    fn nat66(&self, inside: &[Prefix6], nat: &Nat6, worker: usize) -> Result<Nat66, Why> {
+        let pool = Pool6::new(nat.pool).map_err(words)?;
+        let mut c = Nat66Config::new(self.links.left6, self.links.right6, pool);
+        c.inside = inside.to_vec();
+        c.nat.ports = nat.pool_ports;
+        keep(&mut c.nat, &nat.state);
+        (c.customers, c.remotes) = (addresses(&nat.state), addresses(&nat.state));
+        Nat66::new(c, worker, self.workers, self.seed).map_err(words)
+    }
+
+    fn b4(&self, b4: Ipv6Addr, aftr: Ipv6Addr, worker: usize) -> Result<Tunnel<OneTunnel>, Why> {
+        let c = TunnelConfig::new(Side::Internet, self.links.left4, self.links.right6);
+        self.tunnel(TunnelConfig { inner_address: B4_INSIDE, ..c }, OneTunnel::new(b4, aftr), worker)
     }
 
     fn aftr(&self, own: Ipv6Addr, b4s: Prefix6, inside: &[Prefix], nat: &Nat, worker: usize) -> Result<Aftr, Why> {
         let customer = Side6 { address: own, ..self.links.left6 };
         let mut c = AftrConfig::new(customer, self.links.right4, nat.pool.clone());
         keep_nat(&mut c.nat, nat);
-        c.customers = customers(nat);
+        c.customers = addresses(&nat.state);
         c.softwires = if b4s.len == 0 { Vec::new() } else { vec![b4s] };
         c.inner = inside.to_vec();
         Aftr::new(c, worker, self.workers, self.seed).map_err(words)
     }
 
-    fn tunnel<S: plane::Softwires>(
-        &self,
-        ipv6: Side,
-        v4: Side4,
-        v6: Side6,
-        hop: bool,
-        softwires: S,
-        worker: usize,
-    ) -> Result<Tunnel<S>, Why> {
-        let config = TunnelConfig { hop, ..TunnelConfig::new(ipv6, v4, v6) };
+    /// The customer's end of tunnels behind a NAT44, which is the hop.
+    fn ce_tunnel<S: plane::Softwires>(&self, softwires: S, worker: usize) -> Result<Tunnel<S>, Why> {
+        let c = TunnelConfig::new(Side::Internet, self.inner4(), self.links.right6);
+        self.tunnel(TunnelConfig { hop: false, ..c }, softwires, worker)
+    }
+
+    /// The provider's end of tunnels.
+    fn pe_tunnel<S: plane::Softwires>(&self, softwires: S, worker: usize) -> Result<Tunnel<S>, Why> {
+        self.tunnel(TunnelConfig::new(Side::Customer, self.links.right4, self.links.left6), softwires, worker)
+    }
+
+    fn tunnel<S: plane::Softwires>(&self, config: TunnelConfig, softwires: S, worker: usize) -> Result<Tunnel<S>, Why> {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(words)
     }
 
@@ -245,15 +304,15 @@ impl Edges {
         let table = binding_table(l)?;
         then.loaded(TableLoad { entries: table.len(), bytes: table.bytes(), took: began.elapsed() });
         let own = table.iter().nth(l.ce as usize);
-        let live = lw4o6::Live::new(table);
+        let live = then.binding(table);
         let ce = |e: &Edges, w| {
             let own = own.ok_or_else(|| format!("ce = {}: the table has no such softwire", l.ce))?;
             let softwires = OneTunnel::new(own.b4, own.own.unwrap_or(l.lwaftr));
-            let tunnel = e.tunnel(Side::Internet, e.inner4(), e.links.right6, false, softwires, w)?;
+            let tunnel = e.ce_tunnel(softwires, w)?;
             let pool = AddrRange::one(own.ipv4);
             e.behind_nat(&l.inside, pool, own.ports, &l.state, w, OVERHEAD, ("tunnel", tunnel))
         };
-        let pe = |e: &Edges, w| e.tunnel(Side::Customer, e.links.right4, e.links.left6, true, live.bindings(), w);
+        let pe = |e: &Edges, w| e.pe_tunnel(live.bindings(), w);
         self.edges(plays, ce, pe, then)
     }
 
@@ -265,7 +324,7 @@ impl Edges {
         if map.ce >= mapping.customers() {
             return Err(format!("ce = {}: the rule has room for {} customers", map.ce, mapping.customers()));
         }
-        let domain = Domain::new(cut(&whole, map.rules)).map_err(words)?;
+        let domain = Domain::new(tables::cut(&whole, map.rules)).map_err(words)?;
         then.loaded(TableLoad { entries: map.rules, bytes: domain.bytes(), took: began.elapsed() });
         Ok((Arc::new(domain), mapping.nth(map.ce)))
     }
@@ -274,29 +333,34 @@ impl Edges {
         let (domain, customer) = Edges::domain(map, &mut then)?;
         let ce = |e: &Edges, w| {
             let softwires = MapECe::new(customer, br, nobody_else()?).map_err(words)?;
-            let tunnel = e.tunnel(Side::Internet, e.inner4(), e.links.right6, false, softwires, w)?;
+            let tunnel = e.ce_tunnel(softwires, w)?;
             e.behind_nat(&map.inside, customer.pool(), customer.ports, &map.state, w, OVERHEAD, ("tunnel", tunnel))
         };
         let pe = |e: &Edges, w| {
             let softwires = MapEBr::new(Arc::clone(&domain), br).map_err(words)?;
-            e.tunnel(Side::Customer, e.links.right4, e.links.left6, true, softwires, w)
+            e.pe_tunnel(softwires, w)
         };
         self.edges(plays, ce, pe, then)
     }
 
-    fn map_t<U: Use>(&self, map: &Map, dmr: Prefix6, plays: Plays, mut then: U) -> Result<U::Out, Why> {
+    fn map_t<U: Use>(
+        &self,
+        map: &Map,
+        (dmr, private): (Prefix6, bool),
+        plays: Plays,
+        mut then: U,
+    ) -> Result<U::Out, Why> {
         let (domain, customer) = Edges::domain(map, &mut then)?;
-        let dmr = Pref64::new(dmr, true).map_err(words)?;
+        let dmr = Pref64::new(dmr, private).map_err(words)?;
         let ce = |e: &Edges, w| {
             let addressing = MapTCe::new(customer, dmr, nobody_else()?).map_err(words)?;
-            let translate = e.translate(Side::Internet, e.inner4(), e.links.right6, false, addressing)?;
-            let translate = ("translate", translate.on_worker(w as u16, e.workers as u16));
-            e.behind_nat(&map.inside, customer.pool(), customer.ports, &map.state, w, TRANSLATED, translate)
+            let translate = e.translate(Side::Internet, e.inner4(), e.links.right6, false, addressing, w)?;
+            let (pool, ports) = (customer.pool(), customer.ports);
+            e.behind_nat(&map.inside, pool, ports, &map.state, w, TRANSLATED, ("translate", translate))
         };
         let pe = |e: &Edges, w| {
             let addressing = MapTBr::new(Arc::clone(&domain), dmr).map_err(words)?;
-            let translate = e.translate(Side::Customer, e.links.right4, e.links.left6, true, addressing)?;
-            Ok(translate.on_worker(w as u16, e.workers as u16))
+            e.translate(Side::Customer, e.links.right4, e.links.left6, true, addressing, w)
         };
         self.edges(plays, ce, pe, then)
     }
@@ -333,72 +397,9 @@ fn nobody_else() -> Result<Arc<Domain>, Why> {
     Domain::new(Vec::new()).map(Arc::new).map_err(words)
 }
 
-/// The rule of a MAP domain.
-pub fn rule(map: &Map) -> Rule {
-    Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) }
-}
-
-/// As many rules in the place of one: the first EA bits of each, which continue the IPv4 address, become part of its prefixes
-/// (RFC 7597, section 5.2), so that customers and their addresses stay what they are. Where the number is no power of two,
-/// the first rules are one bit longer than the others.
-fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
-    let bits = rules.max(1).ilog2();
-    let longer = rules.max(1) - (1 << bits);
-    let part = |bits: u32, i: u64| Rule {
-        ipv6: Prefix6 {
-            addr: Ipv6Addr::from_bits(whole.ipv6.addr.to_bits() | part_of(i, 128 - u32::from(whole.ipv6.len) - bits)),
-            len: whole.ipv6.len + bits as u8,
-        },
-        ipv4: Prefix {
-            addr: Ipv4Addr::from_bits(
-                whole.ipv4.addr.to_bits() | part_of(i, 32 - u32::from(whole.ipv4.len) - bits) as u32,
-            ),
-            len: whole.ipv4.len + bits as u8,
-        },
-        ea_bits: whole.ea_bits - bits as u8,
-        ..*whole
-    };
-    let long = (0..2 * longer).map(|i| part(bits + 1, i));
-    long.chain((longer..1 << bits).map(|i| part(bits, i))).collect()
-}
-
-fn part_of(i: u64, shift: u32) -> u128 {
-    u128::from(i).checked_shl(shift).unwrap_or(0)
-}
-
-/// The binding table of a lwAFTR.
-///
-/// # Errors
-/// A file that cannot be read, or softwires that do not fit each other.
-pub fn binding_table(l: &Lw4o6) -> Result<lw4o6::Table, String> {
-    match &l.softwires {
-        Softwires::File(path) => {
-            let name = path.display().to_string();
-            let file = std::fs::File::open(path).map_err(|e| format!("softwires = \"{name}\": {e}"))?;
-            lw4o6::read(&name, l.lwaftr, std::io::BufReader::with_capacity(1 << 20, file)).map_err(words)
-        }
-        Softwires::Row { ipv4, b4, psid_len, psid_offset, .. } => {
-            let mut builder = lw4o6::Builder::new("the softwires in a row", l.lwaftr);
-            let shared = 1u64 << psid_len;
-            for i in 0..l.softwires.count() {
-                let ports = PortSet::new(*psid_offset, *psid_len, (i % shared) as u16).map_err(words)?;
-                let addr = u32::from(ipv4.addr).wrapping_add((i / shared) as u32);
-                let softwire = lw4o6::Softwire { b4: b4_in_row(*b4, i), ipv4: addr.into(), ports, own: None };
-                builder.add(&softwire).map_err(words)?;
-            }
-            builder.build().map_err(words)
-        }
-    }
-}
-
-/// The address of B4 number `i` of a row: one /64 each.
-pub fn b4_in_row(first: Ipv6Addr, i: u64) -> Ipv6Addr {
-    Ipv6Addr::from_bits(first.to_bits().wrapping_add(u128::from(i) << 64))
-}
-
-/// Room for customers: as many as there can be sessions, up to a million.
-fn customers(nat: &Nat) -> u64 {
-    nat.state.table.clamp(1, 1 << 20)
+/// Room for customers, or remote addresses: as many as there can be sessions, up to a million.
+fn addresses(state: &State) -> u64 {
+    state.table.clamp(1, 1 << 20)
 }
 
 fn keep_nat(c: &mut NatConfig, nat: &Nat) {
@@ -410,9 +411,11 @@ fn keep_nat(c: &mut NatConfig, nat: &Nat) {
 fn keep(c: &mut NatConfig, state: &State) {
     c.mapping = state.mapping;
     c.filtering = state.filtering;
-    c.sessions = state.table;
+    c.sessions = state.table.max(1);
+    c.sketch = state.table == 0;
     c.timeouts.udp = state.udp_timeout.into();
     c.hairpinning = state.hairpinning;
+    state.limits.set(c);
 }
 
 /// Addresses that a gateway answers for on its links (left, right) beside those of the links themselves.
@@ -423,6 +426,9 @@ pub fn answers_for(technology: &Technology, plays: Plays) -> [Answers; 2] {
     let none = Answers::default;
     match (technology, plays) {
         (Technology::Nat44 { nat, .. } | Technology::Nat64 { nat, .. }, _) => [none(), v4(&nat.pool)],
+        (Technology::Nat46 { nat, .. } | Technology::Nat66 { nat, .. }, _) => {
+            [none(), Answers { ipv6: vec![nat.pool], ..Answers::default() }]
+        }
         (Technology::Siit(_), _) => [none(), none()],
         (Technology::Xlat464 { .. }, Plays::Ce) => [none(), none()],
         (Technology::Xlat464 { nat, .. }, _) => [none(), v4(&nat.pool)],
@@ -437,41 +443,46 @@ pub fn answers_for(technology: &Technology, plays: Plays) -> [Answers; 2] {
 
 /// How packets from left and right are to be spread over the workers. Whatever comes to another worker than its own is
 /// handed over, so a spreading that does not fit costs time and nothing else.
-pub fn steering(technology: &Technology, plays: Plays) -> [Steering; 2] {
+pub fn steering(technology: &Technology, plays: Plays, workers: usize) -> [Steering; 2] {
     if !technology.is_stateful(plays) {
         // All parts of a datagram meet: by both addresses where there are only these, by the ends of the tunnel.
         let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };
         let (left, right) = technology.versions(plays);
         return [by(left), by(right)];
     }
+    if let Some(set) = port_set(technology) {
+        // The state is at the customer's edge, under the ports that it has: behind two IP headers in a tunnel.
+        let at = match (plays, technology) {
+            (Plays::Ce, Technology::MapT { .. }) => 56,
+            (Plays::Ce, _) => 76,
+            _ => 36,
+        };
+        return [Nat44::STEER_CUSTOMER, Nat44::steer_ports(at, set, workers)];
+    }
     match technology.versions(plays) {
+        _ if matches!(technology, Technology::Nat46 { .. }) => {
+            [Nat46Config::STEER_CUSTOMER, Nat46Config::STEER_INTERNET]
+        }
+        (6, 6) => [Nat66::STEER_CUSTOMER, Nat66::STEER_INTERNET],
         (4, 4) => [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET],
         (6, _) => [Nat64::STEER_CUSTOMER, Nat64::STEER_INTERNET],
         (_, _) => [Nat44::STEER_CUSTOMER, Nat64::STEER_CUSTOMER],
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A domain that is cut has the customers of the one rule, each once and with the same addresses.
-    #[test]
-    fn cutting_a_rule_changes_no_customer() {
-        let ipv6 = Prefix6 { addr: "2001:2:1::".parse().unwrap(), len: 48 };
-        let ipv4 = Prefix { addr: [203, 0, 113, 0].into(), len: 27 };
-        for ea_bits in [3, 5, 9] {
-            let whole = Rule { offset: 4, ..Rule::new(ipv6, ipv4, ea_bits) };
-            let one = whole.prepare().unwrap();
-            for rules in (1..=1 << ea_bits.min(5)).filter(|n| [1, 2, 3, 5, 8, 31, 32].contains(n)) {
-                let cut = cut(&whole, rules);
-                assert_eq!(cut.len() as u64, rules);
-                let customers: Vec<_> = cut.iter().map(|r| r.prepare().unwrap()).collect();
-                let all: Vec<_> = customers.iter().flat_map(|m| (0..m.customers()).map(|i| m.nth(i))).collect();
-                let wanted: Vec<_> = (0..one.customers()).map(|i| one.nth(i)).collect();
-                assert_eq!(all, wanted, "{ea_bits} EA bits, {rules} rules");
-                Domain::new(cut).unwrap();
-            }
+/// The port set of a customer's edge that has one. Of a table in a file that cannot be read there is none, and no gateway.
+fn port_set(technology: &Technology) -> Option<PortSet> {
+    match technology {
+        Technology::Lw4o6(l) => match &l.softwires {
+            Softwires::Row { psid_len, psid_offset, .. } => PortSet::new(*psid_offset, *psid_len, 0).ok(),
+            Softwires::File(_) => binding_table(l).ok()?.iter().nth(l.ce as usize).map(|s| s.ports),
+        },
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } => {
+            Some(rule(map).prepare().ok()?.nth(map.ce).ports)
         }
+        _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Settings of the NAT44 that targets choose, alone or behind a half with IPv6. Apart from those targets, which add their own.
+
+use arbitrary::Arbitrary;
+use plane::nat44::config::{Blocks, Config, Filtering};
+use wire::PortRange;
+
+/// What is chosen.
+#[derive(Arbitrary, Debug)]
+pub struct Settings {
+    /// A mapping for each connection.
+    pub per_connection: bool,
+    /// One of three filters.
+    pub filtering: u8,
+    /// Sessions, less one.
+    pub sessions: u8,
+    /// So few ports that they run out.
+    pub few_ports: bool,
+    /// Hairpinning.
+    pub hairpinning: bool,
+    /// Sessions and ports of a subscriber.
+    pub quota: Option<[u8; 2]>,
+    /// Fragments that wait.
+    pub held: u8,
+    /// ICMP errors in a tenth of a second.
+    pub errors: u8,
+}
+
+impl Settings {
+    /// Choose them; with blocks of ports, where a mapping is not one connection's.
+    pub fn apply(&self, nat: &mut Config, blocks: bool) {
+        nat.sessions = 1 + u64::from(self.sessions);
+        if self.few_ports {
+            nat.ports = PortRange { first: 1024, last: 1100 };
+        }
+        nat.filtering =
+            [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent]
+                [usize::from(self.filtering % 3)];
+        nat.hairpinning = self.hairpinning;
+        nat.quota.sessions = self.quota.map(|q| q[0].into());
+        if self.per_connection {
+            *nat = nat.clone().per_connection();
+        } else {
+            nat.quota.ports = self.quota.map(|q| q[1].into());
+            nat.blocks = blocks.then_some(Blocks { size: 64, per_subscriber: 2 });
+        }
+        nat.fragments.held = self.held.into();
+        nat.icmp_errors_per_second = u32::from(self.errors) * 10;
+    }
+}
+
+/// Most entries of a worker's tables with 255 asked for: hashing does not share out evenly.
+pub const MOST: u64 = 256 + 1024 + 64;

@@ -1,0 +1,14 @@
+//! Any line at a running gateway's control socket: a word that it knows, or an answer that says what it would know.
+
+#![no_main]
+
+use lab::gateway::Word;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|line: &str| match Word::read(line) {
+    Ok(word) => {
+        let name = line.split(' ').next().expect("a first word");
+        assert_eq!(format!("{word:?}").split('(').next().map(str::to_lowercase).as_deref(), Some(name), "{line}");
+    }
+    Err(why) => assert!(why.contains("not a number") || why.contains("metrics"), "it says what would do: {why}"),
+});

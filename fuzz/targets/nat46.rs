@@ -1,0 +1,76 @@
+//! Sequences of frames into a NAT46 of one to four workers: see `natmeter_fuzz::bench` for what must hold.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
+use plane::nat44::config::{Filtering, Prefix};
+use plane::nat46::{Config, Nat46};
+use plane::translate::Pair;
+use plane::{Function, Pool6, Prefix6, Side, Side4, Side6};
+use wire::{Mac, PortRange};
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    workers: u8,
+    per_connection: bool,
+    filtering: u8,
+    sessions: u8,
+    few_ports: bool,
+    mtu: [u8; 2],
+    prefix: bool,
+    quota: Option<[u8; 2]>,
+    held: u8,
+    errors: u8,
+    steps: Vec<Step>,
+}
+
+impl Input {
+    fn config(&self) -> Config {
+        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
+        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
+        let address = [10, 255, 255, 254].into();
+        let customer = Side4 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address, mtu: mtu4 };
+        let internet =
+            Side6 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address: ip6("2001:db8:9::1"), mtu: mtu6 };
+        let pool = Pool6::new(Prefix6 { addr: ip6("2001:db8:64::"), len: 126 }).expect("four addresses");
+        let four = |a: [u8; 4], len| Prefix { addr: a.into(), len };
+        let mut c = Config::new(customer, internet, vec![four([10, 0, 0, 0], 8)], pool);
+        c.maps = vec![Pair { v4: four([203, 0, 113, 0], 24), v6: Prefix6 { addr: ip6("2001:db8:1::"), len: 120 } }];
+        c.pref64 = self.prefix.then_some(Prefix6 { addr: ip6("2001:db8:65::"), len: 96 });
+        let nat = &mut c.nat;
+        nat.sessions = 1 + u64::from(self.sessions);
+        if self.few_ports {
+            nat.ports = PortRange { first: 1024, last: 1100 };
+        }
+        nat.filtering =
+            [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent]
+                [usize::from(self.filtering % 3)];
+        nat.quota.sessions = self.quota.map(|q| q[0].into());
+        if self.per_connection {
+            *nat = nat.clone().per_connection();
+        } else {
+            nat.quota.ports = self.quota.map(|q| q[1].into());
+        }
+        nat.fragments.held = self.held.into();
+        nat.icmp_errors_per_second = u32::from(self.errors) * 10;
+        c
+    }
+}
+
+fuzz_target!(|input: Input| {
+    let (config, n) = (input.config(), usize::from(input.workers % 4) + 1);
+    // Remote hosts with a map and behind the prefix, outside addresses, the gateway's own.
+    let known = ["2001:db8:1::", "2001:db8:1::2", "2001:db8:65::c000:200", "2001:db8:64::", "2001:db8:9::1"];
+    let known = known.map(|a| ip6(a).to_bits()).into();
+    let make = move || (0..n).map(|w| config.build(w, n, 7).expect("all these are valid")).collect();
+    let limits = |w: &Nat46| {
+        let (sessions, mappings) = w.entries().expect("a NAT keeps state");
+        assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
+        assert!(w.internet.config().fragments.allow(w.internet.waiting()));
+    };
+    bench::run(&Setup::new(make, [Side::Internet], known, limits), &input.steps);
+});

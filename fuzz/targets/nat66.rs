@@ -1,0 +1,79 @@
+//! Sequences of frames into a NAT66 of one to four workers: see `natmeter_fuzz::bench` for what must hold.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::ip6;
+use plane::nat44::config::Filtering;
+use plane::nat66::{Config, Nat66};
+use plane::{Function, Pool6, Prefix6, Side, Side6};
+use wire::{Mac, PortRange};
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    workers: u8,
+    per_connection: bool,
+    filtering: u8,
+    sessions: u8,
+    customers: u8,
+    remotes: u8,
+    few_ports: bool,
+    mtu: [u8; 2],
+    hairpinning: bool,
+    inside: bool,
+    quota: Option<[u8; 2]>,
+    datagrams: u8,
+    errors: u8,
+    steps: Vec<Step>,
+}
+
+impl Input {
+    fn config(&self) -> Config {
+        let mtu = |i: usize| [1500, 1280, 9000, 1400][usize::from(self.mtu[i] & 3)];
+        let side = |i: usize, (own, hop), address| Side6 { mac: Mac(own), next_hop: Mac(hop), address, mtu: mtu(i) };
+        let (customer, internet) = (side(0, CUSTOMER, ip6("2001:db8:9::1")), side(1, INTERNET, ip6("2001:db8:8::1")));
+        let pool = Pool6::new(Prefix6 { addr: ip6("2001:db8:64::"), len: 126 }).expect("four addresses");
+        let mut c = Config::new(customer, internet, pool);
+        (c.customers, c.remotes) = (1 + u64::from(self.customers), 1 + u64::from(self.remotes));
+        if self.inside {
+            c.inside = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];
+        }
+        c.fragments.datagrams = 1 + u32::from(self.datagrams);
+        let nat = &mut c.nat;
+        nat.sessions = 1 + u64::from(self.sessions);
+        if self.few_ports {
+            nat.ports = PortRange { first: 1024, last: 1100 };
+        }
+        nat.filtering =
+            [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent]
+                [usize::from(self.filtering % 3)];
+        nat.hairpinning = self.hairpinning;
+        nat.quota.sessions = self.quota.map(|q| q[0].into());
+        if self.per_connection {
+            *nat = nat.clone().per_connection();
+        } else {
+            nat.quota.ports = self.quota.map(|q| q[1].into());
+        }
+        nat.icmp_errors_per_second = u32::from(self.errors) * 10;
+        c
+    }
+}
+
+fuzz_target!(|input: Input| {
+    let (config, n) = (input.config(), usize::from(input.workers % 4) + 1);
+    // Customers, remote hosts, outside addresses, the gateway's own.
+    let known = ["2001:db8:1::", "2001:db8:1::2", "2001:db8:7::7", "2001:db8:64::", "2001:db8:64::1", "2001:db8:9::1"];
+    let known = known.map(|a| ip6(a).to_bits()).into();
+    let make = move || (0..n).map(|w| Nat66::new(config.clone(), w, n, 7).expect("all these are valid")).collect();
+    let limits = |w: &Nat66| {
+        let (sessions, mappings) = w.entries().expect("a NAT keeps state");
+        assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
+        assert!(w.known().iter().all(|n| *n <= 256 + 1024 + 64));
+        assert!(w.config().fragments.allow(w.waiting()));
+    };
+    let ipv6 = vec![Side::Customer, Side::Internet];
+    bench::run(&Setup::new(make, ipv6, known, limits), &input.steps);
+});

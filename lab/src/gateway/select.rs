@@ -1,0 +1,96 @@
+//! What a gateway takes from its interfaces when neighbours and groups are left to the kernel: everything of IP but what
+//! keeps a link together. Apart from the gateway, because it is a list of protocol numbers and their complement.
+
+use port::backend::af_xdp::{Condition, Select, Width};
+use std::ops::RangeInclusive;
+
+/// Where the fields of a frame with IPv6 stand: type, next header, and behind the IPv6 header.
+const TYPE: u16 = 12;
+const NEXT: u16 = 20;
+const BEHIND: u16 = 54;
+/// Next headers.
+const HOP_BY_HOP: u8 = 0;
+const ICMPV6: u8 = 58;
+/// Types of ICMPv6 between a host and its link (IANA's list): Multicast Listener Discovery and Neighbor Discovery with
+/// redirects, inverse Neighbor Discovery and MLDv2, secure Neighbor Discovery, multicast router discovery.
+const OF_THE_LINK: [RangeInclusive<u8>; 4] = [130..=137, 141..=143, 148..=149, 151..=153];
+
+/// Everything of IP but ICMPv6 of the link; ARP is no IP.
+pub fn without_the_link() -> Select {
+    let version = |v| Condition::equals(TYPE, Width::Two, v);
+    let six = |more: Vec<Condition>| [vec![version(0x86dd)], more].concat();
+    let is = |offset, value: u8| Condition::equals(offset, Width::One, value.into());
+    let mut any_of = vec![vec![version(0x0800)]];
+    // What comes most is found first: IPv4 in IPv6, TCP, UDP, fragments.
+    any_of.extend([4, 6, 17, 44].map(|next| six(vec![is(NEXT, next)])));
+    any_of.extend(all_but(NEXT, &[HOP_BY_HOP..=HOP_BY_HOP, ICMPV6..=ICMPV6]).into_iter().map(|c| six(vec![c])));
+    let of_link = |at| all_but(at, &OF_THE_LINK);
+    any_of.extend(of_link(BEHIND).into_iter().map(|c| six(vec![is(NEXT, ICMPV6), c])));
+    // Listener Discovery comes behind a hop-by-hop header of eight octets, as nothing else does.
+    any_of.extend(all_but(BEHIND, &[ICMPV6..=ICMPV6]).into_iter().map(|c| six(vec![is(NEXT, HOP_BY_HOP), c])));
+    let behind = of_link(BEHIND + 8).into_iter();
+    let header = [is(NEXT, HOP_BY_HOP), is(BEHIND, ICMPV6), is(BEHIND + 1, 0)];
+    any_of.extend(behind.map(|c| six([&header[..], &[c]].concat())));
+    Select { any_of }
+}
+
+/// Conditions of which one is met when the octet is none of these: prefixes, as few as there can be.
+fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
+    let mut all = Vec::new();
+    cover(0, 8, not, &mut |value, bits| {
+        let mask = u64::from(u8::MAX) & (u64::from(u8::MAX) << bits);
+        all.push(Condition { offset, width: Width::One, mask, value: value.into() });
+    });
+    all
+}
+
+/// The numbers from `first` on that differ in the last `bits` bits only, without these.
+fn cover(first: u8, bits: u32, not: &[RangeInclusive<u8>], found: &mut impl FnMut(u8, u32)) {
+    let last = first | (0xff_u32 >> (8 - bits)) as u8;
+    if not.iter().all(|n| last < *n.start() || *n.end() < first) {
+        found(first, bits);
+    } else if bits > 0 {
+        cover(first, bits - 1, not, found);
+        cover(first | 1 << (bits - 1), bits - 1, not, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(next: u8, behind: &[u8]) -> Vec<u8> {
+        let mut f = vec![0; 54];
+        (f[12], f[13], f[14], f[20]) = (0x86, 0xdd, 0x60, next);
+        f.extend(behind);
+        f
+    }
+
+    #[test]
+    fn all_of_ipv6_is_taken_but_what_is_the_links() {
+        let select = without_the_link();
+        for next in (1..=255).filter(|n| *n != ICMPV6) {
+            assert!(select.takes(&frame(next, &[0; 8])), "next header {next}");
+        }
+        let of_link = |kind| OF_THE_LINK.iter().any(|k| k.contains(&kind));
+        assert!([130, 131, 132, 133, 134, 135, 136, 137, 143].into_iter().all(of_link));
+        for kind in 0..=255 {
+            let icmp6 = [kind, 0, 0, 0, 0, 0, 0, 0];
+            assert_eq!(select.takes(&frame(ICMPV6, &icmp6)), !of_link(kind), "ICMPv6 type {kind}");
+            // Router alert (RFC 2710, section 3), padded.
+            let behind_options = [[ICMPV6, 0, 5, 2, 0, 0, 1, 0], icmp6].concat();
+            assert_eq!(select.takes(&frame(HOP_BY_HOP, &behind_options)), !of_link(kind), "options, then type {kind}");
+        }
+        for next in [6, 17, 50, 60, 132] {
+            assert!(select.takes(&frame(HOP_BY_HOP, &[next, 0, 1, 4, 0, 0, 0, 0])), "options, then {next}");
+        }
+    }
+
+    #[test]
+    fn all_of_ipv4_is_taken_and_nothing_else() {
+        let of = |kind: [u8; 2]| [vec![0; 12], kind.to_vec(), vec![0; 46]].concat();
+        let select = without_the_link();
+        assert!(select.takes(&of([8, 0])));
+        assert!([[8, 6], [0x81, 0], [0x88, 0xcc]].into_iter().all(|kind| !select.takes(&of(kind))));
+    }
+}

@@ -1,0 +1,136 @@
+//! Axes of figures: how values become lengths, and where the ticks are. Apart from the drawing, which asks for places alone.
+
+use super::number::si;
+
+/// How values become lengths on an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Equal steps.
+    Linear,
+    /// Equal factors.
+    Log,
+    /// Equal factors above a lane for zero.
+    LogWithZero,
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Quantity and unit.
+    pub label: String,
+    /// Its scale.
+    pub scale: Scale,
+    /// Ends of the axis; the lower one is that of the logarithm's part.
+    pub range: (f64, f64),
+    /// Where there is a tick, with its text; an empty text is a grid line only.
+    pub ticks: Vec<(f64, String)>,
+}
+
+/// Height of the lane for zero.
+const LANE: f64 = 36.0;
+
+impl Axis {
+    /// From zero to at least `max`, ticks at 1, 2 or 5 times a power of ten.
+    pub fn linear(label: &str, max: f64) -> Axis {
+        let max = if max > 0.0 { max } else { 1.0 };
+        let step = round_step(max / 5.0);
+        let last = (max / step).ceil();
+        let ticks = (0..=last as u32).map(|i| (f64::from(i) * step, si(f64::from(i) * step, 3))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, last * step), ticks }
+    }
+
+    /// Steps 1 to `last`.
+    pub fn steps(label: &str, last: usize) -> Axis {
+        let step = round_step(last as f64 / 8.0).max(1.0) as usize;
+        let mut ticks: Vec<(f64, String)> =
+            (0..=last).step_by(step).skip(1).map(|i| (i as f64, i.to_string())).collect();
+        if step > 1 {
+            ticks.insert(0, (1.0, "1".to_owned()));
+        }
+        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.5, last as f64 + 0.5), ticks }
+    }
+
+    /// Powers of ten; over few of them also 2 and 5.
+    pub fn log(label: &str, min: f64, max: f64) -> Axis {
+        let (min, max) = (min / 1.25, max * 1.25);
+        let factors: &[f64] = if max / min > 200.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let mut ticks = Vec::new();
+        for power in min.log10().floor() as i32..=max.log10().ceil() as i32 {
+            ticks.extend(factors.iter().map(|f| f * 10f64.powi(power)));
+        }
+        let ticks = ticks.into_iter().filter(|t| (min..=max).contains(t)).map(|t| (t, si(t, 3))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Log, range: (min, max), ticks }
+    }
+
+    /// Ticks where there are values, by their factors.
+    pub fn at_values(label: &str, values: &[f64]) -> Axis {
+        let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Log, range: (min / 1.3, max * 1.3), ticks }
+    }
+
+    /// A share in per cent with a lane for zero; `smallest` is the smallest value above zero.
+    pub fn loss(label: &str, smallest: f64) -> Axis {
+        let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
+        let powers = first..=2;
+        let every = (2 - first) / 6 + 1;
+        let name = |p: i32| if (2 - p) % every == 0 { percent(p) } else { String::new() };
+        let mut ticks = vec![(0.0, "0".to_owned())];
+        ticks.extend(powers.map(|p| (10f64.powi(p), name(p))));
+        Axis { label: label.to_owned(), scale: Scale::LogWithZero, range: (10f64.powi(first), 100.0), ticks }
+    }
+
+    /// Position of a value between 0 and `length`.
+    pub fn place(&self, value: f64, length: f64) -> f64 {
+        let (min, max) = self.range;
+        match self.scale {
+            Scale::Linear => (value - min) / (max - min) * length,
+            Scale::Log => (value / min).ln() / (max / min).ln() * length,
+            Scale::LogWithZero if value <= 0.0 => LANE / 3.0,
+            Scale::LogWithZero => LANE + (value.max(min) / min).ln() / (max / min).ln() * (length - LANE),
+        }
+    }
+}
+
+/// `0.01 %`, `10 %`, and below that a power of ten.
+fn percent(power: i32) -> String {
+    match power {
+        0.. => format!("{} %", 10i64.pow(power.unsigned_abs())),
+        -3..0 => format!("{:.*} %", power.unsigned_abs() as usize, 10f64.powi(power)),
+        _ => format!("1e{power} %"),
+    }
+}
+
+/// The next 1, 2 or 5 times a power of ten that is not below `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    // A hair's breadth below counts as equal: 10^0.301 is not quite 2.
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * 0.999_999).unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(texts(&Axis::linear("", 7_600_000.0)), ["0", "2 M", "4 M", "6 M", "8 M"]);
+        assert_eq!(texts(&Axis::linear("", 0.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(texts(&Axis::log("", 100_000.0, 4_000_000.0)), ["100 k", "200 k", "500 k", "1 M", "2 M", "5 M"]);
+        assert_eq!(texts(&Axis::log("", 1e5, 1e9)), ["100 k", "1 M", "10 M", "100 M", "1 G"]);
+        assert_eq!(texts(&Axis::steps("", 9)), ["1", "2", "4", "6", "8"]);
+        assert_eq!(texts(&Axis::loss("", 0.02)), ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+    }
+
+    #[test]
+    fn zero_loss_has_its_lane_below_every_other_loss() {
+        let axis = Axis::loss("", 1e-6);
+        assert!(axis.place(0.0, 200.0) < axis.place(1e-6, 200.0));
+        assert!((axis.place(100.0, 200.0) - 200.0).abs() < 1e-9);
+    }
+}

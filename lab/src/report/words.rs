@@ -1,0 +1,86 @@
+//! What a cell says: its value with what bounds it, and what must be known about it. Apart from tables, because figures say the
+//! same.
+
+use super::Report;
+use super::cell::Cell;
+use super::facts;
+use super::number::{self, grouped, grouped_f64};
+use method::ResultKind;
+use method::metric::{Metric, Unit};
+
+/// The median of a cell as printed in tables.
+pub fn median(cell: &Cell) -> String {
+    value(cell, cell.median())
+}
+
+/// A statistic as printed: with what bounds it.
+pub fn value(cell: &Cell, value: Option<f64>) -> String {
+    match value {
+        None if cell.nothing_measured() => "not measured".to_owned(),
+        None if cell.below().is_some() => format!("< {}", grouped(cell.below().unwrap_or_default().0)),
+        None => "–".to_owned(),
+        Some(_) if cell.nothing_passed() => "none passed".to_owned(),
+        Some(v) if cell.at_least() => format!("≥ {}", grouped_f64(v)),
+        Some(v) => grouped_f64(v),
+    }
+}
+
+/// A value in a few characters: `≥ 7.4 Mfps a direction`.
+pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
+    let bound = if cell.at_least() { "≥ " } else { "" };
+    match metric.map(|m| m.unit) {
+        Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
+        Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
+        _ => format!("{bound}{}", number::si(value, 3)),
+    }
+}
+
+/// What must be known about a cell's values.
+pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
+    let all = cell.repetitions.len();
+    let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
+    let mut remarks = Vec::new();
+    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
+        if n > 0 {
+            remarks.push(text(some(n)));
+        }
+    };
+    note(cell.count(ResultKind::TesterLimit), &|some| {
+        format!("tester limit{some}: the tester could try no more, the device can do at least this")
+    });
+    note(cell.count(ResultKind::HostLimit), &|some| {
+        format!("host limit{some}: the host spoiled every trial above, the device can do at least this")
+    });
+    if let Some((low, high)) = cell.between() {
+        note(cell.count(ResultKind::Between), &|some| {
+            let (low, high) = (grouped(low.0), grouped(high.0));
+            format!("between {low} and {high}{some}: the host spoiled every trial in between, and the search ended")
+        });
+    }
+    note(cell.count(ResultKind::NothingMeasured), &|some| {
+        format!("not measured{some}: every trial was spoiled by the tester or its host, and nothing is known")
+    });
+    note(cell.count(ResultKind::Below), &|some| {
+        format!(
+            "no rate passed{some}, and below the lowest that failed every trial was spoiled by the tester or its host"
+        )
+    });
+    note(cell.ended_early, &|some| {
+        format!("the search ended early{some}: the host spoiled every trial between its bounds, see the error")
+    });
+    note(cell.count(ResultKind::AtUpperLimit), &|some| {
+        format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
+    });
+    note(cell.count(ResultKind::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
+    note(cell.closed_loop, &|some| {
+        format!("closed loop, tester included{some}: device and tester share the sender's thread")
+    });
+    note(cell.validation_failed, &|some| {
+        format!("bounded by the validation{some}: all connections were set up, alpha times the rate did not come back")
+    });
+    note(cell.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
+    if all < cell.planned {
+        remarks.push("not all repetitions are finished".to_owned());
+    }
+    remarks
+}

@@ -1,0 +1,291 @@
+//! Verdicts on a trial, and how they read. Apart from the rules that lead to them, because whoever searches, records and
+//! reports knows verdicts and no rules.
+
+use crate::units::{Count, Nanos};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A stream of frames inside a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stream {
+    /// Left to Right.
+    Forward,
+    /// Right to Left.
+    Reverse,
+    /// Right to Left, one frame on each connection after phase 1.
+    Validation,
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stream::Forward => "Left to Right",
+            Stream::Reverse => "Right to Left",
+            Stream::Validation => "validation",
+        })
+    }
+}
+
+/// What one trial is worth.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every stream met its acceptance.
+    Pass,
+    /// The DUT did not carry this rate.
+    Fail(Failure),
+    /// Neither: the trial measured the tester or its host.
+    Invalid(Invalid),
+}
+
+/// How the DUT failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Failure {
+    /// What was missed.
+    pub reason: FailReason,
+    /// The DUT's work was done inside the sender's thread: the figure is that of DUT and tester together,
+    /// printed as "closed loop, tester included".
+    pub closed_loop: bool,
+}
+
+/// What a failed trial missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailReason {
+    /// Fewer right frames arrived than accepted.
+    Loss {
+        /// The stream with the loss.
+        stream: Stream,
+        /// Frames sent.
+        sent: Count,
+        /// Distinct right frames received.
+        received: Count,
+        /// Frames that had to be received.
+        needed: Count,
+    },
+    /// The schedule was not met although the tester's own share would have met it.
+    Late {
+        /// The stream that was late.
+        stream: Stream,
+        /// How late its last frame was.
+        late: Nanos,
+        /// How late it may have been.
+        limit: Nanos,
+    },
+}
+
+impl Failure {
+    /// The stream that missed it.
+    pub fn stream(&self) -> Stream {
+        match self.reason {
+            FailReason::Loss { stream, .. } | FailReason::Late { stream, .. } => stream,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            FailReason::Loss { stream, sent, received, needed } => {
+                write!(f, "{stream}: {received} of {sent} frames received, {needed} needed")?;
+            }
+            FailReason::Late { stream, late, limit } => {
+                write!(f, "{stream}: the last frame left {} late, {} allowed", show(late), show(limit))?;
+            }
+        }
+        if self.closed_loop { f.write_str(" (closed loop, tester included)") } else { Ok(()) }
+    }
+}
+
+/// Why a trial measured nothing. As text: what happened; [`Invalid::advice`]: what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Invalid {
+    /// The tester did not keep its schedule.
+    SenderLate {
+        /// The stream that was late.
+        stream: Stream,
+        /// How late its last frame was.
+        late: Nanos,
+        /// How late it may have been.
+        limit: Nanos,
+    },
+    /// The tester kept its schedule only in bursts, although nothing kept it from its core.
+    SenderUneven {
+        /// The stream.
+        stream: Stream,
+        /// Frames that left in catch-up bursts.
+        crowded: Count,
+        /// Frames sent.
+        sent: Count,
+    },
+    /// The tester sent fewer frames than it was asked for.
+    SentTooFew {
+        /// The stream that was cut short.
+        stream: Stream,
+        /// Frames asked for.
+        planned: Count,
+        /// Frames sent.
+        sent: Count,
+    },
+    /// Rate × duration is less than one frame.
+    NothingToSend {
+        /// The stream without frames.
+        stream: Stream,
+    },
+    /// A port lost its link.
+    LinkLost,
+    /// The tester's own sockets or rings dropped frames.
+    TesterDrops {
+        /// Frames dropped.
+        frames: Count,
+    },
+    /// More right frames than were sent: the tester's counters contradict each other.
+    MoreReceivedThanSent {
+        /// The stream.
+        stream: Stream,
+        /// Frames sent.
+        sent: Count,
+        /// Frames received.
+        received: Count,
+    },
+    /// Validation was asked for and did not take place.
+    ValidationMissing,
+    /// The phase 1 before this trial lost connections, so phase 2 would have opened new ones.
+    Phase1Incomplete {
+        /// Connections that the Responder learned.
+        learned: Count,
+        /// Connections that it had to learn.
+        needed: Count,
+    },
+    /// Frames were lost in a trial in which the sender caught up in bursts.
+    HostBurst {
+        /// The stream.
+        stream: Stream,
+        /// Declared burst.
+        declared: u32,
+        /// Largest burst that left.
+        worst: u32,
+    },
+    /// Frames were lost, or the schedule missed, in a trial in which a thread was kept from its core.
+    HostStall {
+        /// Whether it was a thread of the DUT, else of the tester.
+        of_dut: bool,
+        /// Longest stall.
+        stall: Nanos,
+        /// What the queues can bridge, where one is known.
+        queue_lasts: Option<Nanos>,
+    },
+    /// The same, by the scheduler's account: a thread was runnable and waited for its core.
+    HostRunDelay {
+        /// Whether it was a thread of the DUT, else of the tester.
+        of_dut: bool,
+        /// How long it waited in all.
+        delay: Nanos,
+        /// What the queues can bridge, where one is known.
+        queue_lasts: Option<Nanos>,
+    },
+}
+
+/// Who spoiled an invalid trial, and so how often it is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spoiler {
+    /// The tester: three times at one rate make that rate the tester's bound.
+    Tester,
+    /// The host: repeated up to ten times.
+    Host,
+    /// The phase 1 before it: repeated up to three times, then with a lower rate.
+    Phase1,
+}
+
+impl Invalid {
+    /// Who spoiled the trial.
+    pub fn spoiler(&self) -> Spoiler {
+        match self {
+            Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => Spoiler::Host,
+            Invalid::Phase1Incomplete { .. } => Spoiler::Phase1,
+            _ => Spoiler::Tester,
+        }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Invalid::SenderLate { .. } | Invalid::SenderUneven { .. } | Invalid::SentTooFew { .. } => {
+                "the tester cannot send at this rate: use a faster back-end, more or dedicated cores, or a lower upper end"
+            }
+            Invalid::NothingToSend { .. } => "use longer trials or a higher lower end of the search",
+            Invalid::LinkLost => "check cables, interfaces and the peer's link state",
+            Invalid::TesterDrops { .. } => "enlarge the tester's receive rings or give its receiver a core of its own",
+            Invalid::MoreReceivedThanSent { .. } | Invalid::ValidationMissing => {
+                "this is a fault of the tester: please report it with the run folder"
+            }
+            Invalid::Phase1Incomplete { .. } => {
+                "lower the rate of phase 1, or check that the DUT's table, port pool and timeouts fit this many connections"
+            }
+            Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => {
+                "quieten the host: pin tester and DUT to free cores, stop other load, or use a machine that is not shared"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Invalid::SenderLate { stream, late, limit } => {
+                write!(f, "{stream}: the tester's last frame left {} late, {} allowed", show(late), show(limit))
+            }
+            Invalid::SenderUneven { stream, crowded, sent } => {
+                write!(
+                    f,
+                    "{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly"
+                )
+            }
+            Invalid::SentTooFew { stream, planned, sent } => {
+                write!(f, "{stream}: the tester sent {sent} of {planned} frames")
+            }
+            Invalid::NothingToSend { stream } => write!(f, "{stream}: rate × duration is less than one frame"),
+            Invalid::LinkLost => f.write_str("a port lost its link"),
+            Invalid::TesterDrops { frames } => write!(f, "the tester's own sockets or rings dropped {frames} frames"),
+            Invalid::MoreReceivedThanSent { stream, sent, received } => {
+                write!(f, "{stream}: {received} right frames received but only {sent} sent")
+            }
+            Invalid::ValidationMissing => f.write_str("the connections were not validated"),
+            Invalid::Phase1Incomplete { learned, needed } => {
+                write!(f, "phase 1 established {learned} connections, {needed} needed")
+            }
+            Invalid::HostBurst { stream, declared, worst } => {
+                write!(f, "{stream}: loss in a trial with a catch-up burst of {worst} frames, {declared} declared")
+            }
+            Invalid::HostStall { of_dut, stall, queue_lasts } => {
+                write!(f, "a {} thread was off its core for {}{}", who(of_dut), show(stall), queues(queue_lasts))
+            }
+            Invalid::HostRunDelay { of_dut, delay, queue_lasts } => {
+                let (who, delay, queues) = (who(of_dut), show(delay), queues(queue_lasts));
+                write!(f, "a {who} thread waited {delay} for its core by the scheduler's account{queues}")
+            }
+        }
+    }
+}
+
+fn who(of_dut: bool) -> &'static str {
+    if of_dut { "DUT" } else { "tester" }
+}
+
+fn queues(last: Option<Nanos>) -> String {
+    last.map_or_else(|| ", no queue is known".to_owned(), |last| format!(", queues last {}", show(last)))
+}
+
+/// A duration in the unit that reads best.
+fn show(nanos: Nanos) -> String {
+    match nanos.0 {
+        0..10_000 => format!("{} ns", nanos.0),
+        10_000..10_000_000 => format!("{} µs", nanos.0 / 1_000),
+        10_000_000..10_000_000_000 => format!("{} ms", nanos.0 / 1_000_000),
+        _ => format!("{} s", nanos.0 / 1_000_000_000),
+    }
+}

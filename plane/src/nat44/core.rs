@@ -1,0 +1,172 @@
+//! What becomes of a packet by what it is for the state, whatever its octets look like: the session that it belongs to or
+//! opens. Apart from the slow path, because a NAT66 asks the same of packets that are no IPv4 packets; its addresses are
+//! numbers here.
+
+use super::config::Filtering;
+use super::counters::Event;
+use super::session::{HAIRPIN, addr, endpoint, port, protocol};
+use super::{Nat44, SWEEP_BATCH, SWEEP_IDLE, tcp};
+use wire::header::{ICMP, TCP};
+
+/// An address, or the number of one, and a port or identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub addr: u32,
+    pub port: u16,
+}
+
+impl Point {
+    fn of(end: u64) -> Point {
+        Point { addr: addr(end), port: port(end) }
+    }
+
+    fn own(self, protocol: u8) -> u64 {
+        endpoint(self.addr, self.port, protocol)
+    }
+
+    /// As the other end of a session. Queries have their identifier at one end only.
+    fn remote(self, protocol: u8) -> u64 {
+        endpoint(self.addr, if protocol == ICMP { 0 } else { self.port }, 0)
+    }
+}
+
+/// A packet as the state sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asks {
+    /// UDP, TCP, or ICMP for the ICMP of any version.
+    pub protocol: u8,
+    /// The NAT's side of it: inside end point on the way out, outside end point on the way in.
+    pub own: Point,
+    /// The other end.
+    pub remote: Point,
+    /// Flags of TCP; 0 where it shows none.
+    pub flags: u8,
+    /// From one customer to another.
+    pub hairpin: bool,
+}
+
+impl Nat44 {
+    /// The session of a packet from inside, opened if need be and possible.
+    pub(super) fn session_out(
+        &mut self,
+        inside: u64,
+        remote: u64,
+        flags: u8,
+        reply: bool,
+        hairpin: bool,
+    ) -> Result<u32, Event> {
+        let tcp = protocol(inside) == TCP;
+        let e = match self.find_inner(self.hash(inside, remote), inside, remote) {
+            Some(e) => e,
+            None if tcp && !tcp::opens(flags) => return Err(Event::TcpNotSyn),
+            None if reply => return Err(Event::IcmpNoSession),
+            None => self.open_out(inside, remote, if hairpin { HAIRPIN } else { 0 })?,
+        };
+        // Whoever refuses does not answer.
+        if flags & tcp::RST == 0 {
+            self.answer(e)?;
+        }
+        self.refresh(e, tcp, flags, true);
+        let s = &mut self.sessions.slab[e];
+        if tcp && self.held.forget(s.outside, remote) && self.config.rfc6146 {
+            // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
+            s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
+        }
+        Ok(e)
+    }
+
+    /// The session of a packet from outside; one that has none may open it where mapping and filter allow it.
+    pub(super) fn session_in(
+        &mut self,
+        outside: u64,
+        remote: u64,
+        flags: u8,
+        query: bool,
+        hairpin: bool,
+    ) -> Result<u32, Event> {
+        let tcp = protocol(outside) == TCP;
+        let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
+            Some(e) => e,
+            // Whoever was not asked cannot answer, whatever the filter says.
+            None if protocol(outside) == ICMP && !(self.config.rfc6146 && query) => return Err(Event::NoSession),
+            None if tcp && !tcp::opens(flags) => return Err(Event::NoSession),
+            None => self.open_in(outside, remote, if hairpin { HAIRPIN } else { 0 })?,
+        };
+        if tcp || self.config.inbound_refresh {
+            self.refresh(e, tcp, flags, false);
+        }
+        Ok(e)
+    }
+
+    /// A packet of a session counts: timer, and for TCP the state.
+    fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
+        let rfc6146 = self.config.rfc6146;
+        let s = &mut self.sessions.slab[e];
+        let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
+        if !tcp || !self.config.rfc6146 || tcp::restarts(old, new, flags) {
+            s.seen = self.tick;
+        }
+        s.set_flags(new);
+    }
+
+    /// The outside end point of a packet from inside.
+    pub(crate) fn pass_out(&mut self, a: &Asks) -> Result<Point, Event> {
+        let e = self.session_out(a.own.own(a.protocol), a.remote.remote(a.protocol), a.flags, false, a.hairpin)?;
+        Ok(Point::of(self.sessions.slab[e].outside))
+    }
+
+    /// The inside end point of a packet from outside.
+    pub(crate) fn pass_in(&mut self, a: &Asks) -> Result<Point, Event> {
+        let e = self.session_in(a.own.own(a.protocol), a.remote.remote(a.protocol), a.flags, false, a.hairpin)?;
+        Ok(Point::of(self.sessions.slab[e].inside))
+    }
+
+    /// What stands for an inside end point towards a remote one, if there is a session, and whether it is one between two
+    /// customers. Nothing is refreshed: for ICMP errors.
+    pub(crate) fn seen_out(&mut self, a: &Asks) -> Option<(Point, bool)> {
+        let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
+        let e = self.find_inner(self.hash(own, remote), own, remote)?;
+        let s = self.sessions.slab[e];
+        Some((Point::of(s.outside), s.flags() & HAIRPIN != 0))
+    }
+
+    /// The inside end point that an outside one stands for towards a remote one, if there is a session.
+    pub(crate) fn seen_in(&mut self, a: &Asks) -> Option<Point> {
+        let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
+        let e = self.find_outer(self.hash(own, remote), own, remote)?;
+        Some(Point::of(self.sessions.slab[e].inside))
+    }
+
+    /// Whether a stranger's packet to an outside end point could open a session, and if not, why.
+    pub(crate) fn invites(&self, protocol: u8, own: Point, flags: u8) -> Result<(), Event> {
+        let mapped = self.mappings.as_ref().is_some_and(|m| m.by_outside(own.own(protocol)).is_some());
+        match self.config.filtering {
+            _ if !mapped || protocol == ICMP || (protocol == TCP && !tcp::opens(flags)) => Err(Event::NoSession),
+            Filtering::EndpointIndependent => Ok(()),
+            Filtering::AddressDependent | Filtering::AddressAndPortDependent => Err(Event::Filtered),
+        }
+    }
+
+    /// Whether a packet from inside that has no session could open one: what decides before its addresses are looked at.
+    pub(crate) fn may_open(&mut self, protocol: u8, own: Point, flags: u8) -> Result<(), Event> {
+        if protocol == TCP && !tcp::opens(flags) {
+            return Err(Event::TcpNotSyn);
+        }
+        self.make_room_for(own.own(protocol))
+    }
+
+    /// The worker that an outside port belongs to, unless it is this one.
+    pub(crate) fn owner(&self, outside_port: u16) -> Option<u16> {
+        self.owner_outside(outside_port)
+    }
+
+    /// Take note of the time.
+    pub(crate) fn keep_time(&mut self, now: u64) {
+        self.set_time(now);
+    }
+
+    /// End some sessions whose time is over.
+    pub(crate) fn tidy(&mut self, when_idle: bool) {
+        self.sweep_some(if when_idle { SWEEP_IDLE } else { SWEEP_BATCH });
+    }
+}

@@ -1,0 +1,86 @@
+//! Identifications of IPv4 packets that share an outside address with others: hosts behind a NAT draw theirs without knowing
+//! of each other, and two datagrams with the same one get mixed up when they are put together (RFC 6864, sections 4.3 and 5.2).
+//! A file of its own, because it is arithmetic alone.
+
+use super::rewrite::L3;
+use crate::hash::Hasher;
+use wire::PortSet;
+use wire::checksum::update16;
+use wire::header::{be16, put16};
+
+/// The identifications of one worker: its share of a port set, each once before the first comes again, in an order that
+/// follows from the seed.
+#[derive(Clone, Debug)]
+pub(super) struct Identifications {
+    set: PortSet,
+    /// Our first number in the set, and how far it is to the next.
+    first: u32,
+    apart: u32,
+    /// How many are ours, where we are among them, and the step to the next one.
+    count: u32,
+    at: u32,
+    step: u32,
+}
+
+impl Identifications {
+    /// Those of worker number `worker` of `workers`. A set with less of them than workers has some of them twice.
+    pub(super) fn new(set: PortSet, worker: usize, workers: usize, hasher: Hasher) -> Identifications {
+        // Without a PSID nobody has the other ones.
+        let set = if set.len == 0 { PortSet::ALL } else { set };
+        let (all, worker, workers) = (set.count().max(1), worker as u32, workers as u32);
+        let count = (all / workers).max(1);
+        let hash = hasher.one(u64::from(worker) << 32 | 0x6964);
+        let step = ((hash >> 32) as u32 % count..=count + 1).find(|s| gcd(*s, count) == 1).unwrap_or(1);
+        Identifications { set, first: worker % all, apart: workers, count, at: hash as u32 % count, step: step % count }
+    }
+
+    /// The next one.
+    #[inline]
+    pub(super) fn draw(&mut self) -> u16 {
+        self.at += self.step;
+        if self.at >= self.count {
+            self.at -= self.count;
+        }
+        self.set.nth(self.first + self.at * self.apart)
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Change the identification of a frame's IPv4 packet, and its header checksum.
+#[inline]
+pub(super) fn identify(b: &mut [u8], new: u16) {
+    let old = be16(b, L3 + 4);
+    put16(b, L3 + 4, new);
+    let sum = update16([b[L3 + 10], b[L3 + 11]], old, new);
+    b[L3 + 10..L3 + 12].copy_from_slice(&sum);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn workers_share_a_set_out_and_come_by_each_once() {
+        let rows = PortSet { offset: 6, len: 8, psid: 0x34 };
+        for set in [PortSet::ALL, rows, PortSet { offset: 0, len: 3, psid: 3 }, PortSet { offset: 4, len: 12, psid: 7 }]
+        {
+            for workers in [1, 2, 3, 8] {
+                let mut seen = HashSet::new();
+                for w in 0..workers {
+                    let mut ids = Identifications::new(set, w, workers, Hasher::new(7));
+                    for _ in 0..set.count() / workers as u32 {
+                        let id = ids.draw();
+                        assert!(set.contains(id) && seen.insert(id), "{id} of {set:?}, {workers} workers");
+                    }
+                }
+                assert!(seen.len() > set.count() as usize - workers);
+            }
+        }
+        let few = PortSet { offset: 0, len: 16, psid: 9 };
+        assert_eq!(Identifications::new(few, 3, 4, Hasher::new(7)).draw(), 9);
+    }
+}

@@ -1,0 +1,178 @@
+//! Stateful NAT46: customers with IPv4, an Internet with IPv6, and a few IPv6 addresses that all customers share (RFC 9693
+//! counts it among the stateful NATxy). It is the NAT44 before the translator, as a customer's edge of MAP-T is; here are
+//! the addresses, which are all that is its own.
+
+use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
+use crate::customers::numbers;
+use crate::ends::{Addressing, End, Point4};
+use crate::event::Event;
+use crate::function::Side;
+use crate::ip6::{Pool6, Pool6Error, Prefix6};
+use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::{Nat44, NatError};
+use crate::side::{Side4, Side6};
+use crate::steer::Steering;
+use crate::translate::{self, Eam, EamError, Pair, Pref64, Pref64Error, Siit, Translate};
+use std::net::Ipv4Addr;
+use wire::AddrRange;
+
+/// The gateway's own address on its inner link: nobody else can have it (RFC 7335).
+const OWN: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 2);
+
+/// What an IPv6 header is longer than an IPv4 header.
+const GROWTH: u16 = 20;
+
+/// A NAT46.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The side where IPv6 is spoken.
+    pub internet: Side6,
+    /// Outside addresses.
+    pub pool: Pool6,
+    /// Remote hosts of which customers know an IPv4 address: explicit maps (RFC 7757), and a prefix for all others.
+    pub maps: Vec<Pair>,
+    /// The prefix that IPv4 addresses without a map are embedded in (RFC 6052).
+    pub pref64: Option<Prefix6>,
+    /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
+    pub private_behind_well_known: bool,
+    /// The customers' side and prefixes, ports, behaviour, timeouts and limits. What it says of the Internet's side and of
+    /// the pool is not used: these follow from the above.
+    pub nat: nat44::Config,
+}
+
+/// Why a NAT46 cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Nat46Error {
+    /// The outside addresses.
+    #[error("NAT46: {0}")]
+    Pool(#[from] Pool6Error),
+    /// The prefix of remote hosts.
+    #[error("pref64 of a NAT46: {0}")]
+    Pref64(#[from] Pref64Error),
+    /// The maps of remote hosts.
+    #[error("explicit maps of a NAT46: {0}")]
+    Maps(#[from] EamError),
+    /// Nobody could be reached.
+    #[error(
+        "a NAT46 needs `eam`, `pref64` or both: which IPv6 address is meant by an IPv4 address that customers send to"
+    )]
+    NoRemotes,
+    /// No IPv4 addresses are left to stand for the pool inside the gateway.
+    #[error("a NAT46 whose customers and maps have every IPv4 address: leave a /16 free, for its own use")]
+    Full,
+    /// The NAT44's part.
+    #[error("state of a NAT46: {0}")]
+    Nat(#[from] NatError),
+    /// The translator's part.
+    #[error("translation of a NAT46, {0}")]
+    Translator(#[from] translate::ConfigError),
+}
+
+/// One worker of a NAT46.
+pub type Nat46 = Chain<Nat44, Translate<Outside>>;
+
+impl Config {
+    /// A NAT46 with the defaults of the RFCs.
+    pub fn new(customer: Side4, internet: Side6, inside: Vec<Prefix>, pool: Pool6) -> Config {
+        let nat = nat44::Config::new(customer, customer, inside, Vec::new());
+        Config { internet, pool, maps: Vec::new(), pref64: None, private_behind_well_known: false, nat }
+    }
+
+    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense or there is not enough memory.
+    pub fn build(&self, worker: usize, workers: usize, seed: u64) -> Result<Nat46, Nat46Error> {
+        let addressing = self.outside()?;
+        let first = addressing.first;
+        let inner = Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address: OWN, mtu: u16::MAX };
+        let mut t = translate::Config::new(Side::Internet, inner, self.internet);
+        t.hop = false;
+        // From one customer to another there is no way: no IPv4 address stands for an outside address.
+        t.hairpinning = translate::Hairpinning::Off;
+        t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
+        t.seed = seed ^ worker as u64;
+        let translate = Translate::new(t, addressing)?.on_worker(worker as u16, workers as u16);
+        let nat = Nat44::new(self.nat_before(first.into()), worker, workers, seed)?;
+        Ok(Chain::new(("nat44", nat), ("translate", translate), workers, seed))
+    }
+
+    /// How packets from the customers are to be spread over the workers.
+    pub const STEER_CUSTOMER: Steering = Nat44::STEER_CUSTOMER;
+    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
+
+    /// The half with the state: its pool are the numbers of the outside addresses.
+    fn nat_before(&self, first: Ipv4Addr) -> nat44::Config {
+        let mtu = self.internet.mtu.saturating_sub(GROWTH);
+        nat44::Config {
+            internet: Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: first, mtu },
+            pool: vec![AddrRange { first, count: self.pool.count() }],
+            hairpinning: false,
+            ..self.nat.clone()
+        }
+    }
+
+    /// Which addresses stand for each other.
+    fn outside(&self) -> Result<Outside, Nat46Error> {
+        self.pool.not(self.internet.address)?;
+        if self.maps.is_empty() && self.pref64.is_none() {
+            return Err(Nat46Error::NoRemotes);
+        }
+        let pairs: Vec<_> = self.maps.iter().enumerate().map(|(i, pair)| (i + 1, *pair)).collect();
+        let maps = if pairs.is_empty() { None } else { Some(Eam::new(&pairs, true)?) };
+        let prefix = self.pref64.map(|p| Pref64::new(p, self.private_behind_well_known)).transpose()?;
+        let taken: Vec<_> = self.nat.inside.iter().chain(self.maps.iter().map(|p| &p.v4)).copied().map(range).collect();
+        let own = [OWN, self.nat.customer.address];
+        let numbers = numbers(self.pool.count().into(), &taken, &own).ok_or(Nat46Error::Full)?;
+        let first = u32::from(numbers.addr) & numbers.mask();
+        Ok(Outside { pool: self.pool, first, remotes: Siit::new(maps, prefix) })
+    }
+}
+
+fn range(p: Prefix) -> AddrRange {
+    let first = u32::from(p.addr) & p.mask();
+    AddrRange { first: first.into(), count: p.count().min(u32::MAX.into()) as u32 }
+}
+
+/// The addresses of a NAT46: a number for each outside address, and for everybody else what an SIIT has.
+pub struct Outside {
+    pool: Pool6,
+    /// The number of the first outside address.
+    first: u32,
+    remotes: Siit,
+}
+
+impl Addressing for Outside {
+    #[inline(always)]
+    fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event> {
+        if end == End::Customer {
+            return self.pool.nth(point.addr.wrapping_sub(self.first)).ok_or(Event::SourceUnmapped);
+        }
+        let remote = self.remotes.to_ipv6(end, point)?;
+        // Whatever is behind it is a customer's, and nobody out there.
+        if self.pool.number(remote).is_some() { Err(Event::DestinationUnmapped) } else { Ok(remote) }
+    }
+
+    #[inline(always)]
+    fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
+        if end == End::Customer {
+            return self.pool.number(addr).map(|n| self.first + n).ok_or(Event::DestinationUnmapped);
+        }
+        self.remotes.to_ipv4(end, addr, port)
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv4(&self, end: End, point: Point4) {
+        if end == End::Remote {
+            self.remotes.prefetch_ipv4(end, point);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_ipv6(&self, end: End, addr: u128) {
+        if end == End::Remote {
+            self.remotes.prefetch_ipv6(end, addr);
+        }
+    }
+}

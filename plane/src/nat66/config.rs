@@ -1,0 +1,82 @@
+//! What a NAT66 is told, and what its state is told in turn. Apart from the rest, because this is the only part that people
+//! who write scenarios meet.
+
+use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
+use crate::customers::{MOST, share};
+use crate::ip6::{Pool6, Prefix6};
+use crate::nat44::config::{self as nat44, Prefix};
+use crate::parts::PartLimits;
+use crate::side::{Side4, Side6};
+use std::net::Ipv4Addr;
+use wire::AddrRange;
+
+/// Where numbers lie, for nobody's eyes but the state's: those of customers, of remote ends, of outside addresses. Each has
+/// room for as many as a dictionary may have.
+const CUSTOMERS: Ipv4Addr = Ipv4Addr::new(16, 0, 0, 0);
+const REMOTES: Ipv4Addr = Ipv4Addr::new(32, 0, 0, 0);
+pub(super) const POOL: Ipv4Addr = Ipv4Addr::new(64, 0, 0, 0);
+
+/// A NAT66.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Customers' side.
+    pub customer: Side6,
+    /// Internet's side.
+    pub internet: Side6,
+    /// Outside addresses.
+    pub pool: Pool6,
+    /// Where customers may be; anywhere when empty.
+    pub inside: Vec<Prefix6>,
+    /// Customers' addresses with state at once, of all workers together.
+    pub customers: u64,
+    /// Remote addresses with state at once, of all workers together.
+    pub remotes: u64,
+    /// Fragments, whose first alone shows the ports.
+    pub fragments: PartLimits,
+    /// Ports, mapping, filtering, timeouts, quotas and limits. What it says of sides, prefixes and pool is not used: there
+    /// the numbers are. Nor are `untranslated` and `fragments`.
+    pub nat: nat44::Config,
+}
+
+impl Config {
+    /// A NAT66 with the defaults that the RFCs have for NAT44.
+    pub fn new(customer: Side6, internet: Side6, pool: Pool6) -> Config {
+        let nowhere = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: REMOTES, mtu: u16::MAX };
+        Config {
+            customer,
+            internet,
+            pool,
+            inside: Vec::new(),
+            customers: 1 << 16,
+            remotes: 1 << 16,
+            fragments: PartLimits::FRAGMENTS,
+            nat: nat44::Config::new(nowhere, nowhere, Vec::new(), Vec::new()),
+        }
+    }
+
+    /// Addresses that one of `workers` makes room for: customers', and remote ones.
+    pub(super) fn per_worker(&self, workers: usize) -> [u64; 2] {
+        [self.customers, self.remotes].map(|n| share(n, workers))
+    }
+
+    /// Prefixes of the numbers of customers and of remote ends.
+    pub(super) fn numbers(&self, workers: usize) -> Option<[Prefix; 2]> {
+        let [customers, remotes] = self.per_worker(workers);
+        let prefix = |addr, n: u64| {
+            // One more, for the first number, which nobody has.
+            let bits = (64 - n.leading_zeros()).max(8);
+            (n <= MOST).then_some(Prefix { addr, len: (32 - bits) as u8 })
+        };
+        Some([prefix(CUSTOMERS, customers)?, prefix(REMOTES, remotes)?])
+    }
+
+    /// What the state is told.
+    pub(super) fn state(&self, [customers, remotes]: [Prefix; 2]) -> nat44::Config {
+        let mut nat = self.nat.clone();
+        nat.inside = vec![customers];
+        nat.pool = vec![AddrRange { first: POOL, count: self.pool.count() }];
+        (nat.numbered, nat.numbered_remotes) = (Some(customers), Some(remotes));
+        nat.untranslated = Vec::new();
+        nat
+    }
+}

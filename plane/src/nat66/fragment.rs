@@ -1,0 +1,76 @@
+//! Fragments: only the first shows the ports. Each is translated alone, with its own identification and offset as they
+//! came, once the ports of its datagram are known; those that come before the first wait for it, in a bounded store.
+
+use super::Nat66;
+use super::event::Event;
+use super::packet::{Way, shown};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::parts::store::Buffer;
+use crate::parts::tracker::Piece;
+use crate::steer::by_hash;
+
+/// What the fragments of a datagram have in common (RFC 8200, section 4.5), and the side that they came in on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Datagram {
+    ends: (u128, u128),
+    id: u32,
+    protocol: u8,
+    outbound: bool,
+}
+
+impl Nat66 {
+    /// A fragment. With several workers those from the Internet meet at one of them, by a hash of what all have in common,
+    /// and go on together to the one that their port names.
+    pub(super) fn fragment<F: Packet, P: Packet, S: Spare<P>>(
+        &mut self,
+        p: &mut F,
+        way: &Way,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        let (b, h) = (p.bytes(), &way.head);
+        let Some(part) = h.part else { return Err(Event::BadExtension) };
+        if self.workers > 1 && way.from == Side::Internet && !way.marked {
+            let worker = by_hash(b[22..54].iter().copied().chain(part.id.to_be_bytes()), self.workers.into()) as u16;
+            if worker != self.worker {
+                return Ok(self.hand_over(worker));
+            }
+        }
+        let outbound = way.from == Side::Customer && !way.second;
+        let key = Datagram { ends: (h.src, h.dst), id: part.id, protocol: h.protocol, outbound };
+        let ports = if part.offset == 0 { shown(b, way)? } else { [None; 2] };
+        let piece = Piece { offset: part.offset, len: h.end - h.l4, more: part.more };
+        let ports = self.tracker.ports(self.now, key, piece, ports, b);
+        let lost = self.tracker.take_lost();
+        self.count.add_many(Event::FragmentFull, lost);
+        let Some(ports) = ports? else {
+            self.count.add(Event::FragmentHeld);
+            return Ok(Verdict::Drop);
+        };
+        let result = self.translate(p, &Way { ports: ports.map(Option::unwrap_or_default), ..*way });
+        if part.offset == 0 {
+            self.let_go(way.from, &key, spare);
+        }
+        result
+    }
+
+    /// Let go what has waited for the first fragment of this datagram.
+    fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Datagram, spare: &mut S) {
+        for bytes in self.tracker.take_waiting(key) {
+            let mut copy = Buffer::copy(&bytes);
+            let verdict = self.one::<Buffer, P, S>(from, &mut copy, spare);
+            if !matches!(verdict, Verdict::Forward(_) | Verdict::HandOver(_)) {
+                continue;
+            }
+            let Some(mut p) = spare.fresh(bytes.len()).filter(|p| p.bytes().len() == bytes.len()) else {
+                self.count.add(Event::NoMemory);
+                continue;
+            };
+            p.bytes_mut().copy_from_slice(copy.bytes());
+            match verdict {
+                Verdict::Forward(to) => spare.emit(to, p),
+                Verdict::HandOver(worker) => spare.hand_over(worker, from, p),
+                Verdict::Drop | Verdict::Local => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Stateful NAT66 with ports: IPv6 customers behind a few IPv6 addresses that they share (RFC 9693 counts it among the
+//! stateful NATxy; RFC 4787, 5382 and 5508 say how such a NAT behaves, whatever the IP version). The state is that of NAT44, whose
+//! addresses are numbers here: two dictionaries give one to each customer's and each remote address, the outside
+//! addresses have theirs by position. The packet itself never becomes an IPv4 packet: its address, port and checksum
+//! are changed where they stand, so that traffic class, flow label, extension headers, fragment identification and every
+//! ICMPv6 message remain what they were.
+
+pub mod config;
+pub mod event;
+mod fragment;
+mod icmp;
+mod packet;
+mod reply;
+mod rewrite;
+
+pub use config::Config;
+
+use crate::answer::Limiter;
+use crate::chain::Nested;
+use crate::customers::Customers;
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::hash::Hasher;
+use crate::ip6::{Pool6Error, be128};
+use crate::nat44::config::Prefix;
+use crate::nat44::{Nat44, NatError};
+use crate::parts::Waiting;
+use crate::parts::tracker::Tracker;
+use crate::pinned;
+use crate::side::{Side6, leaving};
+use crate::steer::Steering;
+use arena::ArenaError;
+use event::{Counters, Event};
+use fragment::Datagram;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+
+/// Why a NAT66 cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Nat66Error {
+    /// The outside addresses.
+    #[error("NAT66: {0}")]
+    Pool(#[from] Pool6Error),
+    /// A link that cannot carry IPv6.
+    #[error("mtu of a NAT66: {0} on one side; at least 1280, the smallest of any IPv6 link (RFC 8200, section 5)")]
+    Mtu(u16),
+    /// The store of fragments.
+    #[error("fragments of a NAT66: a lifetime, and room for at least one datagram and one packet")]
+    Fragments,
+    /// Too many addresses.
+    #[error(
+        "a NAT66 for {0} customers and {1} remote addresses: at most {most} of each a worker; lower `customers` or `remotes`",
+        most = crate::customers::MOST
+    )]
+    Addresses(u64, u64),
+    /// The state's part.
+    #[error("state of a NAT66: {0}")]
+    Nat(#[from] NatError),
+    /// Not enough memory.
+    #[error("making the dictionaries of a NAT66: {0}")]
+    Memory(#[from] ArenaError),
+}
+
+/// What packets carry on a side: ours, as a word to compare at once, and both addresses of what leaves.
+struct Link {
+    own: u64,
+    leaving: [u8; 12],
+}
+
+impl Link {
+    fn new(s: &Side6) -> Link {
+        let m = s.mac.0;
+        let own = u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0]);
+        Link { own, leaving: leaving(s.mac, s.next_hop) }
+    }
+}
+
+/// One worker of a NAT66.
+pub struct Nat66 {
+    config: Config,
+    links: [Link; 2],
+    customers: Customers<u128>,
+    remotes: Customers<u128>,
+    numbers: [Prefix; 2],
+    nat: Nat44,
+    tracker: Tracker<Datagram>,
+    worker: u16,
+    workers: u16,
+    limiter: Limiter,
+    count: Counters,
+    /// Ethernet source that marks packets already looked at by the right worker.
+    mark: [u8; 6],
+    now: u64,
+}
+
+/// Counters of the state that are no verdict about a packet.
+const OF_STATE: [&str; 5] = ["session-new", "session-expired", "mapping-new", "block-allocated", "block-released"];
+
+impl Nat66 {
+    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense or there is not enough memory.
+    pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat66, Nat66Error> {
+        config.pool.not(config.customer.address)?;
+        config.pool.not(config.internet.address)?;
+        if let Some(mtu) = [config.customer.mtu, config.internet.mtu].into_iter().find(|mtu| *mtu < 1280) {
+            return Err(Nat66Error::Mtu(mtu));
+        }
+        if !config.fragments.suffice(u32::from(u16::MAX)) {
+            return Err(Nat66Error::Fragments);
+        }
+        let too_many = || Nat66Error::Addresses(config.customers, config.remotes);
+        let numbers = config.numbers(workers).ok_or_else(too_many)?;
+        let [customers, remotes] = config.per_worker(workers);
+        let [a, b, c, d, e, ..] = Hasher::new(!seed).one(3).to_be_bytes();
+        Ok(Nat66 {
+            links: [Link::new(&config.customer), Link::new(&config.internet)],
+            customers: Customers::new(customers, numbers[0], seed)?,
+            remotes: Customers::new(remotes, numbers[1], !seed)?,
+            nat: Nat44::new(config.state(numbers), worker, workers, seed)?,
+            numbers,
+            tracker: Tracker::new(&config.fragments),
+            worker: worker as u16,
+            workers: workers as u16,
+            limiter: Limiter::default(),
+            count: Counters::default(),
+            // A group address, which no sender may have (IEEE 802.3, 3.2.3), and bits that cannot be guessed.
+            mark: [3, a, b, c, d, e],
+            now: 0,
+            config,
+        })
+    }
+
+    /// How packets from the customers are to be spread over the workers: by IPv6 source.
+    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
+    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
+
+    /// Bytes of memory that all workers together take for their tables; 0 for more than a worker can have.
+    pub fn bytes_for(config: &Config, workers: usize) -> u64 {
+        let Some(numbers) = config.numbers(workers) else { return 0 };
+        let dictionaries = config.per_worker(workers).map(Customers::<u128>::bytes_for);
+        Nat44::bytes_for(&config.state(numbers), workers) + dictionaries.iter().sum::<u64>() * workers as u64
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Customers and remote addresses that the dictionaries have at the moment.
+    pub fn known(&self) -> [u32; 2] {
+        [self.customers.len(), self.remotes.len()]
+    }
+
+    /// Fragments that wait because their first has not come.
+    pub fn waiting(&self) -> Waiting {
+        self.tracker.waiting()
+    }
+
+    fn side(&self, side: Side) -> &Side6 {
+        if side == Side::Customer { &self.config.customer } else { &self.config.internet }
+    }
+
+    fn link_of(&self, side: Side) -> &Link {
+        &self.links[usize::from(side == Side::Internet)]
+    }
+
+    /// Give back numbers that nobody needs any more, and end some sessions.
+    fn tidy(&mut self, when_idle: bool) {
+        self.nat.tidy(when_idle);
+        let Nat66 { nat, customers, remotes, .. } = self;
+        customers.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+        remotes.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+    }
+
+    /// Take note of the time, and end fragments that have waited too long.
+    fn keep_time(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        self.nat.keep_time(now);
+        if !self.tracker.is_empty() {
+            let late = self.tracker.expire(self.now);
+            self.count.add_many(Event::FragmentLate, late);
+        }
+    }
+
+    /// The address that a number stands for.
+    fn address(&self, number: u32) -> Option<u128> {
+        let pool = self.config.pool.nth(number.wrapping_sub(config::POOL.into()));
+        pool.or_else(|| self.customers.customer(number)).or_else(|| self.remotes.customer(number))
+    }
+
+    /// A session with addresses in place of numbers.
+    fn named(&self, e: Entry) -> Option<Entry> {
+        let at = |s: SocketAddr| {
+            let IpAddr::V4(number) = s.ip() else { return None };
+            Some(SocketAddr::from((std::net::Ipv6Addr::from_bits(self.address(number.into())?), s.port())))
+        };
+        Some(Entry { inside: at(e.inside)?, outside: at(e.outside)?, remote: at(e.remote)?, ..e })
+    }
+}
+
+impl Function for Nat66 {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        self.keep_time(now);
+        if from == Side::Customer {
+            for b in batch.iter().map(Packet::bytes).filter(|b| b.len() >= 54) {
+                self.customers.prefetch_key(be128(b, 22));
+                self.remotes.prefetch_key(be128(b, 38));
+            }
+        }
+        for (p, v) in batch.iter_mut().zip(verdicts.iter_mut()) {
+            *v = self.one::<P, P, S>(from, p, spare);
+        }
+        self.tidy(false);
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.keep_time(now);
+        self.tidy(true);
+    }
+
+    fn clear(&mut self) {
+        self.nat.clear();
+        self.customers.clear();
+        self.remotes.clear();
+        self.tracker.clear();
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        self.nat.entries()
+    }
+
+    fn counters(&self) -> Drops {
+        let mut all = self.count.all();
+        all.extend(self.nat.counters().into_iter().filter(|(name, _)| OF_STATE.contains(name)));
+        all
+    }
+
+    fn places(&self) -> u64 {
+        self.nat.places()
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+        // Whoever has a session has a number.
+        self.nat.sessions(now, places).into_iter().filter_map(|e| self.named(e)).collect()
+    }
+
+    fn can_adopt(&self, new: &Nat66) -> Result<(), String> {
+        if (self.worker, self.workers) != (new.worker, new.workers) {
+            return Err("workers: their number is fixed while there is state".to_owned());
+        }
+        let fixed = [
+            ("pool", self.config.pool != new.config.pool),
+            ("fragments", self.config.fragments != new.config.fragments),
+        ];
+        if let Some((what, _)) = fixed.iter().find(|(_, differs)| *differs) {
+            return Err(format!("{what}: cannot be changed while there are sessions; restart the gateway"));
+        }
+        self.nat.config().can_become(&new.config.state(self.numbers))
+    }
+
+    fn adopt(&mut self, new: &mut Nat66) -> Result<(), String> {
+        self.can_adopt(new)?;
+        self.nat.reconfigure(new.config.state(self.numbers));
+        std::mem::swap(&mut self.links, &mut new.links);
+        // Dictionaries are as large as they were made.
+        let Config { customers, remotes, .. } = self.config;
+        self.config = Config { customers, remotes, ..new.config.clone() };
+        Ok(())
+    }
+
+    fn nest(&mut self, _: Nested) {}
+}

@@ -1,0 +1,279 @@
+//! One packet: the checks of a router and of a NAT in the order in which a router makes them, so that each drop has the one
+//! reason that is its own; then the state's answer, and the change.
+
+use super::config::POOL;
+use super::event::Event;
+use super::rewrite::{End, endpoint, leave};
+use super::{Nat66, icmp};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
+use crate::nat44::core::{Asks, Point};
+use crate::parts::tracker::Ports;
+use crate::pinned;
+use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, word};
+
+/// The first six of eight bytes, as they lie in memory.
+const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+
+/// A packet on its way, read.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// The side that it came in on.
+    pub from: Side,
+    /// Its headers.
+    pub head: Head6,
+    /// Ports or identifier of its datagram.
+    pub ports: [u16; 2],
+    /// It carries the mark of another worker.
+    pub marked: bool,
+    /// From one customer to another, and already with an outside address as its source.
+    pub second: bool,
+}
+
+impl Nat66 {
+    /// Decide about one packet. Those that are sent beside it are of another type where it has waited as a copy.
+    pub(super) fn one<F: Packet, P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut F, spare: &mut S) -> Verdict {
+        let result = match self.link(from, p.bytes()) {
+            Ok(Some(head)) => self.network::<F, P, S>(from, p, head, spare),
+            Ok(None) => Ok(Verdict::Local),
+            Err(why) => Err(why),
+        };
+        match result {
+            Ok(Verdict::Local) => {
+                self.count.add(Event::Local);
+                Verdict::Local
+            }
+            Ok(verdict) => verdict,
+            Err(why) => {
+                self.refuse(from, p.bytes(), why, spare);
+                self.count.add(why);
+                Verdict::Drop
+            }
+        }
+    }
+
+    /// Ethernet: ours or not, IPv6 or not.
+    fn link(&self, from: Side, b: &[u8]) -> Result<Option<Head6>, Event> {
+        if b.len() < header::ETH {
+            return Err(Event::Short);
+        }
+        let group = b[0] & 1 == 1;
+        if !group && word(b, 0) & MAC_MASK != self.link_of(from).own {
+            return Err(Event::OtherMac);
+        }
+        if be16(b, 12) != header::TYPE_IPV6 {
+            return Ok(None);
+        }
+        let head = Head6::of_frame(b)?;
+        // Neighbour discovery goes to group addresses, everything else that is for us does not.
+        if group && !head.is_discovery(b) {
+            return Err(Event::LinkMulticast);
+        }
+        Ok(Some(head))
+    }
+
+    /// IPv6: who may send what to whom.
+    fn network<F: Packet, P: Packet, S: Spare<P>>(
+        &mut self,
+        from: Side,
+        p: &mut F,
+        h: Head6,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        let b = p.bytes();
+        if self.is_own(h.dst) || is_link_local(h.dst) || h.is_discovery(b) {
+            return Ok(Verdict::Local);
+        }
+        let marked = self.is_marked(b);
+        let pool = self.config.pool;
+        let (from_pool, to_pool) = (pool.number(h.src).is_some(), pool.number(h.dst).is_some());
+        let second = from == Side::Customer && marked && from_pool && to_pool;
+        if self.workers > 1
+            && from == Side::Customer
+            && !marked
+            && let Some(worker) = pinned::worker(b, self.workers.into()).filter(|w| *w != self.worker)
+        {
+            return Ok(self.hand_over(worker));
+        }
+        if is_martian(h.src) || self.is_own(h.src) || (from_pool && !second) {
+            return Err(Event::MartianSource);
+        }
+        if h.dst >> 120 == 0xff {
+            return Err(Event::Multicast);
+        }
+        if is_martian(h.dst) {
+            return Err(Event::MartianDestination);
+        }
+        let inside = &self.config.inside;
+        match from {
+            Side::Customer if second || inside.is_empty() || inside.iter().any(|p| p.contains(h.src)) => {}
+            Side::Customer => return Err(Event::NotInside),
+            Side::Internet if to_pool => {}
+            Side::Internet => return Err(Event::NotPool),
+        }
+        if h.hop_limit <= 1 {
+            return Err(Event::HopLimit);
+        }
+        if h.source_route.is_some() {
+            return Err(Event::SourceRoute);
+        }
+        // The later fragments do not show what stands behind such headers.
+        if h.part.is_some_and(|part| is_extension(b[part.at])) {
+            return Err(Event::BadExtension);
+        }
+        if !matches!(h.protocol, PROTO_UDP | TCP | ICMPV6) {
+            return Err(Event::Protocol);
+        }
+        let egress = if from == Side::Customer && !to_pool { Side::Internet } else { Side::Customer };
+        if h.end - h.l3 > usize::from(self.side(egress).mtu) {
+            return Err(Event::TooBig);
+        }
+        let way = Way { from, head: h, ports: [0; 2], marked, second };
+        if h.is_fragment() {
+            return self.fragment::<F, P, S>(p, &way, spare);
+        }
+        if h.protocol == ICMPV6 && h.l4 < h.end && icmp::is_error(b[h.l4]) {
+            return self.error(p, &way);
+        }
+        let ports = shown(b, &way)?;
+        self.translate(p, &Way { ports: ports.map(Option::unwrap_or_default), ..way })
+    }
+
+    /// Translate a packet whose ports are known.
+    pub(super) fn translate<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
+        if way.from == Side::Customer && !way.second { self.outbound(p, way) } else { self.inbound(p, way) }
+    }
+
+    fn outbound<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
+        let h = &way.head;
+        let (protocol, flags) = (protocol(h), flags(p.bytes(), h));
+        let outside = self.config.pool.number(h.dst);
+        let hairpin = outside.is_some();
+        if hairpin && !self.config.nat.hairpinning {
+            return Err(Event::HairpinOff);
+        }
+        if hairpin && protocol == ICMP {
+            // A NAPT has nobody to give the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
+            return Err(Event::IcmpOther);
+        }
+        let known = outside.map(|n| u32::from(POOL) + n).or_else(|| self.remotes.known(h.dst));
+        let end = |addr, port| Point { addr, port };
+        // A dictionary gets no entries for what the state refuses anyway.
+        if known.is_none() {
+            let own = end(self.customers.known(h.src).unwrap_or(0), way.ports[0]);
+            self.nat.may_open(protocol, own, flags)?;
+        }
+        let own = end(self.customers.number(h.src).ok_or(Event::TableFull)?, way.ports[0]);
+        let remote = match outside {
+            Some(n) => u32::from(POOL) + n,
+            None => self.remotes.number(h.dst).ok_or(Event::RemotesFull)?,
+        };
+        let asks = Asks { protocol, own, remote: end(remote, way.ports[1]), flags, hairpin };
+        let point = self.nat.pass_out(&asks)?;
+        self.change(p, h, End::Source, point)?;
+        if !hairpin {
+            return Ok(self.depart(p, Side::Internet, Event::In2Out));
+        }
+        let head = Head6::of_frame(p.bytes())?;
+        self.inbound(p, &Way { head, ports: [point.port, way.ports[1]], second: true, ..*way })
+    }
+
+    fn inbound<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
+        let h = &way.head;
+        if let Some(worker) = self.nat.owner(way.ports[1]) {
+            if way.second || h.is_fragment() {
+                self.set_mark(p.bytes_mut());
+            }
+            return Ok(self.hand_over(worker));
+        }
+        let (protocol, flags) = (protocol(h), flags(p.bytes(), h));
+        let own = self.config.pool.number(h.dst).ok_or(Event::NotPool)?;
+        let own = Point { addr: u32::from(POOL) + own, port: way.ports[1] };
+        let remote = match self.config.pool.number(h.src) {
+            Some(n) => u32::from(POOL) + n,
+            None if let Some(number) = self.remotes.known(h.src) => number,
+            // A stranger gets a number only if it may open a session: nobody out there fills the dictionary.
+            None => {
+                self.nat.invites(protocol, own, flags)?;
+                self.remotes.number(h.src).ok_or(Event::RemotesFull)?
+            }
+        };
+        let remote = Point { addr: remote, port: way.ports[0] };
+        let point = self.nat.pass_in(&Asks { protocol, own, remote, flags, hairpin: way.second })?;
+        self.change(p, h, End::Destination, point)?;
+        Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
+    }
+
+    /// Put the address and port that a point stands for into a packet.
+    fn change<F: Packet>(&self, p: &mut F, h: &Head6, end: End, point: Point) -> Result<(), Event> {
+        let address = self.address(point.addr).ok_or(Event::NoSession)?;
+        endpoint(&mut p.bytes_mut()[..h.end], h, end, address, point.port);
+        Ok(())
+    }
+
+    /// The last step of every packet that is forwarded: Ethernet addresses, and one hop less.
+    pub(super) fn depart<F: Packet>(&mut self, p: &mut F, to: Side, event: Event) -> Verdict {
+        leave(p.bytes_mut(), &self.link_of(to).leaving);
+        self.count.add(event);
+        Verdict::Forward(to)
+    }
+
+    /// The verdict for a packet that another worker has to look at.
+    pub(super) fn hand_over(&mut self, worker: u16) -> Verdict {
+        self.count.add(Event::HandedOver);
+        Verdict::HandOver(worker)
+    }
+
+    /// Mark a packet as already looked at by the worker that decides. The mark stands in the Ethernet source, which is
+    /// written anew on the way out, and follows from the seed, so that nobody outside can forge it.
+    pub(super) fn set_mark(&self, b: &mut [u8]) {
+        b[6..12].copy_from_slice(&self.mark);
+    }
+
+    fn is_marked(&self, b: &[u8]) -> bool {
+        self.workers > 1 && b[6..12] == self.mark
+    }
+
+    fn is_own(&self, a: u128) -> bool {
+        a == self.config.customer.address.to_bits() || a == self.config.internet.address.to_bits()
+    }
+}
+
+/// The protocol as the state has it: one ICMP for both IP versions.
+pub(super) fn protocol(h: &Head6) -> u8 {
+    if h.protocol == ICMPV6 { ICMP } else { h.protocol }
+}
+
+/// Flags of TCP, where the packet shows them.
+fn flags(b: &[u8], h: &Head6) -> u8 {
+    let first = h.part.is_none_or(|part| part.offset == 0);
+    if h.protocol == TCP && first { b[h.l4 + 13] } else { 0 }
+}
+
+/// Ports of source and destination, or the identifier of a query for both, of a packet that is whole or the first fragment:
+/// what a NAT needs of the transport header must be there.
+pub(super) fn shown(b: &[u8], way: &Way) -> Result<Ports, Event> {
+    let h = &way.head;
+    let more = h.part.is_some_and(|part| part.more);
+    let need = if h.protocol == TCP { 20 } else { 8 };
+    if h.end - h.l4 < need {
+        return Err(if more { Event::TinyFragment } else { Event::BadLength });
+    }
+    if h.protocol == PROTO_UDP {
+        let len = usize::from(be16(b, h.l4 + 4));
+        if len < header::UDP || (!more && len > h.end - h.l4) {
+            return Err(Event::BadLength);
+        }
+    }
+    if h.protocol != ICMPV6 {
+        return Ok([Some(be16(b, h.l4)), Some(be16(b, h.l4 + 2))]);
+    }
+    let outbound = way.from == Side::Customer && !way.second;
+    match b[h.l4] {
+        icmp::ECHO if outbound => {}
+        icmp::ECHO_REPLY if !outbound => {}
+        icmp::ECHO => return Err(Event::NoSession),
+        _ => return Err(Event::IcmpOther),
+    }
+    Ok([Some(be16(b, h.l4 + 4)); 2])
+}

@@ -1,0 +1,63 @@
+//! Packets from one customer to another at a border relay (MAP-T). Where translation is stateless, whoever sends by the default
+//! rule must appear to the other customer under that rule, too: in hub-and-spoke mode an edge takes nothing else (RFC 7599,
+//! section 8.2). So both translations of the way over IPv4 and back are made, and nothing is sent over IPv4. Apart from
+//! what RFC 7757 turns round by maps of whole addresses, which takes no port to find the receiver.
+
+use super::{Hairpinning, Translate};
+use crate::ends::Addressing;
+use crate::event::Event;
+use crate::function::{Packet, Side, Spare, Verdict};
+use wire::header::be32;
+
+/// Where the destination of an IPv4 packet stands in a frame.
+const DESTINATION: usize = 30;
+
+impl<A: Addressing> Translate<A> {
+    /// Whether a packet that came in over IPv6 goes back there, by the IPv4 address that it is for.
+    #[inline(always)]
+    pub(super) fn comes_back(&self, dst: u32) -> bool {
+        self.config.hairpinning == Hairpinning::Intrinsic
+            && self.addressing.serves(dst)
+            && dst != u32::from(self.config.v4.address)
+    }
+
+    /// Go on with what was translated to IPv4: out, or back over IPv6.
+    pub(super) fn over_or_back<P: Packet, S: Spare<P>>(&mut self, to: Side, p: &mut P, spare: &mut S) -> Verdict {
+        if to == self.config.ipv6 || !self.comes_back(be32(p.bytes(), DESTINATION)) {
+            return Verdict::Forward(to);
+        }
+        // As if the next router had sent it: another worker may have to take it from here.
+        p.bytes_mut()[..6].copy_from_slice(&self.config.v4.mac.0);
+        self.turning = true;
+        let result = self.over_ipv4::<P, P, S>(p, spare);
+        self.turning = false;
+        match result {
+            Ok(Verdict::HandOver(worker)) => {
+                self.give_away(worker, p.bytes(), spare);
+                Verdict::Drop
+            }
+            Ok(verdict) => verdict,
+            // Nobody is told, as of anything else that finds no customer (RFC 7599, section 8.2).
+            Err(why) => {
+                self.count.add(why);
+                Verdict::Drop
+            }
+        }
+    }
+
+    /// Count a packet that leaves over IPv6: from IPv4, or turned round.
+    pub(super) fn count_to6(&mut self) {
+        self.count.add(if self.turning { Event::Hairpinned } else { Event::ToIpv6 });
+    }
+
+    /// Give a copy of a packet to another worker as one that came in over IPv4.
+    fn give_away<P: Packet, S: Spare<P>>(&mut self, worker: u16, frame: &[u8], spare: &mut S) {
+        match spare.fresh(frame.len()).filter(|q| q.bytes().len() == frame.len()) {
+            Some(mut q) => {
+                q.bytes_mut().copy_from_slice(frame);
+                spare.hand_over(worker, self.config.ipv6.other(), q);
+            }
+            None => self.count.add(Event::NoMemory),
+        }
+    }
+}

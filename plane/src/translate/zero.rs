@@ -1,0 +1,102 @@
+//! Fragments of UDP datagrams without checksum. Over IPv6 there must be one, and it covers what all fragments carry: they
+//! are put together first (RFC 6146, section 3.4), and the whole datagram goes through the translation. Apart from other
+//! fragments, which are translated one by one.
+
+use super::{Translate, ZeroChecksum};
+use crate::ends::Addressing;
+use crate::event::Event;
+use crate::function::{Packet, Spare, Verdict};
+use crate::ip4::Head4;
+use crate::parts::assembly::{Assembly, Datagram, Fragment};
+use crate::parts::store::Buffer;
+use crate::parts::tracker::Key;
+use wire::checksum::Sum;
+use wire::header::{self, PROTO_UDP, be16, put16};
+
+/// Where they wait.
+pub(super) type Unsummed = Assembly<Key>;
+
+/// Largest packet.
+const LARGEST: usize = 65_535;
+
+impl<A: Addressing> Translate<A> {
+    /// What a fragment has in common with those of its datagram, if that is to be put together. Only the first shows it; what
+    /// comes before it is none of ours, so that the function in front has to bring them in order, as NAT44 does.
+    pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {
+        let unsummed = self.unsummed.as_mut()?;
+        if h.protocol != PROTO_UDP || !h.is_fragment() {
+            return None;
+        }
+        let key = h.key(0);
+        let wanted = if h.offset == 0 {
+            self.config.zero_udp_checksum == ZeroChecksum::Compute && be16(b, h.l4 + 6) == 0
+        } else {
+            unsummed.knows(&key)
+        };
+        wanted.then_some(key)
+    }
+
+    /// Take a fragment in. The last one missing becomes the datagram, or its first part.
+    pub(super) fn put_together<F: Packet, P: Packet, S: Spare<P>>(
+        &mut self,
+        key: Key,
+        p: &mut F,
+        h: &Head4,
+        spare: &mut S,
+    ) -> Result<Verdict, Event> {
+        let Some(mut whole) = self.keep(key, p.bytes(), h)? else {
+            self.count.add(Event::FragmentHeld);
+            return Ok(Verdict::Drop);
+        };
+        self.count.add(Event::Reassembled);
+        let verdict = self.over_ipv4::<Buffer, P, S>(&mut whole, spare).inspect_err(|why| {
+            // The sender is told about the datagram; about a later fragment nobody is told anything.
+            self.refuse4(whole.bytes(), *why, spare);
+        })?;
+        let len = whole.bytes().len();
+        if !p.set_len(len) {
+            return Err(Event::NoMemory);
+        }
+        p.bytes_mut().copy_from_slice(whole.bytes());
+        Ok(verdict)
+    }
+
+    fn keep(&mut self, key: Key, b: &[u8], h: &Head4) -> Result<Option<Buffer>, Event> {
+        let (headers, payload) = (&b[..h.l4], &b[h.l4..h.end]);
+        if payload.is_empty() || (h.more && !payload.len().is_multiple_of(8)) {
+            return Err(Event::BadLength);
+        }
+        let Some(unsummed) = &mut self.unsummed else { return Err(Event::FragmentFull) };
+        let fragment = Fragment { offset: h.offset, more: h.more, headers, payload, ecn: h.tos };
+        let result = unsummed.add(self.now, key, &fragment);
+        let (displaced, overlapped) = unsummed.take_lost();
+        self.count.add_many(Event::FragmentFull, displaced);
+        self.count.add_many(Event::FragmentOverlap, overlapped);
+        result?.map(|d| join(&d)).transpose()
+    }
+
+    /// End what has waited for too long. Nobody is told (RFC 6146, section 3.4).
+    pub(super) fn expire_unsummed(&mut self) {
+        let Some(unsummed) = self.unsummed.as_mut().filter(|u| !u.is_empty()) else { return };
+        while let Some(late) = unsummed.expire(self.now) {
+            self.count.add_many(Event::FragmentLate, late.parts);
+        }
+    }
+}
+
+/// The packet of all its parts, with the header of the first. It may be cut again, whatever its parts said.
+fn join(d: &Datagram) -> Result<Buffer, Event> {
+    let total = d.headers().len() - header::ETH + d.octets();
+    if total > LARGEST {
+        return Err(Event::BadLength);
+    }
+    let mut headers = d.headers().to_vec();
+    let h = &mut headers[header::ETH..];
+    h[1] = h[1] & !3 | d.ecn().ok_or(Event::EcnLost)?;
+    put16(h, 2, total as u16);
+    h[6..8].fill(0);
+    h[10..12].fill(0);
+    let sum = Sum::default().bytes(h).checksum();
+    h[10..12].copy_from_slice(&sum);
+    Ok(d.behind(&headers))
+}

@@ -1,0 +1,48 @@
+//! Set-ups of a NAT whose Internet speaks IPv6: NAT46 and NAT66. A file of its own, because Right learns of an IPv6 address
+//! here: the lowest 32 bits of an outside address, of which the prefix is known.
+
+use super::ends::{by_remote, distinct};
+use super::{Bed, Translated, ViewError, stateful};
+use crate::ip6::Pool6;
+use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
+
+/// Outside addresses and ports of such a NAT.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside6 {
+    /// Addresses.
+    pub pool: Pool6,
+    /// Ports.
+    pub ports: PortRange,
+}
+
+impl Outside6 {
+    /// What Right may learn.
+    fn range(self) -> OuterRange {
+        let first = self.pool.prefix().first() as u32;
+        OuterRange { addrs: AddrRange { first: first.into(), count: self.pool.count() }, ports: self.ports }
+    }
+
+    /// Customers' frames on the right, towards these remote hosts.
+    fn layout(self, dst: Address6) -> Layout {
+        Layout::Ipv6(Ends6 { src: Address6::by_outer(self.pool.prefix().first()), dst })
+    }
+}
+
+/// NAT46 (RFC 9693): IPv4 customers, and for each remote address of the flow space the IPv6 host that it stands for.
+///
+/// # Errors
+/// When addresses and flow space do not belong together.
+pub fn nat46(bed: &Bed, remotes: &[u128], outside: Outside6) -> Result<View, ViewError> {
+    let right = outside.layout(by_remote(bed, remotes)?);
+    Ok(stateful(bed, [Layout::Ipv4, right], outside.range().into()))
+}
+
+/// NAT66 (RFC 9693): customers and remote hosts with an IPv6 address each.
+///
+/// # Errors
+/// As [`nat46`], or when customers share an address.
+pub fn nat66(bed: &Bed, ends: &Translated<'_>, outside: Outside6) -> Result<View, ViewError> {
+    distinct(ends.subscribers)?;
+    let right = outside.layout(by_remote(bed, ends.remotes)?);
+    Ok(stateful(bed, [ends.layout(bed)?, right], outside.range().into()))
+}

@@ -1,0 +1,151 @@
+//! NAT46: IPv4 customers behind IPv6 addresses that they share. What NAT44 and translation do each has tests of its own;
+//! here is what comes of both together.
+
+use crate::bench::{Bench, POOL, RIGHT, pool, side};
+use crate::packets::*;
+use plane::Side::{Customer, Internet};
+use plane::nat44::config::Prefix;
+use plane::nat46::{Config, Nat46};
+use plane::translate::Pair;
+use plane::{Prefix6, Side4};
+use std::net::{IpAddr, Ipv4Addr};
+use wire::Mac;
+
+const A: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 2));
+const B: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 3));
+/// What customers know a remote host by, and what it is.
+const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 19, 0, 7));
+const REMOTE6: &str = "2001:db8:7::7";
+
+pub fn config() -> Config {
+    let customer = Side4 {
+        mac: Mac(CUSTOMER_MAC),
+        next_hop: Mac(CUSTOMER_HOP),
+        address: Ipv4Addr::new(198, 18, 255, 254),
+        mtu: 1500,
+    };
+    let internet = side(INTERNET_MAC, INTERNET_HOP, RIGHT);
+    let inside = vec![Prefix { addr: Ipv4Addr::new(198, 18, 0, 0), len: 16 }];
+    let mut c = Config::new(customer, internet, inside, pool("2001:db8:2::1/128"));
+    let v6 = Prefix6 { addr: "2001:db8:7::".parse().unwrap(), len: 120 };
+    c.maps = vec![Pair { v4: Prefix { addr: Ipv4Addr::new(198, 19, 0, 0), len: 24 }, v6 }];
+    c.nat.sessions = 4096;
+    c
+}
+
+pub fn nat46(c: &Config, workers: usize) -> Bench<Nat46> {
+    let all = (0..workers).map(|w| c.build(w, workers, 42).unwrap()).collect();
+    Bench::new(all, [Config::STEER_CUSTOMER, Config::STEER_INTERNET])
+}
+
+#[test]
+fn udp_tcp_and_echo_both_ways() {
+    let mut g = nat46(&config(), 1);
+    let seen = judge(&g.out(&udp((A, 5001), (REMOTE, 80))));
+    assert_eq!((seen.from.0, seen.to, seen.ttl), (POOL, (ip(REMOTE6), 80), 63));
+    let back = judge(&g.back(&udp((ip(REMOTE6), 80), seen.from)));
+    assert_eq!((back.from, back.to, back.ttl), ((REMOTE, 80), (A, 5001), 63));
+    let other = judge(&g.out(&udp((B, 5001), (REMOTE, 80)))).from;
+    assert_ne!(other, seen.from, "two customers with one port share the address");
+    let syn = judge(&g.out(&tcp((A, 5001), (REMOTE, 80), "S"))).from;
+    assert_eq!(judge(&g.back(&tcp((ip(REMOTE6), 80), syn, "SA"))).to, (A, 5001));
+    let id = judge(&g.out(&echo(A, REMOTE, 9, true))).from.1;
+    assert_eq!(judge(&g.back(&echo(ip(REMOTE6), POOL, id, false))).to, (A, 9));
+}
+
+#[test]
+fn who_has_no_counterpart_is_nowhere() {
+    let mut g = nat46(&config(), 1);
+    let e = g.all(Customer, &[udp((A, 5000), (ip("203.0.113.9"), 80))]);
+    assert_eq!(g.count("translate.destination-unmapped"), 1);
+    assert_eq!((e.len(), icmp_type(&e[0].1), judge(&e[0].1).to.0), (1, (3, 13), A), "the customer is told");
+    g.all(Internet, &[udp((ip("2001:db8:99::1"), 80), (POOL, 5000))]);
+    assert_eq!(g.count("translate.source-unmapped"), 1);
+    g.all(Internet, &[udp((ip(REMOTE6), 80), (ip("2001:db8:2::2"), 5000))]);
+    assert_eq!(g.count("translate.destination-unmapped"), 2);
+    g.drops(Internet, &udp((ip(REMOTE6), 80), (POOL, 6000)), "nat44.no-session");
+}
+
+#[test]
+fn a_prefix_reaches_everybody_else() {
+    let mut c = config();
+    c.pref64 = Some(Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 96 });
+    let mut g = nat46(&c, 1);
+    let seen = judge(&g.out(&udp((A, 5000), (ip("203.0.113.9"), 80))));
+    assert_eq!(seen.to.0, ip("2001:db8:64::203.0.113.9"));
+    assert_eq!(judge(&g.back(&udp(seen.to, seen.from))).from.0, ip("203.0.113.9"));
+    assert_eq!(judge(&g.out(&udp((A, 5000), (REMOTE, 80)))).to.0, ip(REMOTE6), "maps come first");
+}
+
+/// RFC 7915, section 5.2, and RFC 5508: errors of any router arrive, with what they quote.
+#[test]
+fn errors_find_their_customer() {
+    let mut g = nat46(&config(), 1);
+    let sent = udp((A, 5000), (REMOTE, 80));
+    let out = g.out(&sent);
+    let e = g.back(&error(ip("2001:db8:77::1"), POOL, 3, 0, &out, 1000));
+    assert_eq!((judge(&e).to.0, icmp_type(&e)), (A, (11, 0)));
+    assert_eq!((quote_of(&e).from, quote_of(&e).to), ((A, 5000), (REMOTE, 80)));
+    let arrived = g.back(&udp((ip(REMOTE6), 80), judge(&out).from));
+    let e = g.out(&error(A, REMOTE, 3, 3, &arrived, 1000));
+    assert_eq!((judge(&e).from.0, judge(&e).to.0, icmp_type(&e)), (POOL, ip(REMOTE6), (1, 4)));
+}
+
+#[test]
+fn a_packet_too_large_for_the_internet_is_told_with_its_room() {
+    let mut g = nat46(&config(), 1);
+    let mut large = udp_with((A, 5000), (REMOTE, 80), 64, &[0; 1453]);
+    set_df(&mut large);
+    let e = g.refuses(Customer, &large, "nat44.too-big");
+    assert_eq!((icmp_type(&e), &e[40..42]), ((3, 4), &1480u16.to_be_bytes()[..]));
+}
+
+#[test]
+fn fragments_of_both_directions() {
+    let mut g = nat46(&config(), 1);
+    let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[7; 100]), &[48], 77);
+    let out: Vec<_> = g.all(Customer, &[parts[1].clone(), parts[0].clone()]).into_iter().map(|o| o.1).collect();
+    let seen = judge(&reassemble(&out));
+    assert_eq!((out.len(), seen.to), (2, (ip(REMOTE6), 80)));
+    let parts = fragments(&udp_with(seen.to, seen.from, 64, &[7; 100]), &[48], 78);
+    let back: Vec<_> = g.all(Internet, &[parts[1].clone(), parts[0].clone()]).into_iter().map(|o| o.1).collect();
+    assert_eq!((back.len(), judge(&reassemble(&back)).to), (2, (A, 5000)));
+}
+
+/// What stands for the outside addresses inside the gateway is no customer's, no mapped host's and not its own.
+#[test]
+fn numbers_of_the_pool_are_nobodys() {
+    let mut c = config();
+    c.nat.inside = vec![Prefix { addr: Ipv4Addr::new(10, 0, 0, 0), len: 8 }];
+    let mut g = nat46(&c, 1);
+    let from = (ip("10.0.0.0"), 5000);
+    let seen = judge(&g.out(&udp(from, (REMOTE, 80))));
+    assert_eq!(judge(&g.back(&udp(seen.to, seen.from))).to, from);
+}
+
+#[test]
+fn workers_share_nothing() {
+    for misled in [false, true] {
+        let mut g = nat46(&config(), 3);
+        g.misled = misled;
+        for i in 1..60u8 {
+            let from = (ip(&format!("198.18.0.{i}")), 5000);
+            let seen = judge(&g.out(&udp(from, (REMOTE, 80))));
+            assert_eq!(judge(&g.back(&udp(seen.to, seen.from))).to, from);
+        }
+        assert_eq!(g.crossings > 0, misled);
+    }
+}
+
+#[test]
+fn configurations_that_make_no_sense() {
+    let refused = |change: fn(&mut Config)| {
+        let mut c = config();
+        change(&mut c);
+        c.build(0, 1, 1).err().unwrap().to_string()
+    };
+    assert!(refused(|c| c.maps.clear()).contains("pref64"));
+    assert!(refused(|c| c.internet.address = "2001:db8:2::1".parse().unwrap()).contains("own address"));
+    assert!(refused(|c| c.maps[0].v6.len = 127).contains("explicit maps"));
+    assert!(refused(|c| c.nat.inside[0].len = 0).contains("free"));
+}

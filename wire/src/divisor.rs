@@ -1,0 +1,26 @@
+//! Division of many numbers by the same one. Apart from the flow space that is built of it, because it is arithmetic alone.
+
+/// Exact division by a constant, by one multiplication, without a branch and in 32-bit factors: in a loop over many
+/// numerators it becomes vector code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Divisor {
+    pub(crate) by: u32,
+    /// floor(2^64 / by) + 1 in two halves: exact for all 32-bit numerators.
+    magic: (u32, u32),
+    /// For 1, whose magic number is too large: all ones, and the magic number is 0.
+    whole: u32,
+}
+
+impl Divisor {
+    pub(crate) fn new(by: u32) -> Divisor {
+        let (magic, whole) = if by == 1 { (0, u32::MAX) } else { (u64::MAX / by as u64 + 1, 0) };
+        Divisor { by, magic: ((magic >> 32) as u32, magic as u32), whole }
+    }
+    #[inline(always)]
+    pub(crate) fn div_rem(self, n: u32) -> (u32, u32) {
+        // No carry is lost: (2^32 - 1)^2 + 2^32 - 1 < 2^64.
+        let low = (self.magic.1 as u64 * n as u64) >> 32;
+        let q = ((self.magic.0 as u64 * n as u64 + low) >> 32) as u32 | n & self.whole;
+        (q, n.wrapping_sub(q.wrapping_mul(self.by)))
+    }
+}

@@ -1,0 +1,95 @@
+//! Who sends from where: subscribers that are counted out, and those that are written down. Apart from the flow space, which
+//! only asks for the address and ports of a number.
+
+use crate::flow::FlowError;
+use crate::port_set::PortSet;
+use crate::range::{AddrRange, PortRange};
+use std::net::Ipv4Addr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T): of each port set those from place
+/// `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedPorts {
+    /// PSID offset, in bits.
+    pub offset: u8,
+    /// PSID length k, in bits: 2^k subscribers share an address.
+    pub len: u8,
+    /// Place of the first port to use in its set.
+    pub first: u32,
+    /// How many ports to use of each set.
+    pub count: u32,
+}
+
+/// Who sends from where: a number of subscribers, each with its address and source ports. The three kinds of
+/// subscribers are one formula.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside {
+    pub(crate) subscribers: u32,
+    pub(crate) first: u32,
+    /// 0 if all have the same address, else all ones.
+    pub(crate) own_address: u32,
+    /// Addresses lie 2^this apart.
+    pub(crate) apart: u8,
+    /// The set of PSID 0; all ports for subscribers with addresses of their own.
+    pub(crate) set: PortSet,
+    pub(crate) first_place: u32,
+    pub(crate) places: u32,
+}
+
+impl Inside {
+    #[inline(always)]
+    pub(crate) fn addr(&self, subscriber: u32) -> u32 {
+        self.first.wrapping_add(((subscriber >> self.set.len) & self.own_address) << self.apart)
+    }
+    #[inline(always)]
+    pub(crate) fn port(&self, subscriber: u32, place: u32) -> u32 {
+        let psid = subscriber & ((1 << self.set.len) - 1);
+        PortSet { psid: psid as u16, ..self.set }.nth(self.first_place + place) as u32
+    }
+    /// From the first address to the last.
+    pub(crate) fn addresses(&self) -> u64 {
+        (u64::from((self.subscribers - 1) >> self.set.len & self.own_address) << self.apart) + 1
+    }
+}
+
+/// A subscriber that is written down, and not counted out: its address and its ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// IPv4 address.
+    pub addr: u32,
+    /// Its ports.
+    pub set: PortSet,
+}
+
+/// Listed subscribers, shared by everyone who reads them.
+#[derive(Clone)]
+pub(crate) struct List {
+    pub(crate) each: Arc<dyn Deref<Target = [Listed]> + Send + Sync>,
+    /// The lowest and the highest of all.
+    pub(crate) addrs: AddrRange,
+    pub(crate) ports: PortRange,
+}
+
+impl std::fmt::Debug for List {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} listed", self.each.len())
+    }
+}
+
+/// Subscribers with one address in common and all ports of a range.
+pub(crate) fn alike(subscribers: u32, first: Ipv4Addr, ports: PortRange) -> Result<Inside, FlowError> {
+    if ports.first > ports.last {
+        return Err(FlowError::Range("the source port range"));
+    }
+    Ok(Inside {
+        subscribers,
+        first: first.into(),
+        own_address: 0,
+        apart: 0,
+        set: PortSet::ALL,
+        first_place: ports.first.into(),
+        places: ports.count(),
+    })
+}
