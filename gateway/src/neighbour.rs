@@ -32,49 +32,62 @@ pub enum NeighbourError {
 const ATTEMPTS: u32 = 5;
 const WAIT: Duration = Duration::from_millis(600);
 
-/// Ask for a neighbour until it answers, a few seconds at most. Requests for our own address are answered meanwhile.
+/// Ask for a neighbour until it answers, a few seconds at most, on all ports of one side (one a worker, each with the
+/// worker's pool; at least one): which queue an answer arrives at is the interface's choice. Requests for our own address
+/// are answered meanwhile.
 ///
 /// # Errors
-/// When nobody answers or the port is broken.
+/// When nobody answers or a port is broken.
 pub fn resolve(
-    port: &mut dyn Port,
-    pool: &mut Pool,
+    lanes: &mut [(&mut dyn Port, &mut Pool)],
     own: &Own,
     from: IpAddr,
     to: IpAddr,
 ) -> Result<Mac, NeighbourError> {
-    let mut burst: Burst = port::burst();
     for _ in 0..ATTEMPTS {
-        let request = request(own.mac, from, to);
-        if let Some(mut frame) = pool.alloc(request.len()) {
-            frame.bytes_mut().copy_from_slice(&request);
-            burst.push(frame);
-            port.transmit(pool, &mut burst)?;
-            pool.free_all(&mut burst);
-        }
+        let (port, pool) = &mut lanes[0];
+        ask(*port, pool, &request(own.mac, from, to))?;
         let end = Instant::now() + WAIT;
         while Instant::now() < end {
-            port.receive(pool, &mut burst)?;
-            let mut found = None;
-            let mut answers: Burst = port::burst();
-            for frame in burst.drain(..) {
-                found = found.or_else(|| answer(frame.bytes(), to));
-                let mut slot = Slot(frame);
-                if own.answer(&mut slot) {
-                    answers.push(slot.0);
-                } else {
-                    pool.free(slot.0);
+            for (port, pool) in &mut *lanes {
+                if let Some(mac) = listen(*port, pool, own, to)? {
+                    return Ok(mac);
                 }
-            }
-            port.transmit(pool, &mut answers)?;
-            pool.free_all(&mut answers);
-            if let Some(mac) = found {
-                return Ok(mac);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    Err(NeighbourError::Silent { address: to, port: port.facts().name, waited: WAIT * ATTEMPTS })
+    Err(NeighbourError::Silent { address: to, port: lanes[0].0.facts().name, waited: WAIT * ATTEMPTS })
+}
+
+fn ask(port: &mut dyn Port, pool: &mut Pool, request: &[u8]) -> Result<(), PortError> {
+    let mut burst: Burst = port::burst();
+    if let Some(mut frame) = pool.alloc(request.len()) {
+        frame.bytes_mut().copy_from_slice(request);
+        burst.push(frame);
+        port.transmit(pool, &mut burst)?;
+        pool.free_all(&mut burst);
+    }
+    Ok(())
+}
+
+/// The neighbour's address if it is among what has come in; requests for our own are answered.
+fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Result<Option<Mac>, PortError> {
+    let (mut burst, mut answers): (Burst, Burst) = (port::burst(), port::burst());
+    port.receive(pool, &mut burst)?;
+    let mut found = None;
+    for frame in burst.drain(..) {
+        found = found.or_else(|| answer(frame.bytes(), whom));
+        let mut slot = Slot(frame);
+        if own.answer(&mut slot) {
+            answers.push(slot.0);
+        } else {
+            pool.free(slot.0);
+        }
+    }
+    port.transmit(pool, &mut answers)?;
+    pool.free_all(&mut answers);
+    Ok(found)
 }
 
 fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
@@ -158,7 +171,7 @@ mod tests {
     use port::{Clock, PoolConfig};
     use wire::AddrRange;
 
-    /// The other half of this crate is the neighbour: what one asks the other answers.
+    /// The other half of this crate is the neighbour: what one asks the other answers, at the second of our two queues.
     #[test]
     fn a_neighbour_that_answers_is_found() {
         let own = |last: u8| Own {
@@ -168,9 +181,11 @@ mod tests {
         };
         for (from, to) in [("10.0.0.1", "10.0.0.2"), ("2001:2::1", "2001:2::2")] {
             let clock = Clock::system();
-            let mut pools = Pool::for_workers(PoolConfig::compact(2, 64, 128)).unwrap();
-            let (mut other_pool, mut pool) = (pools.remove(1), pools.remove(0));
-            let (mut ours, mut theirs) = link("test", clock, 16, (1, Steer::First), (1, Steer::First));
+            let mut pools = Pool::for_workers(PoolConfig::compact(3, 64, 128)).unwrap();
+            let mut other_pool = pools.remove(2);
+            // By the last bit of our Ethernet address, which is 1.
+            let to_us = Steer::Block { at: 4, shift: 0 };
+            let (mut ours, mut theirs) = link("test", clock, 16, (2, to_us), (1, Steer::First));
             let done = std::sync::atomic::AtomicBool::new(false);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
@@ -188,7 +203,9 @@ mod tests {
                         std::thread::yield_now();
                     }
                 });
-                let found = resolve(&mut ours[0], &mut pool, &own(1), from.parse().unwrap(), to.parse().unwrap());
+                let ports = ours.iter_mut().map(|p| p as &mut dyn Port);
+                let mut lanes: Vec<_> = ports.zip(&mut pools).collect();
+                let found = resolve(&mut lanes, &own(1), from.parse().unwrap(), to.parse().unwrap());
                 done.store(true, std::sync::atomic::Ordering::Relaxed);
                 assert_eq!(found.unwrap(), Mac([2, 0, 0, 0, 0, 2]));
             });

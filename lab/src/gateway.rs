@@ -272,9 +272,10 @@ fn neighbours(gateway: &Gateway, opened: &mut Opened) -> Result<Macs, GatewayErr
             NextHop::Mac(mac) => mac,
             NextHop::Ip(_) if gateway.io == Io::Tun => tun_neighbour(number),
             NextHop::Ip(ip) => {
-                let (left, right) = &mut opened.ports[0];
-                let port = if i == 0 { left } else { right };
-                resolve(&mut **port, &mut opened.pools[0], &own(side, own_mac), side.address, ip)?
+                let ports = opened.ports.iter_mut().map(|(left, right)| &mut **if i == 0 { left } else { right });
+                let mut lanes: Vec<_> =
+                    ports.zip(&mut opened.pools).map(|(p, pool)| (p as &mut dyn Port, pool)).collect();
+                resolve(&mut lanes, &own(side, own_mac), side.address, ip)?
             }
         };
         macs[i] = (own_mac, next);
