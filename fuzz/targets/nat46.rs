@@ -7,24 +7,19 @@ use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
-use plane::nat44::config::{Filtering, Prefix};
+use natmeter_fuzz::nat::{MOST, Settings};
+use plane::nat44::config::Prefix;
 use plane::nat46::{Config, Nat46};
 use plane::translate::Pair;
 use plane::{Function, Pool6, Prefix6, Side, Side4, Side6};
-use wire::{Mac, PortRange};
+use wire::Mac;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
     workers: u8,
-    per_connection: bool,
-    filtering: u8,
-    sessions: u8,
-    few_ports: bool,
+    nat: Settings,
     mtu: [u8; 2],
     prefix: bool,
-    quota: Option<[u8; 2]>,
-    held: u8,
-    errors: u8,
     steps: Vec<Step>,
 }
 
@@ -41,22 +36,7 @@ impl Input {
         let mut c = Config::new(customer, internet, vec![four([10, 0, 0, 0], 8)], pool);
         c.maps = vec![Pair { v4: four([203, 0, 113, 0], 24), v6: Prefix6 { addr: ip6("2001:db8:1::"), len: 120 } }];
         c.pref64 = self.prefix.then_some(Prefix6 { addr: ip6("2001:db8:65::"), len: 96 });
-        let nat = &mut c.nat;
-        nat.sessions = 1 + u64::from(self.sessions);
-        if self.few_ports {
-            nat.ports = PortRange { first: 1024, last: 1100 };
-        }
-        nat.filtering =
-            [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent]
-                [usize::from(self.filtering % 3)];
-        nat.quota.sessions = self.quota.map(|q| q[0].into());
-        if self.per_connection {
-            *nat = nat.clone().per_connection();
-        } else {
-            nat.quota.ports = self.quota.map(|q| q[1].into());
-        }
-        nat.fragments.held = self.held.into();
-        nat.icmp_errors_per_second = u32::from(self.errors) * 10;
+        self.nat.apply(&mut c.nat, false);
         c
     }
 }
@@ -69,7 +49,7 @@ fuzz_target!(|input: Input| {
     let make = move || (0..n).map(|w| config.build(w, n, 7).expect("all these are valid")).collect();
     let limits = |w: &Nat46| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");
-        assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
+        assert!(mappings <= sessions && sessions <= MOST);
         assert!(w.internet.config().fragments.allow(w.internet.waiting()));
     };
     bench::run(&Setup::new(make, [Side::Internet], known, limits), &input.steps);

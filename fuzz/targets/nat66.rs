@@ -7,26 +7,20 @@ use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
-use plane::nat44::config::Filtering;
+use natmeter_fuzz::nat::{MOST, Settings};
 use plane::nat66::{Config, Nat66};
 use plane::{Function, Pool6, Prefix6, Side, Side6};
-use wire::{Mac, PortRange};
+use wire::Mac;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
     workers: u8,
-    per_connection: bool,
-    filtering: u8,
-    sessions: u8,
+    nat: Settings,
     customers: u8,
     remotes: u8,
-    few_ports: bool,
     mtu: [u8; 2],
-    hairpinning: bool,
     inside: bool,
-    quota: Option<[u8; 2]>,
     datagrams: u8,
-    errors: u8,
     steps: Vec<Step>,
 }
 
@@ -42,22 +36,7 @@ impl Input {
             c.inside = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];
         }
         c.fragments.datagrams = 1 + u32::from(self.datagrams);
-        let nat = &mut c.nat;
-        nat.sessions = 1 + u64::from(self.sessions);
-        if self.few_ports {
-            nat.ports = PortRange { first: 1024, last: 1100 };
-        }
-        nat.filtering =
-            [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent]
-                [usize::from(self.filtering % 3)];
-        nat.hairpinning = self.hairpinning;
-        nat.quota.sessions = self.quota.map(|q| q[0].into());
-        if self.per_connection {
-            *nat = nat.clone().per_connection();
-        } else {
-            nat.quota.ports = self.quota.map(|q| q[1].into());
-        }
-        nat.icmp_errors_per_second = u32::from(self.errors) * 10;
+        self.nat.apply(&mut c.nat, false);
         c
     }
 }
@@ -70,8 +49,8 @@ fuzz_target!(|input: Input| {
     let make = move || (0..n).map(|w| Nat66::new(config.clone(), w, n, 7).expect("all these are valid")).collect();
     let limits = |w: &Nat66| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");
-        assert!(mappings <= sessions && sessions <= 256 + 1024 + 64);
-        assert!(w.known().iter().all(|n| *n <= 256 + 1024 + 64));
+        assert!(mappings <= sessions && sessions <= MOST);
+        assert!(w.known().iter().all(|n| u64::from(*n) <= MOST));
         assert!(w.config().fragments.allow(w.waiting()));
     };
     let ipv6 = vec![Side::Customer, Side::Internet];

@@ -276,7 +276,7 @@ fn misroute(frame: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::{Hop, Router};
+    use plane::{Hop, NoSpare, Router};
 
     /// A tester whose clock runs away must find another rate than was injected.
     #[test]
@@ -290,7 +290,7 @@ mod tests {
             assert!(!truth.takes(now, Side::Customer, &[]));
         }
         let (mut batch, mut verdicts) = ([Frame([0; 60])], [Verdict::Local]);
-        truth.process(3_600_000_000_000, Side::Customer, &mut batch, &mut verdicts, &mut Nothing);
+        truth.process(3_600_000_000_000, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
         assert_eq!((verdicts[0], truth.lost), (Verdict::Drop, 1), "an hour of the caller's clock gives no tokens");
     }
 
@@ -312,16 +312,5 @@ mod tests {
         fn set_len(&mut self, _: usize) -> bool {
             false
         }
-    }
-
-    /// Nothing to spare, and nothing is sent.
-    struct Nothing;
-
-    impl Spare<Frame> for Nothing {
-        fn fresh(&mut self, _: usize) -> Option<Frame> {
-            None
-        }
-        fn emit(&mut self, _: Side, _: Frame) {}
-        fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
     }
 }

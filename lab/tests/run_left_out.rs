@@ -3,47 +3,17 @@
 
 use lab::event::{Event, Listener};
 use lab::folder::{Facts, Header, Outcome};
-use lab::plan::Plan;
 use lab::rig::Process;
 use lab::run::Run;
-use lab::scenario::{Dut, Options, parse};
-use lab::store::{RESULTS, RunFolder, TRIALS, read_lines};
+use lab::scenario::Dut;
+use lab::store::{RESULTS, TRIALS};
 use method::{Nanos, TrialRecord};
+use simulated::{folder, header, resume, run, trials};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::time::Duration;
 
-const SCENARIO: &str = r#"
-name = "simulated"
-about = "A device of known truth."
-[dut.simulated]
-capacity = "3 Mfps"
-set-up-rate = "700k"
-[sweep]
-connections = ["100k", "1M"]
-[measure]
-metrics = ["max_conn_est_rate", "throughput"]
-repetitions = 2
-duration = "100 ms"
-error = "1 %"
-"#;
-
-fn header() -> Header {
-    let scenario = parse("simulated.toml", SCENARIO, &Options::default()).unwrap().scenario;
-    Header { version: "test".into(), started: "2026-01-01T00:00:00Z".into(), plan: Plan::new(&scenario), scenario }
-}
-
-fn run(parent: &Path, header: &Header) -> PathBuf {
-    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH).unwrap();
-    let path = folder.path().to_path_buf();
-    Run::begin(header, SCENARIO, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap();
-    path
-}
-
-fn resume(path: &Path, header: &Header) -> Vec<Outcome> {
-    let (folder, _) = RunFolder::open_for_resume(path).unwrap();
-    Run::resume(header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap()
-}
+mod simulated;
 
 /// Keep the trials and results that are wanted.
 fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str) -> bool) {
@@ -56,10 +26,6 @@ fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str)
     let results: String = results.lines().filter(|l| result(&key(l))).flat_map(|l| [l, "\n"]).collect();
     fs::write(path.join(TRIALS), trials).unwrap();
     fs::write(path.join(RESULTS), results).unwrap();
-}
-
-fn trials(path: &Path) -> Vec<TrialRecord> {
-    read_lines(&path.join(TRIALS)).unwrap().values
 }
 
 /// A device that sets up fewer connections than it did when the run was begun, so that a further repetition would lower
@@ -86,7 +52,7 @@ fn what_was_begun_is_ended_before_what_was_left_out_and_can_be_interrupted_again
     let dir = tempfile::tempdir().unwrap();
     let (limited, unlimited) = limited_and_not();
     for begun in ["simulated/n=100000/cores=1/throughput/1", "simulated/n=1000000/cores=1/throughput/1"] {
-        let path = run(dir.path(), &limited);
+        let (path, _) = run(dir.path(), &limited);
         let of_it: Vec<u64> = trials(&path).iter().filter(|r| r.measurement == begun).map(|r| r.seq).collect();
         keep(
             &path,
@@ -104,7 +70,7 @@ fn what_was_begun_is_ended_before_what_was_left_out_and_can_be_interrupted_again
 fn a_search_that_is_asked_again_knows_what_it_knew() {
     let dir = tempfile::tempdir().unwrap();
     let (limited, unlimited) = limited_and_not();
-    let path = run(dir.path(), &limited);
+    let (path, _) = run(dir.path(), &limited);
     let without_result = "simulated/n=100000/cores=1/throughput/1";
     keep(&path, |_| true, |key| key != without_result);
     assert_eq!(resume(&path, &unlimited).len(), 8);
@@ -138,10 +104,9 @@ fn nothing_is_begun_after_twice_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let mut limited = header();
     limited.scenario.measure.time_limit = Some(Nanos::SECOND);
-    let folder = RunFolder::create(dir.path(), "simulated", SystemTime::UNIX_EPOCH).unwrap();
-    let path = folder.path().to_path_buf();
+    let (path, folder) = folder(dir.path());
     let mut slow = Slow::default();
-    let run = Run::begin(&limited, SCENARIO, folder, Process::new(), &mut slow).unwrap();
+    let run = Run::begin(&limited, "", folder, Process::new(), &mut slow).unwrap();
     assert!(run.complete(Facts::default(), None).unwrap().is_empty());
     assert!(trials(&path).len() <= 3);
     let all: Vec<String> = limited.plan.measurements.iter().map(lab::plan::Measurement::key).collect();

@@ -1,54 +1,18 @@
 //! Whole runs: on the simulated device, where every byte is known, and counting on the real engine and
 //! gateway. A run that was killed and resumed must be the run that was not.
 
-use lab::folder::{Facts, Header, Outcome};
-use lab::plan::Plan;
+use lab::folder::Outcome;
 use lab::rig::Process;
-use lab::run::Run;
-use lab::scenario::{Options, parse};
-use lab::store::RunFolder;
-use method::{ResultKind, TrialRecord};
+use method::ResultKind;
+use simulated::{header, resume, run, trials};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-const SIMULATED: &str = r#"
-name = "simulated"
-about = "A device of known truth."
-[dut.simulated]
-capacity = "3 Mfps"
-set-up-rate = "700k"
-seed = 5
-[sweep]
-connections = ["100k", "1M"]
-[measure]
-metrics = ["max_conn_est_rate", "throughput"]
-repetitions = 2
-duration = "100 ms"
-error = "1 %"
-"#;
-
-fn header() -> Header {
-    let scenario = parse("simulated.toml", SIMULATED, &Options::default())
-        .unwrap_or_else(|c| panic!("{}", c.render(false)))
-        .scenario;
-    Header { version: "test".into(), started: "2026-01-01T00:00:00Z".into(), plan: Plan::new(&scenario), scenario }
-}
-
-fn run_whole(parent: &Path) -> (PathBuf, Vec<Outcome>) {
-    let header = header();
-    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH).unwrap();
-    let path = folder.path().to_path_buf();
-    let mut nobody = ();
-    let run = Run::begin(&header, SIMULATED, folder, Process::new(), &mut nobody).unwrap();
-    let outcomes = run.complete(Facts::default(), None).unwrap();
-    (path, outcomes)
-}
+mod simulated;
 
 #[test]
 fn the_injected_truth_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let (_, outcomes) = run_whole(dir.path());
+    let (_, outcomes) = run(dir.path(), &header());
     assert_eq!(outcomes.len(), 2 * 2 * 2);
     for o in outcomes {
         let truth = if o.measurement.metric == "throughput" { 3_000_000 } else { 700_000 };
@@ -68,10 +32,7 @@ fn a_time_limit_leaves_out_repetitions_and_nothing_else() {
     let mut header = header();
     header.scenario.measure.time_limit = Some(method::Nanos::from_millis(600_000));
     header.plan.measurements.iter_mut().for_each(|m| m.predicted = method::Nanos::from_millis(700_000));
-    let folder = RunFolder::create(dir.path(), "simulated", SystemTime::UNIX_EPOCH).unwrap();
-    let mut nobody = ();
-    let run = Run::begin(&header, SIMULATED, folder, Process::new(), &mut nobody).unwrap();
-    let outcomes = run.complete(Facts::default(), None).unwrap();
+    let (_, outcomes) = run(dir.path(), &header);
     assert_eq!(outcomes.iter().map(|o| o.measurement.repetition).collect::<Vec<_>>(), [1; 4]);
 }
 
@@ -82,10 +43,8 @@ fn a_failed_rate_is_verified_and_phase_1_has_its_share_where_the_scenario_says_s
     let mut header = header();
     let measure = &mut header.scenario.measure;
     (measure.verify, measure.phase1_share_ppm, measure.min_rate) = (Some(2), Some(100_000), Some(100_000));
-    let folder = RunFolder::create(dir.path(), "simulated", SystemTime::UNIX_EPOCH).unwrap();
-    let path = folder.path().to_path_buf();
-    Run::begin(&header, SIMULATED, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap();
-    let trials = lab::store::read_lines::<TrialRecord>(&path.join("trials.jsonl")).unwrap().values;
+    let (path, _) = run(dir.path(), &header);
+    let trials = trials(&path);
     assert_eq!(trials[0].spec, trials[1].spec, "the upper end failed, and was tried again");
     assert!(trials.iter().filter_map(|t| t.spec.phase1_rate).all(|rate| rate.0 < 75_000), "a tenth of 700 k");
     // A probe for a dead device is no step of the search.
@@ -96,7 +55,7 @@ fn a_failed_rate_is_verified_and_phase_1_has_its_share_where_the_scenario_says_s
 #[test]
 fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
     let dir = tempfile::tempdir().unwrap();
-    let (whole, _) = run_whole(dir.path());
+    let (whole, _) = run(dir.path(), &header());
     let trials = fs::read_to_string(whole.join("trials.jsonl")).unwrap();
     let results = fs::read_to_string(whole.join("results.jsonl")).unwrap();
     let lines: Vec<&str> = trials.lines().collect();
@@ -114,8 +73,7 @@ fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
         fs::write(path.join("trials.jsonl"), format!("{kept}{torn}")).unwrap();
         let finished = results.lines().filter(|r| all_trials_kept(r, &lines, cut));
         fs::write(path.join("results.jsonl"), finished.flat_map(|l| [l, "\n"]).collect::<String>()).unwrap();
-        let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
-        Run::resume(&header(), folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap();
+        resume(&path, &header());
         assert_eq!(fs::read_to_string(path.join("trials.jsonl")).unwrap(), trials, "cut after {cut} trials");
         assert_eq!(fs::read_to_string(path.join("results.jsonl")).unwrap(), results, "cut after {cut} trials");
     }

@@ -8,7 +8,7 @@ use plane::map::{Domain, MapEBr, MapTBr, Rule};
 use plane::nat44::config::Prefix;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Function, Packet, Prefix6, Side, Side4, Side6, Spare, Verdict};
+use plane::{Function, NoSpare, Packet, Prefix6, Side, Side4, Side6, Verdict};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::net::Ipv6Addr;
@@ -64,15 +64,6 @@ impl Packet for Frame {
         }
         ok
     }
-}
-
-struct NoSpare;
-impl Spare<Frame> for NoSpare {
-    fn fresh(&mut self, _: usize) -> Option<Frame> {
-        None
-    }
-    fn emit(&mut self, _: Side, _: Frame) {}
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
 }
 
 const MAC: Mac = Mac([2, 0, 0, 0, 0, 1]);

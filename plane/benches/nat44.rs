@@ -6,7 +6,7 @@
 
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
-use plane::{Function, Packet, Side, Spare, Verdict};
+use plane::{Function, NoSpare, Packet, Side, Verdict};
 use rustix::time::{ClockId, clock_gettime};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
 use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Tag, Template, Values};
@@ -38,15 +38,6 @@ impl Packet for Frame {
     fn set_len(&mut self, _: usize) -> bool {
         false
     }
-}
-
-struct NoSpare;
-impl Spare<Frame> for NoSpare {
-    fn fresh(&mut self, _: usize) -> Option<Frame> {
-        None
-    }
-    fn emit(&mut self, _: Side, _: Frame) {}
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
 }
 
 struct Bench {

@@ -7,7 +7,7 @@
 use plane::hash::splitmix;
 use plane::nat44::config::Prefix;
 use plane::translate::{Clat, Config, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, End, Function, Packet, Point4, Prefix6, Side, Side4, Side6, Spare, Verdict};
+use plane::{Addressing, End, Function, NoSpare, Packet, Point4, Prefix6, Side, Side4, Side6, Verdict};
 use rustix::time::{ClockId, clock_gettime};
 use wire::Mac;
 use wire::checksum::Sum;
@@ -60,15 +60,6 @@ impl Packet for Frame {
         }
         ok
     }
-}
-
-struct NoSpare;
-impl Spare<Frame> for NoSpare {
-    fn fresh(&mut self, _: usize) -> Option<Frame> {
-        None
-    }
-    fn emit(&mut self, _: Side, _: Frame) {}
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
 }
 
 fn config(ipv6: Side) -> Config {

@@ -8,7 +8,7 @@
 use plane::hash::splitmix;
 use plane::lw4o6::{Builder, Live, Softwire, read};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::{Function, Packet, Side, Side4, Side6, Softwires, Spare, Verdict};
+use plane::{Function, NoSpare, Packet, Side, Side4, Side6, Softwires, Verdict};
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -76,15 +76,6 @@ impl Packet for Frame {
         }
         ok
     }
-}
-
-struct NoSpare;
-impl Spare<Frame> for NoSpare {
-    fn fresh(&mut self, _: usize) -> Option<Frame> {
-        None
-    }
-    fn emit(&mut self, _: Side, _: Frame) {}
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
 }
 
 fn softwire(i: u64) -> Softwire {

@@ -1,20 +1,11 @@
 //! Any bytes on either side: no panic, bounded state. And whatever goes out and comes back is again what it was.
 
-use crate::common::Frame;
+use crate::common::{Frame, Made};
 use crate::packets::*;
 use crate::set_up::*;
 use plane::Side::{Customer, Internet};
-use plane::{Function, Side, Spare, Verdict};
+use plane::{Function, Verdict};
 use proptest::prelude::*;
-
-struct Nothing;
-impl Spare<Frame> for Nothing {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        Some(Frame::new(&vec![0; len]))
-    }
-    fn emit(&mut self, _: Side, _: Frame) {}
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
@@ -44,7 +35,7 @@ proptest! {
         frame.resize(len.min(n + 8), 0);
         let from = if matches!(kind, 1 | 5) { Internet } else { Customer };
         let now = g.now;
-        g.workers[0].process(now, from, &mut [Frame::new(&frame)], &mut [Verdict::Drop], &mut Nothing);
+        g.workers[0].process(now, from, &mut [Frame::new(&frame)], &mut [Verdict::Drop], &mut Made::new(1000, 65_535));
         prop_assert!(g.entries().0 <= 3 && g.workers[0].customers() <= 3);
     }
 

@@ -1,6 +1,7 @@
 //! Any bytes on either side: no panic, nothing wrong comes out, bounded state. And whatever goes out and comes back is
 //! again what it was.
 
+use crate::common::{Frame, Made};
 use crate::packets::*;
 use crate::set_up::*;
 use plane::Function;
@@ -72,14 +73,6 @@ proptest! {
 
 /// Let one worker have a frame, whatever comes of it.
 fn unjudged(w: &mut plane::nat64::Nat64, now: u64, from: plane::Side, frame: &[u8]) {
-    struct Nothing;
-    impl plane::Spare<crate::common::Frame> for Nothing {
-        fn fresh(&mut self, len: usize) -> Option<crate::common::Frame> {
-            Some(crate::common::Frame::new(&vec![0; len]))
-        }
-        fn emit(&mut self, _: plane::Side, _: crate::common::Frame) {}
-        fn hand_over(&mut self, _: u16, _: plane::Side, _: crate::common::Frame) {}
-    }
     let mut verdicts = [plane::Verdict::Drop];
-    w.process(now, from, &mut [crate::common::Frame::new(frame)], &mut verdicts, &mut Nothing);
+    w.process(now, from, &mut [Frame::new(frame)], &mut verdicts, &mut Made::new(1000, 65_535));
 }
