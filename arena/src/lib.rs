@@ -1,10 +1,12 @@
-//! Very large flat arrays: anonymous mappings with huge pages, pre-faulted, with prefetch, for connection
-//! tables and state tables. What is stored in them is not known here. One of the two crates that may use
+//! Memory: very large flat arrays (anonymous mappings with huge pages, pre-faulted, with prefetch, for connection
+//! tables and state tables), and what a frame is to those who rewrite it. What is stored there is not known here. One of the two crates that may use
 //! `unsafe`; each block says why it is sound.
 
 mod map;
+mod packet;
 
 pub use map::{ArenaError, Array, AtomicArray};
+pub use packet::Packet;
 
 /// Ask the processor to bring a value's cache line closer; a hint without effect on results.
 #[inline(always)]

@@ -16,4 +16,4 @@ pub use embedded::{Desk, Embedded, EmbeddedConfig, EmbeddedError};
 pub use own::{Own, Owns};
 pub use steer::steer;
 pub use truth::{Truth, TruthConfig};
-pub use worker::{Slot, Worker};
+pub use worker::Worker;

@@ -2,7 +2,6 @@
 //! Apart from what it answers while it runs, because here it asks and waits.
 
 use crate::own::Own;
-use crate::worker::Slot;
 use port::{Burst, Pool, Port, PortError};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
@@ -76,13 +75,12 @@ fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Resu
     let (mut burst, mut answers): (Burst, Burst) = (port::burst(), port::burst());
     port.receive(pool, &mut burst)?;
     let mut found = None;
-    for frame in burst.drain(..) {
+    for mut frame in burst.drain(..) {
         found = found.or_else(|| answer(frame.bytes(), whom));
-        let mut slot = Slot(frame);
-        if own.answer(&mut slot) {
-            answers.push(slot.0);
+        if own.answer(&mut frame) {
+            answers.push(frame);
         } else {
-            pool.free(slot.0);
+            pool.free(frame);
         }
     }
     port.transmit(pool, &mut answers)?;
@@ -193,10 +191,9 @@ mod tests {
                     while !done.load(std::sync::atomic::Ordering::Relaxed) {
                         theirs[0].receive(&mut other_pool, &mut burst).unwrap();
                         let mut answers: Burst = port::burst();
-                        for frame in burst.drain(..) {
-                            let mut slot = Slot(frame);
-                            if own(2).answer(&mut slot) {
-                                answers.push(slot.0);
+                        for mut frame in burst.drain(..) {
+                            if own(2).answer(&mut frame) {
+                                answers.push(frame);
                             }
                         }
                         theirs[0].transmit(&mut other_pool, &mut answers).unwrap();

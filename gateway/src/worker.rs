@@ -2,35 +2,9 @@
 //! another worker must decide about travel through an inbox, one single-producer ring for each pair.
 
 use crate::own::Owns;
-use plane::{Function, Packet, Side, Spare, Verdict};
+use plane::{Function, Side, Spare, Verdict};
 use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
-
-/// A frame as plane functions see it.
-pub struct Slot(pub Frame);
-
-impl Packet for Slot {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-    #[inline(always)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.bytes_mut()
-    }
-    #[inline(always)]
-    fn grow_front(&mut self, n: usize) -> bool {
-        self.0.grow_front(n)
-    }
-    #[inline(always)]
-    fn shrink_front(&mut self, n: usize) -> bool {
-        self.0.shrink_front(n)
-    }
-    #[inline(always)]
-    fn set_len(&mut self, len: usize) -> bool {
-        self.0.set_len(len)
-    }
-}
 
 /// Frames for a side or another worker beyond the batch's own.
 struct Outgoing<'a> {
@@ -41,15 +15,15 @@ struct Outgoing<'a> {
     counters: &'a mut WorkerCounters,
 }
 
-impl Spare<Slot> for Outgoing<'_> {
-    fn fresh(&mut self, len: usize) -> Option<Slot> {
-        self.pool.alloc(len).map(Slot)
+impl Spare<Frame> for Outgoing<'_> {
+    fn fresh(&mut self, len: usize) -> Option<Frame> {
+        self.pool.alloc(len)
     }
-    fn emit(&mut self, to: Side, packet: Slot) {
-        self.after[side(to)].push(packet.0);
+    fn emit(&mut self, to: Side, frame: Frame) {
+        self.after[side(to)].push(frame);
     }
-    fn hand_over(&mut self, to: u16, from: Side, packet: Slot) {
-        self.mail.send(to, from, packet.0, self.pool, self.counters);
+    fn hand_over(&mut self, to: u16, from: Side, frame: Frame) {
+        self.mail.send(to, from, frame, self.pool, self.counters);
     }
 }
 
@@ -137,8 +111,7 @@ pub struct Worker<F> {
     mail: Mail,
     /// The plane function; its state is this worker's alone.
     pub function: F,
-    received: Burst,
-    batch: Vec<Slot>,
+    batch: Burst,
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
@@ -167,8 +140,7 @@ impl<F: Function> Worker<F> {
             pool,
             mail,
             function,
-            received: port::burst(),
-            batch: Vec::with_capacity(BURST),
+            batch: Vec::with_capacity(4 * BURST),
             to: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
             after: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
             rounds: 0,
@@ -192,9 +164,8 @@ impl<F: Function> Worker<F> {
         let nanos = self.clock.nanos(now);
         let mut seen = 0;
         for from in [Side::Customer, Side::Internet] {
-            let got = self.ports[side(from)].receive(&mut self.pool, &mut self.received)?;
+            let got = self.ports[side(from)].receive(&mut self.pool, &mut self.batch)?;
             if got > 0 {
-                self.batch.extend(self.received.drain(..).map(Slot));
                 self.counters.received += got as u64;
                 self.work(nanos, from);
                 self.hand_over()?;
@@ -223,9 +194,10 @@ impl<F: Function> Worker<F> {
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         match verdicts[..n].first() {
-            // The usual case: all of them go the same way, in one piece.
+            // The usual case: all of them go the same way, in one piece and without being moved.
             Some(&Verdict::Forward(to)) if verdicts[..n].iter().all(|v| *v == Verdict::Forward(to)) => {
-                self.to[side(to)].extend(self.batch.drain(..).map(|packet| packet.0));
+                debug_assert!(self.to[side(to)].is_empty(), "what was to be sent has been handed over");
+                std::mem::swap(&mut self.batch, &mut self.to[side(to)]);
             }
             _ => self.sort(from, verdicts),
         }
@@ -236,25 +208,24 @@ impl<F: Function> Worker<F> {
 
     /// Each frame of the batch where its verdict says.
     fn sort(&mut self, from: Side, verdicts: [Verdict; BURST]) {
-        for (packet, verdict) in self.batch.drain(..).zip(verdicts) {
+        for (mut frame, verdict) in self.batch.drain(..).zip(verdicts) {
             match verdict {
-                Verdict::Forward(to) => self.to[side(to)].push(packet.0),
+                Verdict::Forward(to) => self.to[side(to)].push(frame),
                 Verdict::Drop => {
                     self.counters.dropped += 1;
-                    self.pool.free(packet.0);
+                    self.pool.free(frame);
                 }
                 Verdict::Local => {
-                    let mut packet = packet;
-                    if self.owns.as_ref().is_some_and(|o| o.answer(from, &mut packet)) {
+                    if self.owns.as_ref().is_some_and(|o| o.answer(from, &mut frame)) {
                         self.counters.answered += 1;
-                        self.to[side(from)].push(packet.0);
+                        self.to[side(from)].push(frame);
                     } else {
                         self.counters.local += 1;
-                        self.pool.free(packet.0);
+                        self.pool.free(frame);
                     }
                 }
                 Verdict::HandOver(worker) => {
-                    self.mail.send(worker, from, packet.0, &mut self.pool, &mut self.counters);
+                    self.mail.send(worker, from, frame, &mut self.pool, &mut self.counters);
                 }
             }
         }
@@ -265,7 +236,7 @@ impl<F: Function> Worker<F> {
         for ring in 0..self.mail.inbox.len() {
             while let Ok((from, frame)) = self.mail.inbox[ring].pop() {
                 // Hand-overs are rare (fragments, ICMP errors, hairpins): one at a time keeps the sides apart.
-                self.batch.push(Slot(frame));
+                self.batch.push(frame);
                 self.work(nanos, from);
                 self.hand_over()?;
                 seen += 1;
@@ -296,8 +267,8 @@ impl<F: Function> Worker<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::Drops;
     use plane::chain::Nested;
+    use plane::{Drops, Packet};
     use port::PoolConfig;
     use port::link::{Steer, link};
 

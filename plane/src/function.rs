@@ -2,6 +2,7 @@
 //! here so that gateway, file mode and fuzz targets run any technology the same way.
 
 use crate::chain::Nested;
+pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::time::Duration;
@@ -26,20 +27,6 @@ impl Side {
             Side::Internet => Side::Customer,
         }
     }
-}
-
-/// A frame that a plane function may rewrite in place, lengthen and shorten. Starts at the Ethernet header.
-pub trait Packet {
-    /// The bytes, from the Ethernet header on, without FCS.
-    fn bytes(&self) -> &[u8];
-    /// The bytes, to be changed.
-    fn bytes_mut(&mut self) -> &mut [u8];
-    /// Make it `n` bytes longer at the front (contents undefined); false and unchanged without room.
-    fn grow_front(&mut self, n: usize) -> bool;
-    /// Take `n` bytes off the front; false and unchanged if there are fewer.
-    fn shrink_front(&mut self, n: usize) -> bool;
-    /// Move the end (new bytes undefined); false and unchanged without room.
-    fn set_len(&mut self, len: usize) -> bool;
 }
 
 /// What is to become of a packet.

@@ -114,12 +114,19 @@ pub fn link(
     (a, b)
 }
 
+/// As many as wanted or as there are. What was known when the ring was last looked at is enough, if it is as many: the
+/// other side's index lies in a cache line that it keeps writing, and each look costs a trip to its core.
+#[inline(always)]
+fn up_to(wanted: usize, known: usize, look: impl FnOnce() -> usize) -> usize {
+    if known >= wanted { wanted } else { look().min(wanted) }
+}
+
 impl LinkPort {
     /// Push a whole burst to one ring with one store of its index.
     #[inline]
     fn push_all(ring: &mut Producer<Parcel>, pool: &mut Pool, burst: &mut Burst) -> Sent {
         // Without anybody at the other end every frame is refused.
-        let room = if ring.is_abandoned() { 0 } else { ring.slots().min(burst.len()) };
+        let room = if ring.is_abandoned() { 0 } else { up_to(burst.len(), ring.cached_slots(), || ring.slots()) };
         if room > 0
             && let Ok(mut chunk) = ring.write_chunk_uninit(room)
         {
@@ -199,7 +206,7 @@ impl Port for LinkPort {
         let rings = self.from.len();
         for k in 0..rings {
             let ring = &mut self.from[(self.next + k) % rings];
-            let n = ring.slots().min(BURST.saturating_sub(into.len() - before));
+            let n = up_to(BURST.saturating_sub(into.len() - before), ring.cached_slots(), || ring.slots());
             if n > 0 {
                 now = if now == 0 { self.clock.now() } else { now };
                 LinkPort::pop_all(ring, n, now, into);

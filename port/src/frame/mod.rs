@@ -124,6 +124,29 @@ impl Frame {
     }
 }
 
+impl arena::Packet for Frame {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes_mut()
+    }
+    #[inline(always)]
+    fn grow_front(&mut self, n: usize) -> bool {
+        self.grow_front(n)
+    }
+    #[inline(always)]
+    fn shrink_front(&mut self, n: usize) -> bool {
+        self.shrink_front(n)
+    }
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) -> bool {
+        self.set_len(len)
+    }
+}
+
 impl Drop for Frame {
     /// The slow way home, for frames that went down with a queue or a port.
     #[cold]

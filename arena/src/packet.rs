@@ -1,0 +1,16 @@
+//! A frame in memory as whoever works on it sees it. Here, because those who move frames and those who rewrite them know
+//! nothing of each other.
+
+/// A frame that may be rewritten in place, lengthened and shortened. Starts at the Ethernet header.
+pub trait Packet {
+    /// The bytes, from the Ethernet header on, without FCS.
+    fn bytes(&self) -> &[u8];
+    /// The bytes, to be changed.
+    fn bytes_mut(&mut self) -> &mut [u8];
+    /// Make it `n` bytes longer at the front (contents undefined); false and unchanged without room.
+    fn grow_front(&mut self, n: usize) -> bool;
+    /// Take `n` bytes off the front; false and unchanged if there are fewer.
+    fn shrink_front(&mut self, n: usize) -> bool;
+    /// Move the end (new bytes undefined); false and unchanged without room.
+    fn set_len(&mut self, len: usize) -> bool;
+}
