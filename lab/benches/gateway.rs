@@ -26,7 +26,7 @@ const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool =
 const DS_LITE: &str =
     "[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n";
 const MAP: &str =
-    "ipv6-prefix = \"2001:2:1::/48\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 16\npsid-offset = 6\nce = 3\n";
+    "ipv6-prefix = \"2001:db8:1::/48\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 16\npsid-offset = 6\nce = 3\n";
 const NAT: &str = "udp-timeout = \"10000 s\"\nmapping = \"address-and-port-dependent\"\n";
 const ONE_HOST: &str = "source-ports = \"1024-41023\"\ndestination-ports = \"1-6400\"\n";
 const SUBSCRIBERS: &str = "source-ports = \"1024-1151\"\ndestination-ports = \"1-100\"\nsubscribers = 65536\n";
@@ -57,7 +57,7 @@ fn rows() -> Vec<Row> {
     rows.push(row("map-e br, 64 k customers", &map("map-e", "br = \"2001:2:0:100::2\"\n"), SUBSCRIBERS, 0));
     for (ipv4, subscribers) in [("203.0.113.0/24", 65_536), ("10.16.0.0/20", 1_048_576)] {
         let lw4o6 = format!(
-            "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"{ipv4}\"\nb4 = \"2001:2:1:0::1\"\n\
+            "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"{ipv4}\"\nb4 = \"2001:db8:1:0::1\"\n\
              psid-length = 8\npsid-offset = 6\nce = 3\n{NAT}"
         );
         let ports = if subscribers > 65_536 { "\"1-10\"" } else { "\"1-100\"" };

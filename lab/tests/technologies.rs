@@ -49,14 +49,14 @@ pool = \"198.19.0.1\"
 const LW4O6: &str = "[technology.lw4o6]
 lwaftr = \"2001:2:0:100::2\"
 ipv4 = \"203.0.113.0/26\"
-b4 = \"2001:2:1:0::1\"
+b4 = \"2001:db8:1:0::1\"
 psid-length = 4
 psid-offset = 4
 ce = 21
 ";
 const MAP_E: &str = "[technology.map-e]
 br = \"2001:2:0:100::2\"
-ipv6-prefix = \"2001:2:1::/50\"
+ipv6-prefix = \"2001:db8:1::/50\"
 ipv4-prefix = \"203.0.113.0/24\"
 ea-bits = 12
 psid-offset = 4
@@ -64,7 +64,7 @@ ce = 283
 ";
 const MAP_T: &str = "[technology.map-t]
 dmr = \"2001:2:0:1000::/96\"
-ipv6-prefix = \"2001:2:1::/50\"
+ipv6-prefix = \"2001:db8:1::/50\"
 ipv4-prefix = \"203.0.113.0/24\"
 ea-bits = 12
 psid-offset = 0
@@ -260,7 +260,7 @@ fn softwires_of_a_file() {
         };
         let own = if i % 2 == 0 { "2001:2:0:100::3" } else { "" };
         let (own, ports) = if ports.is_empty() { ("", "") } else { (own, ports.as_str()) };
-        writeln!(file, "2001:2:{:x}::{:x} 203.0.{}.{} {ports} {own}", 10 + i % 7, i + 1, 100 + i / 200, i % 200)
+        writeln!(file, "2001:db8:{:x}::{:x} 10.64.{}.{} {ports} {own}", 10 + i % 7, i + 1, 100 + i / 200, i % 200)
             .unwrap();
     }
     file.flush().unwrap();

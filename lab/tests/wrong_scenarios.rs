@@ -126,7 +126,7 @@ refused! {
     axis_of_too_many_flows: complaints(&LWAFTR.replace("subscribers = \"65536\"", "[sweep]\nsubscribers = [100, \"65536\"]").replace("\"1-100\"", "\"1-1000\""));
     axis_of_too_few_flows: complaints(&AFTR.replace("[\"100\",", "[10, \"100\","));
     rules_beyond_addresses: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("\"16k\"", "\"17k\""));
-    rules_of_too_many_customers: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("ea-bits = 16", "ea-bits = 21").replace("2001:2:1::/48", "2001:2::/43"));
+    rules_of_too_many_customers: complaints(&include_str!("../../scenarios/map-e-br-rules.toml").replace("ea-bits = 16", "ea-bits = 21").replace("2001:db8:1::/48", "2001:db8::/43"));
     inside_addresses_beyond_inside: but("[sweep]", "[sweep]\ninside-addresses = [1, 2]");
     outside_addresses_too_few:
         complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));
@@ -151,6 +151,8 @@ refused! {
     explicit_maps_in_two_places:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\neam-file = \"maps.txt\"\n[measure]\nmetrics = \"throughput\"\n");
     ce_with_a_prefix: instead(MAP_T, &[("\"dual\"", "\"ce\""), ("ea-bits = 11", "ea-bits = 4")]);
+    prefix_for_no_laboratory: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:1:1000::/96")]);
+    softwires_beyond_the_laboratory: instead(AFTR, &[("2001:db8:1:0::1", "2001:2:0:8000::1")]);
     well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
     well_known_prefix_of_siit:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.0/24\"\n[measure]\nmetrics = \"throughput\"\n");

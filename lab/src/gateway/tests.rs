@@ -57,7 +57,7 @@ macro_rules! map {
             "]\n",
             $relay,
             r#"
-ipv6-prefix = "2001:2:1::/53"
+ipv6-prefix = "2001:db8:1::/53"
 ipv4-prefix = "203.0.113.0/24"
 ea-bits = 11
 psid-offset = 0
@@ -74,7 +74,7 @@ const MAP_T: &str = map!("map-t", "dmr = \"2001:2:0:1000::/96\"");
 const LW4O6: &str = r#"[technology.lw4o6]
 lwaftr = "2001:2:0:100::2"
 ipv4 = "203.0.113.0/24"
-b4 = "2001:2:1:0::1"
+b4 = "2001:db8:1:0::1"
 psid-length = 3
 psid-offset = 0
 ce = 3
@@ -370,7 +370,7 @@ fn softwires_of_lw4o6_follow_the_file() {
     for workers in [1, 3] {
         running(LW4O6, workers, &mut |ends, file, say| {
             let outside = ends.map();
-            for (from, to) in [("2001:2:1:0::1", "2001:2:1:9::1"), ("2001:2:1:9::1", "2001:2:1:5::1")] {
+            for (from, to) in [("2001:db8:1:0::1", "2001:db8:1:9::1"), ("2001:db8:1:9::1", "2001:db8:1:5::1")] {
                 edit(file, from, to);
                 assert_eq!(say("reload"), "reloaded\n");
                 assert!(ends.answered(outside));

@@ -8,7 +8,7 @@ use super::{Process, Rig, RigError, connections, mac, settings};
 use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use crate::plan::Point;
 use crate::scenario::technology::{Lw4o6, Map, Nat, Nat6, Plays, Softwires, Technology};
-use crate::scenario::{Link, Scenario};
+use crate::scenario::{self, Link, Scenario};
 use crate::technology::{self, Links, TableLoad, Use, b4_in_row};
 use arena::Array;
 use method::Loop;
@@ -266,6 +266,16 @@ fn listed(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<
         return Err(RigError::Gateway(format!(
             "{n} subscribers need a softwire each, but {} has {all}: write subscribers = {all} at most, or give more lines",
             path.display()
+        )));
+    }
+    if let Some(s) = table.iter().find(|s| ![s.b4.into(), s.ipv4.into()].into_iter().all(scenario::is_for_laboratories))
+    {
+        return Err(RigError::Gateway(format!(
+            "{}: the softwire of {} and {} is not for laboratories, frames to it could leave the test bed: use 2001:db8::/32 \
+             and 10.0.0.0/8, for example",
+            path.display(),
+            s.b4,
+            s.ipv4
         )));
     }
     let wanted = |i: u64| (u128::from(i) * u128::from(all) / u128::from(n)) as u64;

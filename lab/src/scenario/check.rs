@@ -2,7 +2,6 @@
 //! points at the words at fault and says the way out; all rules are applied, with the values of the quick
 //! run and of `--full`, so that nobody finds the second mistake after mending the first.
 
-use super::address;
 use super::diagnostic::{Diagnostic, Place, nearest};
 use super::draft::{Draft, DutDraft, DutKind, MeasureDraft};
 use super::nat::NatDraft;
@@ -10,6 +9,7 @@ use super::quantity::{show_count, show_grouped, show_time};
 use super::section::Spot;
 use super::summary::show_range;
 use super::{Impair, Link};
+use super::{address, address6};
 use super::{check_axes, check_nat, check_technology};
 use method::metric::{self, Origin};
 use method::{Count, Nanos, Rate};
@@ -31,6 +31,7 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     }
     check_nat::check(draft, log);
     check_technology::check(draft, log);
+    address6::check(draft, log);
 }
 
 /// Frames go to laboratory addresses only (RFC 6815), and the three networks are apart.

@@ -4,6 +4,7 @@
 //! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `nat` what the rules ask of a NAT and `check_nat` those that do, `check_technology` what a technology's parameters rule out, `address` where frames may go, `diagnostic` how a mistake is shown.
 
 mod address;
+mod address6;
 pub mod axis;
 mod check;
 mod check_axes;
@@ -29,12 +30,21 @@ pub use summary::{Summary, impair_in_words};
 
 use method::{Count, Direction, Nanos, Order};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use technology::{Plays, Technology};
 use wire::{AddrRange, PortRange};
 
 /// The kinds of device that a scenario can have, as they stand below `[dut.…]`.
 pub fn dut_kinds() -> impl Iterator<Item = &'static str> {
     schema::kinds("dut")
+}
+
+/// Whether frames of a test may have this address (RFC 6815), wherever it was found; what `allow-addresses` can name included.
+pub fn is_for_laboratories(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(addr) => address::may_be_requested(AddrRange::one(addr)),
+        IpAddr::V6(addr) => address6::is_allowed(plane::Prefix6 { addr, len: 128 }),
+    }
 }
 
 /// One scenario, all defaults filled in and all cross-checks passed.

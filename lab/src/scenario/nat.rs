@@ -63,6 +63,21 @@ impl Words {
         self.node(key).map(|node| node.place)
     }
 
+    /// All texts that are written there, in lists and tables too, each with its place.
+    pub fn texts(&self) -> Vec<(&str, Place)> {
+        fn below<'a>(node: &'a Node, all: &mut Vec<(&'a str, Place)>) {
+            match &node.value {
+                Value::Text(text) => all.push((text, node.place)),
+                Value::List(list) => list.iter().for_each(|node| below(node, all)),
+                Value::Table(table) => table.entries.iter().for_each(|entry| below(&entry.node, all)),
+                _ => {}
+            }
+        }
+        let mut all = Vec::new();
+        self.0.iter().for_each(|(_, node)| below(node, &mut all));
+        all
+    }
+
     /// Those of value number `at` of a list.
     fn item(&self, key: &str, at: usize) -> Option<Place> {
         let node = self.node(key)?;

@@ -104,7 +104,7 @@ mod tests {
     /// A domain that is cut has the customers of the one rule, each once and with the same addresses.
     #[test]
     fn cutting_a_rule_changes_no_customer() {
-        let ipv6 = Prefix6 { addr: "2001:2:1::".parse().unwrap(), len: 48 };
+        let ipv6 = Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 };
         let ipv4 = Prefix { addr: [203, 0, 113, 0].into(), len: 27 };
         for ea_bits in [3, 5, 9] {
             let whole = Rule { offset: 4, ..Rule::new(ipv6, ipv4, ea_bits) };

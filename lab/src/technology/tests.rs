@@ -89,7 +89,7 @@ fn workers_of_a_b4_are_told_apart() {
 fn edges_with_state_are_steered_by_their_ports() {
     let table = |name: &str, relay: &str| {
         let prefixes =
-            "ipv6-prefix = \"2001:2:1::/50\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\npsid-offset = 4\n";
+            "ipv6-prefix = \"2001:db8:1::/50\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\npsid-offset = 4\n";
         format!("[technology.{name}]\n{relay}\n{prefixes}")
     };
     let set = PortSet { offset: 4, len: 4, psid: 0 };
