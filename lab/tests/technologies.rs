@@ -260,8 +260,8 @@ fn softwires_of_a_file() {
         };
         let own = if i % 2 == 0 { "2001:2:0:100::3" } else { "" };
         let (own, ports) = if ports.is_empty() { ("", "") } else { (own, ports.as_str()) };
-        writeln!(file, "2001:db8:{:x}::{:x} 10.64.{}.{} {ports} {own}", 10 + i % 7, i + 1, 100 + i / 200, i % 200)
-            .unwrap();
+        let net = ["198.51.100", "203.0.113"][i / 200];
+        writeln!(file, "2001:db8:{:x}::{:x} {net}.{} {ports} {own}", 10 + i % 7, i + 1, i % 200).unwrap();
     }
     file.flush().unwrap();
     let table = format!(
