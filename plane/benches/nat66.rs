@@ -25,7 +25,12 @@ fn remote(flow: Flow) -> [u8; 4] {
 
 /// The Internet's side, with other Ethernet addresses than the customers'.
 fn internet() -> Side6 {
-    Side6 { address: "2001:2:0:fffe::1".parse().unwrap(), mac: side4().mac, next_hop: side4().next_hop, ..side6() }
+    Side6 {
+        address: Ipv6Addr::new(0x2001, 2, 0, 0xfffe, 0, 0, 0, 1),
+        mac: side4().mac,
+        next_hop: side4().next_hop,
+        ..side6()
+    }
 }
 
 fn packet(to: Side6, src: Ipv6Addr, dst: Ipv6Addr, flow: Flow) -> Vec<u8> {
