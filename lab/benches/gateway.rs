@@ -25,12 +25,17 @@ const SIIT: &str = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\np
 const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.1\"\n";
 const DS_LITE: &str =
     "[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n";
+const NAT46: &str = "[technology.nat46]\npref64 = \"2001:2:0:1000::/96\"\npool = \"2001:2:0:200::1\"\n";
+const NAT66: &str = "[technology.nat66]\npool = \"2001:2:0:200::1\"\n";
 const MAP: &str =
     "ipv6-prefix = \"2001:db8:1::/48\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 16\npsid-offset = 6\nce = 3\n";
 const NAT: &str = "udp-timeout = \"10000 s\"\nmapping = \"address-and-port-dependent\"\n";
 const ONE_HOST: &str = "source-ports = \"1024-41023\"\ndestination-ports = \"1-6400\"\n";
 const SUBSCRIBERS: &str = "source-ports = \"1024-1151\"\ndestination-ports = \"1-100\"\nsubscribers = 65536\n";
 const THOUSAND: &str = "source-ports = \"1024-2047\"\ndestination-ports = \"1-100\"\nsubscribers = \"1k\"\n";
+/// The same number of customers where they have IPv4 addresses.
+const THOUSAND_HOSTS: &str =
+    "source-ports = \"1024-2047\"\ndestination-ports = \"1-100\"\ninside = \"198.18.0.2 - 198.18.3.233\"\n";
 
 fn rows() -> Vec<Row> {
     let row = |name: &str, technology: &str, traffic: &str, sessions: u64| Row {
@@ -67,6 +72,8 @@ fn rows() -> Vec<Row> {
     for n in [65_536, 1_000_000] {
         rows.push(row(&format!("nat64 {}", million(n)), &format!("{NAT64}{NAT}table = {n}\n"), THOUSAND, n));
         rows.push(row(&format!("aftr {}", million(n)), &format!("{DS_LITE}{NAT}table = {n}\n"), THOUSAND, n));
+        rows.push(row(&format!("nat46 {}", million(n)), &format!("{NAT46}{NAT}table = {n}\n"), THOUSAND_HOSTS, n));
+        rows.push(row(&format!("nat66 {}", million(n)), &format!("{NAT66}{NAT}table = {n}\n"), THOUSAND, n));
     }
     rows
 }

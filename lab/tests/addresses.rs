@@ -19,6 +19,9 @@ use wire::checksum::update16;
 const NAT44: &str = "plays = \"pe\"\n[technology.nat44]\npool = \"198.19.0.101 - 198.19.0.108\"";
 const NAT64: &str =
     "plays = \"pe\"\n[technology.nat64]\npref64 = \"2001:2:0:1000::/64\"\npool = \"198.19.0.101 - 198.19.0.108\"";
+const NAT46: &str =
+    "plays = \"pe\"\n[technology.nat46]\npref64 = \"2001:2:0:1000::/96\"\npool = \"2001:2:0:200::68/125\"";
+const NAT66: &str = "plays = \"pe\"\n[technology.nat66]\npool = \"2001:2:0:200::68/125\"";
 
 /// Connections, and frames of phase 2 in each direction.
 const N: u64 = 60_000;
@@ -248,11 +251,15 @@ fn row<A: Into<IpAddr>>(address: impl Fn(u16) -> A, first: u16, count: u64) -> B
 
 #[test]
 fn every_address_of_a_point_is_used_and_no_other() {
-    let outside = |n: u16| Ipv4Addr::new(198, 19, 0, n as u8);
+    let outside = |n: u16| IpAddr::from(Ipv4Addr::new(198, 19, 0, n as u8));
+    let outside6 = |n: u16| IpAddr::from(Ipv6Addr::new(0x2001, 2, 0, 0x200, 0, 0, 0, n));
     let four = |n: u16| IpAddr::from(Ipv4Addr::new(198, 18, 0, n as u8));
     let six = |n: u16| IpAddr::from(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, n));
-    for (table, over6) in [(NAT44, false), (NAT64, true)] {
-        for addresses in [[1, 1], [8, 3], [3, 8], [8, 8]] {
+    for (table, over6, to6) in [(NAT44, false, false), (NAT64, true, false), (NAT46, false, true), (NAT66, true, true)]
+    {
+        // The outside addresses of a prefix are a power of two.
+        let some = if to6 { 2 } else { 3 };
+        for addresses in [[1, 1], [8, some], [3, 8], [8, 8]] {
             let (outcome, seen) = trial(table, addresses, Astray::Nothing);
             assert_eq!(
                 seen.inside,
@@ -261,11 +268,8 @@ fn every_address_of_a_point_is_used_and_no_other() {
             );
             // A customer's connections have one outside address (RFC 4787, REQ-2): fewer customers cannot use more.
             assert_eq!(seen.outside.len() as u64, addresses[0].min(addresses[1]), "{table} {addresses:?}");
-            assert!(
-                seen.outside.is_subset(&row(outside, 101, addresses[1])),
-                "{table} {addresses:?}: {:?}",
-                seen.outside
-            );
+            let all = if to6 { row(outside6, 0x68, addresses[1]) } else { row(outside, 101, addresses[1]) };
+            assert!(seen.outside.is_subset(&all), "{table} {addresses:?}: {:?}", seen.outside);
             for leg in [&outcome.forward, &outcome.reverse] {
                 assert_eq!((leg.received, leg.faults.total()), (FRAMES, 0), "{table} {addresses:?} {outcome:?}");
             }
@@ -276,8 +280,8 @@ fn every_address_of_a_point_is_used_and_no_other() {
 
 #[test]
 fn another_outside_address_of_the_pool_is_wrong() {
-    for table in [NAT44, NAT64] {
-        let (outcome, seen) = trial(table, [8, 3], Astray::Outside);
+    for (table, outside) in [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)] {
+        let (outcome, seen) = trial(table, [8, outside], Astray::Outside);
         let leg = &outcome.forward;
         assert!(seen.astray >= FRAMES / EVERY - 1);
         assert_eq!((leg.received, leg.faults.get(Fault::WrongAddress)), (FRAMES - seen.astray, seen.astray));
@@ -288,8 +292,8 @@ fn another_outside_address_of_the_pool_is_wrong() {
 
 #[test]
 fn another_customer_is_wrong() {
-    for table in [NAT44, NAT64] {
-        let (outcome, seen) = trial(table, [8, 3], Astray::Inside);
+    for (table, outside) in [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)] {
+        let (outcome, seen) = trial(table, [8, outside], Astray::Inside);
         let leg = &outcome.reverse;
         assert!(seen.astray >= FRAMES / EVERY - 1);
         assert_eq!((leg.received, leg.faults.get(Fault::WrongAddress)), (FRAMES - seen.astray, seen.astray));
@@ -300,8 +304,8 @@ fn another_customer_is_wrong() {
 
 #[test]
 fn an_address_of_the_pool_that_the_point_has_not_is_never_learned() {
-    for table in [NAT44, NAT64] {
-        let (outcome, seen) = trial(table, [8, 3], Astray::BeyondPool);
+    for (table, outside) in [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)] {
+        let (outcome, seen) = trial(table, [8, outside], Astray::BeyondPool);
         assert!(seen.astray >= N / EVERY - 1);
         let leg = &outcome.forward;
         assert_eq!((leg.received, leg.faults.get(Fault::OutsidePool)), (N - seen.astray, seen.astray), "{outcome:?}");

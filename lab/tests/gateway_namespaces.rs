@@ -293,6 +293,53 @@ fn siit() {
     );
 }
 
+/// A host reaches an IPv6 server by the addresses that the gateway has for it: a host with IPv6 as the server is, one with
+/// IPv4 alone by an address of its own kind.
+fn to_ipv6_server(six: bool, technology: &str, seen_as: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for name in ["g-lan", "g-wan"] {
+        bare(&box_, name);
+    }
+    let left = if six {
+        address(&host, "lan", "2001:2::2/64");
+        run(&host, "ip -6 route add default via 2001:2::1");
+        ("g-lan", "2001:2::1", "2001:2::2")
+    } else {
+        bare(&host, "lan");
+        address(&host, "lan", "192.168.1.2/24");
+        run(&host, "ip route add default via 192.168.1.1");
+        LAN
+    };
+    address(&server, "wan", "2001:2:0:3000::2/64");
+    run(&server, "ip -6 route add default via 2001:2:0:3000::1:1");
+    let file = config("pe", left, ("g-wan", "2001:2:0:3000::1:1", "2001:2:0:3000::2"), technology);
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    traffic(&host, &server, "2001:2:0:3000::2", seen_as);
+    let status = gateway.status();
+    assert!(status.contains("\"sessions\":"), "{status}");
+    gateway.stop();
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat46() {
+    to_ipv6_server(
+        false,
+        "[technology.nat46]\neam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]\npool = \"2001:2:0:200::1\"\n",
+        "198.19.0.2",
+    );
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat66() {
+    to_ipv6_server(true, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", "2001:2:0:3000::2");
+}
+
 /// TUN devices that the gateway makes, and the kernel of its namespace as router on both ends: what comes in from the
 /// customer is routed into one of them, what is for the outside address into the other.
 #[test]

@@ -130,6 +130,8 @@ refused! {
     inside_addresses_beyond_inside: but("[sweep]", "[sweep]\ninside-addresses = [1, 2]");
     outside_addresses_too_few:
         complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));
+    outside_addresses_of_a_prefix:
+        instead(include_str!("../../scenarios/nat66.toml"), &[("[sweep]", "[sweep]\noutside-addresses = [2, 3, 32]")]);
     technology_with_a_short_timeout: instead(PLAT, &[("\"10000 s\"", "\"300 s\""), ("\"100 ms\"", "\"10 min\"")]);
     technology_with_a_small_table: instead(PLAT, &[("clat =", "table = \"200k\"\nclat =")]);
     technology_with_a_public_pool: instead(PLAT, &[("198.19.0.1", "9.9.9.9")]);

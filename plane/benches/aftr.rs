@@ -37,6 +37,6 @@ fn main() {
     let options = pair::Options::read();
     for (n, customers) in options.sizes() {
         let f = aftr(n, customers, options.eim);
-        pair::measure("AFTR", f, n, customers, &options, frame, |b| (b[26..30].try_into().unwrap(), [b[34], b[35]]));
+        pair::measure("AFTR", f, n, customers, &options, pair::to_ipv4(frame));
     }
 }

@@ -75,6 +75,6 @@ fn main() {
     overhead();
     for (n, customers) in options.sizes() {
         let f = nat64(n, customers, options.eim);
-        pair::measure("NAT64", f, n, customers, &options, frame, |b| (b[26..30].try_into().unwrap(), [b[34], b[35]]));
+        pair::measure("NAT64", f, n, customers, &options, pair::to_ipv4(frame));
     }
 }

@@ -160,10 +160,7 @@ impl<K: Key> Customers<K> {
                 }
             }
         };
-        let used = &mut self.used[e as usize];
-        if *used != self.epoch {
-            *used = self.epoch;
-        }
+        self.touch(e);
         Some(self.base + e)
     }
 
@@ -239,6 +236,51 @@ impl<K: Key> Customers<K> {
             }
         }
         None
+    }
+
+    /// The hash of a key, and what it leads to is brought closer: the first of three steps for all packets of a batch,
+    /// before [`Self::guess`] and [`Self::entry`].
+    #[inline(always)]
+    pub(crate) fn ask(&self, key: K) -> u64 {
+        let hash = key.hash(&self.hasher);
+        self.index.prefetch(hash);
+        hash
+    }
+
+    /// The entry that probably is the one of this hash, brought closer; [`NONE`] without one.
+    #[inline(always)]
+    pub(crate) fn guess(&self, hash: u64) -> u32 {
+        match self.index.guess(hash) {
+            Guess::Entry(e) => {
+                self.slab.prefetch(e);
+                e
+            }
+            Guess::Absent | Guess::Further => NONE,
+        }
+    }
+
+    /// The entry of a customer that is known, and what was found out about it.
+    #[inline(always)]
+    pub(crate) fn entry(&self, key: K, hash: u64, guess: u32) -> Option<u32> {
+        if guess != NONE && self.slab[guess] == key {
+            return Some(guess);
+        }
+        self.index.find(hash, |e| self.slab[e] == key)
+    }
+
+    /// The number of an entry.
+    #[inline(always)]
+    pub(crate) fn number_of(&self, entry: u32) -> u32 {
+        self.base + entry
+    }
+
+    /// An entry was given to a packet.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, entry: u32) {
+        let used = &mut self.used[entry as usize];
+        if *used != self.epoch {
+            *used = self.epoch;
+        }
     }
 
     /// Bring closer what [`Self::customer`] will read.

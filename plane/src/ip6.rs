@@ -136,6 +136,14 @@ pub(crate) fn is_martian(a: u128) -> bool {
     a <= 1 || is_link_local(a) || a >> 120 == 0xff
 }
 
+/// Whether an IPv6 address is none of those that need a closer look: ::/64 with the unspecified and loopback, and fe00::/7
+/// with all that is link-local or multicast.
+#[inline(always)]
+pub(crate) fn is_common(a: u128) -> bool {
+    let high = (a >> 64) as u64;
+    high != 0 && high >> 57 != 0x7f
+}
+
 /// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).
 pub(crate) fn is_extension(protocol: u8) -> bool {
     matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)

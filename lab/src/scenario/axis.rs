@@ -49,6 +49,8 @@ pub enum Fit {
     Refused(&'static str),
     /// Up to this value, which follows from this, and could be larger with this.
     UpTo(Count, &'static str, &'static str),
+    /// The same, and powers of two alone: these are the addresses of a prefix.
+    Powers(Count, &'static str, &'static str),
 }
 
 /// The axes in the order in which the matrix goes through them.
@@ -97,7 +99,7 @@ pub const AXES: &[Axis] = &[
         name: "inside-addresses",
         heading: "inside addresses",
         most: MOST_SUBSCRIBERS,
-        who: "NAT44 and NAT64",
+        who: "NAT44, NAT46, NAT64 and NAT66",
         sets_subscribers: false,
         fit: inside_addresses,
         set: |_, traffic, n| traffic.inside.count = n as u32,
@@ -106,7 +108,7 @@ pub const AXES: &[Axis] = &[
         name: "outside-addresses",
         heading: "outside addresses",
         most: MOST_SUBSCRIBERS,
-        who: "NAT44 and NAT64",
+        who: "NAT44, NAT46, NAT64, NAT66, PLAT and AFTR",
         sets_subscribers: false,
         fit: outside_addresses,
         set: |dut, _, n| match dut {
@@ -115,6 +117,9 @@ pub const AXES: &[Axis] = &[
                 if let Some(nat) = technology.nat_mut() {
                     nat.pool.truncate(1);
                     nat.pool.iter_mut().for_each(|range| range.count = n as u32);
+                }
+                if let Some(nat) = technology.nat6_mut() {
+                    nat.keep_addresses(n);
                 }
             }
             Dut::Kernel { .. } | Dut::Simulated { .. } => {}
@@ -267,6 +272,9 @@ fn outside_addresses(dut: &Dut, _: &Traffic) -> Fit {
     let up_to = |count: u32| Fit::UpTo(count.into(), "more than `pool` has", "widen `pool`");
     match dut {
         Dut::Embedded(nat) | Dut::Kernel { nat44: Some(nat), .. } => up_to(nat.pool.count),
+        Dut::Technology { technology, .. } if let Some(nat) = technology.nat6() => {
+            Fit::Powers(nat.addresses(), "more than `pool` has", "widen `pool`")
+        }
         Dut::Technology { plays, technology } => match technology.nat().filter(|_| *plays != Plays::Ce) {
             Some(nat) => nat.pool.first().map_or(Fit::Lacks, |range| up_to(range.count)),
             None => Fit::Lacks,

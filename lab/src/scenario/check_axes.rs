@@ -42,7 +42,10 @@ fn devices(axis: &AxisDraft, scenario: &Scenario, log: &mut Vec<Diagnostic>) {
                 let diagnostic = Diagnostic::new(format!("`{name}` cannot be swept on `{}` as it is here", dut.name()));
                 log.push(diagnostic.at(axis.place, "this axis").instead(way_out));
             }
-            Fit::UpTo(most, why, wider) => {
+            Fit::UpTo(most, why, wider) | Fit::Powers(most, why, wider) => {
+                if matches!(fit, Fit::Powers(..)) {
+                    powers(axis, dut, most, log);
+                }
                 for n in axis.values.iter().filter(|n| n.value > most) {
                     let [have, want] = [most, n.value].map(show_grouped);
                     let title = format!("`{}` has room for {have} {}, not for {want}", dut.name(), axis.axis.heading);
@@ -54,6 +57,16 @@ fn devices(axis: &AxisDraft, scenario: &Scenario, log: &mut Vec<Diagnostic>) {
                 }
             }
         }
+    }
+}
+
+/// Addresses of a prefix are a power of two.
+fn powers(axis: &AxisDraft, dut: &Dut, most: Count, log: &mut Vec<Diagnostic>) {
+    for n in axis.values.iter().filter(|n| n.value <= most && !n.value.is_power_of_two()) {
+        let above = n.value.next_power_of_two();
+        let title = format!("{} {} are no prefix of `{}`", show_grouped(n.value), axis.axis.heading, dut.name());
+        let diagnostic = Diagnostic::new(title).at(n.place, "no power of two");
+        log.push(diagnostic.instead(format!("write {} or {}", show_count(above / 2), show_count(above))));
     }
 }
 
@@ -106,7 +119,10 @@ fn outside_ports(draft: &Draft, axis: &AxisDraft, scenario: &Scenario, log: &mut
 fn pool_ports(dut: &Dut) -> Option<u64> {
     let ports = match dut {
         Dut::Embedded(nat) | Dut::Kernel { nat44: Some(nat), .. } => nat.pool_ports,
-        Dut::Technology { technology, .. } => technology.nat()?.pool_ports,
+        Dut::Technology { technology, .. } => match technology.nat6() {
+            Some(nat) => nat.pool_ports,
+            None => technology.nat()?.pool_ports,
+        },
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => return None,
     };
     Some(ports.count().into())

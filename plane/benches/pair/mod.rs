@@ -1,4 +1,4 @@
-//! What the benchmarks of NAT64 and AFTR share: flows of many customers, frames with room in front, CPU time.
+//! What the benchmarks of NAT64, AFTR, NAT46 and NAT66 share: flows of many customers, frames with room in front, CPU time.
 #![allow(dead_code, reason = "each benchmark uses most of it")]
 
 use plane::{Function, Packet, Side, Side4, Side6, Spare, Verdict};
@@ -233,16 +233,25 @@ impl Bench {
     }
 }
 
+/// The frames of a technology.
+#[derive(Clone, Copy)]
+pub struct Frames {
+    /// From a customer.
+    pub out: fn(Flow) -> Vec<u8>,
+    /// Last four octets of the outside address, and the outside port, of a frame to the Internet.
+    pub outside: fn(&[u8]) -> ([u8; 4], [u8; 2]),
+    /// The answer to these.
+    pub back: fn(Flow, [u8; 4], u16) -> Vec<u8>,
+}
+
+/// Those where the Internet speaks IPv4.
+pub fn to_ipv4(out: fn(Flow) -> Vec<u8>) -> Frames {
+    Frames { out, outside: |b| ([b[26], b[27], b[28], b[29]], [b[34], b[35]]), back: reply }
+}
+
 /// New flows, then both directions of known ones.
-pub fn measure<F: Function>(
-    name: &str,
-    mut f: F,
-    n: u64,
-    customers: u64,
-    options: &Options,
-    frame: impl Fn(Flow) -> Vec<u8>,
-    outside: impl Fn(&[u8]) -> ([u8; 4], [u8; 2]),
-) {
+pub fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64, options: &Options, frames: Frames) {
+    let Frames { out: frame, outside, back: answer } = frames;
     let mut b = Bench::new(n, customers);
     let mut new = Vec::new();
     for _ in 0..options.runs {
@@ -276,7 +285,7 @@ pub fn measure<F: Function>(
                 check(Side::Customer, v);
             },
         ));
-        let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| reply(flow, addr, u16::from_be_bytes(port));
+        let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| answer(flow, addr, u16::from_be_bytes(port));
         back.push(b.run(options.frames, answer, |now, batch, v| {
             f.process(now, Side::Internet, batch, v, &mut Made);
             check(Side::Internet, v);

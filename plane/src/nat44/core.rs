@@ -16,16 +16,21 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    fn of(end: u64) -> Point {
+    /// The end point of a word of the table.
+    #[inline(always)]
+    pub(super) fn of(end: u64) -> Point {
         Point { addr: addr(end), port: port(end) }
     }
 
-    fn own(self, protocol: u8) -> u64 {
+    /// As the NAT's end of a session.
+    #[inline(always)]
+    pub(crate) fn own(self, protocol: u8) -> u64 {
         endpoint(self.addr, self.port, protocol)
     }
 
     /// As the other end of a session. Queries have their identifier at one end only.
-    fn remote(self, protocol: u8) -> u64 {
+    #[inline(always)]
+    pub(crate) fn remote(self, protocol: u8) -> u64 {
         endpoint(self.addr, if protocol == ICMP { 0 } else { self.port }, 0)
     }
 }
@@ -68,7 +73,7 @@ impl Nat44 {
         }
         self.refresh(e, tcp, flags, true);
         let s = &mut self.sessions.slab[e];
-        if tcp && self.held.forget(s.outside, remote) && self.config.rfc6146 {
+        if tcp && self.held.forget(&(s.outside, remote)) && self.config.rfc6146 {
             // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
             s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
         }
@@ -99,14 +104,18 @@ impl Nat44 {
     }
 
     /// A packet of a session counts: timer, and for TCP the state.
-    fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
+    #[inline(always)]
+    pub(super) fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
         let rfc6146 = self.config.rfc6146;
         let s = &mut self.sessions.slab[e];
         let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
-        if !tcp || !self.config.rfc6146 || tcp::restarts(old, new, flags) {
+        // What is written back to memory costs as much as what is read.
+        if s.seen != self.tick && (!tcp || !rfc6146 || tcp::restarts(old, new, flags)) {
             s.seen = self.tick;
         }
-        s.set_flags(new);
+        if new != old {
+            s.set_flags(new);
+        }
     }
 
     /// The outside end point of a packet from inside.

@@ -2,6 +2,7 @@
 //! cache misses of 32 packets run side by side. Whatever is unusual goes, packet by packet and in order, to
 //! the slow path, which knows all the reasons; the fast path knows none.
 
+use super::core::Point;
 use super::counters::Event;
 use super::identification::identify;
 use super::rewrite::{End, hop};
@@ -9,7 +10,7 @@ use super::session::{HAIRPIN, UNANSWERED, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
 use crate::ip4::is_ordinary;
-use crate::table::{Guess, NONE};
+use crate::table::{Guess, Index, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
 
@@ -17,8 +18,8 @@ use wire::header::{self, be16, be32, word};
 /// frames, two indexes and a hypervisor's own tables share it.
 const FAR: u32 = 12 << 20;
 
-/// What the first stage found out about each packet, as columns.
-struct Work {
+/// What the first stages found out about each packet, as columns.
+pub(crate) struct Work {
     own: [u64; BATCH],
     remote: [u64; BATCH],
     hash: [u64; BATCH],
@@ -26,6 +27,20 @@ struct Work {
     entry: [u32; BATCH],
     /// Whether the packet is one for the fast path.
     plain: [bool; BATCH],
+}
+
+impl Work {
+    /// Nothing found out yet.
+    #[inline(always)]
+    pub(crate) fn new() -> Work {
+        Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] }
+    }
+
+    /// Whether packet `i` is one for the fast path.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, i: usize) -> bool {
+        self.plain[i]
+    }
 }
 
 impl Nat44 {
@@ -44,21 +59,45 @@ impl Nat44 {
         }
         let n = batch.len().min(verdicts.len()).min(BATCH);
         let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
-        let mut w =
-            Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] };
-        // In a table larger than the TLB reaches, prefetches stand in loops of their own: each retires only after its page
-        // walk, and walks overlap only when little else stands between them. In a smaller one they overlap with the work.
-        let far = self.sessions.slab.capacity() > FAR;
-        let index = if OUT { &self.sessions.inner } else { &self.sessions.outer };
+        let mut w = Work::new();
         for (i, p) in batch.iter().enumerate() {
             if let Some((own, remote)) = self.parse::<OUT>(p.bytes()) {
-                let hash = self.hash(own, remote);
-                (w.own[i], w.remote[i], w.hash[i], w.plain[i]) = (own, remote, hash, true);
-                if !far {
-                    index.prefetch(hash);
-                }
+                self.ask::<OUT>(&mut w, i, own, remote);
             }
         }
+        self.look::<OUT>(&mut w, n);
+        for (i, (p, v)) in batch.iter_mut().zip(verdicts.iter_mut()).enumerate() {
+            *v = self.one::<OUT, P, S>(p, &w, i, spare);
+        }
+    }
+
+    /// Whether prefetches stand in loops of their own: in a table larger than the TLB reaches each retires only after its
+    /// page walk, and walks overlap only when little else stands between them. In a smaller one they overlap with the work.
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.sessions.slab.capacity() > FAR
+    }
+
+    /// The index by the end points of packets from `OUT`'s side.
+    #[inline(always)]
+    fn index<const OUT: bool>(&self) -> &Index {
+        if OUT { &self.sessions.inner } else { &self.sessions.outer }
+    }
+
+    /// Packet `i` is one for the fast path and goes between these end points: bring closer where its session is looked for.
+    #[inline(always)]
+    pub(crate) fn ask<const OUT: bool>(&self, w: &mut Work, i: usize, own: u64, remote: u64) {
+        let hash = self.hash(own, remote);
+        (w.own[i], w.remote[i], w.hash[i], w.plain[i]) = (own, remote, hash, true);
+        if !self.is_far() {
+            self.index::<OUT>().prefetch(hash);
+        }
+    }
+
+    /// Look where the sessions of the first `n` packets may be, and bring them closer, or what opening them will touch.
+    #[inline(always)]
+    pub(crate) fn look<const OUT: bool>(&mut self, w: &mut Work, n: usize) {
+        let (far, index) = (self.is_far(), self.index::<OUT>());
         if far {
             w.hash[..n].iter().for_each(|h| index.prefetch(*h));
         }
@@ -90,10 +129,38 @@ impl Nat44 {
             }
         }
         if OUT && unknown > 0 {
-            self.prepare_new(&w, n);
+            self.prepare_new(w, n);
         }
-        for (i, (p, v)) in batch.iter_mut().zip(verdicts.iter_mut()).enumerate() {
-            *v = self.one::<OUT, P, S>(p, &w, i, spare);
+    }
+
+    /// The session of packet `i`, if its packets are nothing special, and its end point at the other side.
+    #[inline(always)]
+    pub(crate) fn ordinary<const OUT: bool>(&self, w: &Work, i: usize) -> Option<(u32, Point)> {
+        let (own, remote, guess) = (w.own[i], w.remote[i], w.entry[i]);
+        let slab = &self.sessions.slab;
+        let is = |e: u32| if OUT { slab[e].is_inner(own, remote) } else { slab[e].is_outer(own, remote) };
+        let e = if guess != NONE && is(guess) { guess } else { self.index::<OUT>().find(w.hash[i], is)? };
+        let s = &slab[e];
+        let plain = !self.lifetimes.expired(s, self.tick) && s.flags() & slow_flags::<OUT>() == 0;
+        plain.then(|| (e, Point::of(if OUT { s.outside } else { s.inside })))
+    }
+
+    /// Address of the other side's end point of the session that packet `i` probably has; only for prefetching.
+    #[inline(always)]
+    pub(crate) fn guessed<const OUT: bool>(&self, w: &Work, i: usize) -> u32 {
+        let e = w.entry[i];
+        if e == NONE {
+            return 0;
+        }
+        let s = &self.sessions.slab[e];
+        addr(if OUT { s.outside } else { s.inside })
+    }
+
+    /// A packet of this session goes its way.
+    #[inline(always)]
+    pub(crate) fn passes<const OUT: bool>(&mut self, e: u32, tcp: bool, flags: u8) {
+        if OUT || tcp || self.config.inbound_refresh {
+            self.refresh(e, tcp, flags, OUT);
         }
     }
 

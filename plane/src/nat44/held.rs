@@ -1,5 +1,6 @@
 //! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4): the customer
-//! may be about to open the same connection from inside. A bounded queue, because anybody can send SYNs.
+//! may be about to open the same connection from inside. A bounded queue, because anybody can send SYNs; apart from the NAT44,
+//! because a NAT66 holds IPv6 packets, by addresses that have no number.
 
 use super::Nat44;
 use super::reply::PORT_UNREACHABLE;
@@ -10,44 +11,57 @@ use std::collections::VecDeque;
 const MOST: usize = 256;
 /// How long, in nanoseconds.
 const HOLD: u64 = 6_000_000_000;
-/// Octets kept: a header with all options and what an ICMP error must quote.
+/// Octets kept of an IPv4 packet: a header with all options and what an ICMP error must quote.
 const KEPT: usize = 68;
 
-struct Held {
-    outside: u64,
-    remote: u64,
+struct Held<K, const KEPT: usize> {
+    between: K,
     due: u64,
     packet: [u8; KEPT],
     len: usize,
 }
 
-/// SYNs that wait for their answer, oldest first.
-pub struct HeldSyns(VecDeque<Held>);
+/// SYNs that wait for their answer, oldest first: `KEPT` octets of each, told apart by the end points that they go between.
+pub struct HeldSyns<K, const KEPT: usize>(VecDeque<Held<K, KEPT>>);
 
-impl HeldSyns {
+/// Those of a NAT44: outside and remote end point.
+pub type HeldSyns4 = HeldSyns<(u64, u64), KEPT>;
+
+impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
     /// None yet; room is taken now.
-    pub fn new() -> HeldSyns {
+    pub fn new() -> HeldSyns<K, KEPT> {
         HeldSyns(VecDeque::with_capacity(MOST))
     }
 
-    /// Hold a SYN; `packet` is its IPv4 packet. Without room it is not held, and so never answered.
-    pub fn hold(&mut self, now: u64, outside: u64, remote: u64, packet: &[u8]) {
-        if self.0.len() >= MOST || self.0.iter().any(|h| h.outside == outside && h.remote == remote) {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Hold a SYN; `packet` is what its answer will quote. Without room it is not held, and so never answered.
+    pub fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
+        if self.0.len() >= MOST || self.0.iter().any(|h| h.between == between) {
             return;
         }
         let len = packet.len().min(KEPT);
         let mut kept = [0; KEPT];
         kept[..len].copy_from_slice(&packet[..len]);
-        self.0.push_back(Held { outside, remote, due: now + HOLD, packet: kept, len });
+        self.0.push_back(Held { between, due: now + HOLD, packet: kept, len });
     }
 
     /// The customer opened this connection: the held SYN, if there is one, is silently dropped.
-    pub fn forget(&mut self, outside: u64, remote: u64) -> bool {
+    pub fn forget(&mut self, between: &K) -> bool {
         let before = self.0.len();
         if before > 0 {
-            self.0.retain(|h| h.outside != outside || h.remote != remote);
+            self.0.retain(|h| h.between != *between);
         }
         self.0.len() < before
+    }
+
+    /// The oldest SYN, if its time has come, which ends with it: what was kept, and of how many octets.
+    pub fn take_due(&mut self, now: u64) -> Option<([u8; KEPT], usize)> {
+        self.0.front().filter(|h| h.due <= now)?;
+        self.0.pop_front().map(|h| (h.packet, h.len))
     }
 
     /// Forget all.
@@ -60,9 +74,8 @@ impl Nat44 {
     /// Answer the SYNs whose time has come.
     #[inline]
     pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
-        while self.held.0.front().is_some_and(|h| h.due <= self.now) {
-            let Some(h) = self.held.0.pop_front() else { return };
-            self.reply(Side::Internet, &h.packet[..h.len], PORT_UNREACHABLE, spare);
+        while let Some((packet, len)) = self.held.take_due(self.now) {
+            self.reply(Side::Internet, &packet[..len], PORT_UNREACHABLE, spare);
         }
     }
 }

@@ -7,10 +7,10 @@ pub mod config;
 pub(crate) mod core;
 pub mod counters;
 mod cover;
-mod fast;
+pub(crate) mod fast;
 mod fragment;
 mod header;
-mod held;
+pub(crate) mod held;
 mod icmp;
 mod identification;
 mod mapping;
@@ -22,7 +22,7 @@ mod session;
 mod slow;
 mod state;
 mod subscriber;
-mod tcp;
+pub(crate) mod tcp;
 mod timers;
 
 use crate::answer::Limiter;
@@ -36,7 +36,7 @@ use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
 use fragment::Fragments;
-use held::HeldSyns;
+use held::HeldSyns4;
 use identification::Identifications;
 use mapping::Mappings;
 use pool::{Pool, PortClasses};
@@ -97,7 +97,7 @@ pub struct Nat44 {
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
-    held: HeldSyns,
+    held: HeldSyns4,
     limiter: Limiter,
     count: Counters,
     sweep: Sweep,
@@ -146,7 +146,7 @@ impl Nat44 {
             owners: None,
             census: Census::new(&config)?,
             fragments: Fragments::new(&config.fragments, hasher)?,
-            held: HeldSyns::new(),
+            held: HeldSyns4::new(),
             limiter: Limiter::default(),
             mark: mark(seed),
             identification: hasher.one(worker as u64) as u16,

@@ -64,6 +64,8 @@ events! {
     Filtered = "filtered",
     /// Drop: a TCP segment of no known connection that does not open one.
     TcpNotSyn = "tcp-not-syn",
+    /// Drop for the moment: an unsolicited SYN, answered with an ICMPv6 error after six seconds (RFC 5382, REQ-4).
+    SynHeld = "syn-held",
     /// Drop: hairpinning is switched off.
     HairpinOff = "hairpin-off",
     /// Drop: the session table is full, or no room for a further customer.

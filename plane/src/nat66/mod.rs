@@ -7,7 +7,9 @@
 
 pub mod config;
 pub mod event;
+mod fast;
 mod fragment;
+mod held;
 mod icmp;
 mod packet;
 mod reply;
@@ -20,7 +22,7 @@ use crate::chain::Nested;
 use crate::customers::Customers;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
-use crate::ip6::{Pool6Error, be128};
+use crate::ip6::Pool6Error;
 use crate::nat44::config::Prefix;
 use crate::nat44::{Nat44, NatError};
 use crate::parts::Waiting;
@@ -30,7 +32,9 @@ use crate::side::{Side6, leaving};
 use crate::steer::Steering;
 use arena::ArenaError;
 use event::{Counters, Event};
+use fast::Plan;
 use fragment::Datagram;
+use held::HeldSyns6;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
@@ -78,11 +82,13 @@ impl Link {
 pub struct Nat66 {
     config: Config,
     links: [Link; 2],
+    plan: Plan,
     customers: Customers<u128>,
     remotes: Customers<u128>,
     numbers: [Prefix; 2],
     nat: Nat44,
     tracker: Tracker<Datagram>,
+    held: HeldSyns6,
     worker: u16,
     workers: u16,
     limiter: Limiter,
@@ -115,11 +121,13 @@ impl Nat66 {
         let [a, b, c, d, e, ..] = Hasher::new(!seed).one(3).to_be_bytes();
         Ok(Nat66 {
             links: [Link::new(&config.customer), Link::new(&config.internet)],
+            plan: Plan::new(&config),
             customers: Customers::new(customers, numbers[0], seed)?,
             remotes: Customers::new(remotes, numbers[1], !seed)?,
             nat: Nat44::new(config.state(numbers), worker, workers, seed)?,
             numbers,
             tracker: Tracker::new(&config.fragments),
+            held: HeldSyns6::new(),
             worker: worker as u16,
             workers: workers as u16,
             limiter: Limiter::default(),
@@ -210,14 +218,10 @@ impl Function for Nat66 {
         spare: &mut S,
     ) {
         self.keep_time(now);
-        if from == Side::Customer {
-            for b in batch.iter().map(Packet::bytes).filter(|b| b.len() >= 54) {
-                self.customers.prefetch_key(be128(b, 22));
-                self.remotes.prefetch_key(be128(b, 38));
-            }
-        }
-        for (p, v) in batch.iter_mut().zip(verdicts.iter_mut()) {
-            *v = self.one::<P, P, S>(from, p, spare);
+        self.answer_held(spare);
+        match from {
+            Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
+            Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
         }
         self.tidy(false);
     }
@@ -232,6 +236,7 @@ impl Function for Nat66 {
         self.customers.clear();
         self.remotes.clear();
         self.tracker.clear();
+        self.held.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {
@@ -274,6 +279,7 @@ impl Function for Nat66 {
         // Dictionaries are as large as they were made.
         let Config { customers, remotes, .. } = self.config;
         self.config = Config { customers, remotes, ..new.config.clone() };
+        self.plan = Plan::new(&self.config);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 use super::config::POOL;
 use super::event::Event;
+use super::held::Between;
 use super::rewrite::{End, endpoint, leave};
 use super::{Nat66, icmp};
 use crate::function::{Packet, Side, Spare, Verdict};
@@ -13,7 +14,7 @@ use crate::pinned;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, word};
 
 /// The first six of eight bytes, as they lie in memory.
-const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 /// A packet on its way, read.
 #[derive(Clone, Copy)]
@@ -170,6 +171,9 @@ impl Nat66 {
         };
         let asks = Asks { protocol, own, remote: end(remote, way.ports[1]), flags, hairpin };
         let point = self.nat.pass_out(&asks)?;
+        if protocol == TCP && !self.held.is_empty() {
+            self.held.forget(&Between { own: point, remote: (h.dst, way.ports[1]) });
+        }
         self.change(p, h, End::Source, point)?;
         if !hairpin {
             return Ok(self.depart(p, Side::Internet, Event::In2Out));
@@ -189,19 +193,28 @@ impl Nat66 {
         let (protocol, flags) = (protocol(h), flags(p.bytes(), h));
         let own = self.config.pool.number(h.dst).ok_or(Event::NotPool)?;
         let own = Point { addr: u32::from(POOL) + own, port: way.ports[1] };
-        let remote = match self.config.pool.number(h.src) {
-            Some(n) => u32::from(POOL) + n,
-            None if let Some(number) = self.remotes.known(h.src) => number,
-            // A stranger gets a number only if it may open a session: nobody out there fills the dictionary.
-            None => {
-                self.nat.invites(protocol, own, flags)?;
-                self.remotes.number(h.src).ok_or(Event::RemotesFull)?
-            }
+        let remote = Point { addr: 0, port: way.ports[0] };
+        let mut asks = Asks { protocol, own, remote, flags, hairpin: way.second };
+        let point = match self.asked_by(h.src, &mut asks) {
+            Err(why) => return Err(self.refused(why, p.bytes(), &asks, h.src)),
+            Ok(point) => point,
         };
-        let remote = Point { addr: remote, port: way.ports[0] };
-        let point = self.nat.pass_in(&Asks { protocol, own, remote, flags, hairpin: way.second })?;
         self.change(p, h, End::Destination, point)?;
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
+    }
+
+    /// The inside end point for what the Internet, or another customer, sends; its sender's number is looked up here.
+    fn asked_by(&mut self, sender: u128, asks: &mut Asks) -> Result<Point, Event> {
+        asks.remote.addr = match self.config.pool.number(sender) {
+            Some(n) => u32::from(POOL) + n,
+            None if let Some(number) = self.remotes.known(sender) => number,
+            // A stranger gets a number only if it may open a session: nobody out there fills the dictionary.
+            None => {
+                self.nat.invites(asks.protocol, asks.own, asks.flags)?;
+                self.remotes.number(sender).ok_or(Event::RemotesFull)?
+            }
+        };
+        Ok(self.nat.pass_in(asks)?)
     }
 
     /// Put the address and port that a point stands for into a packet.
@@ -230,7 +243,8 @@ impl Nat66 {
         b[6..12].copy_from_slice(&self.mark);
     }
 
-    fn is_marked(&self, b: &[u8]) -> bool {
+    #[inline(always)]
+    pub(super) fn is_marked(&self, b: &[u8]) -> bool {
         self.workers > 1 && b[6..12] == self.mark
     }
 

@@ -8,9 +8,10 @@ use crate::function::{Packet, Side, Spare, fresh};
 use crate::ip6::{Head6, is_martian};
 use wire::header::{self, ICMPV6, put16};
 
-/// Destination unreachable, by code: prohibited, address unreachable, source failed ingress policy.
+/// Destination unreachable, by code: prohibited, address unreachable, port unreachable, source failed ingress policy.
 const PROHIBITED: Error = Error::new(1, 1);
 const ADDRESS_UNREACHABLE: Error = Error::new(1, 3);
+pub(super) const PORT_UNREACHABLE: Error = Error::new(1, 4);
 const SOURCE_POLICY: Error = Error::new(1, 5);
 /// Hop limit ran out on the way.
 const TIME_EXCEEDED: Error = Error::new(3, 0);
@@ -18,8 +19,10 @@ const TIME_EXCEEDED: Error = Error::new(3, 0);
 impl Nat66 {
     /// Send the ICMPv6 error that a drop owes to the sender, if it does.
     pub(super) fn refuse<P: Packet, S: Spare<P>>(&mut self, from: Side, b: &[u8], why: Event, spare: &mut S) {
-        if let Some(error) = self.due(from, b, why) {
-            self.reply(from, b, error, spare);
+        if let Some(error) = self.due(from, b, why)
+            && let Ok(head) = Head6::of_frame(b)
+        {
+            self.reply(from, b, &head, error, spare);
         }
     }
 
@@ -47,10 +50,16 @@ impl Nat66 {
         }
     }
 
-    /// Send an ICMPv6 error about a frame back to where it came from. Nothing is sent about ICMPv6 errors and redirects, and
+    /// Send an ICMPv6 error about a frame, of which there may be no more than is quoted, back to where it came from. Nothing is sent about ICMPv6 errors and redirects, and
     /// to nobody (RFC 4443, section 2.4 e), nor to what one half of a hairpin has made.
-    fn reply<P: Packet, S: Spare<P>>(&mut self, side: Side, frame: &[u8], error: Error, spare: &mut S) {
-        let Ok(h) = Head6::of_frame(frame) else { return };
+    pub(super) fn reply<P: Packet, S: Spare<P>>(
+        &mut self,
+        side: Side,
+        frame: &[u8],
+        h: &Head6,
+        error: Error,
+        spare: &mut S,
+    ) {
         let later = h.part.is_some_and(|part| part.offset > 0);
         let query = |kind: &u8| matches!(*kind, icmp::ECHO | icmp::ECHO_REPLY);
         let about_error = h.protocol == ICMPV6 && (later || !frame.get(h.l4).is_some_and(query));
@@ -60,7 +69,7 @@ impl Nat66 {
         if !self.limiter.allow(self.now, self.config.nat.icmp_errors_per_second) {
             return self.count.add(Event::IcmpSuppressed);
         }
-        let quote = &frame[h.l3..h.end.min(h.l3 + QUOTE6)];
+        let quote = &frame[h.l3..h.end.min(h.l3 + QUOTE6).min(frame.len())];
         let len = header::ETH + HEADERS6 + quote.len();
         let Some(mut p) = fresh(spare, len) else { return self.count.add(Event::NoMemory) };
         let b = p.bytes_mut();

@@ -3,7 +3,7 @@
 
 use crate::ip6::{Head6, put128};
 use wire::checksum::{Sum, update};
-use wire::header::{ICMPV6, PROTO_UDP, TCP, put16};
+use wire::header::{ICMPV6, PROTO_UDP, TCP, put16, word};
 
 /// Which end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,44 @@ pub fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
 pub fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     b[21] = b[21].saturating_sub(1);
+}
+
+/// The way through the gateway as one step: Ethernet addresses, hop limit, address and port of one end, the checksum; for
+/// whole packets without extension headers that are as long as `h`. The port, or identifier, stands at `P` and the checksum
+/// at `C`. What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3).
+#[inline(always)]
+pub fn hop<const N: usize, const P: usize, const C: usize>(
+    h: &mut [u8; N],
+    macs: &[u8; 12],
+    end: End,
+    new: u128,
+    port: u16,
+    udp: bool,
+) {
+    let a = if end == End::Source { 22 } else { 38 };
+    let half = |h: &[u8; N], at: usize| u64::from(u16::from_ne_bytes([h[at], h[at + 1]]));
+    let (octets, old, field) = (new.to_be_bytes(), half(h, P), half(h, C));
+    let moved = Sum((field ^ 0xffff) + (old ^ 0xffff))
+        .word(!word(h, a))
+        .word(!word(h, a + 8))
+        .word(word(&octets, 0))
+        .word(word(&octets, 8))
+        .be16(port);
+    h[..12].copy_from_slice(macs);
+    h[21] -= 1;
+    h[a..a + 16].copy_from_slice(&octets);
+    put16(h, P, port);
+    let mut sum = moved.checksum();
+    if udp {
+        // No checksum stays none; a sum of zero is sent as all ones.
+        if field == 0 {
+            return;
+        }
+        if sum == [0, 0] {
+            sum = [0xff, 0xff];
+        }
+    }
+    h[C..C + 2].copy_from_slice(&sum);
 }
 
 /// Write the checksum of the ICMPv6 message that `b` ends with anew. Its old one has been verified, so this hides no

@@ -10,7 +10,7 @@ use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
 use crate::ip4::is_ordinary;
-use crate::ip6::{be128, put128};
+use crate::ip6::{be128, is_common, put128};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
@@ -245,14 +245,6 @@ impl<A: Addressing> Translate<A> {
         put_checksum::<L4_V4>(b, protocol, field);
         len - GROWTH == end && end >= LEAST_FRAME || finish(p, end).is_ok()
     }
-}
-
-/// Whether an IPv6 address is none of those that need a closer look: ::/64 with the unspecified and loopback, and fe00::/7
-/// with all that is link-local or multicast.
-#[inline(always)]
-fn is_common(a: u128) -> bool {
-    let high = (a >> 64) as u64;
-    high != 0 && high >> 57 != 0x7f
 }
 
 /// Whether a transport header, `L4` octets into the frame, is one for the fast path: UDP with a checksum, or TCP, not longer

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 #[allow(dead_code, reason = "shared with the tests of other functions, which need more of it")]
 mod common;
+mod dual;
 #[path = "../nat64/gateway.rs"]
 #[allow(dead_code, reason = "shared with the tests of NAT64, which need more of it")]
 mod gateway;

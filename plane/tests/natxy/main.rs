@@ -9,6 +9,7 @@ mod bench;
 mod common;
 mod fragments;
 mod hairpin;
+mod held;
 mod hostile;
 mod icmp;
 mod limits;

@@ -63,7 +63,7 @@ fn several_outside_addresses_are_all_used() {
 fn tcp_opens_with_syn() {
     let mut g = nat66(&config());
     g.drops(Customer, &tcp((A, 5000), (REMOTE, 80), "A"), "tcp-not-syn");
-    g.drops(Internet, &tcp((REMOTE, 80), (POOL, 5000), "S"), "no-session");
+    g.drops(Internet, &tcp((REMOTE, 80), (POOL, 5000), "A"), "no-session");
     assert_eq!((g.entries(), g.workers[0].known()), ((0, 0), [0, 0]));
     let outside = judge(&g.out(&tcp((A, 5000), (REMOTE, 80), "S"))).from;
     assert_eq!(judge(&g.back(&tcp((REMOTE, 80), outside, "SA"))).to, (A, 5000));

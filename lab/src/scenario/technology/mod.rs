@@ -168,6 +168,18 @@ pub struct Nat6 {
     pub state: State,
 }
 
+impl Nat6 {
+    /// How many outside addresses there are.
+    pub fn addresses(&self) -> u64 {
+        1 << 128u8.saturating_sub(self.pool.len).min(63)
+    }
+
+    /// Keep the first of its outside addresses, `count` of them, which is a power of two.
+    pub fn keep_addresses(&mut self, count: u64) {
+        self.pool = Prefix6 { addr: self.pool.first().into(), len: 128 - count.max(1).ilog2() as u8 };
+    }
+}
+
 /// How a NAT keeps state, at whichever edge it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -358,6 +370,22 @@ impl Technology {
             | Technology::Nat64 { nat, .. }
             | Technology::Xlat464 { nat, .. }
             | Technology::DsLite { nat, .. } => Some(nat),
+            _ => None,
+        }
+    }
+
+    /// The NAT whose Internet speaks IPv6.
+    pub fn nat6(&self) -> Option<&Nat6> {
+        match self {
+            Technology::Nat46 { nat, .. } | Technology::Nat66 { nat, .. } => Some(nat),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn nat6_mut(&mut self) -> Option<&mut Nat6> {
+        match self {
+            Technology::Nat46 { nat, .. } | Technology::Nat66 { nat, .. } => Some(nat),
             _ => None,
         }
     }

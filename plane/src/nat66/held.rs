@@ -1,0 +1,49 @@
+//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4), as a NAT44 holds them: the
+//! customer may be about to open the same connection from inside. Their senders have no number, so what tells them apart
+//! is the addresses themselves.
+
+use super::Nat66;
+use super::event::Event;
+use super::reply::PORT_UNREACHABLE;
+use crate::answer::QUOTE6;
+use crate::function::{Packet, Side, Spare};
+use crate::ip6::Head6;
+use crate::nat44::core::{Asks, Point};
+use crate::nat44::held::HeldSyns;
+use crate::nat44::tcp;
+use wire::header::{self, TCP};
+
+/// Outside end point (by number), and the sender's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Between {
+    pub own: Point,
+    pub remote: (u128, u16),
+}
+
+/// Frames as far as their answer quotes them (RFC 4443, section 2.4 c).
+pub(super) type HeldSyns6 = HeldSyns<Between, { header::ETH + QUOTE6 }>;
+
+impl Nat66 {
+    /// The reason for which a stranger's packet is dropped that the state refuses: a SYN waits, whoever was not asked may be
+    /// asked yet.
+    pub(super) fn refused(&mut self, why: Event, frame: &[u8], asks: &Asks, sender: u128) -> Event {
+        let unasked = matches!(why, Event::NoSession | Event::Filtered);
+        if !unasked || asks.protocol != TCP || !tcp::opens(asks.flags) || asks.hairpin {
+            return why;
+        }
+        let between = Between { own: asks.own, remote: (sender, asks.remote.port) };
+        self.held.hold(self.now, between, frame);
+        Event::SynHeld
+    }
+
+    /// Answer the SYNs whose time has come.
+    #[inline]
+    pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
+        while !self.held.is_empty() {
+            let Some((frame, len)) = self.held.take_due(self.now) else { return };
+            if let Ok(head) = Head6::read(&frame[..len], header::ETH) {
+                self.reply(Side::Internet, &frame[..len], &head, PORT_UNREACHABLE, spare);
+            }
+        }
+    }
+}
