@@ -24,7 +24,7 @@ pub mod turn;
 pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
 pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there};
-pub use error::DutError;
+pub use error::{DutError, Holder};
 pub use facts::Fact;
 pub use lock::RunDir;
 pub use step::{Action, Event, Executed, Place, Sink, Step};

@@ -40,8 +40,8 @@ fn process() -> std::io::Result<Process> {
 fn turn(global: &Global) -> Result<(Option<Turn>, Option<String>), Exit> {
     match Turn::take() {
         Ok(turn) => Ok((Some(turn), None)),
-        Err(DutError::Busy { pid, command, .. }) if global.beside => {
-            Ok((None, Some(format!("process {pid} ({command}) measured on this machine at the same time"))))
+        Err(DutError::Busy { holder, .. }) if global.beside => {
+            Ok((None, Some(format!("{holder} measured on this machine at the same time"))))
         }
         Err(_) if global.beside => Ok((None, None)),
         Err(error @ DutError::Busy { .. }) => {
