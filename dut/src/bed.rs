@@ -75,7 +75,7 @@ pub enum BackEnd {
 
 impl BackEnd {
     /// The tester's ends are interfaces too.
-    fn has_cables(self) -> bool {
+    pub fn has_cables(self) -> bool {
         self != BackEnd::Tap
     }
     fn xdp_mode(self) -> Option<XdpMode> {
@@ -201,6 +201,20 @@ impl BedConfig {
         steps.extend(addresses(&LEFT, self.inside));
         steps.extend(addresses(&RIGHT, self.remote));
         steps.extend(self.placement());
+        steps
+    }
+
+    /// All steps that make a cable from one of the tester's ends to the other instead, which is the same in all else.
+    pub(crate) fn cable_steps(&self) -> Vec<Step> {
+        let mut steps = quiet(Place::Tester);
+        let [left, right] = [LEFT, RIGHT].map(|side| side.tester_name);
+        let queues = "numtxqueues 1 numrxqueues 1";
+        let line = format!("ip link add {left} {queues} type veth peer name {right} {queues}");
+        steps.push(Step::tester("a cable from one port of the tester to the other", Action::words(&line)));
+        for side in [LEFT, RIGHT] {
+            steps.extend(prepared(Place::Tester, side.tester_name, side.tester_own_mac()));
+        }
+        steps.extend(self.placement().into_iter().filter(|step| step.place != Place::Dut));
         steps
     }
 

@@ -24,14 +24,12 @@ pub enum DutError {
     #[error("{0}")]
     Step(Box<FailedStep>),
     /// Another run is alive.
-    #[error("{what} is in use by process {pid} ({command}): wait for it, or stop it")]
+    #[error("{what} is in use by {holder}: wait for it, or stop it")]
     Busy {
         /// What both want.
         what: String,
-        /// The other process.
-        pid: String,
-        /// Its command line.
-        command: String,
+        /// Who has it.
+        holder: Holder,
     },
     /// It could not be found out whether another process measures.
     #[error("asking whether another natmeter measures on this machine: {source}; `--beside` measures without asking")]
@@ -75,6 +73,34 @@ pub enum DutError {
     /// Ports or namespaces.
     #[error(transparent)]
     Port(#[from] port::PortError),
+}
+
+/// Another process that has what we want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// One that can be seen from here, or was when it wrote down who it is.
+    Process {
+        /// Its number.
+        pid: String,
+        /// Its command line.
+        command: String,
+    },
+    /// One that our pid namespace does not show: it has no number here.
+    Elsewhere,
+    /// Nobody says who it is.
+    Unknown,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Holder::Process { pid, command } => write!(f, "process {pid} ({command})"),
+            Holder::Elsewhere => f.write_str(
+                "a process that cannot be seen from here, because it runs outside this container (in another pid namespace)",
+            ),
+            Holder::Unknown => f.write_str("a process that begins or ends just now"),
+        }
+    }
 }
 
 /// A step that failed.

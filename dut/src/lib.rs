@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod bed;
+pub mod cable;
 pub mod changes;
 pub mod device;
 pub mod error;
@@ -23,8 +24,9 @@ pub mod turn;
 
 pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
+pub use cable::Cable;
 pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there};
-pub use error::DutError;
+pub use error::{DutError, Holder};
 pub use facts::Fact;
 pub use lock::RunDir;
 pub use step::{Action, Event, Executed, Place, Sink, Step};

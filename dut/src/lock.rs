@@ -1,7 +1,7 @@
 //! Where natmeter keeps what must outlive a run that is killed, and the locks that keep two runs apart. A lock is
 //! the kernel's (flock): it goes with the process that holds it, however that ends.
 
-use crate::DutError;
+use crate::{DutError, Holder};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -183,9 +183,13 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 fn busy(path: &Path, what: What) -> DutError {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let mut lines = text.lines();
-    let mut next = |unknown: &str| lines.next().unwrap_or(unknown).to_owned();
-    DutError::Busy { what: what.words().to_owned(), pid: next("of unknown number"), command: next("starting just now") }
+    let mut lines = text.lines().map(str::to_owned);
+    let holder = match (lines.next(), lines.next()) {
+        (Some(pid), Some(command)) => Holder::Process { pid, command },
+        // It has the lock, and has not signed yet.
+        _ => Holder::Unknown,
+    };
+    DutError::Busy { what: what.words().to_owned(), holder }
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 //! files of one user, and this must be seen by everybody: it is a name that the kernel keeps, with no file that somebody
 //! else could put in its place or leave behind.
 
-use crate::DutError;
-use rustix::net::sockopt::socket_peercred;
+use crate::{DutError, Holder};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -41,15 +40,19 @@ impl Turn {
 
 /// Who has it, from the kernel: nothing that the other process says is believed.
 fn busy(address: &SocketAddr) -> DutError {
-    let owner = UnixStream::connect_addr(address).ok().and_then(|stream| socket_peercred(&stream).ok());
-    let pid = owner.map(|owner| owner.pid.as_raw_nonzero().get());
-    let command = pid.and_then(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok());
-    let words = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\0').replace(char::is_control, " ");
-    DutError::Busy {
-        what: "this machine, for measuring,".to_owned(),
-        pid: pid.map_or_else(|| "of unknown number".to_owned(), |pid| pid.to_string()),
-        command: command.map(words).filter(|c| !c.is_empty()).unwrap_or_else(|| "of another user".to_owned()),
+    let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
+    DutError::Busy { what: "this machine, for measuring,".to_owned(), holder: holder(owner.ok()) }
+}
+
+fn holder(pid: Option<i32>) -> Holder {
+    let Some(pid) = pid else { return Holder::Unknown };
+    // The kernel's way to say that it has no number in our pid namespace.
+    if pid == 0 {
+        return Holder::Elsewhere;
     }
+    let words = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\0').replace(char::is_control, " ");
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok().map(words).filter(|c| !c.is_empty());
+    Holder::Process { pid: pid.to_string(), command: command.unwrap_or_else(|| "of another user".to_owned()) }
 }
 
 #[cfg(test)]
@@ -64,5 +67,41 @@ mod tests {
         assert!(error.contains(&format!("in use by process {} (", std::process::id())), "{error}");
         drop(first);
         Turn::named(&name).unwrap();
+    }
+
+    #[test]
+    fn a_process_without_a_number_here_is_described() {
+        let error = DutError::Busy { what: "this machine".to_owned(), holder: holder(Some(0)) }.to_string();
+        assert_eq!(
+            error,
+            "this machine is in use by a process that cannot be seen from here, because it runs outside this container \
+             (in another pid namespace): wait for it, or stop it"
+        );
+    }
+
+    /// Not a test of its own: what the next one runs in another pid namespace.
+    #[test]
+    #[ignore = "started by a_holder_in_another_pid_namespace_has_no_number"]
+    fn ask_for_a_turn() {
+        if let Ok(name) = std::env::var("NATMETER_TEST_TURN") {
+            println!("\n{}", Turn::named(&name).unwrap_err());
+        }
+    }
+
+    #[test]
+    #[ignore = "needs root: run by ./check as root"]
+    fn a_holder_in_another_pid_namespace_has_no_number() {
+        let name = format!("natmeter test elsewhere {}", std::process::id());
+        let _turn = Turn::named(&name).unwrap();
+        let asked = std::process::Command::new("unshare")
+            .args(["--pid", "--fork"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "turn::tests::ask_for_a_turn", "--nocapture"])
+            .env("NATMETER_TEST_TURN", &name)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&asked.stdout);
+        assert!(said.contains("in use by a process that cannot be seen from here"), "{said}");
+        assert!(!said.contains("process 0"), "{said}");
     }
 }

@@ -10,7 +10,7 @@ use dut::host::{Here, Host};
 use dut::journal::{self, Restored};
 use dut::software::{self, Pool, Translation, conntrack};
 use dut::step::no_sink;
-use dut::{Device, DeviceConfig, DutError, Event, Place, RunDir, Sink, Step};
+use dut::{Device, DeviceConfig, DutError, Event, Holder, Place, RunDir, Sink, Step};
 use port::Clock;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -151,7 +151,10 @@ fn the_table_grows_with_the_connections_and_comes_back() {
     assert_eq!(fact("nf_conntrack_max"), setting(conntrack::MAX).to_string());
     assert_eq!(fact("nf_conntrack_udp_timeout_stream"), "10000");
     let second = Device::prepare(&config, &state.dir(), &no_sink(), Clock::system()).err().unwrap();
-    assert!(matches!(&second, DutError::Busy { pid, .. } if *pid == std::process::id().to_string()), "{second}");
+    assert!(
+        matches!(&second, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == std::process::id().to_string()),
+        "{second}"
+    );
     drop(device);
     state.check();
 }
@@ -200,7 +203,10 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|l| l.unwrap() == "holding"), "the child holds a device");
     let busy = journal::clean(&state.dir(), &mut Here::new()).unwrap_err();
-    assert!(matches!(&busy, DutError::Busy { pid, .. } if *pid == child.id().to_string()), "{busy}");
+    assert!(
+        matches!(&busy, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == child.id().to_string()),
+        "{busy}"
+    );
 
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,10 +1,12 @@
-//! The instrument measures itself first: what the tester's own code can do with these frames and flows when
-//! there is no device at all (topology T0), so that a device is never blamed for the tester's limits.
+//! The instrument measures itself first: what the tester can do with these frames and flows when there is no device at
+//! all (topology T0), so that a device is never blamed for the tester's limits. Over the link within the process that is
+//! the tester's own code; over a cable of the kernel's, its back-end too.
 
 use crate::engine::EngineError;
 use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
+use crate::window;
 use method::{Direction, FaultCounts, Leg, Nanos, Order, Rate, TrialError};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
@@ -24,6 +26,33 @@ pub struct Basics {
     pub departure_p99_ns: u64,
     /// From hand-over to receipt on the in-process link, nanoseconds.
     pub latency_floor_ns: u64,
+}
+
+/// How the tester is measured.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// By which clock.
+    pub clock: Clock,
+    /// On which core; `None`: wherever the scheduler likes.
+    pub core: Option<usize>,
+    /// Directions of phase 2.
+    pub direction: Direction,
+    /// Order in which the Responder uses its state table.
+    pub responder_order: Order,
+    /// Each of several runs lasts about so long.
+    pub per_run: Nanos,
+    /// Ends it when set.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// Both ends of a cable that the kernel has a part in, and their frames.
+pub struct Ends {
+    /// Frames for both.
+    pub pool: Pool,
+    /// At the Initiator's side.
+    pub left: Box<dyn Port>,
+    /// At the Responder's side.
+    pub right: Box<dyn Port>,
 }
 
 /// What one thread of the tester can do with the frames and flows of a view.
@@ -56,44 +85,49 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
     Ok(Basics { clock_read_ps: clock_read(clock), departure_p50_ns, departure_p99_ns, latency_floor_ns })
 }
 
-/// Measure what one thread on `core` can do over a plain cable, each of four runs of phase 2 about `per_run` long.
+/// Measure what one thread can do over a plain cable: the link within the process, or `over` these ends.
 ///
 /// Frames must be right as they were sent; so a stateful view is one in which what phase 1 learns is what the Initiator
-/// sent. Its table is filled by a phase 1 with all its connections, and then used as in phase 2.
+/// sent. Its table is filled by a phase 1 with all its connections, and then used as in phase 2. It is filled over the link
+/// in any case: over a slower cable phase 1 is measured with as many connections as fill the time.
 ///
 /// # Errors
 /// No memory, an interrupt, or frames that are lost or wrong on a cable.
-pub fn ceiling(
-    clock: Clock,
-    core: Option<usize>,
-    view: &Arc<View>,
-    direction: Direction,
-    responder_order: Order,
-    per_run: Nanos,
-) -> Result<Ceiling, CalibrateError> {
-    let mut cable = Cable::new(clock, core, view)?;
-    let mut ceiling = Ceiling { set_up: cable.fill(per_run)?, ..Ceiling::default() };
-    let (mut runs, mut frames) = (Vec::with_capacity(RUNS), 20_000);
+pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceiling, CalibrateError> {
+    let mut cable = Cable::new(how, view)?;
+    let set_up = match over {
+        None => cable.fill(how.per_run)?,
+        Some(ends) => {
+            let within = cable.exchange(over_kernel(how, ends), KERNEL);
+            let set_up = cable.open_some(how.per_run)?;
+            let kernels = cable.exchange(within, PROCESS);
+            cable.fill(Nanos(0))?;
+            cable.exchange(kernels, KERNEL);
+            set_up
+        }
+    };
+    let mut ceiling = Ceiling { set_up, ..Ceiling::default() };
+    let (mut runs, mut frames) = (Vec::with_capacity(RUNS), cable.link.first_guess);
     // A first run guesses how many frames fill the time.
     for run in 0..=RUNS {
         let out = cable.run(&Phase {
             kind: Kind::Data,
             frames,
-            direction,
+            direction: how.direction,
             forward_order: Order::Random,
-            reverse_order: responder_order,
+            reverse_order: how.responder_order,
             ..cable.phase1()
         })?;
         let rate = pace(&out, frames);
         if run == 0 {
-            frames = rate.frames_in(per_run).max(10_000);
+            frames = rate.frames_in(how.per_run).max(10_000);
         } else {
             runs.push((rate, out.cost));
         }
     }
     runs.sort_by_key(|r| r.0);
     let (rate, cost) = runs[RUNS / 2];
-    let all = frames * direction.count();
+    let all = frames * how.direction.count();
     (ceiling.frames, ceiling.send_ps, ceiling.receive_ps) = (rate, cost.send.0 * 1000 / all, cost.judge.0 * 1000 / all);
     Ok(ceiling)
 }
@@ -104,27 +138,54 @@ fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
     Rate((u128::from(frames) * 1_000_000_000 / u128::from(time)) as u64)
 }
 
-/// Nanoseconds that a frame through the cable takes at most, nearly everywhere.
-const SLOW_FRAME: u64 = 60;
+/// What is known beforehand of a kind of cable.
+#[derive(Clone, Copy)]
+struct Cabling {
+    /// Nanoseconds that a frame takes at most, nearly everywhere.
+    slow_frame: u64,
+    /// Frames of a first run.
+    first_guess: u64,
+    /// Time in which the last frame arrives.
+    drain: Nanos,
+}
+
+const PROCESS: Cabling = Cabling { slow_frame: 60, first_guess: 20_000, drain: Nanos::from_millis(1) };
+/// Frames may wait for a thread of the kernel's, which gets its turn within a few ticks of the scheduler.
+const KERNEL: Cabling = Cabling { slow_frame: 5_000, first_guess: 5_000, drain: Nanos::from_millis(10) };
+
+/// A lane with a cable that the kernel has a part in.
+fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
+    let Ends { pool, left, right } = ends;
+    let (left, right) = window::ends(how.clock, left, right);
+    vec![Lane { core: how.core, pool, left: Some(left), right: Some(right), companion: None }]
+}
 
 /// One lane with both ends of a cable.
 struct Cable {
     stage: Stage,
     stateful: bool,
+    link: Cabling,
 }
 
 impl Cable {
-    fn new(clock: Clock, core: Option<usize>, view: &Arc<View>) -> Result<Cable, CalibrateError> {
+    fn new(how: &How, view: &Arc<View>) -> Result<Cable, CalibrateError> {
+        let How { clock, core, .. } = *how;
         let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
         let (mut left, mut right) = link("loop", clock, 256, (1, Steer::First), (1, Steer::First));
         let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
         let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
         let store =
             view.stateful.then(|| StateTable::new(view.connections())).transpose().map_err(EngineError::from)?;
-        let never = Arc::new(AtomicBool::new(false));
-        let mut stage = Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, never);
+        let interrupted = Arc::clone(&how.interrupted);
+        let mut stage = Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, interrupted);
         stage.never_give_up();
-        Ok(Cable { stage, stateful: view.stateful })
+        Ok(Cable { stage, stateful: view.stateful, link: PROCESS })
+    }
+
+    /// Go on over another cable; the lanes until now.
+    fn exchange(&mut self, lanes: Vec<Lane>, link: Cabling) -> Vec<Lane> {
+        self.link = link;
+        self.stage.exchange(lanes)
     }
 
     fn phase1(&self) -> Phase {
@@ -139,7 +200,7 @@ impl Cable {
             reverse_order: Order::RoundRobin,
             learn: false,
             only_missing: false,
-            drain: Nanos::from_millis(1),
+            drain: self.link.drain,
         }
     }
 
@@ -162,10 +223,33 @@ impl Cable {
         Ok(Some(rates[rates.len() / 2]))
     }
 
+    /// Open as many connections of a stateful view as fill about `time`, several times; connections per second.
+    fn open_some(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
+        if !self.stateful {
+            return Ok(None);
+        }
+        let (mut rates, mut frames) = (Vec::with_capacity(RUNS), self.link.first_guess);
+        for run in 0..=RUNS {
+            frames = frames.min(self.stage.connections());
+            let out = self.run(&Phase { learn: true, frames, ..self.phase1() })?;
+            if out.learned != frames {
+                return Err(CalibrateError::Table { learned: out.learned, connections: frames });
+            }
+            let rate = pace(&out, frames);
+            if run == 0 {
+                frames = rate.frames_in(time).max(10_000);
+            } else {
+                rates.push(rate);
+            }
+        }
+        rates.sort_unstable();
+        Ok(Some(rates[RUNS / 2]))
+    }
+
     /// Every frame must come back right.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
         // As fast as the loop can: its time is known only afterwards.
-        self.stage.expect(Nanos(phase.frames * SLOW_FRAME));
+        self.stage.expect(Nanos(phase.frames * self.link.slow_frame));
         let out = self.stage.run(phase)?;
         for leg in [&out.forward, &out.reverse] {
             if leg.received != leg.planned {

@@ -138,7 +138,7 @@ impl Engine {
         let outcome = match spec.kind {
             PhaseKind::Stateless => self.stateless(spec),
             PhaseKind::Establish => self.establish(spec),
-            PhaseKind::Established | PhaseKind::Validate => self.established(spec),
+            PhaseKind::Established => self.established(spec),
         };
         self.device.rest();
         let mut outcome = outcome?;
@@ -215,11 +215,7 @@ impl Engine {
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
         store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
-        let phase = match spec.kind {
-            PhaseKind::Validate => validation_phase(spec.rate, spec.connections, self.settings.drain),
-            _ => self.data_phase(spec),
-        };
-        let p = self.phase(&phase)?;
+        let p = self.phase(&self.data_phase(spec))?;
         store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
         Ok(TrialOutcome {
             forward: p.forward,
@@ -355,11 +351,10 @@ fn lasts(spec: &TrialSpec) -> Nanos {
         PhaseKind::Establish => {
             sending(spec.rate, spec.frames()) + spec.validate_rate.map_or(0, |rate| sending(rate, spec.frames()))
         }
-        PhaseKind::Established | PhaseKind::Validate => {
+        PhaseKind::Established => {
             let rate = spec.phase1_rate.unwrap_or(spec.rate);
             let prepared = if spec.keep_table { 0 } else { sending(rate, spec.connections) };
-            let frames = if spec.kind == PhaseKind::Validate { spec.connections } else { spec.frames() };
-            prepared + sending(spec.rate, frames)
+            prepared + sending(spec.rate, spec.frames())
         }
     })
 }

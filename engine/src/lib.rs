@@ -14,6 +14,7 @@ pub mod phase;
 pub mod schedule;
 pub mod sender;
 pub mod store;
+mod window;
 
 pub use engine::{Device, Engine, EngineError, NoDevice, Settings};
 pub use lane::Lane;

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{bed, pool};
-use engine::calibrate::{CalibrateError, basics, ceiling, latency};
-use method::{Direction, Nanos, Order};
+use engine::calibrate::{CalibrateError, Ends, How, basics, ceiling, latency};
+use method::{Direction, Nanos, Order, TrialError};
 use plane::view::{forwarding, nat44};
 use port::Clock;
 use port::link::{Steer, link};
@@ -14,8 +14,42 @@ use wire::{AddrRange, OuterRange, View};
 
 const SHORT: Nanos = Nanos::from_millis(2);
 
+fn how() -> How {
+    How {
+        clock: Clock::system(),
+        core: None,
+        direction: Direction::Both,
+        responder_order: Order::Random,
+        per_run: SHORT,
+        interrupted: Arc::default(),
+    }
+}
+
 fn measured(view: View) -> Result<engine::calibrate::Ceiling, CalibrateError> {
-    ceiling(Clock::system(), None, &Arc::new(view), Direction::Both, Order::Random, SHORT)
+    ceiling(&how(), &Arc::new(view), None)
+}
+
+/// Any two ports serve as a cable; here the link of another depth.
+fn cable() -> Ends {
+    let (mut left, mut right) = link("cable", Clock::system(), 1024, (1, Steer::First), (1, Steer::First));
+    Ends { pool: pool(), left: Box::new(left.remove(0)), right: Box::new(right.remove(0)) }
+}
+
+#[test]
+fn over_a_cable_of_its_own_the_table_is_filled_all_the_same() {
+    let bed = bed(64);
+    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let found = ceiling(&how(), &Arc::new(nat44(&bed, nothing)), Some(cable())).unwrap();
+    assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
+    let found = ceiling(&how(), &Arc::new(forwarding(&bed)), Some(cable())).unwrap();
+    assert!(found.set_up.is_none() && found.frames.0 > 0, "{found:?}");
+}
+
+#[test]
+fn an_interrupt_ends_it() {
+    let how = How { interrupted: Arc::new(true.into()), ..how() };
+    let error = ceiling(&how, &Arc::new(forwarding(&bed(64))), None).unwrap_err();
+    assert!(matches!(error, CalibrateError::Trial(TrialError::Interrupted)), "{error}");
 }
 
 #[test]

@@ -6,10 +6,11 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use method::procedure::establishment::{self, Phase1};
+use method::judged::{HOST_REPEATS, PHASE1_LOWERINGS, PHASE1_TRIALS, TESTER_TRIALS};
 use method::procedure::{Verify, throughput};
 use method::trial::{HostNoise, Leg, Loop, PhaseKind, StoreFacts, TrialOutcome, TrialSpec};
 use method::{
-    Criteria, Direction, Nanos, Patience, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError,
+    Criteria, Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError,
     Trials, Verdict, judge,
 };
 
@@ -25,7 +26,6 @@ struct Input {
     alpha: Option<u32>,
     verify: Option<(u8, Option<u64>)>,
     keep_table: bool,
-    patience: [u8; 4],
     kind: u8,
     connections: u64,
     buffered: u8,
@@ -119,21 +119,14 @@ impl Input {
             direction: [Direction::Both, Direction::Forward, Direction::Reverse][usize::from(self.direction % 3)],
             alpha: self.alpha.map(share),
             keep_table: self.keep_table,
-            patience: Patience {
-                tester_trials: (self.patience[0] & 7).into(),
-                host_repeats: (self.patience[1] & 15).into(),
-                phase1_trials: (self.patience[2] & 7).into(),
-                phase1_lowerings: (self.patience[3] & 15).into(),
-            },
             ..SearchSettings::default()
         }
     }
 
     /// Trials that a search may take: by bisection 64 rates, both ends and a probe each.
     fn most(settings: &SearchSettings) -> u64 {
-        let p = &settings.patience;
-        let phase1 = p.phase1_trials.max(1) * (p.phase1_lowerings + 1);
-        let one = u64::from(p.tester_trials.max(1) + p.host_repeats + 1 + phase1);
+        let phase1 = PHASE1_TRIALS * (PHASE1_LOWERINGS + 1);
+        let one = u64::from(TESTER_TRIALS + HOST_REPEATS + 1 + phase1);
         67 * (one * u64::from(settings.verify.map_or(1, |v| v.tries.max(1))) + 1)
     }
 }

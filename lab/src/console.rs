@@ -120,7 +120,8 @@ impl Listener for Console {
             Event::Calibrated(c) => {
                 let set_up = c.set_up.map_or_else(String::new, |Rate(r)| format!(", {} connections/s", short(r)));
                 self.line(&format!(
-                    "tester: {} frames/s per direction{set_up} at most; {:.1} ns to send, {:.1} ns to judge a frame",
+                    "tester over {}: {} frames/s per direction{set_up} at most; {:.1} ns to send, {:.1} ns to judge a frame",
+                    c.over.words(),
                     short(c.frames.0),
                     c.send_ps as f64 / 1e3,
                     c.receive_ps as f64 / 1e3,

@@ -14,8 +14,8 @@
 //! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
 
 use crate::plan::{Measurement, Plan};
-use crate::scenario::Scenario;
 use crate::scenario::axis::AxisValues;
+use crate::scenario::{Link, Scenario, VethIo};
 use method::{Count, Rate, SearchResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -114,6 +114,47 @@ impl Calibration {
     }
 }
 
+/// What lay between the tester's two ports when it was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Over {
+    /// The link within the process: the tester's own code, and no back-end of the kernel's.
+    #[default]
+    #[serde(rename = "in-process link")]
+    Process,
+    /// A veth pair and packet sockets.
+    #[serde(rename = "veth, af-packet")]
+    AfPacket,
+    /// A veth pair and XDP sockets in the kernel's general receive path.
+    #[serde(rename = "veth, af-xdp generic")]
+    AfXdpGeneric,
+    /// A veth pair and XDP sockets in its driver.
+    #[serde(rename = "veth, af-xdp native")]
+    AfXdpNative,
+}
+
+impl Over {
+    /// What the tester is measured over for a scenario: its own kind of cable, where there is one without a device. A TAP
+    /// has none, because its other end is the kernel itself.
+    pub fn of(link: &Link) -> Over {
+        match link {
+            Link::InProcess { .. } | Link::Tap => Over::Process,
+            Link::Veth { io: VethIo::AfPacket } => Over::AfPacket,
+            Link::Veth { io: VethIo::AfXdpGeneric } => Over::AfXdpGeneric,
+            Link::Veth { io: VethIo::AfXdpNative } => Over::AfXdpNative,
+        }
+    }
+
+    /// In words, as in the files.
+    pub fn words(self) -> &'static str {
+        match self {
+            Over::Process => "in-process link",
+            Over::AfPacket => "veth, af-packet",
+            Over::AfXdpGeneric => "veth, af-xdp generic",
+            Over::AfXdpNative => "veth, af-xdp native",
+        }
+    }
+}
+
 /// What one thread of the tester can do with no device in between, in the directions of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ceiling {
@@ -122,6 +163,9 @@ pub struct Ceiling {
     /// Values of further axes, which may change the flows.
     #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
     pub axes: AxisValues,
+    /// What it was measured over.
+    #[serde(default)]
+    pub over: Over,
     /// Frames per second per direction that it sends, receives and judges, on connections in random order.
     pub frames: Rate,
     /// Connections per second that it opens and learns in phase 1; `None` without a table.

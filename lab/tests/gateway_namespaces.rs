@@ -2,6 +2,7 @@
 //! discovery must work), UDP up to several fragments. Customer edge and provider edge are two programs with an IPv6
 //! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
 
+use lab::folder::{Calibration, Over};
 use port::Netns;
 use port::netns::Sight;
 use std::io::{Read, Write};
@@ -455,4 +456,52 @@ fn round_trip(from: &Netns, to: &Netns) {
         client.recv_from(&mut buffer).is_ok_and(|(n, peer)| &buffer[..n] == b"back" && peer == there)
     });
     assert!(came_back, "UDP from {}", client.local_addr().unwrap());
+}
+
+/// What the tester alone does over a cable of each kind: less than over the link within the process, because the kernel has
+/// its part in it, and nothing is left of the cable afterwards.
+#[test]
+#[ignore = "needs root"]
+fn ceilings_over_cables() {
+    let process = lab::rig::Process::new();
+    let measured = |link: &str| {
+        let text = format!(
+            "name = \"c\"\n[dut.nftables]\n{link}\n[traffic]\nsource-ports = \"1024-11023\"\n\
+             destination-ports = \"1-10\"\n[sweep]\nconnections = [\"20k\"]\n[measure]\nmetrics = \"max_conn_est_rate\"\n\
+             repetitions = 1\nduration = \"100 ms\"\n"
+        );
+        let parsed = lab::scenario::parse("c.toml", &text, &lab::scenario::Options::default());
+        let scenario = parsed.unwrap_or_else(|e| panic!("{e:?}")).scenario;
+        let point = lab::plan::Plan::new(&scenario).measurements[0].point.clone();
+        let mut known = Calibration::default();
+        let found = lab::run::calibrate(&mut known, &scenario, &point, &process);
+        let ceiling = found.unwrap_or_else(|e| panic!("{link}: {e}")).unwrap();
+        let again = lab::run::calibrate(&mut known, &scenario, &point, &process).unwrap();
+        assert_eq!(again, None, "it is measured once");
+        ceiling
+    };
+    let before = interfaces();
+    let alone = measured("[link.tap]");
+    assert_eq!(alone.over, Over::Process, "a TAP has no cable");
+    let kinds =
+        [("af-packet", Over::AfPacket), ("af-xdp-generic", Over::AfXdpGeneric), ("af-xdp-native", Over::AfXdpNative)];
+    for (io, over) in kinds {
+        let ceiling = measured(&format!("[link.veth]\nio = \"{io}\""));
+        println!("{io}: {ceiling:?}\nalone: {alone:?}");
+        assert_eq!(ceiling.over, over);
+        assert!(ceiling.frames.0 > 1_000 && ceiling.frames < alone.frames, "{io}: {ceiling:?} of {alone:?}");
+        let (there, here) = (ceiling.set_up.unwrap(), alone.set_up.unwrap());
+        assert!(there.0 > 1_000 && there < here, "{io}: {there} of {here}");
+    }
+    let commands = process.commands.take();
+    assert!(commands.notes.is_empty(), "not undone: {:?}", commands.notes);
+    assert_eq!(commands.commands.iter().filter(|c| c.command.contains("type veth")).count(), 3);
+    assert_eq!(interfaces(), before, "nothing is left in the machine's own network");
+    dut::lock::see_that_bed_is_free(&dut::RunDir::of_this_user()).unwrap();
+    assert!(!dut::journal::is_left(&dut::RunDir::of_this_user()));
+}
+
+fn interfaces() -> String {
+    let shown = Command::new("ip").args(["-br", "link"]).output().unwrap();
+    String::from_utf8(shown.stdout).unwrap()
 }

@@ -5,9 +5,9 @@
 mod fixture;
 
 use fixture::{Run, Truth};
-use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, Over, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::report::{KNOWN, Report, ReportError};
-use lab::scenario::{Dut, Options, Sweep, parse};
+use lab::scenario::{Dut, Link, Options, Sweep, parse};
 use lab::store;
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
@@ -491,6 +491,21 @@ fn without_calibration_nothing_is_said_about_the_tester() {
     run.ceiling(Rate(0));
     let first = report(&run).sentences()[0].clone();
     assert!(first.ends_with("the tester's own limit was not calibrated."), "{first}");
+}
+
+/// The ceiling is that of the tester's code, and a TAP's own share of a rate is in none: nothing is said of what was to spare.
+#[test]
+fn over_a_tap_or_a_ceiling_of_another_link_nobody_has_anything_to_spare() {
+    let mut run = fixture::kernel();
+    let spare = |text: &str| text.contains("to spare") || text.contains("alone, the tester");
+    assert!(report(&run).sentences().iter().any(|s| spare(s)), "{:?}", report(&run).sentences());
+    run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
+    let told = report(&run).sentences().to_vec();
+    assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
+    run.header.scenario.link = Link::Tap;
+    let told = report(&run).sentences().to_vec();
+    assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
+    assert!(text(&run).contains("Ceiling without the TAP, in-process link"), "{}", text(&run));
 }
 
 #[test]

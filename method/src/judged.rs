@@ -17,25 +17,20 @@ use serde::{Deserialize, Serialize};
 pub(crate) const PROBE_CONNECTIONS: Count = 1_000;
 pub(crate) const PROBE_RATE: Rate = Rate(1_000);
 
-/// How often an invalid trial is repeated before something else is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Patience {
-    /// Trials at one rate spoiled by the tester that make it the tester's bound.
-    pub tester_trials: u32,
-    /// Repeats of a trial that the host spoiled.
-    pub host_repeats: u32,
-    /// Trials with an incomplete phase 1 before its rate is lowered.
-    pub phase1_trials: u32,
-    /// How often the rate of phase 1 is lowered by 10 % before the measurement is given up.
-    pub phase1_lowerings: u32,
-}
+// How often an invalid trial is repeated. Constants and no settings: they are part of what a result means, and nobody can
+// choose better ones for a device.
 
-impl Default for Patience {
-    fn default() -> Self {
-        Patience { tester_trials: 3, host_repeats: 10, phase1_trials: 3, phase1_lowerings: 10 }
-    }
-}
+/// Trials at one rate spoiled by the tester that make it the tester's bound: one may be chance, and a tester that is too
+/// slow is so every time.
+pub const TESTER_TRIALS: u32 = 3;
+/// Repeats of a trial that the host spoiled. Each stall comes by chance, so that on a host which spoils half of all trials
+/// one in 2,048 rates is left open.
+pub const HOST_REPEATS: u32 = 10;
+/// Trials with an incomplete phase 1 before its rate is lowered.
+pub const PHASE1_TRIALS: u32 = 3;
+/// How often the rate of phase 1 is lowered by 10 % before the measurement is given up: ten times is to 35 % of what
+/// was measured as safe, and a device that fails there has another trouble.
+pub const PHASE1_LOWERINGS: u32 = 10;
 
 /// One trial that was run for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,15 +91,14 @@ impl Judgement {
 pub struct Judged<T> {
     trials: T,
     criteria: Criteria,
-    patience: Patience,
     /// Phase 1 was lowered to this rate and stays there for the rest of the measurement.
     phase1_cap: Option<Rate>,
 }
 
 impl<T: Trials> Judged<T> {
     /// Judge the trials of `trials` by `criteria`.
-    pub fn new(trials: T, criteria: Criteria, patience: Patience) -> Self {
-        Judged { trials, criteria, patience, phase1_cap: None }
+    pub fn new(trials: T, criteria: Criteria) -> Self {
+        Judged { trials, criteria, phase1_cap: None }
     }
 
     /// What counts as a pass here.
@@ -142,8 +136,8 @@ impl<T: Trials> Judged<T> {
             };
             let spoiler = reason.spoiler();
             let patient = match spoiler {
-                Spoiler::Tester => more(&mut by_tester) < self.patience.tester_trials,
-                Spoiler::Host => more(&mut by_host) <= self.patience.host_repeats,
+                Spoiler::Tester => more(&mut by_tester) < TESTER_TRIALS,
+                Spoiler::Host => more(&mut by_host) <= HOST_REPEATS,
                 Spoiler::Phase1 => {
                     // The table that this trial left is incomplete: do not build on it.
                     spec.keep_table = false;
@@ -151,7 +145,7 @@ impl<T: Trials> Judged<T> {
                         self.see_that_it_sets_up(&spec)?;
                         alive = true;
                     }
-                    if more(&mut by_phase1) >= self.patience.phase1_trials {
+                    if more(&mut by_phase1) >= PHASE1_TRIALS {
                         by_phase1 = 0;
                         self.lower_phase1(&mut spec, more(&mut lowered), &reason)?;
                     }
@@ -197,7 +191,7 @@ impl<T: Trials> Judged<T> {
         let nine_tenths = Ratio::from_ppm(900_000);
         let lower = spec.phase1_rate.map(|rate| nine_tenths.of(rate)).filter(|rate| rate.0 > 0);
         match lower {
-            Some(rate) if times <= self.patience.phase1_lowerings => {
+            Some(rate) if times <= PHASE1_LOWERINGS => {
                 spec.phase1_rate = Some(rate);
                 self.phase1_cap = Some(rate);
                 Ok(())

@@ -23,7 +23,7 @@ pub mod units;
 pub mod validity;
 mod verdict;
 
-pub use judged::{Attempt, Decision, Judged, Judgement, Patience};
+pub use judged::{Attempt, Decision, Judged, Judgement};
 pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step, StepVerdict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};

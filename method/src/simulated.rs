@@ -229,7 +229,7 @@ impl Trials for SimulatedDut {
         let condition = self.condition();
         let mut outcome = TrialOutcome { dut_loop: self.truth.dut_loop, ..TrialOutcome::default() };
         let phase1_rate = spec.phase1_rate.unwrap_or(spec.rate);
-        if matches!(spec.kind, PhaseKind::Established | PhaseKind::Validate) && !spec.keep_table {
+        if spec.kind == PhaseKind::Established && !spec.keep_table {
             let leg = self.establish(phase1_rate, spec.connections, &condition);
             outcome.phase1 = (self.learned < spec.connections).then_some(leg);
         }
@@ -243,7 +243,6 @@ impl Trials for SimulatedDut {
                     outcome.validation = Some(self.validate(rate, &condition));
                 }
             }
-            PhaseKind::Validate => outcome.reverse = self.validate(spec.rate, &condition),
         }
         if spec.kind != PhaseKind::Stateless {
             outcome.store = Some(self.store(phase1_rate, spec.connections));

@@ -48,12 +48,11 @@ pub enum Load {
 pub enum PhaseKind {
     /// Stateless test: both sides send freely.
     Stateless,
-    /// Phase 1: the Initiator opens each of N connections once; the Responder listens and learns.
+    /// Phase 1: the Initiator opens each of N connections once; the Responder listens and learns. With a
+    /// `validate_rate` the Responder then sends one frame on each, in the same trial.
     Establish,
     /// Phase 2: frames on the connections of the phase 1 before it.
     Established,
-    /// Validation: the Responder sends one frame on each connection, each once.
-    Validate,
 }
 
 /// The order in which connections are used.
@@ -70,8 +69,8 @@ pub enum Order {
 /// What one trial is asked to do.
 ///
 /// `Establish` trials always start from an empty connection tracking table: the carrier of the trial
-/// clears it first. `Established` and `Validate` trials are preceded by a phase 1 of their own,
-/// at `phase1_rate`, unless `keep_table` says that the table of the trial before is to be used.
+/// clears it first. `Established` trials are preceded by a phase 1 of their own, at `phase1_rate`,
+/// unless `keep_table` says that the table of the trial before is to be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// Kind of traffic.

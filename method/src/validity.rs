@@ -121,7 +121,7 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if let Some(reason) = tester_dropped(spec, outcome, criteria) {
         return invalid(reason);
     }
-    if let (PhaseKind::Established | PhaseKind::Validate, Some(store)) = (spec.kind, &outcome.store) {
+    if let (PhaseKind::Established, Some(store)) = (spec.kind, &outcome.store) {
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
         if store.learned < needed {
             let host = host_in_phase1(spec, outcome, criteria);
@@ -154,13 +154,12 @@ fn host_in_phase1(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria)
 
 fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
     let acceptance = match spec.kind {
-        PhaseKind::Establish | PhaseKind::Validate => criteria.phase1_acceptance,
+        PhaseKind::Establish => criteria.phase1_acceptance,
         PhaseKind::Stateless | PhaseKind::Established => criteria.acceptance,
     };
-    // Only the Initiator may open connections, and only the Responder validates.
+    // Only the Initiator may open connections.
     let direction = match spec.kind {
         PhaseKind::Establish => Direction::Forward,
-        PhaseKind::Validate => Direction::Reverse,
         PhaseKind::Stateless | PhaseKind::Established => spec.direction,
     };
     let part = |stream, leg| Part {

@@ -4,8 +4,8 @@
 use method::procedure::throughput;
 use method::simulated::{SimulatedDut, Truth};
 use method::{
-    Criteria, Patience, Precision, Rate, Ratio, Replay, SearchResult, SearchSettings, TrialError, TrialOutcome,
-    TrialRecord, TrialSpec, Trials, judge,
+    Criteria, Precision, Rate, Ratio, Replay, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialRecord,
+    TrialSpec, Trials, judge,
 };
 
 fn settings() -> SearchSettings {
@@ -85,7 +85,7 @@ fn records_of_other_settings_are_refused_and_kept() {
     let (_, records) = recorded();
     let count = records.len();
     let mut replay = Replay::new(records, Untouchable).unwrap();
-    let other = SearchSettings { hi: Rate(9_000_000), patience: Patience::default(), ..settings() };
+    let other = SearchSettings { hi: Rate(9_000_000), ..settings() };
     let error = throughput::stateless(&mut replay, &other, &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::Mismatch(_)));
     assert_eq!(replay.pending(), count);

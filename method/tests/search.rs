@@ -5,8 +5,8 @@ use method::procedure::establishment::{self, Phase1, safe_phase1_rate, validatio
 use method::procedure::{Repetitions, StepVerdict, Verify, repeat, throughput};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::{
-    Criteria, Direction, Loop, Nanos, Patience, Precision, Progress, Rate, Ratio, ResultKind, SearchResult,
-    SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials,
+    Criteria, Direction, Loop, Nanos, Precision, Progress, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
+    TrialError, TrialOutcome, TrialSpec, Trials,
 };
 
 const CAPACITY: Rate = Rate(1_234_567);
@@ -551,7 +551,7 @@ fn progress_never_promises_fewer_steps_than_follow() {
 
 #[test]
 fn settings_and_results_survive_a_file() {
-    let with = SearchSettings { alpha: Ratio::new(1, 2), patience: Patience::default(), ..settings() };
+    let with = SearchSettings { alpha: Ratio::new(1, 2), ..settings() };
     let text = serde_json::to_string(&with).unwrap();
     assert_eq!(serde_json::from_str::<SearchSettings>(&text).unwrap(), with);
     let result = forwarding(&mut dut(), &settings());

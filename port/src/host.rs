@@ -2,7 +2,10 @@
 //! scheduler kept it waiting.
 
 use crate::PortError;
+use crate::sys::get_option;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 /// Pin the calling thread to one core.
@@ -96,6 +99,16 @@ pub fn run_delay(thread: u64) -> Option<u64> {
 
 fn second_figure(path: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// The number of the process at the other end of a Unix socket, when it connected or began to listen there; 0 if that
+/// lives in a pid namespace in which we cannot see it. (rustix has a type for it that cannot be 0.)
+///
+/// # Errors
+/// When the socket is of another kind.
+pub fn peer_process(socket: impl AsFd) -> io::Result<i32> {
+    let peer: libc::ucred = get_option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED)?;
+    Ok(peer.pid)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The journal over a host that remembers: what was changed is put back, whatever happens in between.
 
 use super::*;
+use crate::Holder;
 use crate::host::Here;
 
 const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
@@ -159,7 +160,10 @@ fn a_second_run_and_clean_refuse_while_one_is_alive() {
     let mut m = Machine::new();
     let _journal = m.begin();
     let error = clean(&m.dir, &mut m.host).unwrap_err();
-    assert!(matches!(&error, DutError::Busy { pid, .. } if *pid == std::process::id().to_string()), "{error}");
+    assert!(
+        matches!(&error, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == std::process::id().to_string()),
+        "{error}"
+    );
 }
 
 /// A host that rounds what is written up, as the kernel does with table sizes, and notes what a kill would leave:

@@ -1,13 +1,15 @@
 //! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
 
-use super::{fail, process, turn};
+use super::{fail, privilege, process, turn};
 use crate::cli::{self, Global};
 use crate::exit::Exit;
-use crate::folder::Calibration;
-use crate::plan::Plan;
+use crate::folder::{Calibration, Over};
+use crate::plan::{Measurement, Plan};
 use crate::run::{RunError, calibrate as measure};
 use crate::scenario::axis::more_in_words;
 use crate::{priority, report::number::si};
+use engine::calibrate::CalibrateError;
+use method::TrialError;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -24,16 +26,28 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
     if let Some(beside) = beside {
         cli::err(&format!("{beside}\n"));
     }
+    let plan = Plan::new(&loaded.scenario);
+    // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
+    if Over::of(&loaded.scenario.link) != Over::Process
+        && let Err(exit) = privilege(&loaded.scenario, &plan)
+    {
+        return exit;
+    }
     let mut calibration = Calibration::default();
     let _raised = priority::raise();
     let found = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}"))).and_then(|process| {
-        for m in Plan::new(&loaded.scenario).measurements {
-            measure(&mut calibration, &loaded.scenario, &m.point, &process)?;
-        }
-        Ok(())
+        let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
+        let measured = plan.measurements.iter().try_for_each(each);
+        process.commands.take().notes.iter().for_each(|note| cli::err(&format!("note: {note}\n")));
+        measured
     });
-    if let Err(error) = found {
-        return fail(&error);
+    match found {
+        Err(RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted))) => {
+            cli::err("error: interrupted\n");
+            return Exit::Interrupted;
+        }
+        Err(error) => return fail(&error),
+        Ok(()) => {}
     }
     let text = if global.json { serde_json::to_string(&calibration).unwrap_or_default() } else { text(&calibration) };
     cli::out(&format!("{}\n", text.trim_end()));
@@ -63,10 +77,11 @@ fn text(c: &Calibration) -> String {
         } + &more_in_words(&c.axes);
         let _ = write!(
             out,
-            "\none thread, {at}, no device in between\n\
+            "\none thread, {at}, no device in between, over: {}\n\
              \x20 send               {:.1} ns a frame\n\
              \x20 judge              {:.1} ns a frame\n\
              \x20 ceiling            {frames} frames/s per direction\n",
+            c.over.words(),
             c.send_ps as f64 / 1e3,
             c.receive_ps as f64 / 1e3,
         );

@@ -8,11 +8,13 @@ pub mod report;
 pub mod run;
 pub mod selftest;
 
-use crate::cli::Global;
+use crate::cli::{self, Global};
 use crate::exit::Exit;
-use crate::rig::{Process, RigError};
+use crate::plan::Plan;
+use crate::rig::{self, Process, RigError};
 use crate::run::RunError;
-use dut::{DutError, Turn};
+use crate::scenario::{Dut, Scenario};
+use dut::{DutError, RunDir, Turn};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 
@@ -40,21 +42,41 @@ fn process() -> std::io::Result<Process> {
 fn turn(global: &Global) -> Result<(Option<Turn>, Option<String>), Exit> {
     match Turn::take() {
         Ok(turn) => Ok((Some(turn), None)),
-        Err(DutError::Busy { pid, command, .. }) if global.beside => {
-            Ok((None, Some(format!("process {pid} ({command}) measured on this machine at the same time"))))
+        Err(DutError::Busy { holder, .. }) if global.beside => {
+            Ok((None, Some(format!("{holder} measured on this machine at the same time"))))
         }
         Err(_) if global.beside => Ok((None, None)),
         Err(error @ DutError::Busy { .. }) => {
-            crate::cli::err(&format!("error: {error}, or measure beside it with --beside\n"));
+            cli::err(&format!("error: {error}, or measure beside it with --beside\n"));
             Err(Exit::Failed)
         }
         Err(error) => Err(fail(&RunError::Rig(error.into()))),
     }
 }
 
+/// Kernel devices: refuse while another run has the test bed, before this one disturbs it by testing itself; and without
+/// root, become root of a namespace of our own, before the first thread is started.
+fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
+    let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
+    if !needs_namespace {
+        return Ok(());
+    }
+    let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
+    rig::kernel::see_that_tools_are_there(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
+    // One that measures beside us may be in it.
+    dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    port::netns::enter_user_namespace().map_err(|e| {
+        cli::err(&format!("error: {e}\n"));
+        Exit::Failed
+    })
+}
+
 /// Say what went wrong and choose the exit code.
 fn fail(error: &RunError) -> Exit {
-    crate::cli::err(&format!("error: {error}\n"));
+    cli::err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_))) => Exit::DutUnreachable,

@@ -1,6 +1,6 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::{fail, process, turn};
+use super::{fail, privilege, process, turn};
 use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
@@ -8,13 +8,11 @@ use crate::exit::Exit;
 use crate::folder::{Facts, Header, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan};
 use crate::report::Report;
-use crate::rig::{self, Process};
+use crate::rig::Process;
 use crate::run::{Run, RunError};
-use crate::scenario::{Dut, Scenario};
 use crate::store::date::rfc3339;
 use crate::store::{self, RunFolder};
 use crate::{facts, priority, selftest};
-use dut::RunDir;
 use method::ResultKind;
 use std::path::Path;
 use std::time::SystemTime;
@@ -92,26 +90,6 @@ fn carry_out(run: Run, beside: Option<String>, process: &Process) -> Result<Vec<
         Some(verdict)
     };
     run.complete(facts, tested)
-}
-
-/// Kernel devices: refuse while another run has the test bed, before this one disturbs it by testing itself; and without
-/// root, become root of a namespace of our own, before the first thread is started.
-fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
-    let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
-    if !needs_namespace {
-        return Ok(());
-    }
-    let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
-    rig::kernel::see_that_tools_are_there(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
-    // One that measures beside us may be in it.
-    dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
-    if rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    port::netns::enter_user_namespace().map_err(|e| {
-        cli::err(&format!("error: {e}\n"));
-        Exit::Failed
-    })
 }
 
 fn listener(global: &Global) -> Box<dyn Listener> {

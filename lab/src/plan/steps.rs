@@ -2,9 +2,10 @@
 //! out. Its own file because it is the only part of the plan that knows how a device is brought up.
 
 use super::{Plan, Point};
-use crate::rig::kernel::device_config;
+use crate::rig::kernel::{bed_with_cables, device_config};
 use crate::scenario::axis::more_in_words;
 use crate::scenario::{Dut, Scenario};
+use dut::host::Order;
 use dut::{DutError, Place};
 
 /// The commands of each kernel device, in order; a sentence for devices that get none.
@@ -18,7 +19,12 @@ pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
             points.push(&m.point);
         }
     }
-    points.into_iter().map(|point| of_point(scenario, point)).collect()
+    let cable = points.iter().find_map(|point| bed_with_cables(scenario, point));
+    let cable = cable.map_or(Ok(String::new()), |bed| {
+        let head = "\n# the tester alone, before each number of connections: a cable between its two ports\n";
+        Ok(head.to_owned() + &listed(&dut::cable::plan(&bed)?))
+    });
+    std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point))).collect()
 }
 
 fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
@@ -30,8 +36,12 @@ fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
     };
     let config = device_config(scenario, software, nat44.as_ref(), point);
     let orders = dut::plan(&config)?;
-    let lines = orders.iter().map(|o| format!("{:<60}  # {}: {}\n", o.action.to_string(), place(o.place), o.why));
-    Ok(head + &lines.collect::<String>())
+    Ok(head + &listed(&orders))
+}
+
+fn listed(orders: &[Order]) -> String {
+    let line = |o: &Order| format!("{:<60}  # {}: {}\n", o.action.to_string(), place(o.place), o.why);
+    orders.iter().map(line).collect()
 }
 
 fn place(place: Place) -> &'static str {

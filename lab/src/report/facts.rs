@@ -3,7 +3,7 @@
 
 use super::Report;
 use super::number::{self, grouped, si};
-use crate::folder::Ceiling;
+use crate::folder::{Calibration, Ceiling, Over};
 use crate::scenario::axis::{in_words, more_in_words};
 use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::store::Torn;
@@ -181,13 +181,14 @@ pub fn technology(dut: &Dut) -> &'static str {
 /// The tester's limits as pairs of name and value.
 pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     let Some(c) = &report.calibration else { return Vec::new() };
+    let scenario = &report.header.scenario;
     let shared = report.cells.iter().filter(|c| c.shares_core).count();
     let sharing = match shared {
         0 => "no".to_owned(),
         n if n == report.cells.len() => "yes: scaling figures say nothing".to_owned(),
         n => format!("at {n} of {} points: scaling figures say nothing there", report.cells.len()),
     };
-    let mut rows: Vec<_> = c.ceilings.iter().map(|c| ("Ceiling, no device in between", ceiling_in_words(c))).collect();
+    let mut rows: Vec<_> = c.ceilings.iter().map(|c| (ceiling_over(scenario, c.over), ceiling_in_words(c))).collect();
     rows.extend([
         ("Send", format!("{} CPU a frame", from_to(&c.ceilings, |c| c.send_ps))),
         ("Receive and judge", format!("{} CPU a frame", from_to(&c.ceilings, |c| c.receive_ps))),
@@ -195,11 +196,30 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
             "Departure error",
             format!("median {} ns, 99th percentile {} ns", grouped(c.departure_p50_ns), grouped(c.departure_p99_ns)),
         ),
-        ("Latency floor", format!("{} ns", grouped(c.latency_floor_ns))),
+        ("Latency floor", format!("{} ns, in-process link", grouped(c.latency_floor_ns))),
         ("Clock", format!("{}, {} a reading", c.clock, nanoseconds(c.clock_read_ps))),
         ("Shares a core with the device", sharing),
     ]);
     rows
+}
+
+/// What a ceiling was measured over. That of a TAP is not known: it has no other end than the kernel.
+fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
+    match over {
+        Over::Process if scenario.link == Link::Tap => "Ceiling without the TAP, in-process link",
+        Over::Process => "Ceiling, no device: in-process link",
+        Over::AfPacket => "Ceiling, no device: veth, AF_PACKET",
+        Over::AfXdpGeneric => "Ceiling, no device: veth, AF_XDP generic",
+        Over::AfXdpNative => "Ceiling, no device: veth, AF_XDP native",
+    }
+}
+
+/// The ceilings are of the tester as it is in this scenario, back-end included. Over a TAP they are not, because it cannot
+/// work without the kernel; and in runs of before it was measured over veth they were not either.
+pub fn ceiling_is_whole(report: &Report) -> bool {
+    let link = &report.header.scenario.link;
+    let over = |c: &Calibration| c.ceilings.iter().all(|c| c.over == Over::of(link));
+    *link != Link::Tap && report.calibration.as_ref().is_none_or(over)
 }
 
 fn ceiling_in_words(c: &Ceiling) -> String {
@@ -243,7 +263,8 @@ pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
     let believed = ceiling(report, cell).map_or(f64::MAX, |c| c * BELIEVED_SHARE);
     match report.header.scenario.measure.max_rate {
         Some(max) if max as f64 <= believed => "the scenario's highest rate",
-        _ => "90 % of the tester's own ceiling, the highest rate at which it is believed,",
+        _ if ceiling_is_whole(report) => "90 % of the tester's own ceiling, the highest rate at which it is believed,",
+        _ => "90 % of what the tester does without the kernel's part of the link",
     }
 }
 

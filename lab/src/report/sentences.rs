@@ -256,6 +256,15 @@ fn device_limit(report: &Report, cells: &[&Cell], elsewhere: bool) -> String {
     if spare * facts::BELIEVED_SHARE < 1.0 {
         return "The highest rate is within 10 % of the tester's own limit: it may not be the device's.".to_owned();
     }
+    if !facts::ceiling_is_whole(report) {
+        // The link's own share is in every rate, and nobody knows how large it is.
+        let both =
+            "a rate is that of the device and of the tester with its end of the link, which has no ceiling of its own";
+        return match apart {
+            None => format!("Device and tester share a core: {both}."),
+            Some(_) => format!("The device lost frames above that; {both}."),
+        };
+    }
     let Some(apart) = apart else {
         let times = number::significant(spare, 2);
         return format!(

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use wire::{AddrRange, Mac, OuterRange, View};
 
 /// Frames that the tester keeps in flight at most; more only wait in the kernel's queues.
-const FRAMES: usize = 4096;
+pub const FRAMES: usize = 4096;
 
 /// What `dut` is asked for at a point of a scenario.
 pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, point: &Point) -> DeviceConfig {
@@ -53,6 +53,14 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
         backlog: None,
     };
     DeviceConfig { software: software.to_owned(), config, bed }
+}
+
+/// The test bed of a kernel device at a point, where it has cables: over one of the same kind the tester can be measured
+/// without the device.
+pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> {
+    let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { return None };
+    let bed = device_config(scenario, software, nat44.as_ref(), point).bed;
+    bed.back_end.has_cables().then_some(bed)
 }
 
 /// See that the programs are installed that the kernel devices of a scenario need.

@@ -1,31 +1,37 @@
 //! The tester is measured at each point with the point's own number of connections, its state table filled: a table larger
-//! than the caches halves what the tester can do, and a ceiling of another point would promise too much.
+//! than the caches halves what the tester can do, and a ceiling of another point would promise too much. So would one without
+//! the back-end that the point needs: over veth the tester is measured with a cable of the same kind (topology T0).
 
-use crate::folder::{Calibration, Ceiling};
+use super::RunError;
+use crate::folder::{Calibration, Ceiling, Over};
 use crate::plan::Point;
-use crate::rig::{self, Process};
+use crate::rig::{self, Process, RigError, kernel};
 use crate::scenario::{Dut, Scenario};
-use engine::calibrate::{self, CalibrateError};
+use dut::{BedConfig, Cable, RunDir};
+use engine::calibrate::{self, CalibrateError, Ends, How};
 use method::{Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
+use port::Pool;
 use std::sync::Arc;
 use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 
 /// Each of several runs at a point lasts about so long.
 const RUN: Nanos = Nanos::from_millis(30);
+/// Whose commands those of the cable are, in the list of the run.
+const TESTER: &str = "tester";
 
 /// Add to `known` what is not yet known of the tester at this point; says what that was. With a simulated device there is
 /// nothing to know: it has no frames.
 ///
 /// # Errors
-/// When the tester's own loop does not work.
+/// When the tester's own loop does not work, or its cable cannot be laid; on an interrupt [`RunError::Calibrate`] says so.
 pub fn calibrate(
     known: &mut Calibration,
     scenario: &Scenario,
     point: &Point,
     process: &Process,
-) -> Result<Option<Ceiling>, CalibrateError> {
+) -> Result<Option<Ceiling>, RunError> {
     let scenario = &*point.of(scenario);
     if known.at(point.connections, &point.axes).is_some() || matches!(scenario.duts[point.dut], Dut::Simulated { .. }) {
         return Ok(None);
@@ -40,9 +46,10 @@ fn measured(
     scenario: &Scenario,
     point: &Point,
     process: &Process,
-) -> Result<Ceiling, CalibrateError> {
+) -> Result<Ceiling, RunError> {
     let (clock, core) = (process.clock, port::host::cores().first().copied());
-    let view = Arc::new(cable(scenario, point).map_err(|e| TrialError::Refused(e.to_string()))?);
+    let view = cable(scenario, point).map_err(|e| CalibrateError::from(TrialError::Refused(e.to_string())))?;
+    let view = Arc::new(view);
     if known.clock.is_empty() {
         let basics = calibrate::basics(clock, core, &view)?;
         known.clock = clock.describe();
@@ -51,15 +58,39 @@ fn measured(
         known.latency_floor_ns = basics.latency_floor_ns;
     }
     let traffic = &scenario.traffic;
-    let found = calibrate::ceiling(clock, core, &view, traffic.direction, traffic.responder_order, RUN)?;
+    let how = How {
+        clock,
+        core,
+        direction: traffic.direction,
+        responder_order: traffic.responder_order,
+        per_run: RUN,
+        interrupted: Arc::clone(&process.interrupted),
+    };
+    let found = match kernel::bed_with_cables(scenario, point) {
+        Some(bed) => over_cable(&bed, &how, &view, process)?,
+        None => calibrate::ceiling(&how, &view, None)?,
+    };
     Ok(Ceiling {
         connections: point.connections,
         axes: point.axes.clone(),
+        over: Over::of(&scenario.link),
         frames: found.frames,
         set_up: found.set_up,
         send_ps: found.send_ps,
         receive_ps: found.receive_ps,
     })
+}
+
+/// Measure over a cable that is what those of the device are, laid for it and taken up again whatever happens.
+fn over_cable(bed: &BedConfig, how: &How, view: &Arc<View>, process: &Process) -> Result<calibrate::Ceiling, RunError> {
+    let failed = |e: dut::DutError| RunError::Rig(RigError::Dut(e));
+    let cable = Cable::lay(bed, &RunDir::of_this_user(), &process.commands.sink(TESTER)).map_err(failed)?;
+    let mut pool = Pool::single(bed.pools(1, kernel::FRAMES, view.longest())).map_err(RigError::Port)?;
+    let (left, right) = cable.open_ports(how.clock, &mut pool).map_err(failed)?;
+    let found = calibrate::ceiling(how, view, Some(Ends { pool, left, right }));
+    // What could not be undone has gone to the sink.
+    cable.take_up();
+    Ok(found?)
 }
 
 /// Flows for so many connections: what a technology's customers have between them, many hosts of one scenario have here.

@@ -16,6 +16,7 @@ use crate::plan::{Measurement, Plan, Point, without_attempt};
 use crate::rig::{Process, Rig, RigError};
 use crate::scenario::Scenario;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError, TRIALS};
+use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ pub enum RunError {
     },
     /// The tester itself could not be measured.
     #[error("calibrating the tester: {0}")]
-    Calibrate(#[from] engine::calibrate::CalibrateError),
+    Calibrate(#[from] CalibrateError),
 }
 
 /// A run in progress.
@@ -220,7 +221,13 @@ impl<'a> Run<'a> {
             axes: point.axes.clone(),
         })?;
         // Before the rig stands: its threads would be in the way.
-        if let Some(ceiling) = calibrate(&mut self.calibration, &self.scenario, point, &self.process)? {
+        let calibrated = calibrate(&mut self.calibration, &self.scenario, point, &self.process);
+        self.note_commands()?;
+        let calibrated = calibrated.map_err(|error| match error {
+            RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted)) => self.interrupted(),
+            error => error,
+        })?;
+        if let Some(ceiling) = calibrated {
             self.write_again(CALIBRATION, &self.calibration.clone())?;
             self.tell(&Event::Calibrated(ceiling))?;
         }

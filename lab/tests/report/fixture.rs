@@ -1,7 +1,7 @@
 //! Run folders built by code, always the same: what the report tests read. Searches are plain bisections against a
 //! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
 
-use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, SelfTest, SelfTestCheck};
+use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
 use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic, VethIo};
 use lab::store::{self, RunFolder};
@@ -46,7 +46,7 @@ impl Run {
         };
         Run {
             facts: facts(),
-            calibration: calibration(&header.plan),
+            calibration: calibration(&header),
             header,
             self_test: self_test(),
             outcomes: vec![],
@@ -348,12 +348,13 @@ fn facts() -> Facts {
 }
 
 /// The tester of these runs slows down with its state table.
-fn calibration(plan: &Plan) -> Calibration {
+fn calibration(header: &Header) -> Calibration {
     let mut ceilings: Vec<Ceiling> = Vec::new();
-    for point in plan.measurements.iter().map(|m| &m.point) {
+    for point in header.plan.measurements.iter().map(|m| &m.point) {
         let n = point.connections;
         if ceilings.iter().all(|c| c.connections != n || c.axes != point.axes) {
             ceilings.push(Ceiling {
+                over: Over::of(&header.scenario.link),
                 connections: n,
                 axes: point.axes.clone(),
                 frames: Rate(15_600_000 - n.min(4_000_000)),

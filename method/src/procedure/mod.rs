@@ -10,7 +10,7 @@ mod verify;
 
 pub use result::{Repetitions, ResultKind, SearchResult, Step, StepVerdict};
 
-use crate::judged::{Judged, Judgement, Patience};
+use crate::judged::{Judged, Judgement};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Order, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
@@ -95,8 +95,6 @@ pub struct SearchSettings {
     /// One phase 1 for many phase 2 trials, as long as the table stays unchanged. Departs from RFC 9693
     /// section 4.4 and is printed.
     pub keep_table: bool,
-    /// How often invalid trials are repeated.
-    pub patience: Patience,
 }
 
 impl Default for SearchSettings {
@@ -114,7 +112,6 @@ impl Default for SearchSettings {
             phase1_share: Ratio::from_ppm(700_000),
             responder_order: Order::Random,
             keep_table: false,
-            patience: Patience::default(),
         }
     }
 }
@@ -174,7 +171,7 @@ struct Decider<'a, T> {
 
 impl<'a, T: Trials> Decider<'a, T> {
     fn new(trials: &'a mut T, settings: &SearchSettings) -> Self {
-        Decider { judged: Judged::new(trials, settings.criteria, settings.patience), verify: settings.verify }
+        Decider { judged: Judged::new(trials, settings.criteria), verify: settings.verify }
     }
 
     /// Decide about `spec`. Where a stream came back without a single right frame, `probe`, the same at a
