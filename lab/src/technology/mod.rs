@@ -16,6 +16,7 @@ use plane::nat44::config::{Config as NatConfig, Prefix};
 use plane::nat46::{Config as Nat46Config, Nat46};
 use plane::nat64::{Config as Nat64Config, Nat64};
 use plane::nat66::{Config as Nat66Config, Nat66};
+use plane::side::inner_address;
 use plane::translate::{Clat, Config as TranslateConfig, Hosts, Pair, Pref64, Siit, Translate};
 use plane::tunnel::{Config as TunnelConfig, OneTunnel, Tunnel};
 use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side4, Side6, Steering};
@@ -184,7 +185,8 @@ impl Edges {
 
     /// The IPv4 link inside an edge that is made of two functions, as the half with IPv6 sees it.
     fn inner4(&self) -> Side4 {
-        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address: self.links.left4.address, mtu: INNER_MTU }
+        let address = inner_address(self.links.left4.address);
+        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: INNER_MTU }
     }
 
     fn nat44(&self, inside: &[Prefix], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
