@@ -81,7 +81,7 @@ impl Links {
 
     fn lw4o6(self, w: usize) -> Chain<Chain<Nat44, Tunnel<OneTunnel>>, Tunnel<Bindings>> {
         let relay = ip6("2001:2:0:100::2");
-        let table = "2001:db8:1:: 192.0.2.0 0/1\n2001:db8:1::1 192.0.2.0 1/1\n2001:2:2:: 192.0.2.1\n";
+        let table = "2001:db8:1:: 192.0.2.0 0/1\n2001:db8:1::1 192.0.2.0 1/1\n2001:db8:2:: 192.0.2.1\n";
         let table = plane::lw4o6::read("table", relay, table.as_bytes()).expect("a right table");
         let own = table.iter().nth(1).expect("three softwires");
         let edge = self.tunnel(OneTunnel::new(own.b4, relay), Side::Internet, self.near(), self.ce, w);

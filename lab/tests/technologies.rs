@@ -181,7 +181,94 @@ fn customers_with_a_prefix() {
         passes("pe", &prefixes, &customers);
         passes("dual", &prefixes, hosts);
     }
-    passes("ce", &MAP_E.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5"), hosts);
+    // Of MAP-T the tester learns which of its addresses the CE has chosen.
+    for technology in [MAP_E, MAP_T] {
+        passes("ce", &technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5"), hosts);
+    }
+}
+
+/// Four kinds of rules in one domain: shared addresses, whole ones, prefixes, and one address for two by PSIDs of their own.
+fn several_rules(of: &str, ce: u64) -> String {
+    let relay = if of == "map-e" { "br = \"2001:2:0:100::2\"" } else { "dmr = \"2001:2:0:1000::/96\"" };
+    let rules = [
+        "ipv6-prefix = \"2001:db8:1::/50\"\nipv4-prefix = \"203.0.113.0/28\"\nea-bits = 8\npsid-offset = 4",
+        "ipv6-prefix = \"2001:db8:2::/56\"\nipv4-prefix = \"198.51.100.0/27\"\nea-bits = 5",
+        "ipv6-prefix = \"2001:db8:3::/56\"\nipv4-prefix = \"192.0.2.0/24\"\nea-bits = 4\nforwarding = true",
+        "ipv6-prefix = \"2001:db8:4::/56\"\nipv4-prefix = \"203.0.113.200/32\"\nea-bits = 0\npsid = 1\npsid-length = 2",
+        "ipv6-prefix = \"2001:db8:4:100::/56\"\nipv4-prefix = \"203.0.113.200/32\"\nea-bits = 0\npsid = 3\npsid-length = 2",
+    ];
+    let rules: String = rules.iter().map(|rule| format!("[[technology.{of}.rule]]\n{rule}\n")).collect();
+    format!("[technology.{of}]\n{relay}\nce = {ce}\n{rules}")
+}
+
+/// Subscribers are the customers of all rules (RFC 7597, section 5.2), and a CE is one of any rule.
+#[test]
+fn several_mapping_rules() {
+    let all = "source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = 306";
+    for of in ["map-e", "map-t"] {
+        passes("pe", &several_rules(of, 0), all);
+        for (ce, traffic) in [(131, PORTS), (270, PORTS), (291, HOSTS), (305, PORTS)] {
+            passes("dual", &several_rules(of, ce), traffic);
+            passes("ce", &several_rules(of, ce), traffic);
+        }
+    }
+    // With the loaded rules' longest match: what the second rule has of the first one's addresses is its own.
+    let nested = "ipv6-prefix = \"2001:db8:2::/56\"\nipv4-prefix = \"203.0.113.4/30\"\nea-bits = 2";
+    let table = several_rules("map-e", 0);
+    let second = table.find("ipv6-prefix = \"2001:db8:2").unwrap();
+    let end = second + table[second..].find("\n[[").unwrap();
+    let table = format!("{}{nested}{}", &table[..second], &table[end..]);
+    passes("pe", &table, &all.replace("306", "214"));
+}
+
+/// The flows of a test with several rules are spread over the customers of all of them.
+#[test]
+fn flows_are_spread_over_all_rules() {
+    let text = format!(
+        "name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n{}[traffic]\nframe-size = 128\nsource-ports = \"1024-1143\"\n\
+         destination-ports = \"1-10\"\nsubscribers = 306\n[measure]\nmetrics = \"throughput\"\n",
+        several_rules("map-e", 0)
+    );
+    let loaded = parse("t.toml", &text, &Options::default()).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let point = &Plan::new(&loaded.scenario).measurements[0].point;
+    let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
+    let flows = technology::view(&loaded.scenario, *plays, technology, point).unwrap().flows;
+    let each = (flows.size() / 306) as u32;
+    let of = |subscriber: u32| flows.flow(subscriber * each);
+    let address = |a: [u8; 4]| u32::from_be_bytes(a);
+    for (subscriber, addr, port) in [
+        (0, [203, 0, 113, 0], 0x1000),
+        (255, [203, 0, 113, 15], 0x1f00),
+        (256, [198, 51, 100, 0], 1024),
+        (303, [192, 0, 2, 240], 1024),
+        // 000001, then the PSID.
+        (304, [203, 0, 113, 200], 0x0500),
+        (305, [203, 0, 113, 200], 0x0700),
+    ] {
+        let flow = of(subscriber);
+        assert_eq!((flow.subscriber, flow.inside_addr, flow.inside_port), (subscriber, address(addr), port));
+    }
+}
+
+/// What is written of tunnels does no harm to frames that fit them.
+#[test]
+fn options_of_tunnels_and_limits() {
+    let tunnel = "tunnel-hop-limit = 33\ntunnel-dscp = 46\ntunnel-flow-label = \"hash\"\ntunnel-ecn = \"compatibility\"\n\
+                  tunnel-oversize = \"outer-always\"\nreassembly-datagrams = 16\nreassembly-octets = \"256k\"\nreassembly-timeout = \"5 s\"\n";
+    let limits =
+        "fragment-datagrams = 64\nfragments-held = 16\nfragment-timeout = \"2 s\"\nicmp-errors-per-second = 10\n";
+    let answers =
+        "answer-spoofed = false\nanswer-unknown = false\ninbound-icmp = \"errors\"\nfragment-octets = \"1M\"\n";
+    passes("dual", &format!("{DS_LITE}{tunnel}{limits}"), PORTS);
+    passes("pe", &format!("{DS_LITE}{tunnel}{limits}"), MANY);
+    for technology in [LW4O6, MAP_E] {
+        passes("dual", &format!("{technology}{tunnel}{limits}{answers}"), PORTS);
+        passes("pe", &format!("{technology}{tunnel}{limits}{answers}hairpinning = false\n"), MANY);
+    }
+    passes("pe", &format!("{MAP_T}{limits}fragment-octets = \"1M\"\nhairpinning = false\n"), MANY);
+    passes("pe", &format!("{NAT64}{limits}reassembly-datagrams = 16\n"), MANY);
+    passes("pe", &format!("{NAT66}{limits}fragment-octets = \"1M\"\n"), PORTS);
+    passes("pe", &format!("{SIIT}hairpinning = \"off\"\nicmp-errors-per-second = 0\n"), PORTS);
 }
 
 /// Outside addresses that do not follow each other, nor their order: with paired pooling each host has one of them.

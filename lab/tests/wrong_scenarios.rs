@@ -45,6 +45,7 @@ fn lwaftr(sweep: &str) -> String {
 /// Scenarios of technologies with some words replaced.
 const MAP_E: &str = include_str!("../../scenarios/map-e.toml");
 const MAP_T: &str = include_str!("../../scenarios/map-t.toml");
+const MAP_RULES: &str = include_str!("../../scenarios/map-t-br-several-rules.toml");
 const PLAT: &str = include_str!("../../scenarios/plat.toml");
 
 fn instead(good: &str, words: &[(&str, &str)]) -> String {
@@ -152,7 +153,31 @@ refused! {
     options_of_a_translator: instead(PLAT, &[("clat =", "tos = 256\ntraffic-class = \"copied\"\nlowest-ipv6-mtu = 1000\nzero-udp-checksum = \"keep\"\nclat =")]);
     explicit_maps_in_two_places:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\neam-file = \"maps.txt\"\n[measure]\nmetrics = \"throughput\"\n");
-    ce_with_a_prefix: instead(MAP_T, &[("\"dual\"", "\"ce\""), ("ea-bits = 11", "ea-bits = 4")]);
+    ce_with_a_large_prefix: instead(MAP_T, &[("203.0.113.0/24", "10.0.0.0/8"), ("ea-bits = 11", "ea-bits = 4")]);
+    map_rules_in_two_places: instead(MAP_RULES, &[("dmr =", "psid-offset = 4\ndmr =")]);
+    map_rules_of_no_array: small("[dut.embedded]\nplays = \"pe\"\n[technology.map-e]\nbr = \"2001:2:0:100::2\"\n[technology.map-e.rule]\nea-bits = 3\n[measure]\nmetrics = \"throughput\"\n");
+    map_rule_with_an_unknown_key: instead(MAP_RULES, &[("forwarding = true", "forward = true")]);
+    map_rule_without_a_prefix: instead(MAP_RULES, &[("ipv4-prefix = \"10.64.0.0/22\"\n", "")]);
+    map_rule_with_too_many_ea_bits: instead(MAP_RULES, &[("ea-bits = 14", "ea-bits = 25")]);
+    map_rule_of_long_customers: instead(MAP_RULES, &[("ea-bits = 10", "ea-bits = 14")]);
+    map_rule_with_half_a_psid: instead(MAP_RULES, &[("psid = 0x34\n", "")]);
+    map_rule_with_a_psid_out_of_range: instead(MAP_RULES, &[("psid = 0x34", "psid = 256")]);
+    map_rule_with_a_psid_too_long: instead(MAP_RULES, &[("psid = 0x34\npsid-length = 8", "psid = 0x34\npsid-offset = 10\npsid-length = 8")]);
+    map_rule_with_two_psids: instead(MAP_RULES, &[("ea-bits = 4\n", "ea-bits = 4\npsid = 1\npsid-length = 2\n")]);
+    map_rules_with_one_ipv6_prefix: instead(MAP_RULES, &[("2001:db8:4:100::/56", "2001:db8:4::/56")]);
+    map_rules_with_one_ipv4_prefix: instead(MAP_RULES, &[("10.64.0.0/22", "203.0.113.0/24")]);
+    map_rules_with_one_psid: instead(MAP_RULES, &[("psid = 0x35", "psid = 0x34")]);
+    map_rules_around_the_relay: instead(MAP_RULES, &[("2001:2:0:1000::/96", "2001:db8:2:1000::/96"), ("2001:db8:2::/52", "2001:db8:2::/48")]);
+    map_ce_beyond_the_rules: instead(MAP_RULES, &[("\"pe\"", "\"ce\""), ("dmr =", "ce = 17426\ndmr =")]);
+    map_subscribers_beyond_the_rules: instead(MAP_RULES, &[("subscribers = 17426", "subscribers = 17427")]);
+    map_rules_to_be_swept: instead(MAP_RULES, &[("subscribers = 17426\n", "[sweep]\nrules = 2\n")]);
+    map_rules_with_a_small_port_set: instead(MAP_RULES, &[("1024-1151", "1024-1323")]);
+    map_remote_is_a_customer: instead(MAP_E, &[("[traffic]", "[traffic]\nremote = \"203.0.113.128\"")]);
+    options_of_a_tunnel:
+        instead(LWAFTR, &[("ce =", "tunnel-hop-limit = 0\ntunnel-dscp = 64\ntunnel-flow-label = \"flow\"\ntunnel-ecn = \"full\"\ntunnel-oversize = \"cut\"\ninbound-icmp = \"none\"\nreassembly-octets = 1000\nfragment-timeout = \"0 s\"\nfragment-datagrams = 0\nce =")]);
+    options_of_a_tunnel_without_one: instead(MAP_T, &[("ce =", "tunnel-hop-limit = 60\nce =")]);
+    hairpinning_of_siit:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\", \"198.19.0.0/24 2001:2:0:9::/120\"]\nhairpinning = true\n[measure]\nmetrics = \"throughput\"\n");
     prefix_for_no_laboratory: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:1:1000::/96")]);
     softwires_beyond_the_laboratory: instead(AFTR, &[("2001:db8:1:0::1", "2001:2:0:8000::1")]);
     well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);

@@ -10,14 +10,11 @@ use crate::function::Side;
 use crate::ip6::{Pool6, Pool6Error, Prefix6};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
-use crate::side::{Side4, Side6};
+use crate::side::{Side4, Side6, inner_address};
 use crate::steer::Steering;
 use crate::translate::{self, Eam, EamError, Pair, Pref64, Pref64Error, Siit, Translate};
 use std::net::Ipv4Addr;
 use wire::AddrRange;
-
-/// The gateway's own address on its inner link: nobody else can have it (RFC 7335).
-const OWN: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 2);
 
 /// What an IPv6 header is longer than an IPv4 header.
 const GROWTH: u16 = 20;
@@ -85,7 +82,8 @@ impl Config {
     pub fn build(&self, worker: usize, workers: usize, seed: u64) -> Result<Nat46, Nat46Error> {
         let addressing = self.outside()?;
         let first = addressing.first;
-        let inner = Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address: OWN, mtu: u16::MAX };
+        let address = inner_address(self.nat.customer.address);
+        let inner = Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX };
         let mut t = translate::Config::new(Side::Internet, inner, self.internet);
         t.hop = false;
         // From one customer to another there is no way: no IPv4 address stands for an outside address.
@@ -123,7 +121,7 @@ impl Config {
         let maps = if pairs.is_empty() { None } else { Some(Eam::new(&pairs, true)?) };
         let prefix = self.pref64.map(|p| Pref64::new(p, self.private_behind_well_known)).transpose()?;
         let taken: Vec<_> = self.nat.inside.iter().chain(self.maps.iter().map(|p| &p.v4)).copied().map(range).collect();
-        let own = [OWN, self.nat.customer.address];
+        let own = [inner_address(self.nat.customer.address), self.nat.customer.address];
         let numbers = numbers(self.pool.count().into(), &taken, &own).ok_or(Nat46Error::Full)?;
         let first = u32::from(numbers.addr) & numbers.mask();
         Ok(Outside { pool: self.pool, first, remotes: Siit::new(maps, prefix) })

@@ -121,7 +121,7 @@ pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
 fn table(technology: &Technology) -> u64 {
     match technology {
         Technology::Lw4o6(l) if l.softwires.count() > 0 => 16 * l.softwires.count() + (264 << 10),
-        Technology::MapE { map, .. } | Technology::MapT { map, .. } => 152 * map.rules,
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } => 152 * map.count(),
         _ => 0,
     }
 }

@@ -8,8 +8,8 @@ use super::{Process, Rig, RigError, connections, mac, settings};
 use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use crate::plan::Point;
 use crate::scenario::technology::{Lw4o6, Map, Nat, Nat6, Plays, Softwires, Technology};
-use crate::scenario::{self, Link, Scenario};
-use crate::technology::{self, Links, TableLoad, Use, b4_in_row};
+use crate::scenario::{self, Link, Scenario, Traffic};
+use crate::technology::{self, Customers, Links, TableLoad, Use, b4_in_row, used_ports};
 use arena::Array;
 use method::Loop;
 use plane::lw4o6;
@@ -19,7 +19,7 @@ use plane::view::ce::Softwire;
 use plane::view::natxy::{self, Outside6};
 use plane::view::{self, Bed, Outside, Subscriber6, Translated, ce, pe};
 use plane::{Function, Hop, Pool6, Prefix6, Side4, Side6, Steering};
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use wire::flow::SharedPorts;
 use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet, View};
@@ -153,7 +153,7 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
             let remotes = remotes(&bed, |a| by_map_or_prefix(maps.as_ref(), *pref64, a))?;
             natxy::nat46(&bed, &remotes, outside6(nat)?).map_err(wrong)
         }
-        (Technology::Nat66 { inside, nat }, _) => {
+        (Technology::Nat66 { inside, nat, .. }, _) => {
             let customers = hosts(&bed, inside)?;
             let remotes = remotes(&bed, |a| Ok(REMOTES6 | u128::from(a)))?;
             let ends = Translated { subscribers: &customers, remotes: &remotes };
@@ -192,18 +192,22 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
             let ends = view::Softwires { subscribers: &rows, pe: l.lwaftr.to_bits() };
             pe::lwaftr(&bed, &ends).map_err(wrong)
         }
-        (Technology::MapE { map, br }, Plays::Ce) => {
-            let softwire = Softwire { ce: customer(map, map.ce)?.address.to_bits(), pe: br.to_bits() };
+        (Technology::MapE { map, br, .. }, Plays::Ce) => {
+            let softwire = Softwire { ce: customer(map)?.address.to_bits(), pe: br.to_bits() };
             Ok(ce::map_e(&bed, softwire, outside(technology)?))
         }
-        (Technology::MapE { map, br }, Plays::Pe) => {
+        (Technology::MapE { map, br, .. }, Plays::Pe) => {
             let rows = map_rows(&bed, map)?;
             pe::map_e_br(&bed, &view::Softwires { subscribers: &rows, pe: br.to_bits() }).map_err(wrong)
         }
         (Technology::MapT { map, dmr, .. }, Plays::Ce) => {
             let remotes = embedded(&bed, *dmr)?;
-            let own = customer(map, map.ce)?.address.to_bits();
-            ce::map_t(&bed, own, &remotes, outside(technology)?).map_err(wrong)
+            let (own, outside) = (customer(map)?, outside(technology)?);
+            let ce = own.address.to_bits();
+            if own.ipv4.len == 32 {
+                return ce::map_t(&bed, ce, &remotes, outside).map_err(wrong);
+            }
+            ce::map_t_prefix(&bed, ce, &remotes, own.pool(), outside.range.ports).map_err(wrong)
         }
         (Technology::MapT { map, dmr, .. }, Plays::Pe) => {
             let (rows, remotes) = (map_rows(&bed, map)?, embedded(&bed, *dmr)?);
@@ -233,19 +237,16 @@ fn flows(
         }
         (Technology::Lw4o6(l), Plays::Pe) => match &l.softwires {
             Softwires::Row { ipv4, psid_len, psid_offset, .. } => sharing(ipv4.addr, *psid_offset, *psid_len),
-            Softwires::File(_) => {
-                let mut rows = Array::filled("the subscribers' addresses and ports", listed.len(), Listed::default())
-                    .map_err(wrong)?;
-                for (row, s) in rows.iter_mut().zip(listed) {
-                    *row = Listed { addr: s.ipv4.to_bits(), set: s.ports };
-                }
-                FlowSpace::listed(rows, t.source_ports.count(), t.remote, t.destination_ports)
-            }
+            Softwires::File(_) => return written_down(t, listed.iter().map(|s| (s.ipv4, s.ports))),
         },
-        (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Pe) => {
-            let Customer { ports, ipv4, .. } = customer(map, 0)?;
-            sharing(map.ipv4.addr, ports.offset, ports.len).and_then(|space| space.apart(32 - ipv4.len))
-        }
+        (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Pe) => match customers(map, n)?.as_slice()
+        {
+            [Customer { ports, ipv4, .. }, ..] if map.further.is_empty() && map.rule.psid.is_none() => {
+                sharing(map.rule.ipv4.addr, ports.offset, ports.len).and_then(|space| space.apart(32 - ipv4.len))
+            }
+            // Of several rules nothing follows from the number.
+            all => return written_down(t, all.iter().map(|c| (c.ipv4.addr, c.ports))),
+        },
         (
             Technology::Nat64 { .. } | Technology::Nat66 { .. } | Technology::Xlat464 { .. } | Technology::Siit(_),
             Plays::Pe,
@@ -253,6 +254,16 @@ fn flows(
         _ => return super::flow_space(scenario).map_err(RigError::from),
     };
     Ok(space?)
+}
+
+/// The flows of subscribers whose addresses and port sets are these.
+fn written_down(t: &Traffic, each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>) -> Result<FlowSpace, RigError> {
+    let mut rows =
+        Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(wrong)?;
+    for (row, (addr, set)) in rows.iter_mut().zip(each) {
+        *row = Listed { addr: addr.to_bits(), set: used_ports(set) };
+    }
+    Ok(FlowSpace::listed(rows, t.source_ports.count(), t.remote, t.destination_ports)?)
 }
 
 /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that a table of which not every
@@ -342,7 +353,7 @@ fn outside(technology: &Technology) -> Result<Outside, RigError> {
             shared(AddrRange::one(own.ipv4), own.ports)
         }
         Technology::MapE { map, .. } | Technology::MapT { map, .. } => {
-            let customer = customer(map, map.ce)?;
+            let customer = customer(map)?;
             shared(customer.pool(), customer.ports)
         }
         Technology::Siit(_) | Technology::Nat46 { .. } | Technology::Nat66 { .. } => {
@@ -368,21 +379,26 @@ fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, RigError> {
     Ok((0..n).map(|i| Subscriber6 { address: prefix.first() + 2 + u128::from(i) }).collect())
 }
 
-/// A customer of a MAP domain.
-fn customer(map: &Map, number: u64) -> Result<Customer, RigError> {
-    let mapping = technology::rule(map).prepare().map_err(wrong)?;
-    if number >= mapping.customers() {
-        let room = mapping.customers();
-        return Err(RigError::Gateway(format!("the MAP rule has room for {room} customers; number {number} is none")));
+/// The customer of a MAP domain that the CE is.
+fn customer(map: &Map) -> Result<Customer, RigError> {
+    let customers = Customers::of(map).map_err(wrong)?;
+    let room = || wrong(format!("the rules have room for {} customers; ce = {} is none", customers.count(), map.ce));
+    customers.nth(map.ce).ok_or_else(room)
+}
+
+/// The first customers of a MAP domain.
+fn customers(map: &Map, n: u32) -> Result<Vec<Customer>, RigError> {
+    let all = Customers::of(map).map_err(wrong)?;
+    let found: Vec<Customer> = all.iter().take(n as usize).collect();
+    if found.len() < n as usize {
+        return Err(wrong(format!("{n} subscribers, but the rules have room for {} customers", all.count())));
     }
-    Ok(mapping.nth(number))
+    Ok(found)
 }
 
 fn map_rows(bed: &Bed, map: &Map) -> Result<Vec<Subscriber6>, RigError> {
-    let n = u64::from(bed.flows.subscribers());
-    customer(map, n.saturating_sub(1))?;
-    let mapping = technology::rule(map).prepare().map_err(wrong)?;
-    Ok((0..n).map(|i| Subscriber6 { address: mapping.nth(i).address.to_bits() }).collect())
+    let row = |c: &Customer| Subscriber6 { address: c.address.to_bits() };
+    Ok(customers(map, bed.flows.subscribers())?.iter().map(row).collect())
 }
 
 /// B4s in a row.

@@ -5,6 +5,7 @@
 use super::quantity::show_grouped;
 use super::technology::{Plays, Softwires, Technology};
 use super::{Dut, Scenario, Traffic};
+use crate::technology::Customers;
 use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -82,7 +83,7 @@ pub const AXES: &[Axis] = &[
         set: |dut, traffic, n| {
             if let Some(Technology::MapE { map, .. } | Technology::MapT { map, .. }) = technology_of(dut) {
                 map.rules = n;
-                traffic.subscribers = map.customers() as u32;
+                traffic.subscribers = Customers::of(map).map_or(0, |all| all.count()) as u32;
             }
         },
     },
@@ -216,7 +217,10 @@ fn in_a_row(softwires: &Softwires) -> Fit {
 fn rules(dut: &Dut, _: &Traffic) -> Fit {
     let Dut::Technology { plays: Plays::Pe, technology } = dut else { return Fit::Lacks };
     match technology.as_ref() {
-        Technology::MapE { map, .. } | Technology::MapT { map, .. } if map.customers() > MOST_SUBSCRIBERS => {
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } if !map.further.is_empty() => {
+            Fit::Refused("rules that are written are as many as they are; write one rule, which is then cut")
+        }
+        Technology::MapE { map, .. } | Technology::MapT { map, .. } if map.rule.ea_bits > 20 => {
             Fit::Refused("the tester plays every customer of the rules, at most 2^20: give ea-bits = 20 or fewer")
         }
         Technology::MapE { map, .. } | Technology::MapT { map, .. } => Fit::UpTo(
@@ -245,7 +249,8 @@ fn subscribers(dut: &Dut, _: &Traffic) -> Fit {
             Softwires::File(_) => Fit::UpTo(MOST_SUBSCRIBERS, "the tester plays no more", "play fewer"),
         },
         Technology::MapE { map, .. } | Technology::MapT { map, .. } => {
-            Fit::UpTo(map.customers(), "as many as the EA bits tell apart", "give more `ea-bits`")
+            let room = Customers::of(map).map_or(0, |all| all.count());
+            Fit::UpTo(room, "as many as the EA bits tell apart", "give more `ea-bits`")
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Rules about a technology's own parameters against the tester's flows: what the device would rightly drop, or what the tester
 //! cannot play. Without them such a scenario would report a device at 0.
 
+use super::address::overlap;
 use super::diagnostic::Diagnostic;
 use super::draft::{Draft, DutKind};
 use super::nat::Words;
 use super::technology::{Plays, Technology};
+use crate::technology::Customers;
 use plane::Prefix6;
 use plane::translate::prefix::{WELL_KNOWN, is_global};
 use wire::AddrRange;
@@ -15,6 +17,7 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
         if let DutKind::Technology { plays, technology, words } = &dut.kind {
             well_known(draft, technology, *plays, words, log);
             prefix_of_a_ce(technology, *plays, words, log);
+            remote_customers(draft, technology, *plays, words, log);
         }
     }
 }
@@ -60,15 +63,42 @@ fn well_known(draft: &Draft, technology: &Technology, plays: Plays, words: &Word
     );
 }
 
-/// In MAP-T the IPv4 address of a CE stands in its IPv6 address (RFC 7599, section 6), and the tester knows one: a CE with a
-/// prefix may choose among many.
+/// A CE's NAT44 has up to 65,536 outside addresses, and the tester learns which one it has chosen by as many.
 fn prefix_of_a_ce(technology: &Technology, plays: Plays, words: &Words, log: &mut Vec<Diagnostic>) {
-    let (Technology::MapT { map, .. }, Plays::Ce) = (technology, plays) else { return };
-    let (whole, length) = (32 - map.ipv4.len, map.ipv4.len + map.ea_bits);
-    if map.ea_bits < whole {
-        let diagnostic = Diagnostic::new("the tester can play the BR only for a CE with one IPv4 address")
-            .at(words.at("ea-bits"), format!("gives the CE a prefix of length {length}"))
-            .at(words.at("ipv4-prefix"), format!("{whole} bits of the address are left to the EA bits"));
-        log.push(diagnostic.instead(format!("give {whole} EA bits or more, or measure it with plays = \"dual\"")));
+    let (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Ce | Plays::Dual) = (technology, plays)
+    else {
+        return;
+    };
+    let Some(customer) = Customers::of(map).ok().and_then(|all| all.nth(map.ce)) else { return };
+    if customer.ipv4.len < 16 {
+        let at = map.written().position(|rule| rule.ipv6.contains(customer.prefix.first())).unwrap_or(0);
+        let diagnostic = Diagnostic::new("a CE has 65,536 IPv4 addresses at most")
+            .at(words.rule(at, "ea-bits"), format!("gives the CE a prefix of length {}", customer.ipv4.len))
+            .at(words.rule(at, "ipv4-prefix"), "of this");
+        let more = 16 - customer.ipv4.len;
+        log.push(diagnostic.instead(format!("give {more} EA bits more, or a longer `ipv4-prefix`")));
+    }
+}
+
+/// What is sent to customers of a MAP domain never comes to the tester's remote hosts: a CE in mesh mode sends it to the
+/// customer, and so does the BR behind it.
+fn remote_customers(draft: &Draft, technology: &Technology, plays: Plays, words: &Words, log: &mut Vec<Diagnostic>) {
+    let (Technology::MapE { map, .. } | Technology::MapT { map, .. }, Plays::Ce | Plays::Dual) = (technology, plays)
+    else {
+        return;
+    };
+    let remote = &draft.traffic.remote;
+    let own = Customers::of(map).ok().and_then(|all| all.nth(map.ce));
+    for (at, rule) in map.written().enumerate().filter(|(_, rule)| plays == Plays::Dual || rule.forwarding) {
+        let all = AddrRange { first: rule.ipv4.addr, count: rule.ipv4.count().min(u32::MAX.into()) as u32 };
+        // Its own addresses are looked at with all pools.
+        let told = own.is_some_and(|own| overlap(own.pool(), remote.value));
+        if remote.sound && !told && overlap(all, remote.value) {
+            let default = remote.place.map_or(" (its default)", |_| "");
+            let diagnostic = Diagnostic::new("`remote` has addresses of the customers of a mapping rule")
+                .at(words.rule(at, "ipv4-prefix"), format!("sent to these customers, not to `remote`{default}"))
+                .at(remote.place, "`remote`");
+            log.push(diagnostic.instead("give `remote` addresses outside of all rules"));
+        }
     }
 }

@@ -281,7 +281,7 @@ pool = "198.51.100.10 - 198.51.100.13"
         let g = parse("gw.toml", GOOD).unwrap();
         assert_eq!((g.workers, g.io, g.busy, g.answer), (1, Io::AfPacket, false, true));
         assert_eq!((g.left.next_hop, g.right.mtu), (NextHop::Ip("10.0.0.2".parse().unwrap()), 1400));
-        let Technology::Nat44 { inside, nat } = &g.technology else { panic!("{:?}", g.technology) };
+        let Technology::Nat44 { inside, nat, .. } = &g.technology else { panic!("{:?}", g.technology) };
         assert_eq!((inside.len(), nat.pool[0].count, nat.state.mapping), (2, 4, Mapping::EndpointIndependent));
     }
 

@@ -7,7 +7,7 @@ use super::draft::{DutKind, Nat44Draft};
 use super::section::{Given, Spot};
 use super::technology::{Map, Nat, Plays, Softwires, State, Technology};
 use super::tree::{Node, Table, Value};
-use crate::technology;
+use crate::technology::{Customers, used_ports};
 use method::{Count, Nanos};
 use plane::nat44::config::{Mapping as PlaneMapping, Prefix};
 use wire::{AddrRange, PortRange, PortSet};
@@ -85,6 +85,14 @@ impl Words {
         Some(item.unwrap_or(node).place)
     }
 
+    /// Those of a key of mapping rule number `at`, wherever the rules stand.
+    pub fn rule(&self, at: usize, key: &str) -> Option<Place> {
+        let Some(node) = self.node("rule") else { return self.at(key) };
+        let Value::List(rules) = &node.value else { return None };
+        let Value::Table(rule) = &rules.get(at)?.value else { return None };
+        rule.get(key).map(|entry| entry.node.place)
+    }
+
     fn node(&self, key: &str) -> Option<&Node> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
@@ -133,12 +141,11 @@ fn of_technology(technology: &Technology, plays: Plays, words: &Words) -> Option
             let of_ce = u32::from(ipv4.addr).wrapping_add((l.ce >> psid_len) as u32);
             let pool = if plays == Plays::Pe { all_of(*ipv4) } else { AddrRange::one(of_ce.into()) };
             let place = words.at("psid-length").or(words.at("psid-offset")).or(words.at("ipv4"));
-            Some(shared("ipv4", words.spot("ipv4", pool), Ports::Set(set, place), plays, state))
+            Some(shared("ipv4", vec![words.spot("ipv4", pool)], Ports::Set(set, place), plays, state))
         }
         (Technology::MapE { map, .. } | Technology::MapT { map, .. }, _) => {
-            let (pool, set) = customer(map, plays)?;
-            let place = words.at("ea-bits");
-            Some(shared("ipv4-prefix", words.spot("ipv4-prefix", pool), Ports::Set(set, place), plays, state))
+            let (pool, set) = customers(map, plays, words)?;
+            Some(shared("ipv4-prefix", pool, Ports::Set(set, words.rule(0, "ea-bits")), plays, state))
         }
         (_, Plays::Ce) if state.is_none() => None,
         // The customers of a NAT64 have IPv6 addresses alone.
@@ -172,20 +179,27 @@ fn provider(nat: &Nat, beside_inside: bool, words: &Words, state: Option<StateDr
 
 fn shared(
     pool_key: &'static str,
-    pool: Spot<AddrRange>,
+    pool: Vec<Spot<AddrRange>>,
     ports: Ports,
     plays: Plays,
     state: Option<StateDraft>,
 ) -> NatDraft {
     // Of a provider edge these are the inside addresses.
-    NatDraft { pool_key, pool: vec![pool], ports, beside_inside: plays != Plays::Pe, state }
+    NatDraft { pool_key, pool, ports, beside_inside: plays != Plays::Pe, state }
 }
 
-/// Addresses and ports of the customer that the CE is; of a provider edge the addresses of all.
-fn customer(map: &Map, plays: Plays) -> Option<(AddrRange, PortSet)> {
-    let mapping = technology::rule(map).prepare().ok()?;
-    let customer = mapping.nth(map.ce.min(mapping.customers() - 1));
-    Some((if plays == Plays::Pe { all_of(map.ipv4) } else { customer.pool() }, customer.ports))
+/// Addresses and ports of the customer that the CE is; of a provider edge the addresses of all, and the smallest port set.
+fn customers(map: &Map, plays: Plays, words: &Words) -> Option<(Vec<Spot<AddrRange>>, PortSet)> {
+    let all = Customers::of(map).ok()?;
+    let spot = |at, value| Spot { value, place: words.rule(at, "ipv4-prefix"), sound: true };
+    if plays == Plays::Pe {
+        let prefixes = map.written().enumerate().map(|(at, rule)| spot(at, all_of(rule.ipv4)));
+        let set = all.smallest_set()?;
+        return Some((prefixes.collect(), if map.further.is_empty() { set } else { used_ports(set) }));
+    }
+    let customer = all.nth(map.ce)?;
+    let rule = map.written().position(|rule| rule.ipv6.contains(customer.prefix.first())).unwrap_or(0);
+    Some((vec![spot(rule, customer.pool())], customer.ports))
 }
 
 fn all_of(prefix: Prefix) -> AddrRange {

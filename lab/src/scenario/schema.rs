@@ -19,6 +19,28 @@ macro_rules! keeps_state {
             "port-block",
             "port-blocks",
             "pooling",
+            // Limits that every NAT has.
+            "fragment-datagrams",
+            "fragments-held",
+            "fragment-timeout",
+            "icmp-errors-per-second",
+        ]
+    };
+}
+
+/// The same of a technology with tunnels.
+macro_rules! tunnels {
+    [$($own:expr),*] => {
+        keeps_state![
+            $($own,)*
+            "tunnel-hop-limit",
+            "tunnel-dscp",
+            "tunnel-ecn",
+            "tunnel-flow-label",
+            "tunnel-oversize",
+            "reassembly-datagrams",
+            "reassembly-octets",
+            "reassembly-timeout"
         ]
     };
 }
@@ -56,21 +78,84 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("gateway.left", GATEWAY_SIDE),
     ("gateway.right", GATEWAY_SIDE),
     ("technology.nat44", keeps_state!["inside", POOL, PORTS]),
-    ("technology.siit", &["eam", "eam-file", "pref64", PRIVATE, "ipv6", "icmp-sources", ZERO, TOS, CLASS, LOWEST]),
-    ("technology.nat64", keeps_state!["pref64", PRIVATE, ZERO, TOS, CLASS, LOWEST, POOL, PORTS]),
+    (
+        "technology.siit",
+        &["eam", "eam-file", "pref64", PRIVATE, "ipv6", "icmp-sources", "hairpinning", ICMP, ZERO, TOS, CLASS, LOWEST],
+    ),
+    (
+        "technology.nat64",
+        keeps_state!["pref64", PRIVATE, ZERO, TOS, CLASS, LOWEST, WHOLE[0], WHOLE[1], WHOLE[2], POOL, PORTS],
+    ),
     ("technology.nat46", keeps_state!["inside", "eam", "pref64", POOL, PORTS]),
-    ("technology.nat66", keeps_state!["inside", POOL, PORTS]),
-    ("technology.464xlat", keeps_state!["pref64", PRIVATE, "clat", "inside", ZERO, TOS, CLASS, LOWEST, POOL, PORTS]),
-    ("technology.ds-lite", keeps_state!["b4", "b4s", "aftr", "inside", POOL, PORTS]),
+    ("technology.nat66", keeps_state!["inside", OCTETS, POOL, PORTS]),
+    (
+        "technology.464xlat",
+        keeps_state![
+            "pref64", PRIVATE, "clat", "inside", ZERO, TOS, CLASS, LOWEST, WHOLE[0], WHOLE[1], WHOLE[2], POOL, PORTS
+        ],
+    ),
+    ("technology.ds-lite", tunnels!["b4", "b4s", "aftr", "inside", POOL, PORTS]),
     (
         "technology.lw4o6",
-        keeps_state!["lwaftr", "softwires", "ipv4", "b4", "psid-length", "psid-offset", "ce", "inside"],
+        tunnels![
+            "lwaftr",
+            "softwires",
+            "ipv4",
+            "b4",
+            "psid-length",
+            "psid-offset",
+            "ce",
+            "inside",
+            SPOOFED,
+            UNKNOWN,
+            INBOUND,
+            OCTETS
+        ],
     ),
-    ("technology.map-e", keeps_state!["br", RULE6, RULE4, EA, OFFSET, "ce", "inside"]),
+    (
+        "technology.map-e",
+        tunnels![
+            "br",
+            RULE6,
+            RULE4,
+            EA,
+            OFFSET,
+            PSID,
+            PSID_LENGTH,
+            FORWARDING,
+            "rule",
+            "ce",
+            "inside",
+            SPOOFED,
+            UNKNOWN,
+            INBOUND,
+            OCTETS
+        ],
+    ),
+    ("technology.map-e.rule", RULE),
     (
         "technology.map-t",
-        keeps_state!["dmr", PRIVATE, RULE6, RULE4, EA, OFFSET, "ce", "inside", ZERO, TOS, CLASS, LOWEST],
+        keeps_state![
+            "dmr",
+            PRIVATE,
+            RULE6,
+            RULE4,
+            EA,
+            OFFSET,
+            PSID,
+            PSID_LENGTH,
+            FORWARDING,
+            "rule",
+            "ce",
+            "inside",
+            ZERO,
+            TOS,
+            CLASS,
+            LOWEST,
+            OCTETS
+        ],
     ),
+    ("technology.map-t.rule", RULE),
     ("sweep", &["connections", "cores", "softwires", "rules", "subscribers", "inside-addresses", "outside-addresses"]),
     ("measure", MEASURE),
     ("full", FULL),
@@ -119,6 +204,18 @@ const RULE6: &str = "ipv6-prefix";
 const RULE4: &str = "ipv4-prefix";
 const EA: &str = "ea-bits";
 const OFFSET: &str = "psid-offset";
+const PSID: &str = "psid";
+const PSID_LENGTH: &str = "psid-length";
+const FORWARDING: &str = "forwarding";
+const ICMP: &str = "icmp-errors-per-second";
+const OCTETS: &str = "fragment-octets";
+const WHOLE: [&str; 3] = ["reassembly-datagrams", "reassembly-octets", "reassembly-timeout"];
+const SPOOFED: &str = "answer-spoofed";
+const UNKNOWN: &str = "answer-unknown";
+const INBOUND: &str = "inbound-icmp";
+
+/// Keys of a mapping rule.
+const RULE: &[&str] = &[RULE6, RULE4, EA, OFFSET, PSID, PSID_LENGTH, FORWARDING];
 
 const GATEWAY_SIDE: &[&str] = &["interface", "mac", "address", "next-hop", "mtu"];
 
@@ -181,6 +278,7 @@ pub const BESIDE_A_LINK: &[&str] = &["impair", "capture"];
 /// Kinds that stand as tables below `dut` or `link`.
 pub fn kinds(of: &str) -> impl Iterator<Item = &'static str> {
     let below = TABLES.iter().filter_map(move |(table, _)| table.strip_prefix(of)?.strip_prefix('.'));
+    let below = below.filter(|kind| !kind.contains('.'));
     below.filter(move |kind| of != "link" || !BESIDE_A_LINK.contains(kind))
 }
 

@@ -46,6 +46,13 @@ pub struct Wrong {
     instead: String,
 }
 
+impl Wrong {
+    /// With another way out.
+    pub fn or(self, instead: &str) -> Wrong {
+        Wrong { instead: instead.to_owned(), ..self }
+    }
+}
+
 impl From<QuantityError> for Wrong {
     fn from(error: QuantityError) -> Wrong {
         Wrong { what: error.wrong, instead: error.instead }
@@ -118,6 +125,41 @@ impl<'a> Section<'a> {
             .map(|spot| spot.value.map(|value| Spot { value, place: spot.place, sound: true }))
             .collect::<Option<Vec<_>>>();
         Given { value, place: Some(entry.node.place) }
+    }
+
+    /// Its dotted path.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Where a key stands, if it is there.
+    pub fn key(&self, key: &str) -> Option<Place> {
+        self.table?.get(key).map(|entry| entry.key)
+    }
+
+    /// The words of a key's value, if it is there.
+    pub fn value(&self, key: &str) -> Option<Place> {
+        self.table?.get(key).map(|entry| entry.node.place)
+    }
+
+    /// An array of tables: where it stands, and each of them with its place; none of them when something else stands there.
+    pub fn tables(&mut self, key: &str) -> Option<(Place, Vec<(Place, &'a Table)>)> {
+        let entry = self.table?.get(key)?;
+        let nodes = if let Value::List(nodes) = &entry.node.value { nodes.as_slice() } else { &[] };
+        let table = |node: &'a Node| if let Value::Table(t) = &node.value { Some((node.place, t)) } else { None };
+        let tables: Option<Vec<_>> = nodes.iter().map(table).collect();
+        let found = tables.filter(|all| !all.is_empty());
+        if found.is_none() {
+            let path = schema::path(&self.path, key);
+            let diagnostic = Diagnostic::new(format!("`{path}` must be tables, one for each")).at(entry.key, "is none");
+            self.log.push(diagnostic.instead(format!("write [[{path}]], with two brackets, above each")));
+        }
+        Some((entry.key, found.unwrap_or_default()))
+    }
+
+    /// A table of an array, which has this path; complaints about it go where those about this one go.
+    pub fn below<'b>(&'b mut self, table: &'b Table, path: &str) -> Section<'b> {
+        Section { path: path.to_owned(), table: Some(table), log: &mut *self.log }
     }
 
     /// Complain about keys that this table has only in another case.

@@ -2,7 +2,7 @@
 //! Apart from the functions that use them, because the tester plays their subscribers and needs them too.
 
 use super::words;
-use crate::scenario::technology::{Lw4o6, Map, Siit, Softwires};
+use crate::scenario::technology::{Lw4o6, Map, MapRule, Siit, Softwires};
 use plane::Prefix6;
 use plane::lw4o6;
 use plane::map::Rule;
@@ -12,15 +12,15 @@ use std::fmt::Display;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
-/// The rule of a MAP domain.
-pub fn rule(map: &Map) -> Rule {
-    Rule { offset: map.psid_offset, ..Rule::new(map.ipv6, map.ipv4, map.ea_bits) }
+/// The rules of a MAP domain, as they are written or as the one is cut.
+pub(super) fn rules(map: &Map) -> Vec<Rule> {
+    if map.further.is_empty() { cut(&map.rule.rule(), map.rules) } else { map.written().map(MapRule::rule).collect() }
 }
 
 /// As many rules in the place of one: the first EA bits of each, which continue the IPv4 address, become part of its prefixes
 /// (RFC 7597, section 5.2), so that customers and their addresses stay what they are. Where the number is no power of two,
 /// the first rules are one bit longer than the others.
-pub(super) fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
+fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
     let bits = rules.max(1).ilog2();
     let longer = rules.max(1) - (1 << bits);
     let part = |bits: u32, i: u64| Rule {

@@ -8,16 +8,13 @@ use super::{MapECe, MapTCe};
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::function::Side;
 use crate::nat44::{self, Nat44, NatError};
-use crate::side::{Side4, Side6};
+use crate::side::{Side4, Side6, inner_address};
 use crate::steer::Steering;
 use crate::translate::{self, Pref64, Translate};
 use crate::tunnel::{self, Tunnel};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use wire::Mac;
-
-/// The edge's own address on its inner link: nobody else can have it (RFC 7335).
-const OWN: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 2);
 
 /// An edge of MAP-E.
 pub type MapEEdge = Chain<Nat44, Tunnel<MapECe>>;
@@ -68,13 +65,13 @@ impl EdgeConfig {
 
     /// The tunnel's settings in the pair, with the defaults of the RFCs.
     pub fn tunnel(&self) -> tunnel::Config {
-        let inner = inner(INTERNET_HALF, CUSTOMER_HALF, OWN);
+        let inner = inner(INTERNET_HALF, CUSTOMER_HALF, inner_address(self.nat.customer.address));
         tunnel::Config { hop: false, ..tunnel::Config::new(Side::Internet, inner, self.internet) }
     }
 
     /// The translator's settings in the pair, with the defaults of the RFCs.
     pub fn translator(&self) -> translate::Config {
-        let inner = inner(INTERNET_HALF, CUSTOMER_HALF, OWN);
+        let inner = inner(INTERNET_HALF, CUSTOMER_HALF, inner_address(self.nat.customer.address));
         translate::Config { hop: false, ..translate::Config::new(Side::Internet, inner, self.internet) }
     }
 

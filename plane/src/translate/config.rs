@@ -4,6 +4,7 @@
 use crate::function::Side;
 use crate::parts::PartLimits;
 use crate::side::{Side4, Side6};
+use serde::{Deserialize, Serialize};
 use wire::AddrRange;
 
 /// What becomes of the octet for differentiated services and congestion (RFC 7915, sections 4.1 and 5.1).
@@ -38,7 +39,8 @@ pub enum ZeroChecksum {
 }
 
 /// How packets are treated that come from and go to explicitly mapped IPv6 hosts (RFC 7757, section 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Hairpinning {
     /// Like others.
     Off,

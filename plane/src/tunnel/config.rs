@@ -5,13 +5,15 @@ pub use crate::parts::PartLimits;
 
 use crate::Side;
 use crate::side::{Side4, Side6};
+use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
 /// Octets that encapsulation adds (RFC 6333, section 5.3).
 pub const OVERHEAD: u16 = 40;
 
 /// DSCP of the outer header (RFC 2473, section 6.4; RFC 6333, section 7.1). Its ECN field always follows RFC 6040.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TrafficClass {
     /// As inside.
     #[default]
@@ -21,7 +23,8 @@ pub enum TrafficClass {
 }
 
 /// Congestion notification at the start of the tunnel (RFC 6040, section 4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ecn {
     /// Normal mode: the outer field is as the inner one.
     #[default]
@@ -31,7 +34,8 @@ pub enum Ecn {
 }
 
 /// Flow label of the outer header (RFC 6438).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FlowLabel {
     /// This one, 20 bits.
     Fixed(u32),
@@ -41,7 +45,8 @@ pub enum FlowLabel {
 }
 
 /// What becomes of packets that are too large for the tunnel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Oversize {
     /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then cut as IPv6 (RFC 2473, section 7.2; RFC
     /// 6333, section 5.3).
@@ -54,7 +59,8 @@ pub enum Oversize {
 }
 
 /// Which ICMP messages from the Internet reach customers (RFC 7596, section 8.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InboundIcmp {
     /// All.
     #[default]

@@ -3,7 +3,7 @@
 
 use super::ends::by_remote;
 use super::{Bed, Outside, Translated, ViewError, stateful, stateless};
-use wire::{Address6, Ends6, Layout, View};
+use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 
 /// The ends of the one tunnel of a CE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,4 +55,26 @@ pub fn map_e(bed: &Bed, softwire: Softwire, outside: impl Into<Outside>) -> View
 pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>) -> Result<View, ViewError> {
     let ends = Ends6 { src: Address6::constant(ce), dst: by_remote(bed, remotes)? };
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))
+}
+
+/// The same of a CE with an IPv4 prefix of its own: which of its addresses `own` it has chosen stands in its IPv6 address, from
+/// bit 80 on (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower half of the IPv4 address, and the
+/// PSID behind it, which must be zero. `ce` is the MAP address of the CE's prefix.
+///
+/// # Errors
+/// As [`map_t`], or when there are more than 65,536 addresses.
+pub fn map_t_prefix(
+    bed: &Bed,
+    ce: u128,
+    remotes: &[u128],
+    own: AddrRange,
+    ports: PortRange,
+) -> Result<View, ViewError> {
+    if own.count > 1 << 16 {
+        return Err(ViewError::Wide(own.count));
+    }
+    let ends = Ends6 { src: Address6::by_outer(ce), dst: by_remote(bed, remotes)? };
+    let addrs = AddrRange { first: (ce as u32).into(), count: ((own.count - 1) << 16) + 1 };
+    let outside = Outside { clear: 0xffff, ..OuterRange { addrs, ports }.into() };
+    Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside))
 }

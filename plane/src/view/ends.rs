@@ -53,6 +53,11 @@ pub enum ViewError {
          give them addresses or port sets of their own"
     )]
     Overlapping,
+    /// The tester learns no more than 32 bits of an address.
+    #[error(
+        "a MAP-T CE with {0} IPv4 addresses: the tester tells up to 65,536 apart; give it a prefix of 16 bits or more"
+    )]
+    Wide(u32),
     /// No memory for the addresses.
     #[error(transparent)]
     Memory(#[from] arena::ArenaError),

@@ -42,11 +42,13 @@ pub struct Outside {
     pub also: Vec<AddrRange>,
     /// Of these ports only those of this set: the CE of a subscriber that shares its address.
     pub set: PortSet,
+    /// Bits that are zero in each of these addresses.
+    pub clear: u32,
 }
 
 impl From<OuterRange> for Outside {
     fn from(range: OuterRange) -> Outside {
-        Outside { range, also: Vec::new(), set: PortSet::ALL }
+        Outside { range, also: Vec::new(), set: PortSet::ALL, clear: 0 }
     }
 }
 
@@ -98,7 +100,11 @@ fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outs
     let left = template(bed, bed.left, fields[0], on_left.clone());
     let right = template(bed, bed.right, reversed(fields[1]), on_right.reversed());
     let stateful = outside.is_some();
-    let (range, also, set) = outside.map_or((None, Vec::new(), PortSet::ALL), |o| (Some(o.range), o.also, o.set));
+    let expected = Expect::udp(&left, fields[1], on_right, outside.as_ref().map(|o| o.range.clone()));
+    let expect_right = match outside {
+        Some(o) => expected.or_of(o.also).within(o.set).with_clear(o.clear),
+        None => expected,
+    };
     assert!(bed.connections <= bed.flows.size(), "{} connections of {} flows", bed.connections, bed.flows.size());
     let mut magic_at = vec![left.tag_at(), right.tag_at()];
     magic_at.dedup();
@@ -106,7 +112,7 @@ fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outs
         flows: bed.flows.clone(),
         order: Permutation::new(bed.flows.size(), bed.seed),
         connections: bed.connections,
-        expect_right: Expect::udp(&left, fields[1], on_right, range).or_of(also).within(set),
+        expect_right,
         expect_left: Expect::udp(&right, reversed(fields[0]), on_left.reversed(), None),
         left,
         right,

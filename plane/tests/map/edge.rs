@@ -2,11 +2,13 @@
 
 use crate::bed::*;
 use crate::rules::{p4, p6, rule, v6};
+use etherparse::PacketBuilder;
 use plane::map::{Domain, EdgeConfig, MapEBr, MapEEdge, MapTBr, MapTEdge};
 use plane::nat44::config as nat44;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
 use plane::{Function, Side};
+use std::net::IpAddr;
 use std::sync::Arc;
 use wire::PortSet;
 
@@ -85,7 +87,7 @@ fn map_t_edge_and_relay_are_one_nat44() {
 fn identifications_of_what_a_map_t_edge_cuts_are_of_the_set() {
     let (mut ce, _) = map_t();
     let mut frame = Vec::new();
-    let step = etherparse::PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4([10, 0, 0, 2], [203, 0, 113, 7], 64);
+    let step = PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4([10, 0, 0, 2], [203, 0, 113, 7], 64);
     step.udp(5000, 80).write(&mut frame, &[7; 1300]).unwrap();
     let frame = crate::common::ip4::clear_df(frame);
     let mut seen = std::collections::HashSet::new();
@@ -109,4 +111,99 @@ fn strangers_end_at_the_edge() {
     let remote = "2001:db8:ffff:0:cb:71:700::";
     t.dropped(true, &udp6((remote, 80), (ce, 1232)), "nat44.no-session");
     t.dropped(true, &udp6((remote, 80), (ce, 1236)), "translate.outside-port-set");
+}
+
+/// The edge of a customer that shares its address, or of one that has it alone.
+fn whose(shared: bool) -> EdgeConfig {
+    if shared {
+        return edge();
+    }
+    let d = Domain::new(vec![rule("2001:db8::/48", "192.0.2.0/24", 8)]).unwrap();
+    let customer = d.mapping(0).customer_of(&d.rules()[0], p6("2001:db8:0:1200::/56")).unwrap();
+    EdgeConfig { customer, ..edge() }
+}
+
+/// An error reaches the customer that it is about: from the inner link's own address, with the packet quoted as it was sent.
+fn told<F: Function>(ce: &mut Bed<F>, over6: bool, frame: &[u8], about: &[u8]) -> (u8, u8) {
+    let (before, out) = (ce.count("nat44.icmp-sent"), ce.send(over6, frame));
+    assert_eq!(out.len(), 1, "{:?}", ce.nonzero());
+    let (six, error) = &out[0];
+    let seen = judge(error);
+    assert_eq!((*six, seen.src.to_string(), seen.dst.to_string()), (false, "192.0.0.2".into(), "10.0.0.2".into()));
+    assert_eq!(error[42 + 12..42 + 24], about[14 + 12..14 + 24], "addresses and ports of the quote");
+    assert_eq!(ce.count("nat44.icmp-sent"), before, "not the NAT44's own");
+    seen.icmp.unwrap()
+}
+
+/// A frame to 203.0.113.7 that must not be cut and is too large for the IPv6 side.
+fn large() -> Vec<u8> {
+    let mut frame = Vec::new();
+    let step = PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4([10, 0, 0, 2], [203, 0, 113, 7], 64);
+    step.udp(5000, 80).write(&mut frame, &[7; 1465]).unwrap();
+    frame
+}
+
+const ROUTER: &str = "2001:db8:eeee::1";
+
+/// RFC 5508, REQ-4, and RFC 2473, section 8: what the tunnel's half says, and what routers say in the tunnel.
+#[test]
+fn errors_of_the_tunnel_reach_the_customer_through_the_nat44() {
+    for shared in [true, false] {
+        let c = whose(shared);
+        let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+        let frame = udp4(("10.0.0.2", 5000), ("203.0.113.7", 80));
+        let sent = ce.pass(false, &frame);
+        let own = judge(&sent).src.to_string();
+        assert_eq!(told(&mut ce, true, &unreachable6(ROUTER, &own, &sent), &frame), (3, 1));
+        assert_eq!(told(&mut ce, false, &large(), &large()), (3, 4));
+        assert_eq!((ce.count("tunnel.icmp-relayed"), ce.count("tunnel.too-big")), (1, 1));
+    }
+}
+
+/// RFC 5508, REQ-4, and RFC 7915: the same of the translator, also of routers without an IPv4 address (RFC 6791).
+#[test]
+fn errors_of_the_translator_reach_the_customer_through_the_nat44() {
+    for shared in [true, false] {
+        let c = whose(shared);
+        let mut ce = Bed::new(c.map_t(c.translator(), dmr(), 0, 1, 7).unwrap(), Side::Internet);
+        let frame = udp4(("10.0.0.2", 5000), ("203.0.113.7", 80));
+        let sent = ce.pass(false, &frame);
+        let own = judge(&sent).src.to_string();
+        assert_eq!(told(&mut ce, true, &unreachable6(ROUTER, &own, &sent), &frame), (3, 3));
+        assert_eq!(told(&mut ce, false, &large(), &large()), (3, 4));
+        assert_eq!(ce.count("translate.too-big"), 1);
+    }
+}
+
+/// The other way: what the NAT44 says of packets from the Internet leaves by the tunnel, or translated, from the customer's
+/// own address.
+#[test]
+fn errors_of_the_nat44_reach_the_internet() {
+    for shared in [true, false] {
+        let mut c = whose(shared);
+        c.nat.customer.mtu = 600;
+        let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+        let sent = judge(&ce.pass(false, &udp4(("10.0.0.2", 5000), ("203.0.113.7", 80))));
+        let inside = sent.inside.unwrap();
+        let (IpAddr::V4(own), port) = (inside.src, inside.ports.0) else { panic!("IPv4 inside") };
+        let mut four = Vec::new();
+        let step = PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4([203, 0, 113, 7], own.octets(), 64);
+        step.udp(80, port).write(&mut four, &[7; 700]).unwrap();
+        let error = ce.dropped(true, &in_tunnel(RELAY, &sent.src.to_string(), &four), "nat44.too-big").unwrap();
+        let (seen, ends) = (judge(&error), (sent.src, sent.dst));
+        assert_eq!((seen.src, seen.dst), ends);
+        let inside = seen.inside.unwrap();
+        assert_eq!((inside.src, inside.dst.to_string()), (own.into(), "203.0.113.7".to_owned()));
+        assert_eq!(inside.icmp, Some((3, 4)));
+
+        let mut ce = Bed::new(c.map_t(c.translator(), dmr(), 0, 1, 7).unwrap(), Side::Internet);
+        let sent = ce.pass(false, &udp4(("10.0.0.2", 5000), ("203.0.113.7", 80)));
+        let (IpAddr::V6(own), IpAddr::V6(remote)) = (judge(&sent).src, judge(&sent).dst) else { panic!("IPv6") };
+        let mut six = Vec::new();
+        let (to, from) = (sent[6..12].try_into().unwrap(), sent[..6].try_into().unwrap());
+        let step = PacketBuilder::ethernet2(from, to).ipv6(remote.octets(), own.octets(), 64);
+        step.udp(80, judge(&sent).ports.0).write(&mut six, &[7; 1300]).unwrap();
+        let seen = judge(&ce.dropped(true, &six, "nat44.too-big").unwrap());
+        assert_eq!((seen.src, seen.dst, seen.icmp), (own.into(), remote.into(), Some((2, 0))));
+    }
 }

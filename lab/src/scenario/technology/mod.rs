@@ -1,10 +1,15 @@
 //! `[technology.…]`: what a gateway does, with the parameters of customer edge and provider edge in one table, as
 //! gateways' files and scenarios have it. A technology's table is the same whatever part of it is played.
 
+mod map;
 mod names;
 pub mod options;
 mod read;
+mod read_map;
+mod read_options;
+pub mod tunnel;
 
+pub use map::{Map, MapRule};
 pub use read::technology;
 
 use method::Nanos;
@@ -54,6 +59,9 @@ pub enum Technology {
     Nat44 {
         /// The customers' prefixes.
         inside: Vec<Prefix>,
+        /// Tunnels, translators and limits.
+        #[serde(default, skip_serializing_if = "Options::is_usual")]
+        options: Options,
         /// The NAT.
         nat: Nat,
     },
@@ -66,7 +74,7 @@ pub enum Technology {
         /// Whether addresses that are not global may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         private: bool,
-        /// The translator.
+        /// The translator, and limits.
         #[serde(default, skip_serializing_if = "Options::is_usual")]
         options: Options,
         /// The NAT.
@@ -80,6 +88,9 @@ pub enum Technology {
         eam: Vec<(Prefix, Prefix6)>,
         /// The prefix for all other remote hosts.
         pref64: Option<Prefix6>,
+        /// Tunnels, translators and limits.
+        #[serde(default, skip_serializing_if = "Options::is_usual")]
+        options: Options,
         /// The NAT.
         nat: Nat6,
     },
@@ -87,6 +98,9 @@ pub enum Technology {
     Nat66 {
         /// Where customers may be; anywhere when empty.
         inside: Vec<Prefix6>,
+        /// Tunnels, translators and limits.
+        #[serde(default, skip_serializing_if = "Options::is_usual")]
+        options: Options,
         /// The NAT.
         nat: Nat6,
     },
@@ -97,7 +111,7 @@ pub enum Technology {
         /// Whether addresses that are not global may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         private: bool,
-        /// The translator.
+        /// The translator, and limits.
         #[serde(default, skip_serializing_if = "Options::is_usual")]
         options: Options,
         /// The prefix that the customer's IPv4 addresses are embedded in (RFC 6052).
@@ -117,6 +131,9 @@ pub enum Technology {
         aftr: Ipv6Addr,
         /// The customers' own addresses.
         inside: Vec<Prefix>,
+        /// Tunnels, translators and limits.
+        #[serde(default, skip_serializing_if = "Options::is_usual")]
+        options: Options,
         /// The AFTR's NAT.
         nat: Nat,
     },
@@ -128,6 +145,9 @@ pub enum Technology {
         map: Map,
         /// The BR's address.
         br: Ipv6Addr,
+        /// Tunnels, translators and limits.
+        #[serde(default, skip_serializing_if = "Options::is_usual")]
+        options: Options,
     },
     /// MAP-T (RFC 7599): CE and BR.
     MapT {
@@ -138,7 +158,7 @@ pub enum Technology {
         /// Whether addresses that are not global may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         private: bool,
-        /// The translator.
+        /// The translator, and limits.
         #[serde(default, skip_serializing_if = "Options::is_usual")]
         options: Options,
     },
@@ -235,6 +255,9 @@ pub struct Lw4o6 {
     pub ce: u64,
     /// The customer's own addresses.
     pub inside: Vec<Prefix>,
+    /// Tunnels and limits.
+    #[serde(default, skip_serializing_if = "Options::is_usual")]
+    pub options: Options,
     /// The lwB4's NAT.
     pub state: State,
 }
@@ -276,49 +299,6 @@ impl Softwires {
             Softwires::Row { count, .. } => count.unwrap_or_else(|| self.room()),
         }
     }
-}
-
-/// Parameters of a MAP domain.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Map {
-    /// Rule IPv6 prefix.
-    pub ipv6: Prefix6,
-    /// Rule IPv4 prefix.
-    pub ipv4: Prefix,
-    /// EA bits.
-    pub ea_bits: u8,
-    /// PSID offset.
-    pub psid_offset: u8,
-    /// Into how many rules of longer prefixes the rule is cut: customers and their addresses are the same.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub rules: u64,
-    /// Which customer the CE is: the value of its EA bits.
-    pub ce: u64,
-    /// The customer's own addresses.
-    pub inside: Vec<Prefix>,
-    /// The CE's NAT.
-    pub state: State,
-}
-
-impl Map {
-    /// How many customers the rule has room for.
-    pub fn customers(&self) -> u64 {
-        1 << self.ea_bits
-    }
-    /// Into how many rules it can be cut: EA bits that continue the IPv4 address become prefix.
-    pub fn rules_room(&self) -> u64 {
-        1 << self.ea_bits.min(32 - self.ipv4.len)
-    }
-}
-
-fn one() -> u64 {
-    1
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_one(n: &u64) -> bool {
-    *n == 1
 }
 
 impl Technology {
@@ -390,14 +370,19 @@ impl Technology {
         }
     }
 
-    /// Options of its translators; the usual ones where it has none.
+    /// Options of its translators and tunnels.
     pub fn options(&self) -> Options {
         match self {
             Technology::Siit(siit) => siit.options,
-            Technology::Nat64 { options, .. }
+            Technology::Lw4o6(l) => l.options,
+            Technology::Nat44 { options, .. }
+            | Technology::Nat46 { options, .. }
+            | Technology::Nat64 { options, .. }
+            | Technology::Nat66 { options, .. }
             | Technology::Xlat464 { options, .. }
+            | Technology::DsLite { options, .. }
+            | Technology::MapE { options, .. }
             | Technology::MapT { options, .. } => *options,
-            _ => Options::default(),
         }
     }
 

@@ -1,10 +1,13 @@
-//! What most scenarios leave as it is: timeouts, quotas and port blocks of a NAT, and options of a translator. Apart from the
+//! What most scenarios leave as it is: timeouts, quotas and port blocks of a NAT, options of a translator, limits of both. Apart from the
 //! parameters that make a technology what it is, because several technologies have these in common.
 
+use super::tunnel::{Parts, TunnelOptions};
 use method::Nanos;
+use plane::aftr;
 use plane::nat44::config::{Blocks, Config as NatConfig, Pooling, Quota};
-use plane::nat64;
-use plane::translate::{ClassRule, Config as TranslateConfig, ZeroChecksum};
+use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, ZeroChecksum};
+use plane::tunnel::Config as TunnelConfig;
+use plane::{nat64, nat66};
 use serde::{Deserialize, Serialize};
 
 /// Limits of a NAT; what is absent is as the RFCs have it.
@@ -58,7 +61,7 @@ impl Limits {
     }
 }
 
-/// Options of a translator (RFC 7915); what is absent is as the RFC has it.
+/// Options of a translator (RFC 7915) or tunnel, and limits; what is absent is as the RFCs have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Options {
@@ -74,6 +77,24 @@ pub struct Options {
     /// What packets that may be fragmented are cut to (section 4.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest_ipv6_mtu: Option<u16>,
+    /// Packets between explicitly mapped hosts of SIIT (RFC 7757, section 4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hairpinning: Option<Hairpinning>,
+    /// The tunnels.
+    #[serde(skip_serializing_if = "TunnelOptions::is_usual")]
+    pub tunnel: TunnelOptions,
+    /// Fragments, whose first alone shows the port.
+    #[serde(skip_serializing_if = "Parts::is_usual")]
+    pub fragments: Parts,
+    /// Fragments that a NAT holds until the first of their datagram comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragments_held: Option<u16>,
+    /// Datagrams that are put together.
+    #[serde(skip_serializing_if = "Parts::is_usual")]
+    pub reassembly: Parts,
+    /// ICMP errors that each worker sends itself in a second, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icmp_errors: Option<u32>,
 }
 
 impl Options {
@@ -88,6 +109,9 @@ impl Options {
         c.tos = class(self.tos);
         c.traffic_class = class(self.traffic_class);
         c.lowest_ipv6_mtu = self.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
+        c.hairpinning = self.hairpinning.unwrap_or(c.hairpinning);
+        self.fragments.set(&mut c.fragments);
+        c.icmp_errors_per_second = self.icmp_errors.unwrap_or(c.icmp_errors_per_second);
     }
 
     /// The same for the translator of a NAT64.
@@ -96,6 +120,37 @@ impl Options {
         c.tos = class(self.tos);
         c.traffic_class = class(self.traffic_class);
         c.lowest_ipv6_mtu = self.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
+        self.reassembly.set(&mut c.reassembly);
+        self.set_nat(&mut c.nat);
+    }
+
+    /// The limits of a NAT.
+    pub fn set_nat(&self, c: &mut NatConfig) {
+        c.fragments.datagrams = self.fragments.datagrams.unwrap_or(c.fragments.datagrams);
+        c.fragments.lifetime = self.fragments.lifetime.map_or(c.fragments.lifetime, Into::into);
+        c.fragments.held = self.fragments_held.unwrap_or(c.fragments.held);
+        c.icmp_errors_per_second = self.icmp_errors.unwrap_or(c.icmp_errors_per_second);
+    }
+
+    /// Those of a NAT66.
+    pub fn set_nat66(&self, c: &mut nat66::Config) {
+        self.fragments.set(&mut c.fragments);
+        self.set_nat(&mut c.nat);
+    }
+
+    /// Write them into the configuration of a tunnel end.
+    pub fn set_tunnel(&self, c: &mut TunnelConfig) {
+        self.tunnel.set(c);
+        self.fragments.set(&mut c.fragments);
+        self.reassembly.set(&mut c.reassembly);
+        c.icmp_errors_per_second = self.icmp_errors.unwrap_or(c.icmp_errors_per_second);
+    }
+
+    /// The same for an AFTR and its NAT.
+    pub fn set_aftr(&self, c: &mut aftr::Config) {
+        self.tunnel.set_aftr(c);
+        self.reassembly.set(&mut c.reassembly);
+        self.set_nat(&mut c.nat);
     }
 
     fn zero_udp_checksum(&self) -> ZeroChecksum {
@@ -136,6 +191,14 @@ mod tests {
         let mut translator = usual.clone();
         Options::default().set(&mut translator);
         assert_eq!(translator, usual);
+        let usual = TunnelConfig::new(Side::Customer, V4, V6);
+        let mut tunnel = usual.clone();
+        Options::default().set_tunnel(&mut tunnel);
+        assert_eq!(tunnel, usual);
+        let usual = aftr::Config::new(V6, V4, Vec::new());
+        let mut aftr = usual.clone();
+        Options::default().set_aftr(&mut aftr);
+        assert_eq!(aftr, usual);
     }
 
     #[test]
@@ -158,5 +221,35 @@ mod tests {
         options.set(&mut translator);
         assert_eq!((translator.zero_udp_checksum, translator.tos), (ZeroChecksum::Drop, ClassRule::Fixed(8)));
         assert_eq!((translator.traffic_class, translator.lowest_ipv6_mtu), (ClassRule::Copy, 1280));
+    }
+
+    #[test]
+    fn limits_arrive_at_every_part() {
+        let parts = Parts { datagrams: Some(7), octets: Some(200_000), lifetime: Some(Nanos::from_secs(3)) };
+        let options = Options {
+            fragments: parts,
+            fragments_held: Some(9),
+            reassembly: Parts { lifetime: None, ..parts },
+            icmp_errors: Some(0),
+            ..Options::default()
+        };
+        let (three, minute) = (Duration::from_secs(3), Duration::from_secs(60));
+        let as_parts = |p: &plane::parts::PartLimits| (p.datagrams, p.octets, p.lifetime);
+        let mut tunnel = TunnelConfig::new(Side::Customer, V4, V6);
+        options.set_tunnel(&mut tunnel);
+        assert_eq!(as_parts(&tunnel.fragments), (7, 200_000, three));
+        assert_eq!((as_parts(&tunnel.reassembly), tunnel.icmp_errors_per_second), ((7, 200_000, minute), 0));
+        let mut translator = TranslateConfig::new(Side::Customer, V4, V6);
+        options.set(&mut translator);
+        assert_eq!((as_parts(&translator.fragments), translator.icmp_errors_per_second), ((7, 200_000, three), 0));
+        let pref64 = plane::Prefix6 { addr: "2001:2::".parse().unwrap(), len: 96 };
+        let mut nat64 = nat64::Config::new(V6, V4, pref64, Vec::new());
+        options.set_nat64(&mut nat64);
+        let held =
+            |c: &NatConfig| (c.fragments.datagrams, c.fragments.held, c.fragments.lifetime, c.icmp_errors_per_second);
+        assert_eq!((as_parts(&nat64.reassembly), held(&nat64.nat)), ((7, 200_000, minute), (7, 9, three, 0)));
+        let mut aftr = aftr::Config::new(V6, V4, Vec::new());
+        options.set_aftr(&mut aftr);
+        assert_eq!((as_parts(&aftr.reassembly), held(&aftr.nat)), ((7, 200_000, minute), (7, 9, three, 0)));
     }
 }

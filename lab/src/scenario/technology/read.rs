@@ -1,8 +1,8 @@
 //! Reading `[technology.…]`: the table of one technology, key by key, into its parameters. Apart from the parameters
 //! themselves, because gateways, rigs and axes need these and know no files.
 
-use super::options::{Limits, Options};
-use super::{Lw4o6, Map, Nat, Nat6, Siit, Softwires, State, Technology};
+use super::options::Limits;
+use super::{Lw4o6, Nat, Nat6, Siit, Softwires, State, Technology};
 use crate::scenario::diagnostic::{Diagnostic, Place};
 use crate::scenario::schema;
 use crate::scenario::section::{self, Given, Section, Spot};
@@ -54,10 +54,10 @@ pub fn technology(root: &Table, needed: bool, log: &mut Vec<Diagnostic>) -> Opti
 type Remotes = (Vec<(Prefix, Prefix6)>, Option<Prefix6>);
 
 /// One technology's table while it is read.
-struct Reading<'a> {
-    section: Section<'a>,
+pub(super) struct Reading<'a> {
+    pub(super) section: Section<'a>,
     /// Keys that must be there and are not, with an example.
-    missing: Vec<(&'static str, &'static str)>,
+    pub(super) missing: Vec<(&'static str, &'static str)>,
 }
 
 /// Own addresses of customers when nobody says (RFC 1918, and those of the test networks).
@@ -68,8 +68,8 @@ impl Reading<'_> {
     fn technology(&mut self, kind: &str) -> Option<Technology> {
         match kind {
             "nat44" => {
-                let (inside, nat) = (self.inside(), self.nat());
-                Some(Technology::Nat44 { inside, nat: nat? })
+                let (inside, options, nat) = (self.inside(), self.options(), self.nat());
+                Some(Technology::Nat44 { inside, options, nat: nat? })
             }
             "siit" => self.siit().map(Technology::Siit),
             "nat64" => {
@@ -80,7 +80,7 @@ impl Reading<'_> {
             "nat46" => self.nat46(),
             "nat66" => {
                 let inside = self.section.list("inside", section::prefix6).value.map(values).unwrap_or_default();
-                Some(Technology::Nat66 { inside, nat: self.nat6()? })
+                Some(Technology::Nat66 { inside, options: self.options(), nat: self.nat6()? })
             }
             "464xlat" => {
                 let (pref64, clat) = (self.prefix("pref64"), self.prefix("clat"));
@@ -91,16 +91,18 @@ impl Reading<'_> {
                 let (b4, aftr) = (self.address("b4"), self.address("aftr"));
                 let any = Prefix6 { addr: Ipv6Addr::UNSPECIFIED, len: 0 };
                 let b4s = self.section.get("b4s", section::prefix6).value.unwrap_or(any);
-                let (inside, nat) = (self.inside(), self.nat());
-                Some(Technology::DsLite { b4: b4?, b4s, aftr: aftr?, inside, nat: nat? })
+                let (inside, options, nat) = (self.inside(), self.tunnel_options(), self.nat());
+                Some(Technology::DsLite { b4: b4?, b4s, aftr: aftr?, inside, options, nat: nat? })
             }
             "lw4o6" => self.lw4o6().map(Technology::Lw4o6),
             "map-e" => {
-                let (map, br) = (self.map(), self.address("br"));
-                Some(Technology::MapE { map: map?, br: br? })
+                let br = self.address("br");
+                let map = self.map(("br", br.map(|addr| Prefix6 { addr, len: 128 })));
+                Some(Technology::MapE { map: map?, br: br?, options: self.tunnel_options() })
             }
             _ => {
-                let (map, dmr) = (self.map(), self.prefix("dmr"));
+                let dmr = self.prefix("dmr");
+                let map = self.map(("dmr", dmr));
                 let (private, options) = (self.private(), self.options());
                 Some(Technology::MapT { map: map?, dmr: dmr?, private, options })
             }
@@ -129,7 +131,7 @@ impl Reading<'_> {
         self.section.get("private-behind-well-known", section::yes_or_no).value.unwrap_or(false)
     }
 
-    fn inside(&mut self) -> Vec<Prefix> {
+    pub(super) fn inside(&mut self) -> Vec<Prefix> {
         let given = self.section.list("inside", section::prefix4);
         let usual = || INSIDE.map(|(addr, len)| Prefix { addr: addr.into(), len }).to_vec();
         given.value.map_or_else(usual, values)
@@ -155,10 +157,10 @@ impl Reading<'_> {
     }
 
     fn nat46(&mut self) -> Option<Technology> {
-        let (inside, remotes) = (self.inside(), self.remotes());
+        let (inside, remotes, options) = (self.inside(), self.remotes(), self.options());
         let nat = self.nat6();
         let (eam, pref64) = remotes?;
-        Some(Technology::Nat46 { inside, eam, pref64, nat: nat? })
+        Some(Technology::Nat46 { inside, eam, pref64, options, nat: nat? })
     }
 
     /// Explicit maps, a prefix, or both.
@@ -172,7 +174,7 @@ impl Reading<'_> {
         Some((eam.value.map(values).unwrap_or_default(), pref64.value))
     }
 
-    fn state(&mut self) -> State {
+    pub(super) fn state(&mut self) -> State {
         let mappings = [
             ("endpoint-independent", Mapping::EndpointIndependent),
             ("address-and-port-dependent", Mapping::AddressAndPortDependent),
@@ -240,29 +242,11 @@ impl Reading<'_> {
         limits
     }
 
-    /// Options of a translator.
-    fn options(&mut self) -> Options {
-        let section = &mut self.section;
-        let checksums = [("compute", false), ("drop", true)];
-        let mtu = section::count_in(1280..=65_535);
-        let mut class = |key| section.get(key, section::copied_or(255)).value.flatten().map(|n| n as u8);
-        let (tos, traffic_class) = (class("tos"), class("traffic-class"));
-        Options {
-            drop_zero_udp_checksum: section
-                .get("zero-udp-checksum", section::choice(&checksums))
-                .value
-                .unwrap_or(false),
-            tos,
-            traffic_class,
-            lowest_ipv6_mtu: section.get("lowest-ipv6-mtu", mtu).value.map(|n| n as u16),
-        }
-    }
-
     fn siit(&mut self) -> Option<Siit> {
         let eam = self.section.list("eam", section::eam);
         let eam_file = self.section.get("eam-file", section::text);
         let icmp_sources = self.section.list("icmp-sources", section::addresses);
-        let options = self.options();
+        let options = self.siit_options();
         let pref64 = self.section.get("pref64", section::prefix6);
         let private = self.private();
         let sides = [("left", true), ("right", false)];
@@ -298,7 +282,7 @@ impl Reading<'_> {
         let psid_len = self.section.get("psid-length", section::count_in(0..=16)).value.unwrap_or(6) as u8;
         let psid_offset = self.section.get("psid-offset", section::count_in(0..=16)).value.unwrap_or(0) as u8;
         let ce = self.section.get("ce", section::count).value.unwrap_or(0);
-        let (inside, state) = (self.inside(), self.state());
+        let (inside, options, state) = (self.inside(), self.tunnel_options(), self.state());
         let softwires = if let Some(path) = file.value {
             Softwires::File(path.into())
         } else {
@@ -306,20 +290,7 @@ impl Reading<'_> {
             let b4 = self.needed(b4, "b4", "\"2001:2:0:4000::1\"");
             Softwires::Row { ipv4: ipv4?, b4: b4?, psid_len, psid_offset, count: None }
         };
-        Some(Lw4o6 { lwaftr: lwaftr?, softwires, ce, inside, state })
-    }
-
-    fn map(&mut self) -> Option<Map> {
-        let ipv6 = self.section.get("ipv6-prefix", section::prefix6);
-        let ipv4 = self.section.get("ipv4-prefix", section::prefix4);
-        let ea_bits = self.section.get("ea-bits", section::count_in(0..=48));
-        let psid_offset = self.section.get("psid-offset", section::count_in(0..=16)).value.unwrap_or(6) as u8;
-        let ce = self.section.get("ce", section::count).value.unwrap_or(0);
-        let (inside, state) = (self.inside(), self.state());
-        let ipv6 = self.needed(ipv6, "ipv6-prefix", "\"2001:2:0:8000::/53\"");
-        let ipv4 = self.needed(ipv4, "ipv4-prefix", "\"192.0.2.0/24\"");
-        let ea_bits = self.needed(ea_bits, "ea-bits", "11");
-        Some(Map { ipv6: ipv6?, ipv4: ipv4?, ea_bits: ea_bits? as u8, psid_offset, rules: 1, ce, inside, state })
+        Some(Lw4o6 { lwaftr: lwaftr?, softwires, ce, inside, options, state })
     }
 }
 
