@@ -233,13 +233,16 @@ impl Bench {
     }
 }
 
+/// Last four octets of an outside address, and an outside port.
+pub type Outside = ([u8; 4], [u8; 2]);
+
 /// The frames of a technology.
 #[derive(Clone, Copy)]
 pub struct Frames {
     /// From a customer.
     pub out: fn(Flow) -> Vec<u8>,
-    /// Last four octets of the outside address, and the outside port, of a frame to the Internet.
-    pub outside: fn(&[u8]) -> ([u8; 4], [u8; 2]),
+    /// What stands for the customer in a frame to the Internet.
+    pub outside: fn(&[u8]) -> Outside,
     /// The answer to these.
     pub back: fn(Flow, [u8; 4], u16) -> Vec<u8>,
 }

@@ -194,9 +194,9 @@ impl Nat66 {
             let Some(h) = b.first_chunk_mut::<{ L4 + 20 }>() else { return false };
             let flags = h[L4 + 13];
             if OUT {
-                hop::<_, L4, { L4 + 16 }>(h, macs, end, new, point.port, false)
+                hop::<_, L4, { L4 + 16 }>(h, macs, end, new, point.port, false);
             } else {
-                hop::<_, { L4 + 2 }, { L4 + 16 }>(h, macs, end, new, point.port, false)
+                hop::<_, { L4 + 2 }, { L4 + 16 }>(h, macs, end, new, point.port, false);
             }
             self.nat.passes::<OUT>(e, true, flags);
             return true;

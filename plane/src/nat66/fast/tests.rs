@@ -2,7 +2,7 @@
 //! which one has no fast path.
 
 use super::*;
-use crate::function::{Entry, Function};
+use crate::function::{Drops, Entry, Function};
 use crate::ip6::{Pool6, Prefix6, put128};
 use crate::nat44::config::Filtering;
 use crate::parts::store::Buffer;
@@ -20,6 +20,7 @@ const OWN: u128 = 0x2001_0db8_ffff << 80 | 1;
 
 /// What is chosen of a configuration.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "settings that have nothing to do with each other")]
 struct Chosen {
     workers: usize,
     per_connection: bool,
@@ -112,9 +113,10 @@ impl Sent {
         let answered = self.answers.filter(|_| !came_out.is_empty()).map(|i| &came_out[i % came_out.len()]);
         let answered = answered.filter(|f| f[..6] == MACS[1][1].0 && f.len() >= LEAST);
         let out = self.out && answered.is_none();
-        let (mut src, mut dst, mut ports) = match out {
-            true => (CUSTOMERS | u128::from(self.ends[0]), REMOTES | u128::from(self.ends[1]), self.ports),
-            false => (REMOTES | u128::from(self.ends[0]), OUTSIDE | u128::from(self.ends[1] & 1), self.ports),
+        let (mut src, mut dst, mut ports) = if out {
+            (CUSTOMERS | u128::from(self.ends[0]), REMOTES | u128::from(self.ends[1]), self.ports)
+        } else {
+            (REMOTES | u128::from(self.ends[0]), OUTSIDE | u128::from(self.ends[1] & 1), self.ports)
         };
         if out && self.ends == [5, 5] {
             dst = OUTSIDE;
@@ -129,11 +131,7 @@ impl Sent {
             };
             ports = if kind == 2 { [be16(f, 58); 2] } else { [be16(f, 56), be16(f, 54)] };
         }
-        let l4 = match kind {
-            0 => 8,
-            1 => 20,
-            _ => 8,
-        };
+        let l4 = if kind == 1 { 20 } else { 8 };
         let n = l4 + self.payload;
         let mut b = vec![0x5a; L4 + n];
         let [own, hop] = MACS[usize::from(!out)];
@@ -210,8 +208,10 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
     (verdicts, batch.iter().map(|p| p.bytes().to_vec()).collect(), beside)
 }
 
-/// All state that can be seen.
-fn state(nat: &Nat66, now: u64) -> (Vec<Entry>, [u32; 2], Option<(u64, u64)>, Vec<(&'static str, u64)>) {
+/// All state that can be seen: sessions, numbers, entries, counters.
+type State = (Vec<Entry>, [u32; 2], Option<(u64, u64)>, Drops);
+
+fn state(nat: &Nat66, now: u64) -> State {
     (nat.sessions(now, 0..u64::MAX), nat.known(), nat.entries(), nat.counters())
 }
 
