@@ -1,7 +1,7 @@
 //! The customers of a MAP domain by number: those that there are, rule after rule in the order of their EA bits. Whoever counts
 //! them must count alike: which one a CE is, whom the tester plays, and how many there are.
 
-use crate::scenario::technology::Map;
+use crate::scenario::technology::{Map, MapRule};
 use plane::map::{Customer, Mapping, Rule, RuleError};
 use wire::PortSet;
 
@@ -27,7 +27,7 @@ impl Customers {
     /// # Errors
     /// The first rule that makes no sense.
     pub fn of(map: &Map) -> Result<Customers, RuleError> {
-        Customers::of_rules(&map.written().map(|r| r.rule()).collect::<Vec<_>>())
+        Customers::of_rules(&map.written().map(MapRule::rule).collect::<Vec<_>>())
     }
 
     fn of_rules(rules: &[Rule]) -> Result<Customers, RuleError> {

@@ -4,7 +4,7 @@
 use super::tables::{self, binding_table, explicit_maps};
 use super::{Customers, Links, TableLoad, Use, Why, words};
 use crate::scenario::technology::options::Options;
-use crate::scenario::technology::{Lw4o6, Map, Nat, Nat6, Plays, Siit as SiitTable, State};
+use crate::scenario::technology::{Lw4o6, Map, MapRule, Nat, Nat6, Plays, Siit as SiitTable, State};
 use plane::aftr::{Aftr, Config as AftrConfig};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
@@ -249,7 +249,7 @@ impl Edges {
         let customers = Customers::of(map).map_err(words)?;
         let room = || format!("ce = {}: the rules have room for {} customers", map.ce, customers.count());
         let customer = customers.nth(map.ce).ok_or_else(room)?;
-        let forwarding = map.written().filter(|rule| rule.forwarding).map(|rule| rule.rule());
+        let forwarding = map.written().filter(|rule| rule.forwarding).map(MapRule::rule);
         let mesh = Domain::new(forwarding.collect()).map_err(words)?;
         Ok(MapEdges { domain: Arc::new(domain), customer, mesh: Arc::new(mesh) })
     }
