@@ -505,7 +505,7 @@ fn over_a_tap_or_a_ceiling_of_another_link_nobody_has_anything_to_spare() {
     run.header.scenario.link = Link::Tap;
     let told = report(&run).sentences().to_vec();
     assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
-    assert!(text(&run).contains("Ceiling without the TAP, in-process link"), "{}", text(&run));
+    assert!(text(&run).contains("Ceiling without the TAP"), "{}", text(&run));
 }
 
 #[test]

@@ -206,11 +206,11 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
 /// What a ceiling was measured over. That of a TAP is not known: it has no other end than the kernel.
 fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
     match over {
-        Over::Process if scenario.link == Link::Tap => "Ceiling without the TAP, in-process link",
-        Over::Process => "Ceiling, no device: in-process link",
-        Over::AfPacket => "Ceiling, no device: veth, AF_PACKET",
-        Over::AfXdpGeneric => "Ceiling, no device: veth, AF_XDP generic",
-        Over::AfXdpNative => "Ceiling, no device: veth, AF_XDP native",
+        Over::Process if scenario.link == Link::Tap => "Ceiling without the TAP",
+        Over::Process => "Ceiling, in-process link",
+        Over::AfPacket => "Ceiling, veth AF_PACKET",
+        Over::AfXdpGeneric => "Ceiling, veth AF_XDP generic",
+        Over::AfXdpNative => "Ceiling, veth AF_XDP native",
     }
 }
 
