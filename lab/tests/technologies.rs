@@ -197,7 +197,7 @@ fn several_rules(of: &str, ce: u64) -> String {
         "ipv6-prefix = \"2001:2:4::/56\"\nipv4-prefix = \"203.0.113.200/32\"\nea-bits = 0\npsid = 1\npsid-length = 2",
         "ipv6-prefix = \"2001:2:4:100::/56\"\nipv4-prefix = \"203.0.113.200/32\"\nea-bits = 0\npsid = 3\npsid-length = 2",
     ];
-    let rules: String = rules.iter().map(|rule| format!("[[technology.{of}.rule]]\n{rule}\n")).collect();
+    let rules = rules.map(|rule| format!("[[technology.{of}.rule]]\n{rule}\n")).concat();
     format!("[technology.{of}]\n{relay}\nce = {ce}\n{rules}")
 }
 
