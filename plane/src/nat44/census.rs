@@ -68,7 +68,7 @@ impl Census {
     /// The sweep begins anew. An epoch has one whole round or more of it.
     #[inline]
     pub fn round(&mut self, tick: u32) {
-        if tick.wrapping_sub(self.since) >= self.least {
+        if tick.wrapping_sub(self.since).cast_signed() >= self.least.cast_signed() {
             self.since = tick;
             self.epoch = self.epoch.wrapping_add(1);
         }

@@ -34,7 +34,7 @@ pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> 
         inside: at(s.inside),
         outside: at(s.outside),
         remote: at(s.remote()),
-        idle: timers::duration(tick.wrapping_sub(s.seen)),
+        idle: timers::duration(tick.wrapping_sub(s.seen).cast_signed().max(0).cast_unsigned()),
     };
     live.map(entry).collect()
 }

@@ -76,10 +76,11 @@ impl Lifetimes {
     }
 
     /// Whether a session's time is over. A tick is rounded down when written and when compared, so more than the
-    /// lifetime has to show for it to have passed.
+    /// lifetime has to show for it to have passed. A clock that steps back, as those of virtual machines may by a little,
+    /// makes a session young and not very old.
     #[inline(always)]
     pub fn expired(&self, s: &Session, now: u32) -> bool {
-        now.wrapping_sub(s.seen) > self.of(s)
+        now.wrapping_sub(s.seen).cast_signed() > self.of(s).cast_signed()
     }
 
     /// Ticks in which the sweep should come round once, so that nothing outlives its time by much.
@@ -102,7 +103,7 @@ impl Sweep {
     #[inline]
     pub fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
         let passed = tick.wrapping_sub(self.last);
-        if passed > 0 {
+        if passed.cast_signed() > 0 {
             self.last = tick;
             // Never more than a round: what was slept through is not done twice.
             self.owed = (self.owed + u64::from(passed.min(round)) * u64::from(entries))
@@ -138,6 +139,10 @@ mod tests {
         let start = (1u64 << TICK_SHIFT) - 1;
         assert!(!l.expired(&udp(5000), tick(start + 300_000_000_000)));
         assert!(l.expired(&udp(5000), tick(start + 300_600_000_000)));
+        // Seen a moment after now.
+        let mut early = udp(5000);
+        early.seen = 7;
+        assert!(!l.expired(&early, 6));
     }
 
     #[test]
