@@ -5,13 +5,13 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use method::procedure::establishment::{self, Phase1};
 use method::judged::{HOST_REPEATS, PHASE1_LOWERINGS, PHASE1_TRIALS, TESTER_TRIALS};
+use method::procedure::establishment::{self, Phase1};
 use method::procedure::{Verify, throughput};
 use method::trial::{HostNoise, Leg, Loop, PhaseKind, StoreFacts, TrialOutcome, TrialSpec};
 use method::{
-    Criteria, Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError,
-    Trials, Verdict, judge,
+    Criteria, Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, Trials,
+    Verdict, judge,
 };
 
 #[derive(Arbitrary, Debug)]
