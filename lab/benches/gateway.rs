@@ -145,7 +145,7 @@ fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {
 fn fill(rig: &mut Rig, trial: &TrialSpec, n: u64) -> Result<(), String> {
     let spec = TrialSpec {
         kind: PhaseKind::Established,
-        phase1_rate: Some(Rate(1_500_000)),
+        phase1_rate: Some(Rate(1_000_000)),
         load: Load::Frames(1000),
         rate: Rate(100_000),
         ..trial.clone()
