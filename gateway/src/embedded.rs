@@ -392,15 +392,16 @@ impl<F: Function> Rounds<F> {
             control.stall.fetch_max(self.stall, Ordering::Relaxed);
         }
         self.last = now;
-        let seen = self.worker.poll(now)?;
-        if seen > 0 {
-            self.busy += self.clock.now() - now;
-            self.frames += seen as u64;
-        }
+        // Before any frame is looked at: without a thread nobody waits for it, and what comes after the request stays.
         if control.clear.load(Ordering::Relaxed) != self.cleared {
             self.cleared = control.clear.load(Ordering::Acquire);
             self.worker.function.clear();
             control.cleared.store(self.cleared, Ordering::Release);
+        }
+        let seen = self.worker.poll(now)?;
+        if seen > 0 {
+            self.busy += self.clock.now() - now;
+            self.frames += seen as u64;
         }
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
@@ -481,7 +482,8 @@ mod tests {
         fn nest(&mut self, _: Nested) {}
     }
 
-    /// The tester asks between two phases, when nobody polls: what the phase before left must be known.
+    /// The tester asks between two phases, when nobody polls: what the phase before left must be known. And what it sends
+    /// after it asked for an empty table is not cleared with the rest, even if it is there before the first round.
     #[test]
     fn a_polled_device_knows_its_entries_when_nobody_polls() {
         let clock = Clock::system();
@@ -500,5 +502,10 @@ mod tests {
             (0..2).for_each(|_| polls[0]());
             assert_eq!(embedded.entries().unwrap().0, expected);
         }
+        embedded.clear().unwrap();
+        own.alloc_burst(3, 60, &mut burst);
+        left[0].transmit(&mut own, &mut burst).unwrap();
+        (0..2).for_each(|_| polls[0]());
+        assert_eq!(embedded.entries().unwrap().0, 3);
     }
 }
