@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 fn natmeter(arguments: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -9,6 +10,9 @@ fn natmeter(arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(root).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
     command.output().expect("the binary starts")
 }
+
+/// Who measures, even with `--beside`, takes the machine's turn if nobody has it: such tests go one after the other.
+static TURN: Mutex<()> = Mutex::new(());
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -108,6 +112,7 @@ fn help_shows_examples_and_exit_codes() {
 #[test]
 fn a_run_whose_self_test_failed_does_not_end_well() {
     use lab::folder::{Header, SelfTest};
+    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
                 metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n";
@@ -132,6 +137,7 @@ fn a_run_whose_self_test_failed_does_not_end_well() {
 /// As every process on this machine sees it: whoever measures has the name.
 #[test]
 fn who_measures_is_not_disturbed() {
+    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let runs = dir.path().to_str().unwrap();
     let _turn = dut::Turn::take().expect("nobody measures while tests run");
