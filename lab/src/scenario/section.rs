@@ -190,7 +190,7 @@ impl<'a> Section<'a> {
             if known.contains(&name) || tables.contains(&name) || (self.path.is_empty() && is_table_name(name)) {
                 continue;
             }
-            self.log.push(self.unknown(entry, known));
+            self.log.push(self.unknown(entry, &known));
         }
     }
 

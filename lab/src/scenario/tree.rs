@@ -150,7 +150,7 @@ fn resolve(root: &Table, name: &str, place: Place, full: bool) -> Result<String,
         [table] => Ok(schema::path(table, name)),
         [] => {
             let used = schema::TABLES.iter().filter(|(table, _)| is_used(root, table));
-            let known = used.flat_map(|(_, keys)| keys.iter().copied());
+            let known = used.flat_map(|(_, groups)| groups.concat());
             let diagnostic = Diagnostic::new(format!("unknown key `{name}`")).at(place, "no such key in this scenario");
             Err(Box::new(match nearest(name, known) {
                 Some(meant) => diagnostic.instead(format!("did you mean `{meant}`?")),
