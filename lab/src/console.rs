@@ -65,12 +65,15 @@ impl Console {
             }
             ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
             ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
-            ResultKind::Below => {
-                format!("  {BAD}below {}, where every trial was spoiled{BAD:#}", short(result.error.0))
-            }
+            ResultKind::Below => format!("  {BAD}every trial below was spoiled{BAD:#}"),
             ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was spoiled{BAD:#}"),
         };
-        let at_least = if result.at_least() { "≥ " } else { "" };
+        let (sign, figure) = match result.kind {
+            ResultKind::Below => ("< ", short(result.error.0)),
+            ResultKind::NothingMeasured => ("", "–".to_owned()),
+            _ if result.at_least() => ("≥ ", short(result.rate.0)),
+            _ => ("", short(result.rate.0)),
+        };
         let unit = if crate::run::is_establishment(&o.measurement.metric) {
             "connections/s"
         } else {
@@ -78,12 +81,8 @@ impl Console {
         };
         let m = &o.measurement;
         self.line(&format!(
-            "  {GOOD}{}{GOOD:#} {:<22} {at_least}{:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
-            m.repetition,
-            m.metric,
-            short(result.rate.0),
-            result.trials,
-            result.invalid_repeats
+            "  {GOOD}{}{GOOD:#} {:<22} {sign:2}{figure:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
+            m.repetition, m.metric, result.trials, result.invalid_repeats
         ));
     }
 }

@@ -1,7 +1,7 @@
 //! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
 
 use lab::plan::{Plan, text};
-use lab::scenario::{Loaded, Options, conformance, parse, read};
+use lab::scenario::{Link, Loaded, Options, conformance, parse, read};
 use method::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -83,6 +83,20 @@ fn reversed(table: &str) -> String {
     let mut lines: Vec<&str> = table.lines().collect();
     lines[1..].reverse();
     lines.join("\n") + "\n"
+}
+
+#[test]
+fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
+    let depth = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let text = include_str!("../../scenarios/quickstart.toml");
+        parse("quickstart.toml", text, &Options { full: false, set }).unwrap_or_else(|e| panic!("{e}")).scenario.link
+    };
+    assert_eq!(depth(&[]), Link::InProcess { depth: 2048 });
+    assert_eq!(depth(&["connections=100k,1M"]), Link::InProcess { depth: 512 });
+    assert_eq!(depth(&["connections=51200"]), Link::InProcess { depth: 512 });
+    assert_eq!(depth(&["connections=3200"]), Link::InProcess { depth: 32 });
+    assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
 }
 
 #[test]

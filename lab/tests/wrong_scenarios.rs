@@ -77,7 +77,7 @@ refused! {
     mapping_of_a_kernel: small("[dut.nftables]\nmapping = \"endpoint-independent\"\n[sweep]\nconnections = \"100k\"\n");
     unknown_word: but("\"address-and-port-dependent\"", "\"adress-and-port-dependent\"");
     two_links: but("[link.in-process]", "[link.tap]\n[link.in-process]");
-    count_with_a_wrong_unit: but("\"400k\"", "\"400x\"");
+    count_with_a_wrong_unit: but("\"500k\"", "\"500x\"");
     count_in_lower_case: but("\"1M\"", "\"1m\"");
     negative_count: but("repetitions = 3", "repetitions = -3");
     no_repetitions: but("repetitions = 3", "repetitions = 0");
@@ -107,13 +107,13 @@ refused! {
         complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.0/28\""));
     pool_ports_too_few: but("[dut.embedded]", "[dut.embedded]\npool-ports = \"1024-2047\"");
     wrong_link_for_the_kernel: but("[dut.embedded]\nmapping = \"address-and-port-dependent\"", "[dut.nftables]");
-    wrong_link_for_the_gateway: but("[link.in-process]\ndepth = 512", "[link.tap]");
+    wrong_link_for_the_gateway: but("[link.in-process]", "[link.tap]");
     both_kinds_of_dut_without_a_link: small("[dut.embedded]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n");
-    buffer_bound: but("depth = 512", "depth = 4096");
-    same_connections_twice: but("\"400k\"", "400000, 100000");
+    buffer_bound: but("[link.in-process]", "[link.in-process]\ndepth = 4096");
+    same_connections_twice: but("\"500k\"", "500000, 250000");
     same_cores_twice: but("[sweep]", "[sweep]\ncores = [1, 2, 1]");
-    no_connections: but("connections = [\"100k\", \"400k\", \"1M\"]", "");
-    empty_connections: but("[\"100k\", \"400k\", \"1M\"]", "[]");
+    no_connections: but("connections = [\"250k\", \"500k\", \"1M\"]", "");
+    empty_connections: but("[\"250k\", \"500k\", \"1M\"]", "[]");
     axis_of_no_device: but("[sweep]", "[sweep]\nsoftwires = [\"1k\", \"10k\"]");
     axis_value_zero: lwaftr("softwires = [0, \"1k\"]");
     axis_value_out_of_range: lwaftr("softwires = \"20M\"");
@@ -138,7 +138,7 @@ refused! {
     technology_with_a_public_pool: instead(PLAT, &[("198.19.0.1", "9.9.9.9")]);
     technology_with_a_second_public_pool: instead(PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);
     technology_pool_meets_remote: instead(PLAT, &[("\"198.19.0.1\"", "\"198.19.0.0/30\"")]);
-    technology_pool_runs_out: instead(PLAT, &[("1024-1063", "1024-2023"), ("\"400k\"", "\"10M\"")]);
+    technology_pool_runs_out: instead(PLAT, &[("1024-1063", "1024-2023"), ("\"1M\"", "\"10M\"")]);
     map_prefix_meets_inside: instead(MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
     map_prefix_public: instead(MAP_E, &[("203.0.113.0", "9.9.9.0")]);
     port_set_too_small: instead(MAP_E, &[("source-ports = \"1024-5023\"\ndestination-ports = \"1-250\"", ""), ("mapping = \"address-and-port-dependent\"\n", "")]);

@@ -50,6 +50,9 @@ pub enum ScenarioError {
     Wrong(#[from] Complaints),
 }
 
+/// The shallowest in-process link, in frames; a burst is as long.
+const LEAST_DEPTH: usize = 32;
+
 /// Read and check a scenario file.
 ///
 /// # Errors
@@ -93,7 +96,6 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
         log.push(Diagnostic::new("the scenario has no name").instead("write name = \"…\" in its first line"));
     }
     let duts = duts(root, log);
-    let link = link(root, &duts, log);
     let traffic = traffic(root, log);
     let mut sweep = Section::new(root, "sweep", "sweep", log);
     let connections = sweep.list("connections", section::count_in(1..=1 << 32));
@@ -102,6 +104,7 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
     let axes = axes(&mut sweep);
     sweep.finish();
     let (quick, full) = measures(root, &connections, log);
+    let link = link(root, &duts, usual_depth([&quick, &full]), log);
     Draft {
         name: name.value.unwrap_or_default(),
         about: about.value.unwrap_or_default(),
@@ -237,8 +240,16 @@ fn nat44(section: &mut Section<'_>, mapping: Mapping) -> Nat44Draft {
 /// No trial is as long (RFC 9693, section 4.4).
 const NO_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
-fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft {
-    const DEPTH: usize = 512;
+/// Frames that the in-process link holds if nothing else is said: so many that a host which takes a core away for a tenth of
+/// a millisecond does no harm, and few enough for the smallest number of connections (methodology 2.8, buffers).
+fn usual_depth(measures: [&MeasureDraft; 2]) -> usize {
+    const MOST: usize = 2048;
+    let connections = measures.into_iter().filter_map(|measure| measure.connections.value.as_ref()).flatten();
+    let fits = connections.map(|n| n.value as usize / 100).min().unwrap_or(MOST);
+    1 << fits.clamp(LEAST_DEPTH, MOST).ilog2()
+}
+
+fn link(root: &Table, duts: &[DutDraft], usual_depth: usize, log: &mut Vec<Diagnostic>) -> LinkDraft {
     let before = log.len();
     let (table, found) = kinds(root, "link", log);
     let impair = table.and_then(|table| impair(table, log));
@@ -246,7 +257,7 @@ fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft
     let Some(table) = table.filter(|_| !found.is_empty()) else {
         // Left out, it is the simplest link that fits the first device.
         let kernel = duts.first().is_some_and(|dut| !dut.is_in_process());
-        let link = if kernel { Link::Tap } else { Link::InProcess { depth: DEPTH } };
+        let link = if kernel { Link::Tap } else { Link::InProcess { depth: usual_depth } };
         return LinkDraft { key: None, link, depth: None, sound: log.len() == before, impair, capture };
     };
     if let [(first, place), (second, other), ..] = found[..] {
@@ -258,9 +269,9 @@ fn link(root: &Table, duts: &[DutDraft], log: &mut Vec<Diagnostic>) -> LinkDraft
     let mut depth = None;
     let link = match kind {
         "in-process" => {
-            let given = section.get("depth", section::count_in(32..=1 << 20));
+            let given = section.get("depth", section::count_in(LEAST_DEPTH as u64..=1 << 20));
             depth = given.place;
-            Link::InProcess { depth: given.value.map_or(DEPTH, |depth| depth as usize) }
+            Link::InProcess { depth: given.value.map_or(usual_depth, |depth| depth as usize) }
         }
         "tap" => Link::Tap,
         _ => {
