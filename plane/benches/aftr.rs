@@ -5,6 +5,8 @@
 
 #[path = "pair/mod.rs"]
 mod pair;
+#[path = "timing/mod.rs"]
+mod timing;
 
 use pair::{inside, side4, side6};
 use plane::aftr::{Aftr, Config};

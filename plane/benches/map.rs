@@ -4,67 +4,23 @@
 //!
 //! `cargo bench -p natmeter-plane --bench map -- [--runs N] [--frames N] [--rules N]`
 
+#[path = "timing/mod.rs"]
+mod timing;
+
 use plane::map::{Domain, MapEBr, MapTBr, Rule};
 use plane::nat44::config::Prefix;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Function, NoSpare, Packet, Prefix6, Side, Side4, Side6, Verdict};
-use rustix::time::{ClockId, clock_gettime};
+use plane::{Function, NoSpare, Prefix6, Side, Side4, Side6, Verdict};
 use std::hint::black_box;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
+use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Mac;
 use wire::checksum::Sum;
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 512;
-const BATCH: usize = plane::function::BATCH;
-const ROOM: usize = 64;
-
-/// Begins with a cache line, as the slots of a pool do.
-#[repr(align(64))]
-struct Frame {
-    buffer: [u8; 192],
-    start: usize,
-    len: usize,
-}
-
-impl Packet for Frame {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.start + self.len]
-    }
-    #[inline(always)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..self.start + self.len]
-    }
-    #[inline(always)]
-    fn grow_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.start;
-        if ok {
-            self.start -= n;
-            self.len += n;
-        }
-        ok
-    }
-    #[inline(always)]
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.len;
-        if ok {
-            self.start += n;
-            self.len -= n;
-        }
-        ok
-    }
-    #[inline(always)]
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start + len <= self.buffer.len();
-        if ok {
-            self.len = len;
-        }
-        ok
-    }
-}
 
 const MAC: Mac = Mac([2, 0, 0, 0, 0, 1]);
 const HOP: Mac = Mac([2, 0, 0, 0, 0, 2]);
@@ -163,8 +119,7 @@ fn packet6(src: u128, dst: u128, protocol: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn put(f: &mut Frame, kind: u16, packet: &[u8]) {
-    (f.start, f.len) = (ROOM, 14 + packet.len());
-    let b = f.bytes_mut();
+    let b = f.reset(14 + packet.len());
     b[..6].copy_from_slice(&MAC.0);
     b[6..12].copy_from_slice(&HOP.0);
     b[12..14].copy_from_slice(&kind.to_be_bytes());
@@ -176,7 +131,7 @@ type Make<'a> = &'a dyn Fn(Pick, &mut Frame);
 
 /// Time `count` frames through a function; nanoseconds a frame.
 fn run(f: &mut impl Function, from: Side, count: u64, seed: u64, addresses: u32, make: Make) -> f64 {
-    let mut frames: Vec<Frame> = (0..GROUP).map(|_| Frame { buffer: [0; 192], start: ROOM, len: 60 }).collect();
+    let mut frames = Frame::many(GROUP);
     let (mut random, mut verdicts) = (Random(seed), [Verdict::Drop; BATCH]);
     let (mut spent, mut done, mut clock) = (0i64, 0u64, 1u64 << 40);
     while done < count {
@@ -193,17 +148,6 @@ fn run(f: &mut impl Function, from: Side, count: u64, seed: u64, addresses: u32,
         done += GROUP as u64;
     }
     spent as f64 / done as f64
-}
-
-/// CPU time of this thread in nanoseconds: what others do on the core does not count.
-fn cpu_time() -> i64 {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    t.tv_sec * 1_000_000_000 + t.tv_nsec
-}
-
-fn spread(mut v: Vec<f64>) -> String {
-    v.sort_by(f64::total_cmp);
-    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
 }
 
 struct Options {
@@ -235,7 +179,7 @@ fn relays(domain: &Arc<Domain>, o: &Options) {
     let config = tunnel::Config::new(Side::Customer, v4, v6);
     let softwires = MapEBr::new(domain.clone(), relay).expect("apart");
     let mut e = Tunnel::new(config, softwires, 0, 1, 1).expect("a tunnel end");
-    let times = |what: &mut dyn FnMut(u64) -> f64| spread((0..o.runs).map(what).collect());
+    let times = |what: &mut dyn FnMut(u64) -> f64| spread(&(0..o.runs).map(what).collect::<Vec<_>>());
     let t46 = times(&mut |r| run(&mut t, Side::Internet, o.frames, r, addresses, &out));
     let t64 = times(&mut |r| run(&mut t, Side::Customer, o.frames, r, addresses, &back_t));
     let e46 = times(&mut |r| run(&mut e, Side::Internet, o.frames, r, addresses, &out));
@@ -261,7 +205,7 @@ fn look_ups(domain: &Domain, o: &Options) {
             black_box(sum);
             (cpu_time() - start) as f64 / o.frames as f64
         };
-        spread((0..o.runs).map(one).collect())
+        spread(&(0..o.runs).map(one).collect::<Vec<_>>())
     };
     let by4 = time(&|k| domain.translated(picks[k].addr, Some(picks[k].port)).map_or(0, |a| (a >> 64) as u64));
     let by6 = time(&|k| domain.by_ipv6(uppers[k]).map_or(0, |r| r as u64));
@@ -269,10 +213,9 @@ fn look_ups(domain: &Domain, o: &Options) {
 }
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
-    let o = Options { runs: value("--runs").unwrap_or(5), frames: value("--frames").unwrap_or(2_000_000) };
-    let sizes: Vec<u32> = value("--rules").map_or(vec![1, 1024, 8192], |n| vec![n as u32]);
+    let words = Words::read();
+    let o = Options { runs: words.value("--runs").unwrap_or(5), frames: words.value("--frames").unwrap_or(2_000_000) };
+    let sizes: Vec<u32> = words.value("--rules").map_or(vec![1, 1024, 8192], |n| vec![n as u32]);
     println!(
         "CPU ns a frame (min, median, max of {} runs), plane alone, 64-byte IPv4 frames, 16 customers an address",
         o.runs

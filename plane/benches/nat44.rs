@@ -4,41 +4,19 @@
 //! `cargo bench -p natmeter-plane --bench nat44 -- [--large] [--only N] [--runs N] [--frames N]
 //! [--eim | --per-connection]`
 
+#[path = "timing/mod.rs"]
+mod timing;
+
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
 use plane::{Function, NoSpare, Packet, Side, Verdict};
-use rustix::time::{ClockId, clock_gettime};
+use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
 use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Tag, Template, Values};
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 2048;
-const BATCH: usize = plane::function::BATCH;
 const REMOTE_PORTS: u32 = 2000;
-
-struct Frame {
-    bytes: [u8; 60],
-}
-
-impl Packet for Frame {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-    #[inline(always)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
-    fn grow_front(&mut self, _: usize) -> bool {
-        false
-    }
-    fn shrink_front(&mut self, _: usize) -> bool {
-        false
-    }
-    fn set_len(&mut self, _: usize) -> bool {
-        false
-    }
-}
 
 struct Bench {
     nat: Nat44,
@@ -100,7 +78,7 @@ impl Bench {
             order: Permutation::new(n, 1),
             out: frame(side(0).mac, side(0).next_hop, InsideAddr, InsidePort, RemoteAddr, RemotePort),
             back: frame(side(1).mac, side(1).next_hop, RemoteAddr, RemotePort, OuterAddr, OuterPort),
-            frames: (0..GROUP).map(|_| Frame { bytes: [0; 60] }).collect(),
+            frames: Frame::many(GROUP),
             verdicts: [Verdict::Drop; BATCH],
             outer: vec![0; n as usize],
             n,
@@ -125,7 +103,7 @@ impl Bench {
                 let values = Values::of(self.flow(*p)).learned(0xc613_0001, outer_port);
                 let tag = Tag { trial: 1, stream: Tag::stream(Kind::Data, !out), sender: 0, sequence: done, index: *p };
                 let template = if out { &self.out } else { &self.back };
-                template.write(&mut self.frames[k].bytes, &values, &tag);
+                template.write(self.frames[k].reset(60), &values, &tag);
             }
             let start = cpu_time();
             for batch in self.frames[..group].chunks_mut(BATCH) {
@@ -135,7 +113,7 @@ impl Bench {
             spent += cpu_time() - start;
             if learn {
                 for (f, p) in self.frames[..group].iter().zip(&picked) {
-                    self.outer[*p as usize] = u16::from_be_bytes([f.bytes[34], f.bytes[35]]);
+                    self.outer[*p as usize] = u16::from_be_bytes([f.bytes()[34], f.bytes()[35]]);
                 }
             }
             done += group as u64;
@@ -144,33 +122,20 @@ impl Bench {
     }
 }
 
-/// CPU time of this thread in nanoseconds: what others do on the core does not count.
-fn cpu_time() -> i64 {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    t.tv_sec * 1_000_000_000 + t.tv_nsec
-}
-
-fn spread(mut v: Vec<f64>) -> String {
-    v.sort_by(f64::total_cmp);
-    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
-}
-
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let has = |f: &str| args.iter().any(|a| a == f);
-    let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
-    let runs = value("--runs").unwrap_or(5);
+    let words = Words::read();
+    let runs = words.value("--runs").unwrap_or(5);
     let mut sizes = vec![1_000, 64_000, 1_000_000, 4_000_000];
-    if has("--large") {
+    if words.has("--large") {
         sizes.push(64_000_000);
     }
-    if let Some(n) = value("--only") {
+    if let Some(n) = words.value("--only") {
         sizes = vec![n];
     }
     println!("CPU ns a frame (min, median, max of {runs} runs), plane alone, 64-byte frames in random order");
     println!("{:>12} {:>9}  {:^20}  {:^20}  {:^20}", "sessions", "mapping", "new", "in to out", "out to in");
     for eim in [false, true] {
-        if has("--eim") && !eim || has("--per-connection") && eim {
+        if words.has("--eim") && !eim || words.has("--per-connection") && eim {
             continue;
         }
         for &n in &sizes {
@@ -178,7 +143,7 @@ fn main() {
             // New sessions: at least a million in all, so that a small table is filled several times.
             let new: Vec<f64> = (0..runs)
                 .map(|_| {
-                    let fills = (value("--frames").unwrap_or(1_000_000) / n).max(1);
+                    let fills = (words.value("--frames").unwrap_or(1_000_000) / n).max(1);
                     let each: Vec<f64> = (0..fills)
                         .map(|_| {
                             b.nat.clear();
@@ -189,7 +154,7 @@ fn main() {
                 })
                 .collect();
             assert_eq!(b.nat.entries().unwrap().0, n, "every connection must have a session");
-            let count = value("--frames").unwrap_or(4_000_000);
+            let count = words.value("--frames").unwrap_or(4_000_000);
             let mut established = |out: bool| -> Vec<f64> {
                 let shuffled = Permutation::new(b.n, 99);
                 (0..runs).map(|r| b.run(out, count, false, |k| shuffled.get(((k + r * count) % n) as u32))).collect()
@@ -198,7 +163,7 @@ fn main() {
             let sent: u64 = b.nat.counters().iter().filter(|c| c.0 == "out2in").map(|c| c.1).sum();
             assert_eq!(sent, runs * count, "every frame must have been translated");
             let name = if eim { "endpoint" } else { "4-tuple" };
-            println!("{n:>12} {name:>9}  {}  {}  {}", spread(new), spread(out), spread(back));
+            println!("{n:>12} {name:>9}  {}  {}  {}", spread(&new), spread(&out), spread(&back));
         }
     }
 }

@@ -6,8 +6,10 @@
 
 #[path = "pair/mod.rs"]
 mod pair;
+#[path = "timing/mod.rs"]
+mod timing;
 
-use pair::{Bench, Made, inside, side4, side6};
+use pair::{Bench, inside, side4, side6};
 use plane::nat64::{Config, Nat64};
 use plane::router::{Hop, Router};
 use plane::{Chain, Prefix6, Side};
@@ -53,7 +55,7 @@ fn overhead() {
             |f, _| four(f),
             |now, batch, v| {
                 for r in &mut alone {
-                    plane::Function::process(r, now, Side::Customer, batch, v, &mut Made);
+                    plane::Function::process(r, now, Side::Customer, batch, v, &mut plane::NoSpare);
                 }
             },
         );
@@ -61,13 +63,13 @@ fn overhead() {
             2_000_000,
             |f, _| four(f),
             |now, batch, v| {
-                plane::Function::process(&mut chained, now, Side::Customer, batch, v, &mut Made);
+                plane::Function::process(&mut chained, now, Side::Customer, batch, v, &mut plane::NoSpare);
             },
         );
         results[0].push(one);
         results[1].push(both);
     }
-    println!("two routers by hand {}   as a pair {}", pair::spread(&results[0]), pair::spread(&results[1]));
+    println!("two routers by hand {}   as a pair {}", timing::spread(&results[0]), timing::spread(&results[1]));
 }
 
 fn main() {

@@ -6,6 +6,8 @@
 
 #[path = "pair/mod.rs"]
 mod pair;
+#[path = "timing/mod.rs"]
+mod timing;
 
 use pair::{Flow, Frames, inside, side4, side6};
 use plane::nat46::{self, Nat46};

@@ -4,63 +4,19 @@
 //!
 //! `cargo bench -p natmeter-plane --bench translate -- [--runs N] [--frames N] [--only NAME]`
 
+#[path = "timing/mod.rs"]
+mod timing;
+
 use plane::hash::splitmix;
 use plane::nat44::config::Prefix;
 use plane::translate::{Clat, Config, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, End, Function, NoSpare, Packet, Point4, Prefix6, Side, Side4, Side6, Verdict};
-use rustix::time::{ClockId, clock_gettime};
+use plane::{Addressing, End, Function, NoSpare, Point4, Prefix6, Side, Side4, Side6, Verdict};
+use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Mac;
 use wire::checksum::Sum;
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 2048;
-const BATCH: usize = plane::function::BATCH;
-/// Room in front of an IPv4 frame, so that with its IPv6 header it still takes two cache lines.
-const ROOM: usize = 20;
-
-#[repr(align(64))]
-struct Frame {
-    buffer: [u8; 124],
-    start: u16,
-    len: u16,
-}
-
-impl Packet for Frame {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[usize::from(self.start)..usize::from(self.start + self.len)]
-    }
-    #[inline(always)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[usize::from(self.start)..usize::from(self.start + self.len)]
-    }
-    #[inline(always)]
-    fn grow_front(&mut self, n: usize) -> bool {
-        let ok = n <= usize::from(self.start);
-        if ok {
-            self.start -= n as u16;
-            self.len += n as u16;
-        }
-        ok
-    }
-    #[inline(always)]
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let ok = n <= usize::from(self.len);
-        if ok {
-            self.start += n as u16;
-            self.len -= n as u16;
-        }
-        ok
-    }
-    #[inline(always)]
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = usize::from(self.start) + len <= self.buffer.len();
-        if ok {
-            self.len = len as u16;
-        }
-        ok
-    }
-}
 
 fn config(ipv6: Side) -> Config {
     let mac = |k| Mac([2, 0, 0, 0, k, 1]);
@@ -87,10 +43,8 @@ impl<A: Addressing> Case<A> {
         let (src_end, dst_end) =
             if from_customer { (End::Customer, End::Remote) } else { (End::Remote, End::Customer) };
         let (src_port, dst_port) = ((random >> 48) as u16 | 1024, (random >> 32) as u16 | 1);
-        let (ip, len, start) = if over6 { (40, 80, 0) } else { (20, 60, ROOM as u16) };
-        (f.start, f.len) = (start, len);
-        let b = f.bytes_mut();
-        b.fill(0);
+        let (ip, len) = if over6 { (40, 80) } else { (20, 60) };
+        let b = f.reset(len);
         let c = self.engine.config();
         let (mac, hop) = if over6 { (c.v6.mac, c.v6.next_hop) } else { (c.v4.mac, c.v4.next_hop) };
         b[..6].copy_from_slice(&mac.0);
@@ -120,7 +74,7 @@ impl<A: Addressing> Case<A> {
     /// Time `count` frames; nanoseconds a frame.
     fn run(&mut self, over6: bool, count: u64, seed: u64) -> f64 {
         let from = if over6 { self.engine.config().ipv6 } else { self.engine.config().ipv6.other() };
-        let mut frames: Vec<Frame> = (0..GROUP).map(|_| Frame { buffer: [0; 124], start: 0, len: 60 }).collect();
+        let mut frames = Frame::many(GROUP);
         let mut verdicts = [Verdict::Drop; BATCH];
         let (mut state, mut spent, mut done) = (seed, 0i64, 0u64);
         let before = self.forwarded();
@@ -147,19 +101,9 @@ impl<A: Addressing> Case<A> {
         if args.only.as_ref().is_some_and(|o| !name.contains(o.as_str())) {
             return;
         }
-        let mut both = [false, true].map(|over6| {
-            let mut v: Vec<f64> = (0..args.runs).map(|r| self.run(over6, args.frames, r + 1)).collect();
-            v.sort_by(f64::total_cmp);
-            format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
-        });
-        println!("{name:>24}  {}  {}", std::mem::take(&mut both[0]), std::mem::take(&mut both[1]));
+        let mut times = |over6| -> Vec<f64> { (0..args.runs).map(|r| self.run(over6, args.frames, r + 1)).collect() };
+        println!("{name:>24}  {}  {}", spread(&times(false)), spread(&times(true)));
     }
-}
-
-/// CPU time of this thread in nanoseconds: what others do on the core does not count.
-fn cpu_time() -> i64 {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
 struct Args {
@@ -188,13 +132,11 @@ fn a_million(r: u64) -> (u32, u32) {
 }
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let text = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1));
-    let value = |f: &str| text(f).and_then(|v| v.parse::<u64>().ok());
+    let words = Words::read();
     let args = Args {
-        runs: value("--runs").unwrap_or(7),
-        frames: value("--frames").unwrap_or(2_000_000),
-        only: text("--only").cloned(),
+        runs: words.value("--runs").unwrap_or(7),
+        frames: words.value("--frames").unwrap_or(2_000_000),
+        only: words.text("--only").map(str::to_owned),
     };
     println!("CPU ns a frame (min, median, max of {} runs), plane alone, random flows", args.runs);
     println!("{:>24}  {:^20}  {:^20}", "addresses", "IPv4 to IPv6", "IPv6 to IPv4");

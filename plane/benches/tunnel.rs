@@ -5,21 +5,21 @@
 //!
 //! `cargo bench -p natmeter-plane --bench tunnel -- [--only N] [--large] [--runs N] [--frames N] [--load N]`
 
+#[path = "timing/mod.rs"]
+mod timing;
+
 use plane::hash::splitmix;
 use plane::lw4o6::{Builder, Live, Softwire, read};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::{Function, NoSpare, Packet, Side, Side4, Side6, Softwires, Verdict};
-use rustix::time::{ClockId, clock_gettime};
+use plane::{Function, NoSpare, Side, Side4, Side6, Softwires, Verdict};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::checksum::Sum;
 use wire::{Mac, PortSet};
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 2048;
-const BATCH: usize = plane::function::BATCH;
-/// Room in front of a frame as it arrives.
-const HEADROOM: u32 = 64;
 /// IPv4 packet in a frame of 64 octets with FCS.
 const INNER: usize = 46;
 /// PSID length of the softwires.
@@ -27,56 +27,6 @@ const BITS: u8 = 6;
 const FIRST_ADDRESS: u32 = 0x6440_0000;
 const FIRST_B4: u128 = 0x2001_0002_0000_0100 << 64;
 const OWN: u128 = FIRST_B4 | 0xffff << 48;
-
-/// Memory of a frame.
-#[repr(align(64))]
-struct Slot([u8; 192]);
-
-/// A handle, as a port gives it: the frame's memory is elsewhere.
-struct Frame {
-    slot: Box<Slot>,
-    start: u32,
-    len: u32,
-}
-
-impl Packet for Frame {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        &self.slot.0[self.start as usize..][..self.len as usize]
-    }
-    #[inline(always)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.slot.0[self.start as usize..][..self.len as usize]
-    }
-    #[inline(always)]
-    fn grow_front(&mut self, n: usize) -> bool {
-        let n = n as u32;
-        let ok = n <= self.start;
-        if ok {
-            self.start -= n;
-            self.len += n;
-        }
-        ok
-    }
-    #[inline(always)]
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let n = n as u32;
-        let ok = n <= self.len;
-        if ok {
-            self.start += n;
-            self.len -= n;
-        }
-        ok
-    }
-    #[inline(always)]
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start as usize + len <= self.slot.0.len();
-        if ok {
-            self.len = len as u32;
-        }
-        ok
-    }
-}
 
 fn softwire(i: u64) -> Softwire {
     let ports = PortSet { offset: 0, len: BITS, psid: (i & ((1 << BITS) - 1)) as u16 };
@@ -99,9 +49,7 @@ fn config(ipv6: Side) -> Config {
 /// A UDP packet of one softwire in a frame; in its tunnel, with `ends`.
 fn write(f: &mut Frame, src: (u32, u16), dst: (u32, u16), ends: Option<(u128, u128)>) {
     let l3 = if ends.is_some() { 54 } else { 14 };
-    (f.start, f.len) = (HEADROOM, (l3 + INNER) as u32);
-    let b = f.bytes_mut();
-    b.fill(0);
+    let b = f.reset(l3 + INNER);
     let kind = if ends.is_some() { 6 } else { 4 };
     b[..14].copy_from_slice(&[2, 0, 0, 0, kind, 1, 2, 0, 0, 0, kind, 2, 8, 0]);
     if let Some((from, to)) = ends {
@@ -119,12 +67,6 @@ fn write(f: &mut Frame, src: (u32, u16), dst: (u32, u16), ends: Option<(u128, u1
     h[20..22].copy_from_slice(&src.1.to_be_bytes());
     h[22..24].copy_from_slice(&dst.1.to_be_bytes());
     h[25] = (INNER - 20) as u8;
-}
-
-/// CPU time of this thread in nanoseconds: what others do on the core does not count.
-fn cpu_time() -> i64 {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
 /// Nanoseconds a frame for `count` frames of random softwires, from one side.
@@ -154,14 +96,8 @@ fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: 
     spent as f64 / done as f64
 }
 
-fn spread(mut v: Vec<f64>) -> String {
-    v.sort_by(f64::total_cmp);
-    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
-}
-
 fn measure<S: Softwires>(name: &str, n: u64, mut end: Tunnel<S>, runs: u64, count: u64) {
-    let mut frames: Vec<Frame> =
-        (0..GROUP).map(|_| Frame { slot: Box::new(Slot([0; 192])), start: 0, len: 0 }).collect();
+    let mut frames = Frame::many(GROUP);
     let mut both = |into: bool| -> Vec<f64> {
         (0..runs).map(|r| run(&mut end, n, into, count, r << 32 | 1, &mut frames)).collect()
     };
@@ -170,7 +106,7 @@ fn measure<S: Softwires>(name: &str, n: u64, mut end: Tunnel<S>, runs: u64, coun
         let sent: u64 = end.counters().iter().filter(|c| c.0 == name).map(|c| c.1).sum();
         assert!(sent >= runs * count, "every frame must have been forwarded: {name} {sent}");
     }
-    println!("{name:>8} {n:>12}  {}  {}", spread(into), spread(out));
+    println!("{name:>8} {n:>12}  {}  {}", spread(&into), spread(&out));
 }
 
 fn lwaftr(n: u64) -> Tunnel<plane::lw4o6::Bindings> {
@@ -196,17 +132,16 @@ fn load(n: u64) {
 }
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
-    if let Some(n) = value("--load") {
+    let words = Words::read();
+    if let Some(n) = words.value("--load") {
         return load(n);
     }
-    let (runs, count) = (value("--runs").unwrap_or(5), value("--frames").unwrap_or(2_000_000));
+    let (runs, count) = (words.value("--runs").unwrap_or(5), words.value("--frames").unwrap_or(2_000_000));
     let mut sizes = vec![1_000, 64_000, 1_000_000];
-    if args.iter().any(|a| a == "--large") {
+    if words.has("--large") {
         sizes.push(10_000_000);
     }
-    if let Some(n) = value("--only") {
+    if let Some(n) = words.value("--only") {
         sizes = vec![n];
     }
     println!("CPU ns a frame (min, median, max of {runs} runs), plane alone, 64-byte IPv4 frames in random order");

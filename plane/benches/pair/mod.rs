@@ -1,77 +1,14 @@
-//! What the benchmarks of NAT64, AFTR, NAT46 and NAT66 share: flows of many customers, frames with room in front, CPU time.
+//! What the benchmarks of NAT64, AFTR, NAT46 and NAT66 share: flows of many customers, and their frames.
 #![allow(dead_code, reason = "each benchmark uses most of it")]
 
-use plane::{Function, Packet, Side, Side4, Side6, Spare, Verdict};
-use rustix::time::{ClockId, clock_gettime};
+use crate::timing::{BATCH, Frame, Words, cpu_time, spread};
+use plane::{Function, NoSpare, Packet, Side, Side4, Side6, Verdict};
 use std::net::Ipv6Addr;
 use wire::checksum::Sum;
 use wire::{AddrRange, Mac, Permutation};
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 2048;
-const BATCH: usize = plane::function::BATCH;
-/// Octets in front of a frame.
-const HEAD: usize = 64;
-
-/// A frame with room in front.
-pub struct Frame {
-    buffer: [u8; 192],
-    start: usize,
-    len: usize,
-}
-
-impl Frame {
-    fn set(&mut self, bytes: &[u8]) {
-        (self.start, self.len) = (HEAD, bytes.len());
-        self.buffer[HEAD..HEAD + bytes.len()].copy_from_slice(bytes);
-    }
-}
-
-impl Packet for Frame {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.start + self.len]
-    }
-    #[inline(always)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..self.start + self.len]
-    }
-    #[inline(always)]
-    fn grow_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.start;
-        if ok {
-            (self.start, self.len) = (self.start - n, self.len + n);
-        }
-        ok
-    }
-    #[inline(always)]
-    fn shrink_front(&mut self, n: usize) -> bool {
-        let ok = n <= self.len;
-        if ok {
-            (self.start, self.len) = (self.start + n, self.len - n);
-        }
-        ok
-    }
-    #[inline(always)]
-    fn set_len(&mut self, len: usize) -> bool {
-        let ok = self.start + len <= self.buffer.len();
-        if ok {
-            self.len = len;
-        }
-        ok
-    }
-}
-
-/// Nothing is made beyond the batch.
-pub struct Made;
-impl Spare<Frame> for Made {
-    fn fresh(&mut self, _: usize) -> Option<Frame> {
-        None
-    }
-    fn emit(&mut self, _: Side, _: Frame) {}
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {}
-}
-
 /// One flow: a customer and its port; the remote port tells further flows of the two apart.
 #[derive(Clone, Copy)]
 pub struct Flow {
@@ -153,14 +90,13 @@ pub struct Options {
 
 impl Options {
     pub fn read() -> Options {
-        let args: Vec<String> = std::env::args().collect();
-        let value = |f: &str| args.iter().position(|a| a == f).and_then(|i| args.get(i + 1)?.parse::<u64>().ok());
+        let words = Words::read();
         Options {
-            runs: value("--runs").unwrap_or(5),
-            frames: value("--frames").unwrap_or(4_000_000),
-            only: value("--only"),
-            customers: value("--customers"),
-            eim: args.iter().any(|a| a == "--eim"),
+            runs: words.value("--runs").unwrap_or(5),
+            frames: words.value("--frames").unwrap_or(4_000_000),
+            only: words.value("--only"),
+            customers: words.value("--customers"),
+            eim: words.has("--eim"),
         }
     }
 
@@ -185,10 +121,9 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(flows: u64, customers: u64) -> Bench {
-        let frame = || Frame { buffer: [0; 192], start: HEAD, len: 60 };
         Bench {
             customers,
-            frames: (0..GROUP).map(|_| frame()).collect(),
+            frames: Frame::many(GROUP),
             clock: 1 << 40,
             order: Permutation::new(flows, 99),
             outer: vec![([0; 4], [0; 2]); flows as usize],
@@ -263,17 +198,17 @@ pub fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64, option
         for _ in 0..fills {
             f.clear();
             total +=
-                b.run(n, |flow, _| frame(flow), |now, batch, v| f.process(now, Side::Customer, batch, v, &mut Made));
+                b.run(n, |flow, _| frame(flow), |now, batch, v| f.process(now, Side::Customer, batch, v, &mut NoSpare));
         }
         new.push(total / fills as f64);
     }
     assert_eq!(f.entries().unwrap().0, n, "every flow must have a session: {:?}", used(&f));
     // What each flow became, by sending it once more.
-    let mut one = [Frame { buffer: [0; 192], start: HEAD, len: 0 }];
+    let mut one = Frame::many(1);
     for i in 0..n {
         one[0].set(&frame(b.flow(i)));
         let mut v = [Verdict::Drop];
-        f.process(b.clock, Side::Customer, &mut one, &mut v, &mut Made);
+        f.process(b.clock, Side::Customer, &mut one, &mut v, &mut NoSpare);
         assert_eq!(v[0], Verdict::Forward(Side::Internet));
         b.outer[i as usize] = outside(one[0].bytes());
     }
@@ -284,13 +219,13 @@ pub fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64, option
             options.frames,
             |flow, _| frame(flow),
             |now, batch, v| {
-                f.process(now, Side::Customer, batch, v, &mut Made);
+                f.process(now, Side::Customer, batch, v, &mut NoSpare);
                 check(Side::Customer, v);
             },
         ));
         let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| answer(flow, addr, u16::from_be_bytes(port));
         back.push(b.run(options.frames, answer, |now, batch, v| {
-            f.process(now, Side::Internet, batch, v, &mut Made);
+            f.process(now, Side::Internet, batch, v, &mut NoSpare);
             check(Side::Internet, v);
         }));
     }
@@ -304,17 +239,4 @@ pub fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64, option
 
 fn used<F: Function>(f: &F) -> Vec<(&'static str, u64)> {
     f.counters().into_iter().filter(|c| c.1 > 0).collect()
-}
-
-/// CPU time of this thread in nanoseconds: what others do on the core does not count.
-fn cpu_time() -> i64 {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    t.tv_sec * 1_000_000_000 + t.tv_nsec
-}
-
-/// Least, median, most.
-pub fn spread(v: &[f64]) -> String {
-    let mut v = v.to_vec();
-    v.sort_by(f64::total_cmp);
-    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
 }

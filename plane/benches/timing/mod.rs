@@ -1,0 +1,111 @@
+//! What all benchmarks of the plane share: a frame with room in front, CPU time, the spread of several runs, and the words of the
+//! command line.
+#![allow(dead_code, reason = "each benchmark uses most of it")]
+
+use plane::Packet;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Frames that a function gets at a time.
+pub const BATCH: usize = plane::function::BATCH;
+/// Octets in front of a frame.
+const HEAD: usize = 64;
+
+/// A frame that begins with a cache line, as the slots of a pool do.
+#[repr(align(64))]
+pub struct Frame {
+    buffer: [u8; 192],
+    start: usize,
+    len: usize,
+}
+
+impl Frame {
+    /// `count` empty frames.
+    pub fn many(count: usize) -> Vec<Frame> {
+        (0..count).map(|_| Frame { buffer: [0; 192], start: HEAD, len: 0 }).collect()
+    }
+
+    /// A frame of so many octets, all zero, as it arrives.
+    pub fn reset(&mut self, len: usize) -> &mut [u8] {
+        (self.start, self.len) = (HEAD, len);
+        self.buffer[HEAD..HEAD + len].fill(0);
+        self.bytes_mut()
+    }
+
+    /// A frame of these octets, as it arrives.
+    pub fn set(&mut self, bytes: &[u8]) {
+        (self.start, self.len) = (HEAD, bytes.len());
+        self.bytes_mut().copy_from_slice(bytes);
+    }
+}
+
+impl Packet for Frame {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..self.start + self.len]
+    }
+    #[inline(always)]
+    fn grow_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.start;
+        if ok {
+            (self.start, self.len) = (self.start - n, self.len + n);
+        }
+        ok
+    }
+    #[inline(always)]
+    fn shrink_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.len;
+        if ok {
+            (self.start, self.len) = (self.start + n, self.len - n);
+        }
+        ok
+    }
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) -> bool {
+        let ok = self.start + len <= self.buffer.len();
+        if ok {
+            self.len = len;
+        }
+        ok
+    }
+}
+
+/// CPU time of this thread in nanoseconds: what others do on the core does not count.
+pub fn cpu_time() -> i64 {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+/// Least, median, most.
+pub fn spread(v: &[f64]) -> String {
+    let mut v = v.to_vec();
+    v.sort_by(f64::total_cmp);
+    format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
+}
+
+/// The words after `--`.
+pub struct Words(Vec<String>);
+
+impl Words {
+    pub fn read() -> Words {
+        Words(std::env::args().collect())
+    }
+
+    pub fn has(&self, flag: &str) -> bool {
+        self.0.iter().any(|word| word == flag)
+    }
+
+    /// The word after a flag.
+    pub fn text(&self, flag: &str) -> Option<&str> {
+        let at = self.0.iter().position(|word| word == flag)?;
+        self.0.get(at + 1).map(String::as_str)
+    }
+
+    /// The number after a flag.
+    pub fn value(&self, flag: &str) -> Option<u64> {
+        self.text(flag)?.parse().ok()
+    }
+}
