@@ -172,21 +172,31 @@ fn duts(root: &Table, log: &mut Vec<Diagnostic>) -> Vec<DutDraft> {
             Diagnostic::new("the scenario has no device under test").instead("add a table for one: [dut.embedded]"),
         );
     }
-    let technology = technology::technology(root, false, log).map(|technology| (technology, Words::of(root)));
+    let technology = match technology::technology(root, false, log) {
+        Some(technology) => Read::Right(technology, Words::of(root)),
+        None if root.get("technology").is_some() => Read::Wrong,
+        None => Read::Absent,
+    };
     if let (Some(entry), true) = (root.get("technology"), found.iter().all(|(kind, _)| *kind != "embedded")) {
         let diagnostic =
             Diagnostic::new("a technology is what the embedded gateway does").at(entry.key, "nobody has it");
         log.push(diagnostic.instead("add [dut.embedded], or leave the technology out"));
     }
-    found.into_iter().map(|(kind, key)| DutDraft { key, kind: dut(table, kind, technology.clone(), log) }).collect()
+    let read = |(kind, key)| Some(DutDraft { key, kind: dut(table, kind, technology.clone(), log)? });
+    found.into_iter().filter_map(read).collect()
 }
 
-fn dut(
-    table: &Table,
-    kind: &'static str,
-    technology: Option<(Technology, Words)>,
-    log: &mut Vec<Diagnostic>,
-) -> DutKind {
+/// The technology's table and its words.
+#[derive(Clone)]
+enum Read {
+    Absent,
+    /// It has been complained about.
+    Wrong,
+    Right(Technology, Words),
+}
+
+/// What stands in a DUT's table; nothing if it is not known what the device does, because then nothing more can be said of it.
+fn dut(table: &Table, kind: &'static str, technology: Read, log: &mut Vec<Diagnostic>) -> Option<DutKind> {
     let mut section = Section::new(table, kind, &format!("dut.{kind}"), log);
     let read = match (kind, technology) {
         ("linux-forwarding", _) => DutKind::Forwarding,
@@ -195,7 +205,12 @@ fn dut(
             set_up_rate: section.get("set-up-rate", section::rate).or(WrittenRate::Frames(1_000_000)),
             seed: section.get("seed", section::count).value.unwrap_or(1),
         },
-        ("embedded", Some((mut technology, words))) => {
+        ("embedded", Read::Wrong) => {
+            section.get("plays", section::choice(PLAYS));
+            section.finish();
+            return None;
+        }
+        ("embedded", Read::Right(mut technology, words)) => {
             // A gateway has the timeout of the RFCs when nobody says; in a test no connection is to end by itself.
             if let Some(state) = technology.state_mut().filter(|_| words.at("udp-timeout").is_none()) {
                 state.udp_timeout = NO_TIMEOUT;
@@ -208,7 +223,7 @@ fn dut(
             );
             DutKind::Technology { plays, technology: Box::new(technology), words }
         }
-        ("embedded", None) => {
+        ("embedded", Read::Absent) => {
             section.refuse(
                 &["plays"],
                 "a NAT44 has no parts to play",
@@ -224,7 +239,7 @@ fn dut(
         (kind, _) => DutKind::KernelNat44(kind, nat44(&mut section, Mapping::AddressAndPortDependent)),
     };
     section.finish();
-    read
+    Some(read)
 }
 
 fn nat44(section: &mut Section<'_>, mapping: Mapping) -> Nat44Draft {
