@@ -91,13 +91,14 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         );
         parse("t.toml", &text, &Options::default())
     };
-    let stateful = build(
-        if traffic.contains("[sweep]") { "connections = 60000\n" } else { "[sweep]\nconnections = 60000\n" },
-        "\"max_conn_est_rate\", \"throughput\"",
-    );
-    let loaded = stateful.or_else(|_| build("", "\"throughput\"")).unwrap_or_else(|c| panic!("{}", c.render(false)));
-    let mut point = Plan::new(&loaded.scenario).measurements[0].point.clone();
-    point.cores = cores;
+    let sweep = |axes: &str| {
+        let table = if traffic.contains("[sweep]") { "" } else { "[sweep]\n" };
+        format!("{table}cores = {cores}\n{axes}")
+    };
+    let stateful = build(&sweep("connections = 60000\n"), "\"max_conn_est_rate\", \"throughput\"");
+    let stateless = |_| build(&sweep(""), "\"throughput\"");
+    let loaded = stateful.or_else(stateless).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     let scenario = point.of(&loaded.scenario);
     let Dut::Technology { plays, technology } = &scenario.duts[0] else { panic!("no technology") };
     let (process, name) = (Process::new(), technology.words(*plays));
@@ -296,6 +297,24 @@ fn explicit_maps_of_a_file() {
     passes("pe", &(table + "ipv6 = \"right\"\n"), PORTS);
 }
 
+/// Frames to addresses that a file has are held to laboratories as those of the scenario are (RFC 6815).
+#[test]
+fn explicit_maps_out_of_laboratories() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "198.18.0.0/24 2001:2::/120\n198.19.0.2 2600::9\n198.19.0.0/24 2001:2:0:8::/120").unwrap();
+    file.flush().unwrap();
+    let text = format!(
+        "name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam-file = \"{}\"\n[measure]\n\
+         metrics = \"throughput\"\n",
+        file.path().display()
+    );
+    let loaded = parse("t.toml", &text, &Options::default()).unwrap();
+    let point = &Plan::new(&loaded.scenario).measurements[0].point;
+    let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
+    let refused = technology::view(&loaded.scenario, *plays, technology, point).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("198.19.0.2: its explicit map to 2600::9 is not for laboratories"), "{refused}");
+}
+
 /// Limits and options that do no harm to frames within them.
 #[test]
 fn options_of_nats_and_translators() {
@@ -368,9 +387,11 @@ fn softwires_of_a_file() {
 /// Two workers: whatever the steering, the same frames come out.
 #[test]
 fn two_workers_are_one_gateway() {
+    // One B4 is one softwire, which one worker has with its share of the ports: there must be enough.
+    let ds_lite = DS_LITE.replace("\"198.19.0.1\"", "\"198.19.0.8 - 198.19.0.11\"");
     for (plays, technology, traffic) in [
-        // One B4 is one softwire, which one worker has: DS-Lite is spread over workers with the provider's edge alone.
         ("dual", XLAT464, HOSTS),
+        ("dual", ds_lite.as_str(), PORTS),
         ("dual", LW4O6, PORTS),
         ("dual", MAP_E, PORTS),
         ("dual", MAP_T, PORTS),

@@ -430,9 +430,18 @@ const REMOTES6: u128 = 0x2001_0002_0000_1000 << 64;
 /// The IPv6 address that SIIT or a NAT46 has for an IPv4 address.
 fn by_map_or_prefix(maps: Option<&Eam>, pref64: Option<Prefix6>, addr: u32) -> Result<u128, RigError> {
     if let Some(mapped) = maps.and_then(|maps| maps.to_ipv6(addr)) {
-        return Ok(mapped);
+        let (four, six) = (Ipv4Addr::from(addr), Ipv6Addr::from(mapped));
+        // Maps of a file are seen here first.
+        return if scenario::is_for_laboratories(six.into()) {
+            Ok(mapped)
+        } else {
+            Err(RigError::Gateway(format!(
+                "{four}: its explicit map to {six} is not for laboratories, frames to it could leave the test bed: use \
+                 2001:2::/48 or 2001:db8::/32"
+            )))
+        };
     }
-    let none = || wrong(format!("{}: neither eam nor pref64 has an address for it", std::net::Ipv4Addr::from(addr)));
+    let none = || wrong(format!("{}: neither eam nor pref64 has an address for it", Ipv4Addr::from(addr)));
     let prefix = Pref64::new(pref64.ok_or_else(none)?, true).map_err(wrong)?;
     prefix.to_ipv6(addr).map_err(|e| wrong(format!("{e:?}")))
 }

@@ -141,11 +141,16 @@ impl Draft {
         let frame_size = self.traffic.frame_size.value as usize;
         let connections = measure.connections.value.as_ref();
         let connections: Vec<Count> = connections.map_or_else(|| vec![0], |all| all.iter().map(|n| n.value).collect());
-        let largest = connections.iter().copied().max().unwrap_or(0);
+        let most = Most {
+            connections: connections.iter().copied().max().unwrap_or(0),
+            workers: self.cores.value.iter().map(|n| n.value).max().unwrap_or(1),
+            customers: self.fewest_customers(),
+            ports: self.traffic.source_ports.value.count().into(),
+        };
         Scenario {
             name: self.name.clone(),
             about: self.about.clone(),
-            duts: self.duts.iter().map(|dut| dut.build(largest, frame_size)).collect(),
+            duts: self.duts.iter().map(|dut| dut.build(&most, frame_size)).collect(),
             link: self.link.link.clone(),
             impair: self.link.impair.map(|(_, impair)| impair),
             capture: self.link.capture.map(|(_, capture)| capture),
@@ -161,6 +166,34 @@ impl Draft {
     }
 }
 
+impl Draft {
+    /// Customers at the point of the scenario that has the fewest.
+    fn fewest_customers(&self) -> u64 {
+        let axis = |a: &&AxisDraft| a.axis.sets_subscribers || a.axis.name == "inside-addresses";
+        let swept = self.axes.iter().filter(axis).flat_map(|a| a.values.iter().map(|n| n.value)).min();
+        swept.unwrap_or_else(|| self.traffic.subscribers.value.max(self.traffic.inside.value.count.into())).max(1)
+    }
+}
+
+/// What a table is made for that the scenario does not give a size.
+struct Most {
+    connections: Count,
+    workers: u64,
+    customers: u64,
+    /// Source ports of a customer.
+    ports: u64,
+}
+
+impl Most {
+    /// Sessions that there must be room for on all workers together if each has the sessions of whole hosts, of which there are
+    /// so many: hashing gives the fullest worker more than its share, by four standard deviations at most, and all of it if
+    /// there is one host.
+    fn sessions(&self, hosts: u64) -> Count {
+        let more = 1.0 + 4.0 * (self.workers.saturating_sub(1) as f64 / hosts as f64).sqrt();
+        (self.connections as f64 * more.min(self.workers.max(1) as f64)).ceil() as Count
+    }
+}
+
 impl AxisDraft {
     fn build(&self) -> Swept {
         Swept { axis: self.axis.name.to_owned(), values: self.values.iter().map(|n| n.value).collect() }
@@ -168,24 +201,29 @@ impl AxisDraft {
 }
 
 impl DutDraft {
-    fn build(&self, largest: Count, frame_size: usize) -> Dut {
-        let nat44 = |draft: &Nat44Draft| Nat44 {
+    fn build(&self, most: &Most, frame_size: usize) -> Dut {
+        let by_port = most.sessions(most.customers * most.ports);
+        let nat44 = |draft: &Nat44Draft, usual: Count| Nat44 {
             pool: draft.pool.value,
             pool_ports: draft.pool_ports.value,
             mapping: draft.mapping,
-            table: draft.table.value.unwrap_or(largest),
+            table: draft.table.value.unwrap_or(usual),
             udp_timeout: draft.udp_timeout.value,
         };
         match &self.kind {
-            DutKind::Embedded(draft) => Dut::Embedded(nat44(draft)),
+            DutKind::Embedded(draft) => Dut::Embedded(nat44(draft, by_port)),
             DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
-                technology.settle(largest);
+                technology.settle(if technology.keeps_customers_whole() {
+                    most.sessions(most.customers)
+                } else {
+                    by_port
+                });
                 Dut::Technology { plays: *plays, technology }
             }
             DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },
             DutKind::KernelNat44(software, draft) => {
-                Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft)) }
+                Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft, most.connections)) }
             }
             DutKind::Simulated { capacity, set_up_rate, seed } => Dut::Simulated {
                 capacity: capacity.value.frames_per_second(frame_size),

@@ -173,7 +173,7 @@ fn duts(root: &Table, log: &mut Vec<Diagnostic>) -> Vec<DutDraft> {
         );
     }
     let technology = match technology::technology(root, false, log) {
-        Some(technology) => Read::Right(technology, Words::of(root)),
+        Some(technology) => Read::Right(Box::new(technology), Words::of(root)),
         None if root.get("technology").is_some() => Read::Wrong,
         None => Read::Absent,
     };
@@ -192,7 +192,7 @@ enum Read {
     Absent,
     /// It has been complained about.
     Wrong,
-    Right(Technology, Words),
+    Right(Box<Technology>, Words),
 }
 
 /// What stands in a DUT's table; nothing if it is not known what the device does, because then nothing more can be said of it.
@@ -221,7 +221,7 @@ fn dut(table: &Table, kind: &'static str, technology: Read, log: &mut Vec<Diagno
                 "the technology has this",
                 "write it into the technology's own table",
             );
-            DutKind::Technology { plays, technology: Box::new(technology), words }
+            DutKind::Technology { plays, technology, words }
         }
         ("embedded", Read::Absent) => {
             section.refuse(

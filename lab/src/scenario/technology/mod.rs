@@ -386,6 +386,17 @@ impl Technology {
         }
     }
 
+    /// Whether all sessions of a customer are with one worker; else those of an inside address and port.
+    pub fn keeps_customers_whole(&self) -> bool {
+        matches!(
+            self,
+            Technology::Nat64 { .. }
+                | Technology::Nat66 { .. }
+                | Technology::Xlat464 { .. }
+                | Technology::DsLite { .. }
+        )
+    }
+
     /// Make the table as large as `sessions` where its size is not given.
     pub fn settle(&mut self, sessions: u64) {
         if let Some(state) = self.state_mut().filter(|state| state.table == 0) {
