@@ -31,6 +31,8 @@ pub struct JudgePlan<'a> {
 #[derive(Default)]
 pub struct Seen {
     bits: Vec<u64>,
+    /// The same of frames whose hop limits differ from the first frame's; empty until there is one.
+    otherwise: Vec<u64>,
     frames: u64,
     highest: u64,
 }
@@ -40,6 +42,7 @@ impl Seen {
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
+        self.otherwise.clear();
         self.frames = frames;
         self.highest = 0;
     }
@@ -55,6 +58,16 @@ impl Seen {
         let out_of_order = sequence < self.highest;
         self.highest = self.highest.max(sequence);
         Some(out_of_order)
+    }
+
+    /// Note the arrival of `sequence` with other hop limits than the first frame's: false if it had arrived so before.
+    #[cold]
+    fn arrive_otherwise(&mut self, sequence: u64) -> bool {
+        self.otherwise.resize(self.bits.len(), 0);
+        let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
     }
 
     /// Note the arrival of `count` ≤ [`BURST`] frames in a row from `first` on, all planned. False, and nothing noted,
@@ -74,12 +87,15 @@ impl Seen {
         true
     }
 
-    /// Merge what another receiver saw of the same sender; returns how many frames both had counted.
+    /// Merge what another receiver saw of the same sender; returns how many frames both had counted, with whatever hop
+    /// limits: which of them are those of most frames is not known here.
     pub fn merge(&mut self, other: &Seen) -> u64 {
+        let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
         let mut twice = 0;
-        for (a, b) in self.bits.iter_mut().zip(&other.bits) {
-            twice += u64::from((*a & b).count_ones());
-            *a |= b;
+        for at in 0..self.bits.len().min(other.bits.len()) {
+            let (mine, theirs) = (any(self, at), any(other, at));
+            twice += u64::from((mine & theirs).count_ones());
+            self.bits[at] = mine | theirs;
         }
         twice
     }
@@ -366,7 +382,7 @@ impl Findings {
     #[inline(always)]
     fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
         match self.hops() {
-            Some(first) if first != hops => return Err(self.other_hop(hops)),
+            Some(first) if first != hops => return Err(self.other_hop(hops, seen, sequence)),
             Some(_) => {}
             None => self.set_hops(hops),
         }
@@ -376,8 +392,12 @@ impl Findings {
         Ok(())
     }
 
+    /// Other hop limits may turn out to be those of most frames: what comes twice with them counts once, too.
     #[cold]
-    fn other_hop(&mut self, hops: Hops) -> Fault {
+    fn other_hop(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Fault {
+        if !seen.arrive_otherwise(sequence) {
+            return Fault::Duplicate;
+        }
         self.other_hops.add(hops, 1);
         Fault::WrongHopLimit
     }

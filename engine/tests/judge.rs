@@ -350,6 +350,14 @@ fn hop_limits_are_counted() {
     let mut tally = HopTally::default();
     tally.count(&f);
     assert_eq!(tally.most(), (9, 19));
+    // Whatever their hop limit, frames that come twice do not make up for others that do not come at all.
+    let mut first = side.frame(side.tag(0));
+    (first[22], first[24], first[25]) = (8, sum[0], sum[1]);
+    let f = side.judged([vec![first], side.row(1..15), side.row(11..15)]);
+    assert_eq!((f.faults.get(Fault::WrongHopLimit), f.faults.get(Fault::Duplicate)), (14, 4));
+    let mut tally = HopTally::default();
+    tally.count(&f);
+    assert_eq!(tally.most(), (9, 14));
 }
 
 /// Losses, repetitions, swaps, two senders and all sorts of wrong frames, in bursts of any size: the same as one by one.
