@@ -292,6 +292,54 @@ fn what_failed_is_printed_where_nothing_else_is_known() {
     assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
 }
 
+/// Two repetitions reached a rate, a third failed at half of it and could not be tried lower: that is the most it can be.
+#[test]
+fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
+    let mut run = fixture::quickstart();
+    let first = run.outcomes[0].measurement.clone();
+    let alike =
+        |o: &&mut lab::folder::Outcome| o.measurement.point == first.point && o.measurement.metric == first.metric;
+    for outcome in run.outcomes.iter_mut().filter(alike) {
+        let result = &mut outcome.result;
+        (result.kind, result.rate, result.error) = match outcome.measurement.repetition {
+            1 => (ResultKind::Below, Rate(0), Rate(500_000)),
+            _ => (ResultKind::Exact, Rate(1_000_000), Rate(10_000)),
+        };
+    }
+    let report = report(&run);
+    let cell = &report.cells[0];
+    let summary = cell.summary.unwrap();
+    assert_eq!((summary.min, cell.sign(summary.min), cell.sign(summary.max)), (500_000.0, "< ", ""));
+    let text = report.render("text").unwrap();
+    assert!(text.contains("< 500,000") && text.contains("counted with that rate"), "{text}");
+    // One of two: the median is between what it can be at most and what it is.
+    let one = |below: u64| {
+        let mut run = run.clone();
+        let mut mine = run.outcomes.iter_mut().filter(alike);
+        let result = &mut mine.next().unwrap().result;
+        (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(below));
+        crate::report(&run).cells[0].summary.unwrap().min
+    };
+    assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
+}
+
+/// A queue that gives back in the drain what the device did not manage makes it look faster.
+#[test]
+fn what_queues_can_hide_is_said_where_it_shows() {
+    let mut run = fixture::quickstart();
+    let hidden = |run: &fixture::Run| {
+        report(run).cells.iter().map(|c| c.queued_excess(Nanos::from_millis(100))).collect::<Vec<_>>()
+    };
+    assert!(hidden(&run).iter().all(Option::is_none));
+    run.trials.iter_mut().for_each(|t| t.outcome.host.dut_queue = Some(1 << 20));
+    let cells = report(&run).cells;
+    for (cell, excess) in cells.iter().zip(hidden(&run)) {
+        assert_eq!(excess.is_some(), cell.metric.ends_with("throughput"), "{}", cell.metric);
+        assert!(excess.is_none_or(|fps| fps == 10.0 * f64::from(1 << 20)));
+    }
+    assert!(report(&run).render("text").unwrap().contains("the queues in front of the device hold 1,048,576 frames"));
+}
+
 /// Its error is the whole range that was searched: it says nothing about the others.
 #[test]
 fn a_repetition_that_measured_nothing_does_not_widen_the_error() {

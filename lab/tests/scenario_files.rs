@@ -96,6 +96,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     assert_eq!(depth(&["connections=100k,1M"]), Link::InProcess { depth: 512 });
     assert_eq!(depth(&["connections=51200"]), Link::InProcess { depth: 512 });
     assert_eq!(depth(&["connections=3200"]), Link::InProcess { depth: 32 });
+    assert_eq!(depth(&["cores=1,2"]), Link::InProcess { depth: 1024 });
     assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
 }
 

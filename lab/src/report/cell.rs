@@ -7,7 +7,7 @@ use crate::scenario::axis::{AxisValues, in_order};
 use crate::scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
-use method::{Count, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
+use method::{Count, Loop, Nanos, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -35,6 +35,9 @@ pub struct Cell {
     pub summary: Option<Summary>,
     /// The weakest of what bounds the repetitions.
     pub bound: ResultKind,
+    /// Statistics below this rate are upper bounds: of some repetitions no more is known than which rate failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub less_below: Option<Rate>,
     /// Largest error of a repetition, per direction.
     pub error: Rate,
     /// Repetitions whose search the host ended before its bounds were as close as asked for.
@@ -63,6 +66,9 @@ pub struct Cell {
     pub extra: BTreeMap<String, f64>,
     /// The repetitions in order.
     pub repetitions: Vec<Repetition>,
+    /// Frames that the queues of a direction in front of the DUT hold, where that is known and the DUT works beside the tester.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<Count>,
     /// Every trial: offered rate and loss.
     pub loss: Vec<LossPoint>,
 }
@@ -120,6 +126,15 @@ impl Cell {
         self.bound.at_least()
     }
 
+    /// What stands before a printed value: the sign of what bounds it.
+    pub fn sign(&self, value: f64) -> &'static str {
+        match self.less_below {
+            Some(rate) if value < rate.0 as f64 => "< ",
+            _ if self.at_least() => "≥ ",
+            _ => "",
+        }
+    }
+
     /// Whether no repetition passed anything: there is no rate to print.
     pub fn nothing_passed(&self) -> bool {
         let passed = self.repetitions.iter().filter(|r| r.bound.has_rate()).count();
@@ -147,6 +162,15 @@ impl Cell {
     /// Repetitions with this bound.
     pub fn count(&self, bound: ResultKind) -> usize {
         self.repetitions.iter().filter(|r| r.bound == bound).count()
+    }
+
+    /// Frames a second by which the rate may be too high: a trial of a throughput is passed, too, if the queues take what the DUT
+    /// does not manage, and give it back in the drain. Only where they hold more than 1 % of a trial.
+    pub fn queued_excess(&self, trial: Nanos) -> Option<f64> {
+        let (queued, seconds) = (self.queued? as f64, trial.as_secs_f64());
+        let throughput = [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key];
+        let rate = self.median().filter(|_| throughput.contains(&self.metric.as_str()) && !self.nothing_passed())?;
+        (queued * 100.0 > rate * seconds).then_some(queued / seconds)
     }
 
     /// The repetition nearest to the median: the one whose search is shown.
@@ -192,8 +216,12 @@ pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[T
         let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == cell.key()).collect();
         own.sort_by_key(|o| o.measurement.repetition);
         fill(cell, &own);
-        let own = trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&cell.key()));
-        cell.loss = own.filter_map(loss_point).collect();
+        let own = || trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&cell.key()));
+        let queued =
+            own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
+        // Every core has queues of its own.
+        let (queued, loss) = (queued.map(|q| q * u64::from(cell.cores)), own().filter_map(loss_point).collect());
+        (cell.queued, cell.loss) = (queued, loss);
     }
     relate(&mut cells, scenario);
     cells
@@ -211,6 +239,7 @@ fn empty(m: &Measurement) -> Cell {
         planned: 0,
         summary: None,
         bound: ResultKind::Exact,
+        less_below: None,
         error: Rate(0),
         ended_early: 0,
         one_sided: 0,
@@ -225,6 +254,7 @@ fn empty(m: &Measurement) -> Cell {
         forwarding_percent: None,
         extra: BTreeMap::new(),
         repetitions: Vec::new(),
+        queued: None,
         loss: Vec::new(),
     }
 }
@@ -232,9 +262,14 @@ fn empty(m: &Measurement) -> Cell {
 fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
     let results: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
     // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
-    // One of which every trial was spoiled says nothing at all, nor does one that knows no more than what failed.
+    // One of which every trial was spoiled says nothing at all. One that knows no more than what failed says something if that
+    // is less than all others did: it counts with that rate, which is the most that it can be.
     let measured: Vec<&SearchResult> = results.iter().copied().filter(|r| r.kind.has_rate()).collect();
-    let rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
+    let mut rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
+    let lowest = rates.iter().copied().min().unwrap_or(0);
+    let less = results.iter().filter(|r| r.kind == ResultKind::Below && r.error.0 < lowest).map(|r| r.error.0);
+    rates.extend(less);
+    cell.less_below = (rates.len() > measured.len()).then_some(Rate(lowest));
     cell.summary = Summary::of(&rates);
     cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     cell.shares_core = outcomes.iter().any(|o| o.shares_core);
@@ -310,7 +345,8 @@ fn relate(cells: &mut [Cell], scenario: &Scenario) {
     for i in 0..cells.len() {
         let cell = &cells[i];
         // A rate that nothing bounds from above, or that is none at all, scales in no known way.
-        let usable = |c: &&Cell| c.bound == ResultKind::Exact && c.summary.is_some();
+        let usable =
+            |c: &&Cell| c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.sign(median).is_empty());
         let Some(own) = usable(&cell).then_some(cell).and_then(Cell::median) else { continue };
         // Scaling over connections and cores is that at the same values of the further axes; over those none is defined.
         let alike = |c: &&Cell| c.dut == cell.dut && c.metric == cell.metric && c.axes == cell.axes;

@@ -182,7 +182,8 @@ pub fn beside(report: &Report) -> Vec<Beside> {
 }
 
 fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
-    let measured = cell.median()?;
+    // An upper bound is no value to be put beside one.
+    let measured = cell.median().filter(|&median| cell.sign(median) != "< ")?;
     let mut conditions = vec![plural(cell.cores.into(), "core")];
     if cell.connections > 0 {
         conditions.push(format!("{} connections", number::si(cell.connections as f64, 4)));

@@ -135,7 +135,11 @@ fn rate(cell: &Cell) -> String {
     let unit = known.map(|m| m.unit);
     match cell.median() {
         Some(median) if !cell.nothing_passed() => {
-            let bound = if cell.at_least() { "at least " } else { "" };
+            let bound = match cell.sign(median) {
+                "≥ " => "at least ",
+                "< " => "less than ",
+                _ => "",
+            };
             format!("{bound}{}", per_second(unit, median))
         }
         None => {

@@ -20,14 +20,13 @@ pub fn value(cell: &Cell, value: Option<f64>) -> String {
         None if cell.below().is_some() => format!("< {}", grouped(cell.below().unwrap_or_default().0)),
         None => "–".to_owned(),
         Some(_) if cell.nothing_passed() => "none passed".to_owned(),
-        Some(v) if cell.at_least() => format!("≥ {}", grouped_f64(v)),
-        Some(v) => grouped_f64(v),
+        Some(v) => format!("{}{}", cell.sign(v), grouped_f64(v)),
     }
 }
 
 /// A value in a few characters: `≥ 7.4 Mfps a direction`.
 pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
-    let bound = if cell.at_least() { "≥ " } else { "" };
+    let bound = cell.sign(value);
     match metric.map(|m| m.unit) {
         Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
         Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
@@ -62,7 +61,8 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
     });
     note(cell.count(ResultKind::Below), &|some| {
         format!(
-            "no rate passed{some}, and below the lowest that failed every trial was spoiled by the tester or its host"
+            "no rate passed{some}, and below the lowest that failed every trial was spoiled by the tester or its host: \
+             counted with that rate where it is less than all others"
         )
     });
     note(cell.ended_early, &|some| {
@@ -79,6 +79,13 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
         format!("bounded by the validation{some}: all connections were set up, alpha times the rate did not come back")
     });
     note(cell.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
+    if let Some(excess) = cell.queued_excess(report.header.scenario.measure.duration) {
+        let (queued, excess) = (grouped(cell.queued.unwrap_or(0)), number::si_unit(excess, 2, "fps"));
+        remarks.push(format!(
+            "the queues in front of the device hold {queued} frames, more than 1 % of a trial: the rate may be too high by \
+             {excess}; longer trials or a shallower link help"
+        ));
+    }
     if all < cell.planned {
         remarks.push("not all repetitions are finished".to_owned());
     }

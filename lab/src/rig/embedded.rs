@@ -112,7 +112,8 @@ pub(super) fn wired<F: Function + 'static>(
     ];
     Ok(Rig {
         trials: Box::new(engine),
-        buffered: depth as u64,
+        // Every worker has a ring of its own.
+        buffered: (depth * workers) as u64,
         facts: placed.into_iter().collect(),
         figures: Figures::new(),
         doubts: wires.doubts(),

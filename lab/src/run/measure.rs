@@ -164,13 +164,15 @@ fn procedure(
 }
 
 /// The rate of preparing phases: a safe share of the smallest establishment rate found at this point. Where the tester or
-/// its host was the limit of every search, of the largest: each is one that the device can do.
+/// its host was the limit of every search, of the largest: each is one that the device can do. Never above a share of a rate
+/// that failed in a search that knows no more than this.
 fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -> Option<Rate> {
     let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_establishment(&o.measurement.metric));
     let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
     let rates = |of: Vec<&Outcome>| of.into_iter().map(|o| o.result.rate).filter(|r| r.0 > 0).collect::<Vec<_>>();
+    let failed = bounded.iter().filter(|o| o.result.kind == ResultKind::Below).map(|o| o.result.error).min();
     let safe = rates(exact).into_iter().min().or_else(|| rates(bounded).into_iter().max());
-    safe.map(|r| settings.phase1_share.of(r).max(Rate(1)))
+    safe.map(|r| r.min(failed.unwrap_or(r))).map(|r| settings.phase1_share.of(r).max(Rate(1)))
 }
 
 /// The highest rate worth trying: the scenario's own limit, and what the tester can be believed at, at this number of

@@ -288,11 +288,13 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
                 );
             }
         }
+        let rings = draft.cores.value.iter().map(|n| n.value).max().unwrap_or(1);
         if let Link::InProcess { depth } = draft.link.link
             && draft.link.sound
-            && n.value < 100 * depth as u64
+            && n.value < 100 * depth as u64 * rings
         {
-            let label = format!("below 100 × {depth}, the frames that the link can hold");
+            let all = if rings > 1 { format!("{depth} × {rings}") } else { depth.to_string() };
+            let label = format!("below 100 × {all}, the frames that the link can hold");
             log.push(
                 Diagnostic::new(format!(
                     "{} connections are buffer-bound: a buffer would be measured, not the device",
@@ -300,7 +302,10 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
                 ))
                 .at(n.place, label)
                 .at(draft.link.depth, "the link's depth")
-                .instead(format!("use {} connections at least, or a shallower link", show_count(100 * depth as u64))),
+                .instead(format!(
+                    "use {} connections at least, or a shallower link",
+                    show_count(100 * depth as u64 * rings)
+                )),
             );
         }
     }

@@ -104,7 +104,7 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
     let axes = axes(&mut sweep);
     sweep.finish();
     let (quick, full) = measures(root, &connections, log);
-    let link = link(root, &duts, usual_depth([&quick, &full]), log);
+    let link = link(root, &duts, usual_depth([&quick, &full], &cores), log);
     Draft {
         name: name.value.unwrap_or_default(),
         about: about.value.unwrap_or_default(),
@@ -257,10 +257,13 @@ const NO_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 /// Frames that the in-process link holds if nothing else is said: so many that a host which takes a core away for a tenth of
 /// a millisecond does no harm, and few enough for the smallest number of connections (methodology 2.8, buffers).
-fn usual_depth(measures: [&MeasureDraft; 2]) -> usize {
+///
+/// Every core of the gateway has a ring of its own.
+fn usual_depth(measures: [&MeasureDraft; 2], cores: &Spot<Vec<Spot<Count>>>) -> usize {
     const MOST: usize = 2048;
+    let rings = cores.value.iter().map(|n| n.value).max().unwrap_or(1).max(1);
     let connections = measures.into_iter().filter_map(|measure| measure.connections.value.as_ref()).flatten();
-    let fits = connections.map(|n| n.value as usize / 100).min().unwrap_or(MOST);
+    let fits = connections.map(|n| (n.value / 100 / rings) as usize).min().unwrap_or(MOST);
     1 << fits.clamp(LEAST_DEPTH, MOST).ilog2()
 }
 

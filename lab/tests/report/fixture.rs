@@ -16,6 +16,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use wire::{AddrRange, PortRange};
 
 /// A run in the making.
+#[derive(Clone)]
 pub struct Run {
     pub header: Header,
     pub facts: Facts,
