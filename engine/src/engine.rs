@@ -28,7 +28,7 @@ pub trait Device: Send {
     fn entries(&mut self) -> Result<Option<Count>, String>;
     /// Longest time since the last call that a thread of the device was kept from its work, where that is known.
     fn stall(&mut self) -> Nanos;
-    /// A trial begins, which is to send for about this long: a device that shares the machine with the tester gives its work
+    /// A trial begins, which is to last about this long: a device that shares the machine with the tester gives its work
     /// its whole attention.
     fn wake(&mut self, _lasts: Nanos) {}
     /// No trial is under way: such a device may leave its cores to others until the next [`Device::wake`]. Ordinary
@@ -134,7 +134,7 @@ impl Engine {
     fn trial(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let began = Instant::now();
         self.rest(self.settings.settle)?;
-        self.allow(lasts(spec).0);
+        self.allow(self.lasts(spec));
         let outcome = match spec.kind {
             PhaseKind::Stateless => self.stateless(spec),
             PhaseKind::Establish => self.establish(spec),
@@ -230,7 +230,7 @@ impl Engine {
     /// Phase 1 from an empty table, before phase 2: what is in the tables, and how the last attempt went.
     fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
-        let mut sent_for = lasts(spec).0;
+        let mut so_far = self.lasts(spec);
         self.device.clear().map_err(TrialError::Tester)?;
         let p = self.phase1(rate, spec.connections)?;
         let mut facts = StoreFacts {
@@ -246,8 +246,8 @@ impl Engine {
             && swallowed_by_host(rate, &last, self.settings.dut_loop)
         {
             let missing = self.stage.missing(spec.connections);
-            sent_for += rate.time_for(missing).0;
-            self.allow(sent_for);
+            so_far += self.phase_lasts(rate, missing, self.settings.phase1_drain);
+            self.allow(so_far);
             let p = self.phase(&Phase { frames: missing, only_missing: true, ..self.first_phase(rate, missing) })?;
             facts.learned += p.learned;
             facts.phase1_resent += missing;
@@ -257,7 +257,26 @@ impl Engine {
         Ok((facts, last.1.host, last.1.forward))
     }
 
-    /// The trial under way is to send for about so many nanoseconds in all.
+    /// Nanoseconds that a trial's phases last, if nothing goes wrong. Their pauses count: threads before all others work on in
+    /// them, and are stopped later for the more.
+    fn lasts(&self, spec: &TrialSpec) -> u64 {
+        let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
+        match spec.kind {
+            PhaseKind::Stateless => last(spec.rate),
+            PhaseKind::Establish => last(spec.rate) + spec.validate_rate.map_or(0, last),
+            PhaseKind::Established if spec.keep_table => last(spec.rate),
+            PhaseKind::Established => {
+                let rate = spec.phase1_rate.unwrap_or(spec.rate);
+                self.phase_lasts(rate, spec.connections, self.settings.phase1_drain) + last(spec.rate)
+            }
+        }
+    }
+
+    fn phase_lasts(&self, rate: Rate, frames: Count, drain: Nanos) -> u64 {
+        self.settings.start_delay.0 + rate.time_for(frames).0 + drain.0
+    }
+
+    /// The trial under way is to last about so many nanoseconds in all.
     fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
@@ -341,22 +360,6 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
         only_missing: false,
         drain,
     }
-}
-
-/// How long a trial sends, if nothing goes wrong. Its pauses do not count: a stall in them does no harm.
-fn lasts(spec: &TrialSpec) -> Nanos {
-    let sending = |rate: Rate, frames| rate.time_for(frames).0;
-    Nanos(match spec.kind {
-        PhaseKind::Stateless => sending(spec.rate, spec.frames()),
-        PhaseKind::Establish => {
-            sending(spec.rate, spec.frames()) + spec.validate_rate.map_or(0, |rate| sending(rate, spec.frames()))
-        }
-        PhaseKind::Established => {
-            let rate = spec.phase1_rate.unwrap_or(spec.rate);
-            let prepared = if spec.keep_table { 0 } else { sending(rate, spec.connections) };
-            prepared + sending(spec.rate, spec.frames())
-        }
-    })
 }
 
 /// A rest of 1/15 of a trial is 6 % of all the time: more than the 5 % that threads before all others must leave.

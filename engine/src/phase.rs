@@ -148,7 +148,7 @@ impl Stage {
         self.give_up = Nanos::from_secs(86_400);
     }
 
-    /// A trial begins whose phases send for about so long together. Lanes are before all other threads of their cores only
+    /// A trial begins whose phases last about so long together, with their pauses. Lanes are before all other threads of their cores only
     /// where they can be so to the end.
     pub fn expect(&mut self, lasts: Nanos) {
         self.lasts = lasts;
@@ -254,13 +254,14 @@ impl Stage {
 
     fn on_all_lanes(&mut self, phase: &Phase, planned: &[Vec<Count>; 2]) -> Result<Vec<Report>, PortError> {
         let clock = self.clock;
+        let alone = self.start_delay.0 + phase.rate.time_for(phase.frames).0 + phase.drain.0;
         let shared = Shared {
             starting: AtomicUsize::new(self.lanes.len()),
             start: AtomicU64::new(0),
             start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
             sending: AtomicUsize::new(planned.iter().flatten().count()),
             sent_at: AtomicU64::new(u64::MAX),
-            short: Duration::from(self.lasts.max(phase.rate.time_for(phase.frames))) <= PREEMPT_AT_MOST,
+            short: Duration::from(self.lasts.max(Nanos(alone))) <= PREEMPT_AT_MOST,
             stop: Arc::clone(&self.interrupted),
             broken: AtomicBool::new(false),
         };

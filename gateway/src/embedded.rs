@@ -200,7 +200,7 @@ impl Embedded {
         (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
     }
 
-    /// Poll without a pause until told to rest; frames will come for about this time. Workers that would be stopped before
+    /// Poll without a pause until told to rest; a trial lasts about this time. Workers that would be stopped before
     /// then, because they are before all other threads, are not before them until woken for less.
     pub fn wake(&self, lasts: Duration) {
         let long = lasts > port::host::PREEMPT_AT_MOST;
