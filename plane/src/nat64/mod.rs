@@ -70,7 +70,8 @@ impl Nat64 {
             plat.count(subscribers, config.subscriber_prefix);
         }
         let translate = Translate::new(config.translation(numbers, seed ^ worker as u64), plat)?;
-        Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed))
+        let together = config.together_by();
+        Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed).together_by(together))
     }
 
     /// Bytes of memory that all workers together take for their tables.

@@ -92,7 +92,7 @@ impl Nat66 {
         if self.workers > 1
             && from == Side::Customer
             && !marked
-            && let Some(worker) = pinned::worker(b, self.workers.into()).filter(|w| *w != self.worker)
+            && let Some(worker) = pinned::worker(b, self.workers.into(), 16).filter(|w| *w != self.worker)
         {
             return Ok(self.hand_over(worker));
         }

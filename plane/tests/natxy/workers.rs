@@ -93,3 +93,21 @@ fn errors_of_any_router_reach_the_worker_of_the_customer_they_are_about() {
     }
     assert!(g.crossings > 10);
 }
+
+/// RFC 6888, REQ-4 and REQ-5: one worker has all of a subscriber, and allows the whole quota.
+#[test]
+fn a_subscriber_has_one_quota_however_many_workers() {
+    for (workers, by_ports, misled) in [(2, true, false), (2, false, true), (3, true, true), (3, false, false)] {
+        let mut c = config();
+        *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+        let mut g = with_workers(&c, workers);
+        g.misled = misled;
+        for p in 0..9 {
+            g.map((A, 5000 + p), (REMOTE, 80));
+        }
+        for p in 0..9 {
+            g.refuses(Customer, &udp((A, 6000 + p), (REMOTE, 80)), "quota");
+        }
+        g.map((OTHER, 5000), (REMOTE, 80));
+    }
+}
