@@ -391,8 +391,10 @@ fn two_workers_are_one_gateway() {
     let ds_lite = DS_LITE.replace("\"198.19.0.1\"", "\"198.19.0.8 - 198.19.0.11\"");
     // With a quota all customers of a /64 are one worker's.
     let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
+    let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
     for (plays, technology, traffic) in [
         ("pe", counted.as_str(), MANY),
+        ("pe", counted66.as_str(), MANY),
         ("dual", XLAT464, HOSTS),
         ("dual", ds_lite.as_str(), PORTS),
         ("dual", LW4O6, PORTS),

@@ -118,7 +118,8 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
     let pref64 = "pref64 = \"2001:2:0:1000::/96\"";
     let xlat = format!("{pref64}\nclat = \"2001:2:0:2::/96\"");
     for limit in ["session-quota = 9", "port-quota = 9", "port-block = 64"] {
-        for table in [table("nat64", pref64), table("464xlat", &xlat)] {
+        let nat66 = "[technology.nat66]\npool = \"2001:2:0:200::1\"\n".to_owned();
+        for table in [table("nat64", pref64), table("464xlat", &xlat), nat66] {
             let left = |table: &str| {
                 let (technology, plays) = technology("pe", table);
                 steering(&technology, plays, 2)[0]

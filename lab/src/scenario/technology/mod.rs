@@ -401,6 +401,7 @@ impl Technology {
     pub fn counts_prefixes(&self) -> bool {
         match self {
             Technology::Nat64 { nat, .. } | Technology::Xlat464 { nat, .. } => nat.state.limits.count_subscribers(),
+            Technology::Nat66 { nat, .. } => nat.state.limits.count_subscribers(),
             _ => false,
         }
     }
