@@ -172,3 +172,18 @@ fn subscribers_stay_with_the_worker_that_links_steer_them_to() {
         assert!(len == 60 || used.iter().all(|&u| u > 0), "{used:?}");
     }
 }
+
+/// RFC 6864, section 4.3: workers share the outside addresses, so together they come by each identification once a round.
+#[test]
+fn identifications_are_shared_out() {
+    let mut g = with_workers(&config(), 3);
+    let mut seen = std::collections::HashSet::new();
+    for w in 0..3 {
+        let frame = |i| udp((customer(i), 5000), (x(REMOTE), 80));
+        let sent = (1..100).map(frame).find(|f| g.steered(Customer, f) == w).unwrap();
+        for _ in 0..65_536 / 3 {
+            let f = g.out(&sent);
+            assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
+        }
+    }
+}
