@@ -321,6 +321,8 @@ fn options_of_nats_and_translators() {
     let nat = "tcp-timeout = \"3 h\"\nicmp-timeout = \"90 s\"\nsession-quota = 100000\nport-quota = 60000\nport-block = 4096\nport-blocks = 8\n";
     let translator = "tos = 8\ntraffic-class = 16\nzero-udp-checksum = \"drop\"\nlowest-ipv6-mtu = 1400\n";
     passes("dual", &format!("{DS_LITE}{nat}"), PORTS);
+    passes("pe", &format!("{NAT46}{nat}pooling = \"paired\"\n"), PORTS);
+    passes("pe", &format!("{NAT66}{nat}"), PORTS);
     passes("dual", &format!("{XLAT464}{translator}"), PORTS);
     passes("pe", &format!("{NAT64}{translator}session-quota = 80000\npooling = \"arbitrary\"\n"), MANY);
     passes("pe", &format!("{SIIT}{translator}icmp-sources = [\"192.0.2.1\", \"192.0.2.8/29\"]\n"), PORTS);
