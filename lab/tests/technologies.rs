@@ -321,6 +321,8 @@ fn options_of_nats_and_translators() {
     let nat = "tcp-timeout = \"3 h\"\nicmp-timeout = \"90 s\"\nsession-quota = 100000\nport-quota = 60000\nport-block = 4096\nport-blocks = 8\n";
     let translator = "tos = 8\ntraffic-class = 16\nzero-udp-checksum = \"drop\"\nlowest-ipv6-mtu = 1400\n";
     passes("dual", &format!("{DS_LITE}{nat}"), PORTS);
+    passes("pe", &format!("{NAT46}{nat}pooling = \"paired\"\n"), PORTS);
+    passes("pe", &format!("{NAT66}{nat}"), PORTS);
     passes("dual", &format!("{XLAT464}{translator}"), PORTS);
     passes("pe", &format!("{NAT64}{translator}session-quota = 80000\npooling = \"arbitrary\"\n"), MANY);
     passes("pe", &format!("{SIIT}{translator}icmp-sources = [\"192.0.2.1\", \"192.0.2.8/29\"]\n"), PORTS);
@@ -389,7 +391,12 @@ fn softwires_of_a_file() {
 fn two_workers_are_one_gateway() {
     // One B4 is one softwire, which one worker has with its share of the ports: there must be enough.
     let ds_lite = DS_LITE.replace("\"198.19.0.1\"", "\"198.19.0.8 - 198.19.0.11\"");
+    // With a quota all customers of a /64 are one worker's.
+    let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
+    let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
     for (plays, technology, traffic) in [
+        ("pe", counted.as_str(), MANY),
+        ("pe", counted66.as_str(), MANY),
         ("dual", XLAT464, HOSTS),
         ("dual", ds_lite.as_str(), PORTS),
         ("dual", LW4O6, PORTS),

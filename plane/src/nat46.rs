@@ -89,7 +89,7 @@ impl Config {
         // From one customer to another there is no way: no IPv4 address stands for an outside address.
         t.hairpinning = translate::Hairpinning::Off;
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
-        t.seed = seed ^ worker as u64;
+        t.seed = seed;
         let translate = Translate::new(t, addressing)?.on_worker(worker as u16, workers as u16);
         let nat = Nat44::new(self.nat_before(first.into()), worker, workers, seed)?;
         Ok(Chain::new(("nat44", nat), ("translate", translate), workers, seed))

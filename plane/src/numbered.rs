@@ -60,7 +60,13 @@ impl<H: Numbering> Numbered<H> {
         Numbered { pair: Pinned::new(pair, worker, workers), config, numbers }
     }
 
-    /// How packets from the customers are to be spread over the workers: by IPv6 source.
+    /// The same where all customers with a common prefix of this length are one worker's.
+    pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
+        Numbered { pair: self.pair.together_by(prefix), ..self }
+    }
+
+    /// How packets from the customers are to be spread over the workers: by IPv6 source. Where a NAT64 counts subscribers
+    /// [`pinned::steering`] by their prefix spares handing over.
     pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
     /// How packets from the Internet are to be spread over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;

@@ -1,5 +1,5 @@
 //! Customers with an IPv6 address at one worker each: whatever an IPv6 customer sends goes to the worker that its
-//! address names, and a packet that comes to another one is handed over before anything is done with it. Apart from
+//! address names, or its prefix where all that have it are counted together, and a packet that comes to another one is handed over before anything is done with it. Apart from
 //! the pairs that need it (NAT64, AFTR), because it makes one of every function: each worker then knows customers that
 //! no other worker knows.
 
@@ -13,6 +13,35 @@ use wire::header::{TYPE_IPV6, be16};
 /// for most networks, but not for a test whose customers all lie in one.
 pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(22, 16)]);
 
+/// Length of the prefix that a subscriber has whose addresses are counted together, unless it is said: what a single link has
+/// (RFC 7421), of which a host may use any address (RFC 8981).
+pub const SUBSCRIBER_PREFIX: u8 = 64;
+
+/// The source's first octets: none, one, and so on.
+static FIRST: [[(usize, usize); 1]; 17] = {
+    let mut all = [[(22, 0)]; 17];
+    let mut n = 0;
+    while n < all.len() {
+        all[n] = [(22, n)];
+        n += 1;
+    }
+    all
+};
+
+/// The octets of an address that name its worker, where all that have a prefix of this length in common are one worker's: those
+/// that lie wholly in it.
+#[must_use]
+pub(crate) fn octets(prefix: u8) -> usize {
+    usize::from(prefix / 8).min(16)
+}
+
+/// How packets from the customers are to be spread over the workers where all customers with a common prefix of this length
+/// are one worker's, because they are counted together.
+#[must_use]
+pub fn steering(prefix: u8) -> Steering {
+    Steering::Hash(&FIRST[octets(prefix)])
+}
+
 /// ICMPv6.
 const ICMPV6: u8 = 58;
 /// Where the destination stands in the packet that an ICMPv6 error quotes.
@@ -24,13 +53,21 @@ pub struct Pinned<F> {
     pub function: F,
     worker: usize,
     workers: usize,
+    /// How many of an address's first octets name its worker.
+    octets: usize,
     handed_over: u64,
 }
 
 impl<F> Pinned<F> {
     /// Worker number `worker` of `workers`.
     pub fn new(function: F, worker: usize, workers: usize) -> Pinned<F> {
-        Pinned { function, worker, workers, handed_over: 0 }
+        Pinned { function, worker, workers, octets: 16, handed_over: 0 }
+    }
+
+    /// The same where all customers with a common prefix of this length are one worker's.
+    #[must_use]
+    pub fn together_by(self, prefix: u8) -> Pinned<F> {
+        Pinned { octets: octets(prefix), ..self }
     }
 
     /// Whether another one is the same worker of as many.
@@ -42,19 +79,20 @@ impl<F> Pinned<F> {
     /// router; it belongs to the customer that the quoted packet was sent to.
     #[inline(always)]
     fn elsewhere(&self, b: &[u8]) -> Option<u16> {
-        worker(b, self.workers).filter(|w| usize::from(*w) != self.worker)
+        worker(b, self.workers, self.octets).filter(|w| usize::from(*w) != self.worker)
     }
 }
 
-/// The worker of `workers` that a frame from the customers' side belongs to; `None` for what is no IPv6 packet.
+/// The worker of `workers` that a frame from the customers' side belongs to by so many octets of its address; `None` for what is
+/// no IPv6 packet.
 #[inline(always)]
-pub(crate) fn worker(b: &[u8], workers: usize) -> Option<u16> {
+pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
         return None;
     }
     let quoted = b[20] == ICMPV6 && b.get(54).is_some_and(|t| *t < 128);
     let address = if quoted { b.get(QUOTED_DESTINATION..QUOTED_DESTINATION + 16) } else { None };
-    Some(by_hash(address.unwrap_or(&b[22..38]).iter().copied(), workers) as u16)
+    Some(by_hash(address.unwrap_or(&b[22..38]).iter().take(octets).copied(), workers) as u16)
 }
 
 impl<F: Function> Function for Pinned<F> {

@@ -1,5 +1,5 @@
 //! Which customers are one subscriber, so that quotas and port blocks are its own however many addresses it uses: all behind the
-//! same softwire of an AFTR (RFC 6333, section 8.3; RFC 6888, section 2), all in the same prefix of a NAT64. Apart from the
+//! same softwire of an AFTR (RFC 6333, section 8.3; RFC 6888, section 2), all in the same prefix of a NAT64 or NAT66. Apart from the
 //! dictionary of customers, because a gateway without quotas and blocks does not have this table at all.
 
 use crate::customers::Key;
@@ -65,6 +65,12 @@ impl Subscribers {
         self.of.store(self.place(number), u64::from(e) + 1);
     }
 
+    /// The subscriber behind this softwire, or with the prefix that begins here, as [`Self::of`] has it; `None` for one who has
+    /// no customer with a number.
+    pub fn known(&self, end: u128) -> Option<u32> {
+        self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
+    }
+
     /// A customer's number was given back.
     pub fn end(&mut self, number: u32) {
         let place = self.place(number);
@@ -86,4 +92,9 @@ impl Subscribers {
     fn place(&self, number: u32) -> usize {
         (number & !self.numbers.mask()) as usize
     }
+}
+
+/// The first address of the prefix of this length that an address lies in.
+pub(crate) fn prefix(addr: u128, len: u8) -> u128 {
+    addr & u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0)
 }

@@ -214,7 +214,10 @@ impl DutDraft {
             DutKind::Embedded(draft) => Dut::Embedded(nat44(draft, by_port)),
             DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
-                technology.settle(if technology.keeps_customers_whole() {
+                technology.settle(if technology.counts_prefixes() {
+                    // The tester's customers all lie in one.
+                    most.sessions(1)
+                } else if technology.keeps_customers_whole() {
                     most.sessions(most.customers)
                 } else {
                     by_port

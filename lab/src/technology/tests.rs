@@ -15,9 +15,13 @@ const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
 
 /// The technology of a table, as a gateway plays it.
 fn technology(plays: &str, table: &str) -> (Technology, Plays) {
-    let edge = ["[technology.map-", "[technology.lw4o6"].iter().any(|name| table.contains(name));
-    let measure = if edge && plays != "pe" {
-        // With state at the customer's edge there is nothing to measure without connections.
+    let with_state = if plays == "pe" {
+        ["[technology.nat6", "[technology.464xlat"]
+    } else {
+        ["[technology.map-", "[technology.lw4o6"]
+    };
+    let measure = if with_state.iter().any(|name| table.contains(name)) {
+        // With state at the edge there is nothing to measure without connections.
         "metrics = [\"max_conn_est_rate\"]\n[sweep]\nconnections = [\"60k\"]"
     } else {
         "metrics = [\"throughput\"]"
@@ -101,6 +105,27 @@ fn edges_with_state_are_steered_by_their_ports() {
             let (technology, plays) = technology(plays, &table(name, relay));
             let wanted = [Nat44::STEER_CUSTOMER, Nat44::steer_ports(at, set, 2)];
             assert_eq!(steering(&technology, plays, 2), wanted, "{name}");
+        }
+    }
+}
+
+/// Where all customers of a /64 are counted together links bring them to one worker.
+#[test]
+fn customers_who_are_counted_by_prefix_are_steered_by_it() {
+    let by_prefix = pinned::steering(64);
+    assert_ne!(by_prefix, pinned::STEER_CUSTOMER);
+    let table = |name: &str, own: &str| format!("[technology.{name}]\npool = \"198.19.0.1\"\n{own}\n");
+    let pref64 = "pref64 = \"2001:2:0:1000::/96\"";
+    let xlat = format!("{pref64}\nclat = \"2001:2:0:2::/96\"");
+    for limit in ["session-quota = 9", "port-quota = 9", "port-block = 64"] {
+        let nat66 = "[technology.nat66]\npool = \"2001:2:0:200::1\"\n".to_owned();
+        for table in [table("nat64", pref64), table("464xlat", &xlat), nat66] {
+            let left = |table: &str| {
+                let (technology, plays) = technology("pe", table);
+                steering(&technology, plays, 2)[0]
+            };
+            assert_eq!(left(&table), pinned::STEER_CUSTOMER);
+            assert_eq!(left(&(table + limit)), by_prefix);
         }
     }
 }

@@ -103,7 +103,8 @@ impl Default for Timeouts {
 }
 
 /// Most state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
-/// share: with n workers each allows an n-th, rounded up.
+/// share: with n workers each allows an n-th, rounded up. Where customers are `numbered` a subscriber is one worker's, which
+/// allows all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Sessions.

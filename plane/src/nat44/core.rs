@@ -156,12 +156,13 @@ impl Nat44 {
         }
     }
 
-    /// Whether a packet from inside that has no session could open one: what decides before its addresses are looked at.
-    pub(crate) fn may_open(&mut self, protocol: u8, own: Point, flags: u8) -> Result<(), Event> {
+    /// Whether a packet from inside that has no session could open one for this subscriber, 0 for one who has no number yet:
+    /// what decides before its addresses are looked at.
+    pub(crate) fn may_open(&mut self, protocol: u8, subscriber: u32, flags: u8) -> Result<(), Event> {
         if protocol == TCP && !tcp::opens(flags) {
             return Err(Event::TcpNotSyn);
         }
-        self.make_room_for(own.own(protocol))
+        self.make_room_of(subscriber)
     }
 
     /// The worker that an outside port belongs to, unless it is this one.

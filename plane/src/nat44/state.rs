@@ -170,8 +170,18 @@ impl Nat44 {
     #[inline]
     pub(super) fn make_room_for(&mut self, inside: u64) -> Result<(), Event> {
         self.make_room()?;
+        if self.subscribers.is_some() { self.within_quota(self.subscriber(inside)) } else { Ok(()) }
+    }
+
+    /// The same where it is known whom it counts for.
+    pub(super) fn make_room_of(&mut self, subscriber: u32) -> Result<(), Event> {
+        self.make_room()?;
+        self.within_quota(subscriber)
+    }
+
+    fn within_quota(&self, subscriber: u32) -> Result<(), Event> {
         match &self.subscribers {
-            Some(s) if !s.may_open(self.subscriber(inside)) => Err(Event::Quota),
+            Some(s) if !s.may_open(subscriber) => Err(Event::Quota),
             _ => Ok(()),
         }
     }

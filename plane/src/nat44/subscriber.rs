@@ -53,7 +53,9 @@ impl Subscribers {
             return Ok(None);
         }
         let n = config.subscribers();
-        let share = |q: Option<u32>| q.map_or(u32::MAX, |q| q.div_ceil(workers as u32));
+        // A numbered customer is one worker's, all others may come to any by their ports.
+        let apart = if config.numbered.is_some() { 1 } else { workers as u32 };
+        let share = |q: Option<u32>| q.map_or(u32::MAX, |q| q.div_ceil(apart));
         let blocks = match config.blocks {
             Some(Blocks { size, per_subscriber }) => {
                 Some((BlockMap::new(config, &ports.all, size)?, usize::from(per_subscriber).min(BLOCKS)))

@@ -4,6 +4,7 @@ use crate::customers::share;
 use crate::ip6::Prefix6;
 use crate::nat44::config as nat44;
 use crate::parts::PartLimits;
+use crate::pinned::SUBSCRIBER_PREFIX;
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};
 use wire::AddrRange;
@@ -22,7 +23,7 @@ pub struct Config {
     /// IPv6 addresses with state at once, of all workers together.
     pub customers: u64,
     /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
-    /// together. 64 is what a single link has (RFC 7421), of which a host may use any address (RFC 8981).
+    /// together, by the one worker that all of them come to then.
     pub subscriber_prefix: u8,
     /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
@@ -51,7 +52,7 @@ impl Config {
             private_behind_well_known: false,
             inside: Vec::new(),
             customers: 1 << 16,
-            subscriber_prefix: 64,
+            subscriber_prefix: SUBSCRIBER_PREFIX,
             lowest_ipv6_mtu: 1280,
             traffic_class: ClassRule::default(),
             tos: ClassRule::default(),
@@ -59,6 +60,11 @@ impl Config {
             reassembly: PartLimits::WHOLE,
             nat,
         }
+    }
+
+    /// Customers with a common prefix of this length are one worker's: else none could count for all of a subscriber.
+    pub(super) fn together_by(&self) -> u8 {
+        if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 }
     }
 
     /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not

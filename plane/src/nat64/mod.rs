@@ -69,8 +69,10 @@ impl Nat64 {
             nat.count_by(subscribers.of());
             plat.count(subscribers, config.subscriber_prefix);
         }
-        let translate = Translate::new(config.translation(numbers, seed ^ worker as u64), plat)?;
-        Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed))
+        let translate = Translate::new(config.translation(numbers, seed), plat)?;
+        let translate = translate.on_worker(worker as u16, workers as u16);
+        let together = config.together_by();
+        Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed).together_by(together))
     }
 
     /// Bytes of memory that all workers together take for their tables.

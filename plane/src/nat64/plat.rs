@@ -5,7 +5,7 @@ use crate::customers::Customers;
 use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
 use crate::ip6::Prefix6;
-use crate::subscribers::Subscribers;
+use crate::subscribers::{Subscribers, prefix};
 use crate::translate::Pref64;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -146,9 +146,4 @@ impl Addressing for Plat {
         std::mem::swap(&mut self.gateway, gateway);
         std::mem::swap(&mut self.inside, inside);
     }
-}
-
-/// The first address of a prefix.
-fn prefix(addr: u128, len: u8) -> u128 {
-    addr & u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0)
 }

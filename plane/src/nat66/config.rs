@@ -6,6 +6,7 @@ use crate::customers::{MOST, share};
 use crate::ip6::{Pool6, Prefix6};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::parts::PartLimits;
+use crate::pinned::{self, SUBSCRIBER_PREFIX};
 use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::AddrRange;
@@ -27,6 +28,9 @@ pub struct Config {
     pub pool: Pool6,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
+    /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
+    /// together, by the one worker that all of them come to then.
+    pub subscriber_prefix: u8,
     /// Customers' addresses with state at once, of all workers together.
     pub customers: u64,
     /// Remote addresses with state at once, of all workers together.
@@ -47,11 +51,17 @@ impl Config {
             internet,
             pool,
             inside: Vec::new(),
+            subscriber_prefix: SUBSCRIBER_PREFIX,
             customers: 1 << 16,
             remotes: 1 << 16,
             fragments: PartLimits::FRAGMENTS,
             nat: nat44::Config::new(nowhere, nowhere, Vec::new(), Vec::new()),
         }
+    }
+
+    /// The octets of a customer's address that name its worker: else none could count for all of a subscriber.
+    pub(super) fn pinned_by(&self) -> usize {
+        pinned::octets(if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 })
     }
 
     /// Addresses that one of `workers` makes room for: customers', and remote ones.

@@ -30,6 +30,7 @@ use crate::parts::tracker::Tracker;
 use crate::pinned;
 use crate::side::{Side6, leaving};
 use crate::steer::Steering;
+use crate::subscribers::{Subscribers, prefix};
 use arena::ArenaError;
 use event::{Counters, Event};
 use fast::Plan;
@@ -50,6 +51,9 @@ pub enum Nat66Error {
     /// The store of fragments.
     #[error("fragments of a NAT66: a lifetime, and room for at least one datagram and one packet")]
     Fragments,
+    /// Length of a subscriber's prefix.
+    #[error("a NAT66 with subscribers of /{0}: no IPv6 prefix is longer than 128; 64 is usual")]
+    SubscriberPrefix(u8),
     /// Too many addresses.
     #[error(
         "a NAT66 for {0} customers and {1} remote addresses: at most {most} of each a worker; lower `customers` or `remotes`",
@@ -84,6 +88,8 @@ pub struct Nat66 {
     links: [Link; 2],
     plan: Plan,
     customers: Customers<u128>,
+    /// Where subscribers are counted.
+    subscribers: Option<Subscribers>,
     remotes: Customers<u128>,
     numbers: [Prefix; 2],
     nat: Nat44,
@@ -115,16 +121,27 @@ impl Nat66 {
         if !config.fragments.suffice(u32::from(u16::MAX)) {
             return Err(Nat66Error::Fragments);
         }
+        if config.subscriber_prefix > 128 {
+            return Err(Nat66Error::SubscriberPrefix(config.subscriber_prefix));
+        }
         let too_many = || Nat66Error::Addresses(config.customers, config.remotes);
         let numbers = config.numbers(workers).ok_or_else(too_many)?;
         let [customers, remotes] = config.per_worker(workers);
+        let mut nat = Nat44::new(config.state(numbers), worker, workers, seed)?;
+        let mut subscribers = None;
+        if config.nat.counts_subscribers() {
+            let counted = Subscribers::new(customers, numbers[0], seed)?;
+            nat.count_by(counted.of());
+            subscribers = Some(counted);
+        }
         let [a, b, c, d, e, ..] = Hasher::new(!seed).one(3).to_be_bytes();
         Ok(Nat66 {
             links: [Link::new(&config.customer), Link::new(&config.internet)],
             plan: Plan::new(&config),
             customers: Customers::new(customers, numbers[0], seed)?,
             remotes: Customers::new(remotes, numbers[1], !seed)?,
-            nat: Nat44::new(config.state(numbers), worker, workers, seed)?,
+            subscribers,
+            nat,
             numbers,
             tracker: Tracker::new(&config.fragments),
             held: HeldSyns6::new(),
@@ -139,7 +156,8 @@ impl Nat66 {
         })
     }
 
-    /// How packets from the customers are to be spread over the workers: by IPv6 source.
+    /// How packets from the customers are to be spread over the workers: by IPv6 source. Where subscribers are counted
+    /// [`pinned::steering`] by their prefix spares handing over.
     pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
     /// How packets from the Internet are to be spread over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
@@ -148,7 +166,10 @@ impl Nat66 {
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let Some(numbers) = config.numbers(workers) else { return 0 };
         let dictionaries = config.per_worker(workers).map(Customers::<u128>::bytes_for);
-        Nat44::bytes_for(&config.state(numbers), workers) + dictionaries.iter().sum::<u64>() * workers as u64
+        let counts = config.nat.counts_subscribers();
+        let counted = if counts { Subscribers::bytes_for(config.per_worker(workers)[0]) } else { 0 };
+        let one = dictionaries.iter().sum::<u64>() + counted;
+        Nat44::bytes_for(&config.state(numbers), workers) + one * workers as u64
     }
 
     /// The configuration.
@@ -177,9 +198,32 @@ impl Nat66 {
     /// Give back numbers that nobody needs any more, and end some sessions.
     fn tidy(&mut self, when_idle: bool) {
         self.nat.tidy(when_idle);
-        let Nat66 { nat, customers, remotes, .. } = self;
-        customers.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+        let Nat66 { nat, customers, subscribers, remotes, .. } = self;
+        let idle = |n| nat.epochs_without_session(n);
+        customers.tidy_and_tell(nat.epoch(), when_idle, idle, |number| {
+            if let Some(s) = subscribers {
+                s.end(number);
+            }
+        });
         remotes.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
+    }
+
+    /// The number of a customer's address; a new one if it was not known.
+    fn number(&mut self, addr: u128) -> Result<u32, Event> {
+        let known = self.customers.len();
+        let number = self.customers.number(addr).ok_or(Event::TableFull)?;
+        if let Some(s) = &mut self.subscribers
+            && self.customers.len() > known
+        {
+            s.add(number, prefix(addr, self.config.subscriber_prefix));
+        }
+        Ok(number)
+    }
+
+    /// Whom the state counts for what comes from this address: the subscriber, 0 for one without a number.
+    fn subscriber(&self, addr: u128) -> u32 {
+        let counted = self.subscribers.as_ref();
+        counted.and_then(|s| s.known(prefix(addr, self.config.subscriber_prefix))).unwrap_or(0)
     }
 
     /// Take note of the time, and end fragments that have waited too long.
@@ -234,6 +278,9 @@ impl Function for Nat66 {
     fn clear(&mut self) {
         self.nat.clear();
         self.customers.clear();
+        if let Some(s) = &mut self.subscribers {
+            s.clear();
+        }
         self.remotes.clear();
         self.tracker.clear();
         self.held.clear();
@@ -265,6 +312,10 @@ impl Function for Nat66 {
         let fixed = [
             ("pool", self.config.pool != new.config.pool),
             ("fragments", self.config.fragments != new.config.fragments),
+            (
+                "subscriber-prefix",
+                self.subscribers.is_some() && self.config.subscriber_prefix != new.config.subscriber_prefix,
+            ),
         ];
         if let Some((what, _)) = fixed.iter().find(|(_, differs)| *differs) {
             return Err(format!("{what}: cannot be changed while there are sessions; restart the gateway"));

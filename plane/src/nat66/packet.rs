@@ -92,7 +92,8 @@ impl Nat66 {
         if self.workers > 1
             && from == Side::Customer
             && !marked
-            && let Some(worker) = pinned::worker(b, self.workers.into()).filter(|w| *w != self.worker)
+            && let Some(worker) =
+                pinned::worker(b, self.workers.into(), self.config.pinned_by()).filter(|w| *w != self.worker)
         {
             return Ok(self.hand_over(worker));
         }
@@ -161,10 +162,9 @@ impl Nat66 {
         let end = |addr, port| Point { addr, port };
         // A dictionary gets no entries for what the state refuses anyway.
         if known.is_none() {
-            let own = end(self.customers.known(h.src).unwrap_or(0), way.ports[0]);
-            self.nat.may_open(protocol, own, flags)?;
+            self.nat.may_open(protocol, self.subscriber(h.src), flags)?;
         }
-        let own = end(self.customers.number(h.src).ok_or(Event::TableFull)?, way.ports[0]);
+        let own = end(self.number(h.src)?, way.ports[0]);
         let remote = match outside {
             Some(n) => u32::from(POOL) + n,
             None => self.remotes.number(h.dst).ok_or(Event::RemotesFull)?,

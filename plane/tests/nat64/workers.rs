@@ -119,3 +119,71 @@ fn a_frame_from_outside_cannot_enter_in_the_middle() {
     }
     assert_eq!(g.count("nat44.in2out"), 1);
 }
+
+/// RFC 6888, REQ-4 and REQ-5: one worker has all of a subscriber, whatever its addresses, and allows the whole quota.
+#[test]
+fn a_subscriber_has_one_quota_however_many_workers() {
+    for (workers, len, hosts) in [(2, 64, 1), (3, 64, 9), (2, 60, 9), (3, 128, 1), (2, 7, 9)] {
+        for (by_ports, misled) in [(true, false), (false, false), (true, true)] {
+            let mut c = config();
+            c.subscriber_prefix = len;
+            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+            let mut g = with_workers(&c, workers);
+            g.misled = misled;
+            let host = |p: u16| customer(1 + u32::from(p) % hosts);
+            for p in 0..9 {
+                map(&mut g, (host(p), 5000 + p), (REMOTE, 80));
+            }
+            for p in 0..9 {
+                g.refused(Customer, &udp((host(p), 6000 + p), (x(REMOTE), 80)), "nat44.quota");
+            }
+            if len > 7 {
+                map(&mut g, (B, 5000), (REMOTE, 80));
+            }
+        }
+    }
+}
+
+#[test]
+fn subscribers_stay_with_the_worker_that_links_steer_them_to() {
+    for (workers, len) in [(2, 64), (3, 56), (3, 60), (2, 128)] {
+        let mut c = config();
+        c.subscriber_prefix = len;
+        c.nat.blocks = Some(plane::nat44::config::Blocks { size: 64, per_subscriber: 1 });
+        let mut g = with_workers(&c, workers);
+        g.steering[0] = plane::pinned::steering(len);
+        for subscriber in 0..20u32 {
+            for i in 1..5u32 {
+                let host = Ipv6Addr::from_bits(
+                    (0x2001_0db8_0001u128 << 80)
+                        | u128::from(subscriber) << (128 - len)
+                        | u128::from(i) << (128 - len) >> 3,
+                );
+                let outside = map(&mut g, (host.into(), 5000), (REMOTE, 80));
+                assert_eq!(g.seen_back(&udp((REMOTE, 80), outside)).to, (host.into(), 5000));
+            }
+        }
+        assert_eq!(g.crossings, 0);
+        if len < 128 {
+            assert_eq!(g.count("nat44.block-allocated"), 20, "a block for each, whatever its addresses");
+        }
+        let used: Vec<_> = g.workers.iter().map(plane::nat64::Nat64::customers).collect();
+        // The hosts of sixteen neighbouring /60 are one worker's: their prefixes differ in half an octet.
+        assert!(len == 60 || used.iter().all(|&u| u > 0), "{used:?}");
+    }
+}
+
+/// RFC 6864, section 4.3: workers share the outside addresses, so together they come by each identification once a round.
+#[test]
+fn identifications_are_shared_out() {
+    let mut g = with_workers(&config(), 3);
+    let mut seen = std::collections::HashSet::new();
+    for w in 0..3 {
+        let frame = |i| udp((customer(i), 5000), (x(REMOTE), 80));
+        let sent = (1..100).map(frame).find(|f| g.steered(Customer, f) == w).unwrap();
+        for _ in 0..65_536 / 3 {
+            let f = g.out(&sent);
+            assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
+        }
+    }
+}

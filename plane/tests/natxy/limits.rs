@@ -54,17 +54,63 @@ fn sessions() {
     assert_eq!(g.workers[0].known(), [1, 1], "nobody gets a number for a session that cannot be");
 }
 
+/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it (RFC 8981).
 #[test]
-fn quotas() {
+fn quotas_are_the_prefixes() {
+    let host = |net: u128, i: u128| -> IpAddr { Ipv6Addr::from_bits(0x2001_0db8_0001 << 80 | net << 64 | i).into() };
+    for (len, nets) in [(64, 1), (56, 3)] {
+        for by_ports in [true, false] {
+            let mut c = config();
+            c.subscriber_prefix = len;
+            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+            let mut g = nat66(&c);
+            for i in 0..9 {
+                g.map((host(i % nets, i + 1), 5000), (REMOTE, 80));
+            }
+            for i in 0..20 {
+                full(&mut g, &udp((host(0, i + 1), 6000), (REMOTE, 80)), "quota");
+            }
+            g.map((host(0x100, 1), 6000), (REMOTE, 80));
+            g.wait(400);
+            g.idle(400);
+            assert_eq!((g.entries().0, g.workers[0].known()), (0, [0, 0]));
+            g.map((host(0, 77), 6000), (REMOTE, 80));
+            g.clear();
+            for i in 0..9 {
+                g.map((host(i % nets, i + 1), 5000), (REMOTE, 80));
+            }
+            full(&mut g, &udp((host(0, 1), 6000), (REMOTE, 80)), "quota");
+        }
+    }
+}
+
+/// Who has no session left to open does not fill the dictionaries by using many addresses, either.
+#[test]
+fn addresses_beyond_the_quota_get_no_number() {
     let mut c = config();
     c.nat.quota.sessions = Some(3);
     let mut g = nat66(&c);
     for i in 0..3 {
         g.map((A, 5000 + i), (REMOTE, 80));
     }
-    full(&mut g, &udp((A, 6000), (OTHER, 80)), "quota");
+    for i in 0..5 {
+        full(&mut g, &udp((host(1, 100 + i), 6000), (OTHER, 80)), "quota");
+    }
     assert_eq!(g.workers[0].known(), [1, 1]);
-    g.map((B, 5000), (REMOTE, 80));
+    g.map((host(3, 1), 5000), (REMOTE, 80));
+}
+
+#[test]
+fn port_blocks_are_the_prefixes() {
+    let mut c = config();
+    c.pool = pool("2001:db8:2::10/124");
+    c.nat.blocks = Some(plane::nat44::config::Blocks { size: 64, per_subscriber: 1 });
+    let mut g = nat66(&c);
+    let seen: std::collections::HashSet<_> =
+        (0..20).map(|i| g.map((host(1, 1 + i), 5000), (REMOTE, 80))).map(|(a, p)| (a, p / 64)).collect();
+    assert_eq!((seen.len(), g.count("block-allocated")), (1, 1), "one address and one block, whatever the source");
+    g.map((host(3, 1), 5000), (REMOTE, 80));
+    assert_eq!(g.count("block-allocated"), 2);
 }
 
 #[test]
@@ -124,6 +170,7 @@ fn configurations_that_make_no_sense() {
         Nat66::new(c, 0, 1, 1).err().unwrap().to_string()
     };
     assert!(refused(|c| c.internet.address = "2001:db8:2::1".parse().unwrap()).contains("own address"));
+    assert!(refused(|c| c.subscriber_prefix = 129).contains("/129"));
     assert!(refused(|c| c.customer.mtu = 1279).contains("1280"));
     assert!(refused(|c| c.remotes = 1 << 28).contains("remote addresses"));
     assert!(refused(|c| c.fragments.datagrams = 0).contains("fragments"));

@@ -149,3 +149,20 @@ fn configurations_that_make_no_sense() {
     assert!(refused(|c| c.maps[0].v6.len = 127).contains("explicit maps"));
     assert!(refused(|c| c.nat.inside[0].len = 0).contains("free"));
 }
+
+/// RFC 6864, section 4.3: what customers get of several workers has different identifications.
+#[test]
+fn identifications_are_shared_out() {
+    let mut g = nat46(&config(), 3);
+    let mut seen = std::collections::HashSet::new();
+    for w in 0..3 {
+        let frame = |port| udp((A, port), (REMOTE, 80));
+        let sent = (5000..5100).map(frame).find(|f| g.steered(Customer, f) == w).unwrap();
+        let outside = judge(&g.out(&sent)).from;
+        let answer = udp((ip(REMOTE6), 80), outside);
+        for _ in 0..65_536 / 3 {
+            let f = g.back(&answer);
+            assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
+        }
+    }
+}

@@ -93,3 +93,50 @@ fn errors_of_any_router_reach_the_worker_of_the_customer_they_are_about() {
     }
     assert!(g.crossings > 10);
 }
+
+/// RFC 6888, REQ-4 and REQ-5: one worker has all of a subscriber, whatever its addresses, and allows the whole quota.
+#[test]
+fn a_subscriber_has_one_quota_however_many_workers() {
+    for (workers, len, hosts) in [(2, 64, 1), (3, 64, 9), (2, 60, 9), (3, 128, 1), (2, 7, 9)] {
+        for (by_ports, misled) in [(true, false), (false, false), (true, true)] {
+            let mut c = config();
+            c.subscriber_prefix = len;
+            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+            let mut g = with_workers(&c, workers);
+            g.misled = misled;
+            let host = |p: u16| customer(1 + u32::from(p) % hosts);
+            for p in 0..9 {
+                g.map((host(p), 5000 + p), (REMOTE, 80));
+            }
+            for p in 0..9 {
+                g.refuses(Customer, &udp((host(p), 6000 + p), (REMOTE, 80)), "quota");
+            }
+            if len > 7 {
+                g.map((OTHER, 5000), (REMOTE, 80));
+            }
+        }
+    }
+}
+
+#[test]
+fn subscribers_stay_with_the_worker_that_links_steer_them_to() {
+    for (workers, len) in [(2, 64), (3, 56)] {
+        let mut c = config();
+        c.subscriber_prefix = len;
+        c.nat.blocks = Some(plane::nat44::config::Blocks { size: 64, per_subscriber: 1 });
+        let mut g = with_workers(&c, workers);
+        g.steering[0] = plane::pinned::steering(len);
+        for subscriber in 0..20u32 {
+            for i in 1..5u32 {
+                let low = u128::from(subscriber) << (128 - len) | u128::from(i);
+                let host = (Ipv6Addr::from_bits((0x2001_0db8_0001u128 << 80) | low).into(), 5000);
+                let outside = g.map(host, (REMOTE, 80));
+                assert_eq!(g.reached((REMOTE, 80), outside), host);
+                let frame = udp_with(host, (REMOTE, 80), 64, &[7; 100]);
+                assert_eq!(g.all(Customer, &fragments(&frame, &[48], i)).len(), 2, "fragments");
+            }
+        }
+        assert_eq!((g.crossings, g.count("block-allocated")), (0, 20), "a block for each, whatever its addresses");
+        assert!(g.workers.iter().all(|w| w.known()[0] > 0));
+    }
+}

@@ -397,6 +397,15 @@ impl Technology {
         )
     }
 
+    /// Whether all customers in a prefix are one subscriber, whom one worker has.
+    pub fn counts_prefixes(&self) -> bool {
+        match self {
+            Technology::Nat64 { nat, .. } | Technology::Xlat464 { nat, .. } => nat.state.limits.count_subscribers(),
+            Technology::Nat66 { nat, .. } => nat.state.limits.count_subscribers(),
+            _ => false,
+        }
+    }
+
     /// Make the table as large as `sessions` where its size is not given.
     pub fn settle(&mut self, sessions: u64) {
         if let Some(state) = self.state_mut().filter(|state| state.table == 0) {

@@ -43,6 +43,11 @@ impl Limits {
         *self == Limits::default()
     }
 
+    /// Whether subscribers are counted.
+    pub fn count_subscribers(&self) -> bool {
+        self.session_quota.is_some() || self.port_quota.is_some() || self.port_blocks.is_some()
+    }
+
     /// Write them into a NAT's configuration.
     pub fn set(&self, c: &mut NatConfig) {
         let times = [
