@@ -223,7 +223,8 @@ impl<A: Addressing> Function for Translate<A> {
         if (self.own, self.workers) != (new.own, new.workers) {
             return Err("workers: their number is fixed while there are fragments that wait".to_owned());
         }
-        self.config.can_become(&new.config)
+        self.config.can_become(&new.config)?;
+        self.addressing.can_adopt(&new.addressing)
     }
 
     fn adopt(&mut self, new: &mut Translate<A>) -> Result<(), String> {
