@@ -3,7 +3,6 @@
 
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
-use super::fast::MAC_MASK;
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
@@ -12,7 +11,8 @@ use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
-use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
+use crate::side::OwnMac;
+use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv4 side.
@@ -254,10 +254,10 @@ pub fn set_ports(points: &mut [Point4; 2], ports: Ports) {
 ///
 /// # Errors
 /// When it was sent to somebody else.
-pub fn is_ours(b: &[u8], own: u64) -> Result<bool, Event> {
+pub fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
     if b.len() < L3 {
         return Err(Event::Short);
     }
     let group = b[0] & 1 == 1;
-    if group || word(b, 0) & MAC_MASK == own { Ok(!group) } else { Err(Event::OtherMac) }
+    if group || own.receives(b) { Ok(!group) } else { Err(Event::OtherMac) }
 }
