@@ -7,7 +7,7 @@ use super::{L3, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{Packet, Side, Spare, Verdict, send_copy};
 use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
@@ -159,19 +159,8 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Do with a packet in memory of its own what its verdict says.
     pub(super) fn send<P: Packet, Q: Spare<P>>(&mut self, v: Verdict, from: Side, p: &Buffer, spare: &mut Q) {
-        if matches!(v, Verdict::Drop | Verdict::Local) {
-            return;
-        }
-        let len = p.bytes().len();
-        let Some(mut q) = spare.fresh(len).filter(|q| q.bytes().len() == len) else {
+        if !send_copy(v, from, p.bytes(), spare) {
             self.count.add(Event::NoMemory);
-            return;
-        };
-        q.bytes_mut().copy_from_slice(p.bytes());
-        match v {
-            Verdict::Forward(to) => spare.emit(to, q),
-            Verdict::HandOver(w) => spare.hand_over(w, from, q),
-            Verdict::Drop | Verdict::Local => {}
         }
     }
 
