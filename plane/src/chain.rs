@@ -411,8 +411,10 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
             return Err(format!("{} is no {}; restart the gateway", new.prefixes.join(", "), self.prefixes.join(", ")));
         }
         let of = |half: &str, said: Result<(), String>| said.map_err(|why| format!("{half}: {why}"));
-        of(self.prefixes[0], self.customer.can_adopt(&new.customer))?;
-        of(self.prefixes[1], self.internet.can_adopt(&new.internet))
+        // The Internet's half first: where outside addresses have numbers, it knows by which key of the file they would change,
+        // and a NAT before it only that they would.
+        of(self.prefixes[1], self.internet.can_adopt(&new.internet))?;
+        of(self.prefixes[0], self.customer.can_adopt(&new.customer))
     }
 
     fn adopt(&mut self, new: &mut Chain<A, B>) -> Result<(), String> {

@@ -95,8 +95,20 @@ pub trait Addressing: Send {
     /// Forget what packets have taught, in constant time.
     fn clear(&mut self) {}
 
+    /// Whether [`Self::adopt`] keeps every session where it is seen. As it stands here it is right for those whose addresses
+    /// no session has been given.
+    ///
+    /// # Errors
+    /// The key of the setting that must not change while there are sessions, and why.
+    fn can_adopt(&self, _new: &Self) -> Result<(), String>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
+
     /// Go on with the settings of `new`, and with what packets have taught; `new` has the settings of before, then. As it stands
-    /// here it is right for those whom packets teach nothing.
+    /// here it is right for those whom packets teach nothing. The caller has asked [`Self::can_adopt`].
     fn adopt(&mut self, new: &mut Self)
     where
         Self: Sized,

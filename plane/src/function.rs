@@ -76,6 +76,23 @@ pub(crate) fn fresh<P: Packet, S: Spare<P>>(spare: &mut S, len: usize) -> Option
     Some(p)
 }
 
+/// Do what a verdict says with a frame that came in on `from` and is no packet of the machine's: a copy leaves, or goes to another
+/// worker. False when there is no memory for it.
+#[must_use]
+pub(crate) fn send_copy<P: Packet, S: Spare<P>>(verdict: Verdict, from: Side, frame: &[u8], spare: &mut S) -> bool {
+    if matches!(verdict, Verdict::Drop | Verdict::Local) {
+        return true;
+    }
+    let Some(mut p) = spare.fresh(frame.len()).filter(|p| p.bytes().len() == frame.len()) else { return false };
+    p.bytes_mut().copy_from_slice(frame);
+    match verdict {
+        Verdict::Forward(to) => spare.emit(to, p),
+        Verdict::HandOver(worker) => spare.hand_over(worker, from, p),
+        Verdict::Drop | Verdict::Local => {}
+    }
+    true
+}
+
 /// Named drop reasons and other counters, in a fixed order: name and value.
 pub type Drops = Vec<(&'static str, u64)>;
 

@@ -121,10 +121,12 @@ impl Config {
         let maps = if pairs.is_empty() { None } else { Some(Eam::new(&pairs, true)?) };
         let prefix = self.pref64.map(|p| Pref64::new(p, self.private_behind_well_known)).transpose()?;
         let taken: Vec<_> = self.nat.inside.iter().chain(self.maps.iter().map(|p| &p.v4)).copied().map(range).collect();
-        let own = [inner_address(self.nat.customer.address), self.nat.customer.address];
+        let address = self.nat.customer.address;
+        let own = [inner_address(address), address];
         let numbers = numbers(self.pool.count().into(), &taken, &own).ok_or(Nat46Error::Full)?;
         let first = u32::from(numbers.addr) & numbers.mask();
-        Ok(Outside { pool: self.pool, first, remotes: Siit::new(maps, prefix) })
+        let inside = self.nat.inside.clone();
+        Ok(Outside { pool: self.pool, first, inside, address, remotes: Siit::new(maps, prefix) })
     }
 }
 
@@ -138,6 +140,9 @@ pub struct Outside {
     pool: Pool6,
     /// The number of the first outside address.
     first: u32,
+    /// Where else, beside the maps, these numbers may not lie: the customers, and the own address.
+    inside: Vec<Prefix>,
+    address: Ipv4Addr,
     remotes: Siit,
 }
 
@@ -172,5 +177,28 @@ impl Addressing for Outside {
         if end == End::Remote {
             self.remotes.prefetch_ipv6(end, addr);
         }
+    }
+
+    /// Every session has one of the outside addresses, and the NAT44 knows them by their numbers.
+    fn can_adopt(&self, new: &Outside) -> Result<(), String> {
+        if self.pool != new.pool {
+            return Err("pool: cannot be changed while there are sessions; restart the gateway".to_owned());
+        }
+        if self.first == new.first {
+            return Ok(());
+        }
+        let what = if self.inside != new.inside {
+            "inside"
+        } else if self.address != new.address {
+            "address or eam"
+        } else {
+            "eam"
+        };
+        Err(format!(
+            "{what}: this change moves the numbers that stand for `pool` inside the gateway, from {} to {}, and sessions have \
+             them; restart the gateway",
+            Ipv4Addr::from(self.first),
+            Ipv4Addr::from(new.first)
+        ))
     }
 }

@@ -7,7 +7,7 @@ use crate::chain::{Nested, gather, scatter};
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
 use std::ops::Range;
-use wire::header::{TYPE_IPV6, be16};
+use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
 /// How packets from the customers are to be spread over the workers: by all 16 octets of the IPv6 source. A /64 would do
 /// for most networks, but not for a test whose customers all lie in one.
@@ -42,8 +42,6 @@ pub fn steering(prefix: u8) -> Steering {
     Steering::Hash(&FIRST[octets(prefix)])
 }
 
-/// ICMPv6.
-const ICMPV6: u8 = 58;
 /// Where the destination stands in the packet that an ICMPv6 error quotes.
 const QUOTED_DESTINATION: usize = 14 + 40 + 8 + 24;
 

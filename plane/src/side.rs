@@ -3,6 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
+use wire::header::word;
 
 /// A side where IPv4 is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,26 @@ pub struct Side6 {
 pub fn inner_address(customer: Ipv4Addr) -> Ipv4Addr {
     const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 0, 2), Ipv4Addr::new(192, 0, 0, 3)];
     ADDRESSES[usize::from(customer == ADDRESSES[0])]
+}
+
+/// The gateway's Ethernet address on a side, as a word, so that one comparison says for whom a frame is.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnMac(u64);
+
+/// The first six of eight bytes, as they lie in memory.
+const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+
+impl OwnMac {
+    pub(crate) fn new(mac: Mac) -> OwnMac {
+        let [a, b, c, d, e, f] = mac.0;
+        OwnMac(u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]))
+    }
+
+    /// Whether a frame, which has eight octets or more, is for this address.
+    #[inline(always)]
+    pub(crate) fn receives(self, frame: &[u8]) -> bool {
+        word(frame, 0) & MAC_MASK == self.0
+    }
 }
 
 /// Destination and source of frames that leave on a side, as they lie in memory.

@@ -81,6 +81,13 @@ ce = 3
 udp-timeout = "1000 s"
 "#;
 
+const NAT46: &str = r#"[technology.nat46]
+inside = "198.18.0.0/24"
+eam = ["198.19.0.0/24 2001:2:0:7::/120"]
+pool = "2001:2:0:a::/126"
+udp-timeout = "1000 s"
+"#;
+
 /// The tester's ends of both links, and its frames.
 struct Ends {
     left: LinkPort,
@@ -200,9 +207,13 @@ impl Use for InProcess<'_> {
 }
 
 fn running(technology: &str, workers: usize, play: Play) {
+    running_at(SIDES, technology, workers, play);
+}
+
+fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
-    let text = SIDES.replace("WORKERS", &workers.to_string()) + technology;
+    let text = sides.replace("WORKERS", &workers.to_string()) + technology;
     std::fs::write(&file, text).unwrap();
     let gateway = crate::scenario::gateway::read(&file).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
@@ -288,6 +299,36 @@ fn sessions_of_map_t_stay_when_the_file_is_read_again() {
 #[test]
 fn sessions_of_lw4o6_stay_when_the_file_is_read_again() {
     stays(LW4O6, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
+}
+
+/// The NAT before the translator has only numbers for outside addresses: these stay the same when the addresses change, and
+/// change when maps take their place.
+#[test]
+fn outside_addresses_of_a_nat46_stay_when_the_file_is_read_again() {
+    let sides = SIDES.replace("198.19.0.254", "2001:2:0:ff::1");
+    running_at(&sides, NAT46, 1, &mut |ends, file, say| {
+        let mut outside = || ends.pass(true, (CUSTOMER, 1234), (SERVER, 80))[22..38].to_vec();
+        let before = (outside(), sessions(say));
+        edit(file, "\"1000 s\"", "\"2000 s\"");
+        assert_eq!(say("reload"), "reloaded\n");
+        let changes = [
+            ("2001:2:0:a::/126", "2001:2:0:b::/126", "translate: pool: cannot be changed"),
+            (
+                "\"198.19.0.0/24",
+                "\"10.0.0.0/24 2001:2:0:8::/120\", \"198.19.0.0/24",
+                "translate: eam: this change moves",
+            ),
+        ];
+        for (from, to, why) in changes {
+            edit(file, from, to);
+            let said = say("reload");
+            assert!(said.starts_with("error: ") && said.contains(why), "{said}");
+            assert_eq!((outside(), sessions(say)), before, "after the refusal");
+            edit(file, to, from);
+        }
+        assert_eq!(say("reload"), "reloaded\n", "and it can still be changed");
+        assert_eq!((outside(), sessions(say)), before);
+    });
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl Nat44 {
         } else {
             return None;
         };
-        let right = word(h, 0) & MAC_MASK == mac
+        let right = mac.receives(h)
             && h[12] == 0x08
             && h[13] == 0
             && h[14] == 0x45
@@ -314,9 +314,6 @@ impl Nat44 {
 const fn slow_flags<const OUT: bool>() -> u8 {
     if OUT { HAIRPIN | UNANSWERED } else { HAIRPIN }
 }
-
-/// The first six of eight bytes, as they lie in memory.
-pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 impl Workers {
     /// Whether there is nobody to hand over to.

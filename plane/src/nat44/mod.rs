@@ -29,6 +29,7 @@ use crate::answer::Limiter;
 use crate::chain::Nested;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
 use arena::{ArenaError, AtomicArray};
@@ -65,10 +66,10 @@ struct Workers {
     count: u32,
 }
 
-/// Ethernet addresses: what is ours on each side (as words, to compare at once), and what leaves carry.
+/// Ethernet addresses: what is ours on each side, and what leaves carries.
 struct Macs {
-    customer: u64,
-    internet: u64,
+    customer: OwnMac,
+    internet: OwnMac,
     to_customer: [u8; 12],
     to_internet: [u8; 12],
 }
@@ -252,16 +253,11 @@ impl Nat44 {
 
 impl Macs {
     fn new(customer: &SideConfig, internet: &SideConfig) -> Macs {
-        let own = |s: &SideConfig| {
-            let m = s.mac.0;
-            u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0])
-        };
-        let leaving = |s: &SideConfig| crate::side::leaving(s.mac, s.next_hop);
         Macs {
-            customer: own(customer),
-            internet: own(internet),
-            to_customer: leaving(customer),
-            to_internet: leaving(internet),
+            customer: OwnMac::new(customer.mac),
+            internet: OwnMac::new(internet.mac),
+            to_customer: leaving(customer.mac, customer.next_hop),
+            to_internet: leaving(internet.mac, internet.next_hop),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::answer::{Error, TIME_EXCEEDED};
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::{Head4, is_ordinary};
 use crate::steer::by_hash;
-use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
+use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl Nat44 {
     /// Decide about one packet.
@@ -69,7 +69,7 @@ impl Nat44 {
         }
         let own = if from == Side::Customer { self.macs.customer } else { self.macs.internet };
         let group = b[0] & 1 == 1;
-        if !group && word(b, 0) & super::fast::MAC_MASK != own {
+        if !group && !own.receives(b) {
             return Err(Event::OtherMac);
         }
         if be16(b, 12) != header::TYPE_IPV4 {

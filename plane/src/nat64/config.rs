@@ -33,7 +33,8 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for its fragments, which are put together to get one (RFC 6146, section 3.4).
+    /// Limits for its fragments, which are put together to get one (RFC 6146, section 3.4). They wait no longer than the NAT
+    /// remembers a datagram in fragments (`nat.fragments.lifetime`, 15 s).
     pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,
     /// `inside`, `numbered`) is not used: there the customers' numbers are.

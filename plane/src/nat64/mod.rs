@@ -14,6 +14,7 @@ use crate::function::{Entry, Side};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
+use crate::parts::PartLimits;
 use crate::subscribers::Subscribers;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
@@ -137,7 +138,9 @@ impl Config {
         t.tos = self.tos;
         t.zero_udp_checksum = self.zero_udp_checksum;
         // Not by the checksum rule, which may change while fragments wait.
-        t.unsummed = Some(self.reassembly);
+        // No longer than the NAT before it knows a datagram: what comes with the same identification afterwards is another one.
+        let lifetime = self.reassembly.lifetime.min(self.nat.fragments.lifetime);
+        t.unsummed = Some(PartLimits { lifetime, ..self.reassembly });
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t.seed = seed;
         t

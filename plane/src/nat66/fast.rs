@@ -5,7 +5,6 @@
 
 use super::config::{Config, POOL};
 use super::event::Event;
-use super::packet::MAC_MASK;
 use super::rewrite::{End, hop};
 use super::{Nat66, icmp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
@@ -13,7 +12,7 @@ use crate::ip6::{be128, is_common};
 use crate::nat44::core::Point;
 use crate::nat44::fast::Work;
 use crate::table::NONE;
-use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32, word};
+use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
 /// Where the transport header begins, and how much of it is looked at.
 const L4: usize = header::ETH + header::IPV6;
@@ -140,7 +139,7 @@ impl Nat66 {
         let (plan, link) = (&self.plan, &self.links[usize::from(!OUT)]);
         let (src, dst) = (be128(h, 22), be128(h, 38));
         whole
-            && word(h, 0) & MAC_MASK == link.own
+            && link.own.receives(h)
             && be32(h, 12) >> 12 == 0x8_6dd6
             && h[21] > 1
             && payload + L4 <= b.len()

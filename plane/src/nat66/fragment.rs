@@ -4,7 +4,7 @@
 use super::Nat66;
 use super::event::Event;
 use super::packet::{Way, shown};
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{Packet, Side, Spare, Verdict, send_copy};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::Piece;
 use crate::steer::by_hash;
@@ -58,18 +58,8 @@ impl Nat66 {
         for bytes in self.tracker.take_waiting(key) {
             let mut copy = Buffer::copy(&bytes);
             let verdict = self.one::<Buffer, P, S>(from, &mut copy, spare);
-            if !matches!(verdict, Verdict::Forward(_) | Verdict::HandOver(_)) {
-                continue;
-            }
-            let Some(mut p) = spare.fresh(bytes.len()).filter(|p| p.bytes().len() == bytes.len()) else {
+            if !send_copy(verdict, from, copy.bytes(), spare) {
                 self.count.add(Event::NoMemory);
-                continue;
-            };
-            p.bytes_mut().copy_from_slice(copy.bytes());
-            match verdict {
-                Verdict::Forward(to) => spare.emit(to, p),
-                Verdict::HandOver(worker) => spare.hand_over(worker, from, p),
-                Verdict::Drop | Verdict::Local => {}
             }
         }
     }

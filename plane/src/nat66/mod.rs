@@ -28,7 +28,7 @@ use crate::nat44::{Nat44, NatError};
 use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
 use crate::pinned;
-use crate::side::{Side6, leaving};
+use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;
 use crate::subscribers::{Subscribers, prefix};
 use arena::ArenaError;
@@ -68,17 +68,15 @@ pub enum Nat66Error {
     Memory(#[from] ArenaError),
 }
 
-/// What packets carry on a side: ours, as a word to compare at once, and both addresses of what leaves.
+/// What packets carry on a side: ours, and both addresses of what leaves.
 struct Link {
-    own: u64,
+    own: OwnMac,
     leaving: [u8; 12],
 }
 
 impl Link {
     fn new(s: &Side6) -> Link {
-        let m = s.mac.0;
-        let own = u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0]);
-        Link { own, leaving: leaving(s.mac, s.next_hop) }
+        Link { own: OwnMac::new(s.mac), leaving: leaving(s.mac, s.next_hop) }
     }
 }
 

@@ -11,10 +11,7 @@ use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use crate::nat44::core::{Asks, Point};
 use crate::parts::tracker::Ports;
 use crate::pinned;
-use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, word};
-
-/// The first six of eight bytes, as they lie in memory.
-pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16};
 
 /// A packet on its way, read.
 #[derive(Clone, Copy)]
@@ -59,7 +56,7 @@ impl Nat66 {
             return Err(Event::Short);
         }
         let group = b[0] & 1 == 1;
-        if !group && word(b, 0) & MAC_MASK != self.link_of(from).own {
+        if !group && !self.link_of(from).own.receives(b) {
             return Err(Event::OtherMac);
         }
         if be16(b, 12) != header::TYPE_IPV6 {

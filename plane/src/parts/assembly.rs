@@ -114,6 +114,13 @@ impl<K: Ord + Copy> Assembly<K> {
         self.store.get(key).is_some()
     }
 
+    /// Forget what came of this datagram; gives how many parts that were.
+    pub fn give_up(&mut self, key: &K) -> u64 {
+        let Some(d) = self.store.remove(key) else { return 0 };
+        self.octets -= d.size();
+        d.parts.len() as u64
+    }
+
     /// Take a part of a datagram in; gives the datagram when it was the last one missing. That lengths are possible the
     /// caller has checked.
     ///

@@ -3,7 +3,6 @@
 //! path, which knows all the reasons; the fast path knows none, and may send there what it only suspects.
 
 use super::config::{ClassRule, Config, Hairpinning};
-use super::slow::MAC_MASK;
 use super::to6::finish;
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
@@ -140,7 +139,7 @@ impl<A: Addressing> Translate<A> {
         let (tos, total, ttl, protocol) = (h[15], be16(h, 16) as usize, h[22], h[23]);
         let (src4, dst4) = (be32(h, 26), be32(h, 30));
         let most = if h[20] & 0x40 != 0 { self.plan.most_df } else { self.plan.most };
-        let right = word(h, 0) & MAC_MASK == self.macs.v4
+        let right = self.macs.v4.receives(h)
             && be32(h, 12) >> 8 == 0x8_0045
             && be16(h, 20) & 0xbfff == 0
             && ttl >= self.plan.least
@@ -197,7 +196,7 @@ impl<A: Addressing> Translate<A> {
         let (version, payload) = (be32(h, 12), be16(h, 18) as usize);
         let (protocol, hop_limit) = (h[20], h[21]);
         let (src6, dst6) = (be128(h, 22), be128(h, 38));
-        let right = word(h, 0) & MAC_MASK == self.macs.v6
+        let right = self.macs.v6.receives(h)
             && version >> 12 == 0x8_6dd6
             && hop_limit >= self.plan.least
             && payload + L4_V6 <= b.len()

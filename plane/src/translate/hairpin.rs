@@ -6,7 +6,7 @@
 use super::{Hairpinning, Translate};
 use crate::ends::Addressing;
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{Packet, Side, Spare, Verdict, send_copy};
 use wire::header::be32;
 
 /// Where the destination of an IPv4 packet stands in a frame.
@@ -33,7 +33,10 @@ impl<A: Addressing> Translate<A> {
         self.turning = false;
         match result {
             Ok(Verdict::HandOver(worker)) => {
-                self.give_away(worker, p.bytes(), spare);
+                // As one that came in over IPv4.
+                if !send_copy(Verdict::HandOver(worker), self.config.ipv6.other(), p.bytes(), spare) {
+                    self.count.add(Event::NoMemory);
+                }
                 Verdict::Drop
             }
             Ok(verdict) => verdict,
@@ -48,16 +51,5 @@ impl<A: Addressing> Translate<A> {
     /// Count a packet that leaves over IPv6: from IPv4, or turned round.
     pub(super) fn count_to6(&mut self) {
         self.count.add(if self.turning { Event::Hairpinned } else { Event::ToIpv6 });
-    }
-
-    /// Give a copy of a packet to another worker as one that came in over IPv4.
-    fn give_away<P: Packet, S: Spare<P>>(&mut self, worker: u16, frame: &[u8], spare: &mut S) {
-        match spare.fresh(frame.len()).filter(|q| q.bytes().len() == frame.len()) {
-            Some(mut q) => {
-                q.bytes_mut().copy_from_slice(frame);
-                spare.hand_over(worker, self.config.ipv6.other(), q);
-            }
-            None => self.count.add(Event::NoMemory),
-        }
     }
 }

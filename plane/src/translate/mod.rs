@@ -34,8 +34,8 @@ use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
+use crate::side::{OwnMac, leaving};
 use fast::Plan;
-use wire::Mac;
 use zero::Unsummed;
 
 /// One worker of a translator.
@@ -63,22 +63,21 @@ pub struct Translate<A: Addressing> {
     now: u64,
 }
 
-/// Ethernet addresses: what is ours on each link (as words, to compare at once), and what leaves carry.
+/// Ethernet addresses: what is ours on each link, and what leaves carries.
 struct Macs {
-    v4: u64,
-    v6: u64,
+    v4: OwnMac,
+    v6: OwnMac,
     to_v4: [u8; 12],
     to_v6: [u8; 12],
 }
 
 impl Macs {
     fn new(config: &Config) -> Macs {
-        let own = |m: Mac| u64::from_ne_bytes([m.0[0], m.0[1], m.0[2], m.0[3], m.0[4], m.0[5], 0, 0]);
         Macs {
-            v4: own(config.v4.mac),
-            v6: own(config.v6.mac),
-            to_v4: crate::side::leaving(config.v4.mac, config.v4.next_hop),
-            to_v6: crate::side::leaving(config.v6.mac, config.v6.next_hop),
+            v4: OwnMac::new(config.v4.mac),
+            v6: OwnMac::new(config.v6.mac),
+            to_v4: leaving(config.v4.mac, config.v4.next_hop),
+            to_v6: leaving(config.v6.mac, config.v6.next_hop),
         }
     }
 }
@@ -223,7 +222,8 @@ impl<A: Addressing> Function for Translate<A> {
         if (self.own, self.workers) != (new.own, new.workers) {
             return Err("workers: their number is fixed while there are fragments that wait".to_owned());
         }
-        self.config.can_become(&new.config)
+        self.config.can_become(&new.config)?;
+        self.addressing.can_adopt(&new.addressing)
     }
 
     fn adopt(&mut self, new: &mut Translate<A>) -> Result<(), String> {

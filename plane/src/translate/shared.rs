@@ -4,7 +4,7 @@
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Spare, Verdict};
+use crate::function::{Packet, Spare, Verdict, send_copy};
 use crate::ip4::Head4;
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
@@ -45,20 +45,16 @@ impl<A: Addressing> Translate<A> {
 
     /// Let go what has waited for the first fragment of this datagram.
     pub(super) fn let_go<P: Packet, S: Spare<P>>(&mut self, key: &Key, spare: &mut S) {
+        let from = self.config.ipv6.other();
         for bytes in self.tracker.take_waiting(key) {
             let mut p = Buffer::copy(&bytes);
             match self.over_ipv4::<Buffer, P, S>(&mut p, spare) {
-                Ok(Verdict::Forward(to)) => {
-                    let len = p.bytes().len();
-                    if let Some(mut q) = spare.fresh(len).filter(|q| q.bytes().len() == len) {
-                        q.bytes_mut().copy_from_slice(p.bytes());
-                        spare.emit(to, q);
-                    } else {
+                // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.
+                Ok(verdict) => {
+                    if !send_copy(verdict, from, p.bytes(), spare) {
                         self.count.add(Event::NoMemory);
                     }
                 }
-                // Neither this worker nor the machine changes while a fragment waits.
-                Ok(Verdict::Drop | Verdict::Local | Verdict::HandOver(_)) => {}
                 Err(why) => {
                     self.refuse4(p.bytes(), why, spare);
                     self.count.add(why);

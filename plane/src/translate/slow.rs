@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
-use wire::header::{self, ICMP, ICMPV6, be16, word};
+use wire::header::{self, ICMP, ICMPV6, be16};
 
 impl<A: Addressing> Translate<A> {
     /// Decide about one packet.
@@ -47,7 +47,7 @@ impl<A: Addressing> Translate<A> {
         }
         let (own, kind) = if over_ipv6 { (self.macs.v6, header::TYPE_IPV6) } else { (self.macs.v4, header::TYPE_IPV4) };
         let group = b[0] & 1 == 1;
-        if !group && word(b, 0) & MAC_MASK != own {
+        if !group && !own.receives(b) {
             return Err(Event::OtherMac);
         }
         if be16(b, 12) != kind {
@@ -150,9 +150,6 @@ impl<A: Addressing> Translate<A> {
         }
     }
 }
-
-/// The first six of eight bytes, as they lie in memory.
-pub(super) const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 /// Whether a protocol number may go on: not that of the ICMP of the other version, and none that is an extension header
 /// there. IGMP ends at the link (RFC 7915, section 4.2).

@@ -21,6 +21,7 @@ impl<A: Addressing> Translate<A> {
         h: &Head4,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
+        self.forget_older(h);
         let b = p.bytes();
         check(b, h)?;
         if let Some(key) = self.wants_assembly(b, h) {

@@ -20,6 +20,21 @@ pub(super) type Unsummed = Assembly<Key>;
 const LARGEST: usize = 65_535;
 
 impl<A: Addressing> Translate<A> {
+    /// Forget an older datagram of which parts wait when the first fragment of another one comes with the same addresses and
+    /// identification: together they would be whole, and get a checksum that is right (RFC 4963, section 3). That nobody's parts
+    /// wait before their first has come, the function in front sees to.
+    #[inline]
+    pub(super) fn forget_older(&mut self, h: &Head4) {
+        if h.offset == 0
+            && h.more
+            && h.protocol == PROTO_UDP
+            && let Some(unsummed) = self.unsummed.as_mut().filter(|u| !u.is_empty())
+        {
+            let parts = unsummed.give_up(&h.key(0));
+            self.count.add_many(Event::FragmentLate, parts);
+        }
+    }
+
     /// What a fragment has in common with those of its datagram, if that is to be put together. Only the first shows it; what
     /// comes before it is none of ours, so that the function in front has to bring them in order, as NAT44 does.
     pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {

@@ -3,16 +3,16 @@
 
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
-use super::fast::MAC_MASK;
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict};
+use crate::function::{Packet, Side, Spare, Verdict, send_copy};
 use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
-use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, word};
+use crate::side::OwnMac;
+use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv4 side.
@@ -159,19 +159,8 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Do with a packet in memory of its own what its verdict says.
     pub(super) fn send<P: Packet, Q: Spare<P>>(&mut self, v: Verdict, from: Side, p: &Buffer, spare: &mut Q) {
-        if matches!(v, Verdict::Drop | Verdict::Local) {
-            return;
-        }
-        let len = p.bytes().len();
-        let Some(mut q) = spare.fresh(len).filter(|q| q.bytes().len() == len) else {
+        if !send_copy(v, from, p.bytes(), spare) {
             self.count.add(Event::NoMemory);
-            return;
-        };
-        q.bytes_mut().copy_from_slice(p.bytes());
-        match v {
-            Verdict::Forward(to) => spare.emit(to, q),
-            Verdict::HandOver(w) => spare.hand_over(w, from, q),
-            Verdict::Drop | Verdict::Local => {}
         }
     }
 
@@ -254,10 +243,10 @@ pub fn set_ports(points: &mut [Point4; 2], ports: Ports) {
 ///
 /// # Errors
 /// When it was sent to somebody else.
-pub fn is_ours(b: &[u8], own: u64) -> Result<bool, Event> {
+pub fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
     if b.len() < L3 {
         return Err(Event::Short);
     }
     let group = b[0] & 1 == 1;
-    if group || word(b, 0) & MAC_MASK == own { Ok(!group) } else { Err(Event::OtherMac) }
+    if group || own.receives(b) { Ok(!group) } else { Err(Event::OtherMac) }
 }

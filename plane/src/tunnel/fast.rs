@@ -12,8 +12,6 @@ use crate::ip6::{be128, next};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
-/// The first six of eight bytes, as they lie in memory.
-pub const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 /// Headers of a plain frame up to the UDP header's end, outside and inside a tunnel.
 const PLAIN: usize = L3 + header::IPV4 + header::UDP;
 const WRAPPED: usize = PLAIN + OVERHEAD;
@@ -115,7 +113,7 @@ impl<S: Softwires> Tunnel<S> {
     #[inline(always)]
     fn plain4(&self, b: &[u8]) -> Option<(u64, u32)> {
         let h = b.first_chunk::<PLAIN>()?;
-        if word(h, 0) & MAC_MASK != self.plan.v4.own || h[12] != 0x08 || h[13] != 0 {
+        if !self.plan.v4.own.receives(h) || h[12] != 0x08 || h[13] != 0 {
             return None;
         }
         let ends = plain_inner(h, L3, self.plan.last_hop, self.plan.room.min(b.len() - L3))?;
@@ -129,10 +127,7 @@ impl<S: Softwires> Tunnel<S> {
         let l3 = L3 + OVERHEAD;
         let payload = be16(h, L3 + 4) as usize;
         let start = [h[12], h[13], h[L3] & 0xf0, h[L3 + 6]];
-        if word(h, 0) & MAC_MASK != self.plan.v6.own
-            || start != [0x86, 0xdd, 0x60, next::IPV4]
-            || payload > b.len() - l3
-        {
+        if !self.plan.v6.own.receives(h) || start != [0x86, 0xdd, 0x60, next::IPV4] || payload > b.len() - l3 {
             return None;
         }
         let ends = plain_inner(h, l3, self.plan.last_hop, payload.min(self.plan.mtu4))?;

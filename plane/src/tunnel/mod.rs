@@ -26,7 +26,7 @@ use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
-use crate::side::leaving;
+use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use reassembly::Reassembly;
 use wire::Mac;
@@ -102,19 +102,18 @@ impl Plan {
     }
 }
 
-/// Ethernet of one side: our address as a word to compare, and the header of what leaves.
+/// Ethernet of one side: our address, and the header of what leaves.
 struct Link {
-    own: u64,
+    own: OwnMac,
     leaving: [u8; L3],
 }
 
 impl Link {
     fn new(mac: Mac, next_hop: Mac, kind: u16) -> Link {
-        let m = mac.0;
         let mut out = [0; L3];
         out[..12].copy_from_slice(&leaving(mac, next_hop));
         out[12..].copy_from_slice(&kind.to_be_bytes());
-        Link { own: u64::from_ne_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0]), leaving: out }
+        Link { own: OwnMac::new(mac), leaving: out }
     }
 }
 

@@ -1,9 +1,12 @@
 //! RFC 6146, section 3.4: fragments of both directions, in order and out of order, within limits.
 
+use crate::gateway::Gateway;
 use crate::packets::*;
 use crate::set_up::*;
 use plane::Side::{Customer, Internet};
+use plane::nat64::Nat64;
 use plane::translate::ZeroChecksum;
+use std::time::Duration;
 
 const PAYLOAD: [u8; 200] = [0x5a; 200];
 
@@ -172,14 +175,55 @@ fn the_store_of_datagrams_without_checksum_is_bounded_and_the_oldest_goes() {
 
 #[test]
 fn datagrams_without_checksum_wait_no_longer_than_their_time() {
+    // By default as long as the NAT in front remembers them; shorter if that is wanted.
+    for (lifetime, waits) in [(60, 15), (5, 5)] {
+        let mut c = config();
+        c.reassembly.lifetime = Duration::from_secs(lifetime);
+        let mut g = nat64(&c);
+        let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+        let parts = unsummed(outside, &PAYLOAD, 1);
+        assert_eq!(g.send(Internet, &parts[0]), []);
+        assert_eq!(g.send(Internet, &parts[1]), []);
+        g.wait(waits - 1);
+        assert_eq!(g.send_all(Internet, &[]), []);
+        assert_eq!(g.count("translate.fragment-late"), 0);
+        g.wait(2);
+        assert_eq!(g.send_all(Internet, &[]), [], "nobody is told");
+        assert_eq!(g.count("translate.fragment-late"), 2);
+    }
+}
+
+/// A NAT of which an older datagram has left two parts in the translator, but is forgotten in front of it.
+fn with_an_older_one(id: u32) -> (Gateway<Nat64>, At) {
     let mut g = nat64(&config());
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
-    let parts = unsummed(outside, &PAYLOAD, 1);
-    assert_eq!(g.send(Internet, &parts[0]), []);
-    assert_eq!(g.send(Internet, &parts[1]), []);
-    g.wait(61);
-    assert_eq!(g.send_all(Internet, &[]), [], "nobody is told");
-    assert_eq!(g.count("translate.fragment-late"), 2);
+    let old = unsummed(outside, &[0xee; 200], id);
+    assert_eq!(g.send(Internet, &old[1]), [], "the NAT counts from here");
+    g.wait(10);
+    assert_eq!(g.send(Internet, &old[0]), [], "and the translator from here");
+    g.wait(6);
+    assert_eq!((g.send_all(Internet, &[]), g.count("translate.fragment-late")), (vec![], 0));
+    (g, outside)
+}
+
+/// RFC 4963: the rest of a younger datagram must not complete an older one with the same identification, which would leave with
+/// a checksum over both.
+#[test]
+fn an_identification_that_comes_again_begins_another_datagram() {
+    for order in [[0, 1, 2, 3], [1, 2, 0, 3], [3, 2, 1, 0]] {
+        let (mut g, outside) = with_an_older_one(0x4321);
+        let young = unsummed(outside, &PAYLOAD, 0x4321);
+        let out: Vec<_> = order.iter().flat_map(|&i| only(g.send(Internet, &young[i]), Customer)).collect();
+        assert_eq!(out.len(), 1, "{order:?}");
+        assert_eq!(out[0][62..62 + PAYLOAD.len()], PAYLOAD, "{order:?}");
+        assert_eq!((g.count("translate.fragment-late"), g.count("translate.fragment-overlap")), (2, 0), "{order:?}");
+
+        let (mut g, outside) = with_an_older_one(0x4321);
+        let young = fragments(&udp_with((REMOTE, 80), outside, 64, &PAYLOAD), &[64, 128, 192], 0x4321);
+        let out: Vec<_> = order.iter().flat_map(|&i| only(g.send(Internet, &young[i]), Customer)).collect();
+        assert_eq!((out.len(), g.count("translate.reassembled")), (4, 0), "{order:?}, one by one");
+        assert_eq!((judge(&reassemble(&out)).to, g.count("translate.fragment-late")), ((A, 5000), 2), "{order:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plane::Side::{Customer, Internet};
 use plane::nat44::config::Prefix;
 use plane::nat46::{Config, Nat46};
 use plane::translate::Pair;
-use plane::{Prefix6, Side4};
+use plane::{Function, Prefix6, Side4};
 use std::net::{IpAddr, Ipv4Addr};
 use wire::Mac;
 
@@ -31,6 +31,12 @@ pub fn config() -> Config {
     c.maps = vec![Pair { v4: Prefix { addr: Ipv4Addr::new(198, 19, 0, 0), len: 24 }, v6 }];
     c.nat.sessions = 4096;
     c
+}
+
+fn pair(v4: &str, v6: &str) -> Pair {
+    let [(four, len4), (six, len6)] = [v4, v6].map(|p| p.split_once('/').unwrap());
+    let v4 = Prefix { addr: four.parse().unwrap(), len: len4.parse().unwrap() };
+    Pair { v4, v6: Prefix6 { addr: six.parse().unwrap(), len: len6.parse().unwrap() } }
 }
 
 pub fn nat46(c: &Config, workers: usize) -> Bench<Nat46> {
@@ -165,4 +171,46 @@ fn identifications_are_shared_out() {
             assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
         }
     }
+}
+
+/// Every session is known to the Internet by one of the outside addresses.
+#[test]
+fn a_running_nat_keeps_its_outside_addresses() {
+    let mut g = nat46(&config(), 1);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    let mut told = |change: fn(&mut Config)| {
+        let mut c = config();
+        change(&mut c);
+        (c.nat.sessions, c.nat.sketch) = (1, true);
+        g.workers[0].adopt(&mut c.build(0, 1, 7).unwrap())
+    };
+    let refused = [
+        told(|c| c.pool = pool("2001:db8:3::1/128")),
+        told(|c| c.pool = pool("2001:db8:2::/127")),
+        told(|c| c.maps.push(pair("10.0.0.0/24", "2001:db8:8::/120"))),
+        told(|c| c.nat.customer.address = Ipv4Addr::new(10, 0, 0, 1)),
+        told(|c| c.nat.inside[0] = pair("10.0.0.0/16", "::/112").v4),
+        told(|c| c.nat.inside[0].len = 17),
+    ];
+    let keys = ["translate: pool: ", "translate: pool: ", "translate: eam: ", "translate: address or eam: "];
+    let keys = keys.into_iter().chain(["translate: inside: ", "nat44: inside: "]);
+    for (said, key) in refused.into_iter().zip(keys) {
+        let said = said.unwrap_err();
+        assert!(said.starts_with(key) && said.ends_with("; restart the gateway"), "{key} is not in: {said}");
+    }
+    assert_eq!(g.map((A, 5000), (REMOTE, 80)), outside, "nothing has changed");
+}
+
+#[test]
+fn a_running_nat_takes_over_maps_and_prefix() {
+    let mut g = nat46(&config(), 1);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    let mut c = config();
+    c.maps.push(pair("203.0.113.0/24", "2001:db8:8::/120"));
+    c.pref64 = Some(Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 96 });
+    g.workers[0].adopt(&mut c.build(0, 1, 7).unwrap()).unwrap();
+    assert_eq!(g.reached((ip(REMOTE6), 80), outside), (A, 5000));
+    let [mapped, embedded] = ["203.0.113.9", "192.0.2.9"].map(|to| judge(&g.out(&udp((A, 5000), (ip(to), 80)))));
+    assert_eq!((mapped.from, mapped.to.0), (outside, ip("2001:db8:8::9")));
+    assert_eq!((embedded.from, embedded.to.0), (outside, ip("2001:db8:64::192.0.2.9")));
 }
