@@ -256,18 +256,18 @@ fn flows_are_spread_over_all_rules() {
 fn options_of_tunnels_and_limits() {
     let tunnel = "tunnel-hop-limit = 33\ntunnel-dscp = 46\ntunnel-flow-label = \"hash\"\ntunnel-ecn = \"compatibility\"\n\
                   tunnel-oversize = \"outer-always\"\nreassembly-datagrams = 16\nreassembly-octets = \"256k\"\nreassembly-timeout = \"5 s\"\n";
-    let limits =
-        "fragment-datagrams = 64\nfragments-held = 16\nfragment-timeout = \"2 s\"\nicmp-errors-per-second = 10\n";
+    let limits = "fragment-datagrams = 64\nfragment-timeout = \"2 s\"\nicmp-errors-per-second = 10\n";
+    let held = format!("{limits}fragments-held = 16\n");
     let answers =
         "answer-spoofed = false\nanswer-unknown = false\ninbound-icmp = \"errors\"\nfragment-octets = \"1M\"\n";
-    passes("dual", &format!("{DS_LITE}{tunnel}{limits}"), PORTS);
-    passes("pe", &format!("{DS_LITE}{tunnel}{limits}"), MANY);
+    passes("dual", &format!("{DS_LITE}{tunnel}{held}"), PORTS);
+    passes("pe", &format!("{DS_LITE}{tunnel}{held}"), MANY);
     for technology in [LW4O6, MAP_E] {
-        passes("dual", &format!("{technology}{tunnel}{limits}{answers}"), PORTS);
-        passes("pe", &format!("{technology}{tunnel}{limits}{answers}hairpinning = false\n"), MANY);
+        passes("dual", &format!("{technology}{tunnel}{held}{answers}"), PORTS);
+        passes("pe", &format!("{technology}{tunnel}{held}{answers}hairpinning = false\n"), MANY);
     }
-    passes("pe", &format!("{MAP_T}{limits}fragment-octets = \"1M\"\nhairpinning = false\n"), MANY);
-    passes("pe", &format!("{NAT64}{limits}reassembly-datagrams = 16\n"), MANY);
+    passes("pe", &format!("{MAP_T}{held}fragment-octets = \"1M\"\nhairpinning = false\n"), MANY);
+    passes("pe", &format!("{NAT64}{held}reassembly-datagrams = 16\n"), MANY);
     passes("pe", &format!("{NAT66}{limits}fragment-octets = \"1M\"\n"), PORTS);
     passes("pe", &format!("{SIIT}hairpinning = \"off\"\nicmp-errors-per-second = 0\n"), PORTS);
 }

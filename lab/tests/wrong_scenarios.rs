@@ -154,6 +154,7 @@ refused! {
     explicit_maps_in_two_places:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\neam-file = \"maps.txt\"\n[measure]\nmetrics = \"throughput\"\n");
     ce_with_a_large_prefix: instead(MAP_T, &[("203.0.113.0/24", "10.0.0.0/8"), ("ea-bits = 11", "ea-bits = 4")]);
+    fragments_held_of_a_nat66: instead(include_str!("../../scenarios/nat66.toml"), &[("[traffic]", "fragments-held = 9\n[traffic]")]);
     map_rules_in_two_places: instead(MAP_RULES, &[("dmr =", "psid-offset = 4\ndmr =")]);
     map_rules_of_no_array: small("[dut.embedded]\nplays = \"pe\"\n[technology.map-e]\nbr = \"2001:2:0:100::2\"\n[technology.map-e.rule]\nea-bits = 3\n[measure]\nmetrics = \"throughput\"\n");
     map_rule_with_an_unknown_key: instead(MAP_RULES, &[("forwarding = true", "forward = true")]);

@@ -33,7 +33,7 @@ pub const TABLES: &[(&str, &[&[&str]])] = &[
     ("gateway", &[&["plays", "workers", "io", "busy", "answer", "socket"]]),
     ("gateway.left", &[GATEWAY_SIDE]),
     ("gateway.right", &[GATEWAY_SIDE]),
-    ("technology.nat44", &[&["inside"], POOL, STATE]),
+    ("technology.nat44", &[&["inside"], POOL, STATE, HELD]),
     (
         "technology.siit",
         &[
@@ -41,11 +41,11 @@ pub const TABLES: &[(&str, &[&[&str]])] = &[
             TRANSLATOR,
         ],
     ),
-    ("technology.nat64", &[&["pref64", PRIVATE], TRANSLATOR, REASSEMBLY, POOL, STATE]),
-    ("technology.nat46", &[&["inside", "eam", "pref64"], POOL, STATE]),
+    ("technology.nat64", &[&["pref64", PRIVATE], TRANSLATOR, REASSEMBLY, POOL, STATE, HELD]),
+    ("technology.nat46", &[&["inside", "eam", "pref64"], POOL, STATE, HELD]),
     ("technology.nat66", &[&["inside", "fragment-octets"], POOL, STATE]),
-    ("technology.464xlat", &[&["pref64", PRIVATE, "clat", "inside"], TRANSLATOR, REASSEMBLY, POOL, STATE]),
-    ("technology.ds-lite", &[&["b4", "b4s", "aftr", "inside"], POOL, TUNNEL, REASSEMBLY, STATE]),
+    ("technology.464xlat", &[&["pref64", PRIVATE, "clat", "inside"], TRANSLATOR, REASSEMBLY, POOL, STATE, HELD]),
+    ("technology.ds-lite", &[&["b4", "b4s", "aftr", "inside"], POOL, TUNNEL, REASSEMBLY, STATE, HELD]),
     (
         "technology.lw4o6",
         &[
@@ -54,11 +54,12 @@ pub const TABLES: &[(&str, &[&[&str]])] = &[
             TUNNEL,
             REASSEMBLY,
             STATE,
+            HELD,
         ],
     ),
-    ("technology.map-e", &[&["br"], RULE, DOMAIN, BORDER, TUNNEL, REASSEMBLY, STATE]),
+    ("technology.map-e", &[&["br"], RULE, DOMAIN, BORDER, TUNNEL, REASSEMBLY, STATE, HELD]),
     ("technology.map-e.rule", &[RULE]),
-    ("technology.map-t", &[&["dmr", PRIVATE], RULE, DOMAIN, TRANSLATOR, &["fragment-octets"], STATE]),
+    ("technology.map-t", &[&["dmr", PRIVATE], RULE, DOMAIN, TRANSLATOR, &["fragment-octets"], STATE, HELD]),
     ("technology.map-t.rule", &[RULE]),
     (
         "sweep",
@@ -121,10 +122,12 @@ const STATE: &[&str] = &[
     "port-blocks",
     "pooling",
     "fragment-datagrams",
-    "fragments-held",
     "fragment-timeout",
     "icmp-errors-per-second",
 ];
+
+/// Fragments that wait for their first one by number; a NAT66 has an amount of octets instead.
+const HELD: &[&str] = &["fragments-held"];
 
 /// A translator between IP versions.
 const TRANSLATOR: &[&str] = &["zero-udp-checksum", "tos", "traffic-class", "lowest-ipv6-mtu"];
