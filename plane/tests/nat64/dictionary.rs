@@ -1,5 +1,6 @@
 //! The dictionary of customers inside a NAT64: bounded, and numbers come back when nobody needs them.
 
+use crate::common::quota;
 use crate::packets::*;
 use crate::set_up::*;
 use plane::Side::Customer;
@@ -111,17 +112,15 @@ fn no_more_than_96_bytes_a_session() {
 /// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it.
 #[test]
 fn quotas_are_the_prefixes() {
-    let host = |prefix: u32, i: u64| -> IpAddr {
-        Ipv6Addr::from_bits(0x2001_0db8_0001u128 << 80 | u128::from(prefix) << 64 | u128::from(i)).into()
-    };
+    let host = quota::host;
     for (len, subnets) in [(64, 1), (56, 3)] {
         for by_ports in [true, false] {
             let mut c = config();
             c.subscriber_prefix = len;
-            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+            c.nat.quota = quota::of_nine(by_ports);
             let mut g = nat64(&c);
             for i in 0..9 {
-                map(&mut g, (host(i as u32 % subnets, i), 5000), (REMOTE, 80));
+                map(&mut g, (host(i % subnets, i), 5000), (REMOTE, 80));
             }
             for i in 0..20 {
                 let out = g.refused(Customer, &udp((host(0, i), 6000), (x(REMOTE), 80)), "nat44.quota");

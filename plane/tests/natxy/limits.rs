@@ -1,6 +1,7 @@
 //! What is full refuses and pushes nobody out; who may send what.
 
 use crate::bench::*;
+use crate::common::quota;
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
 use plane::nat66::{Config, Nat66};
@@ -57,12 +58,12 @@ fn sessions() {
 /// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it (RFC 8981).
 #[test]
 fn quotas_are_the_prefixes() {
-    let host = |net: u128, i: u128| -> IpAddr { Ipv6Addr::from_bits(0x2001_0db8_0001 << 80 | net << 64 | i).into() };
+    let host = quota::host;
     for (len, nets) in [(64, 1), (56, 3)] {
         for by_ports in [true, false] {
             let mut c = config();
             c.subscriber_prefix = len;
-            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+            c.nat.quota = quota::of_nine(by_ports);
             let mut g = nat66(&c);
             for i in 0..9 {
                 g.map((host(i % nets, i + 1), 5000), (REMOTE, 80));

@@ -1,12 +1,13 @@
 //! Several workers of a NAT66 that share nothing: what arrives at the wrong one reaches the right one, and nothing goes round for ever.
 
 use crate::bench::*;
+use crate::common::quota;
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
 use std::net::{IpAddr, Ipv6Addr};
 
 fn customer(i: u32) -> IpAddr {
-    Ipv6Addr::from_bits((0x2001_0db8_0001u128 << 80) | u128::from(i)).into()
+    quota::host(0, i.into())
 }
 
 #[test]
@@ -97,25 +98,22 @@ fn errors_of_any_router_reach_the_worker_of_the_customer_they_are_about() {
 /// RFC 6888, REQ-4 and REQ-5: one worker has all of a subscriber, whatever its addresses, and allows the whole quota.
 #[test]
 fn a_subscriber_has_one_quota_however_many_workers() {
-    for (workers, len, hosts) in [(2, 64, 1), (3, 64, 9), (2, 60, 9), (3, 128, 1), (2, 7, 9)] {
-        for (by_ports, misled) in [(true, false), (false, false), (true, true)] {
-            let mut c = config();
-            c.subscriber_prefix = len;
-            *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
-            let mut g = with_workers(&c, workers);
-            g.misled = misled;
-            let host = |p: u16| customer(1 + u32::from(p) % hosts);
-            for p in 0..9 {
-                g.map((host(p), 5000 + p), (REMOTE, 80));
-            }
-            for p in 0..9 {
-                g.refuses(Customer, &udp((host(p), 6000 + p), (REMOTE, 80)), "quota");
-            }
-            if len > 7 {
-                g.map((OTHER, 5000), (REMOTE, 80));
-            }
-        }
-    }
+    let gateway = |case: &quota::Case| {
+        let mut c = config();
+        (c.subscriber_prefix, c.nat.quota) = (case.prefix, case.quota);
+        let mut g = with_workers(&c, case.workers);
+        g.misled = case.misled;
+        g
+    };
+    quota::one_however_many_workers(
+        gateway,
+        |g, host, port| {
+            g.map((host, port), (REMOTE, 80));
+        },
+        |g, host, port| {
+            g.refuses(Customer, &udp((host, port), (REMOTE, 80)), "quota");
+        },
+    );
 }
 
 #[test]
