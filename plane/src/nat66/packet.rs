@@ -88,7 +88,7 @@ impl Nat66 {
         let second = from == Side::Customer && marked && from_pool && to_pool;
         if self.workers > 1
             && from == Side::Customer
-            && !marked
+            && !second
             && let Some(worker) =
                 pinned::worker(b, self.workers.into(), self.config.pinned_by()).filter(|w| *w != self.worker)
         {

@@ -299,3 +299,33 @@ fn what_is_usual_takes_the_fast_path() {
         assert!(!is_fast::<false>(&mut nat, &back), "the hop limit runs out");
     }
 }
+
+/// A customer with a number at a worker is that worker's, which the fast path relies on: no mark brings another's packet there.
+#[test]
+fn a_mark_brings_no_customer_to_another_worker() {
+    let chosen =
+        Chosen { workers: 2, per_connection: false, filtering: 0, inbound_refresh: false, inside: false, small: false };
+    let sent = |end: u8, kind: u8| Sent {
+        out: true,
+        ends: [end, 5],
+        ports: [5000; 2],
+        kind,
+        flags: 2,
+        hops: 64,
+        payload: 0,
+        beyond: 0,
+        no_checksum: false,
+        damage: Vec::new(),
+        answers: None,
+    };
+    let mut elsewhere = 0;
+    for end in 0..6 {
+        let mut nat = chosen.nat();
+        // Echoes: without a mark, and with it.
+        let frames = [2, 8].map(|kind| sent(end, kind).frame(&[], nat.mark).1);
+        let verdicts = run(&mut nat, true, 1 << 40, Side::Customer, &frames).0;
+        assert_eq!(verdicts[0], verdicts[1]);
+        elsewhere += u32::from(verdicts[0] == Verdict::HandOver(1));
+    }
+    assert!((1..6).contains(&elsewhere), "{elsewhere} of six customers are the other worker's");
+}
