@@ -19,5 +19,6 @@ pub mod rig;
 pub mod run;
 pub mod scenario;
 pub mod selftest;
+pub mod signals;
 pub mod store;
 pub mod technology;

@@ -149,3 +149,28 @@ fn who_measures_is_not_disturbed() {
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was begun");
 }
+
+/// `timeout` and others send a signal to the process and to its group: that is one wish, and everything is undone.
+#[test]
+fn a_signal_that_comes_twice_is_one_wish_to_end() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+        .args(["run", "--beside", "-q", "--runs", dir.path().to_str().unwrap()])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_child(&child);
+    // From its header on, a run undoes what it did.
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !std::fs::read_dir(dir.path()).unwrap().any(|run| run.unwrap().path().join(lab::store::HEADER).exists()) {
+        assert!(std::time::Instant::now() < end, "no run was begun");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    kill_process(pid, Signal::TERM).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    assert!(stderr(&output).contains("error: interrupted; continue with"), "{}", stderr(&output));
+}

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::gateway::{self, GatewayError};
 use crate::scenario::ScenarioError;
 use crate::scenario::gateway as config;
+use crate::signals;
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
 use std::fs::File;
@@ -101,11 +102,7 @@ fn on_interfaces(
     global: &Global,
 ) -> Result<(), GatewayError> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted as u8), Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|e| GatewayError::Usage(format!("handling signals: {e}")))?;
-    }
+    signals::end_on(&stop).map_err(|e| GatewayError::Usage(format!("handling signals: {e}")))?;
     let say = |text: &str| {
         if !global.quiet {
             out(text);

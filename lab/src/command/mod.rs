@@ -14,24 +14,16 @@ use crate::plan::Plan;
 use crate::rig::{self, Process, RigError};
 use crate::run::RunError;
 use crate::scenario::{Dut, Scenario};
+use crate::signals;
 use dut::{DutError, RunDir, Turn};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::sync::Arc;
 
-/// A process that ends its trial on Ctrl-C and then undoes everything; a second Ctrl-C ends it at once.
+/// A process that ends its trial on Ctrl-C and then undoes everything; a later Ctrl-C ends it at once.
 ///
 /// # Errors
 /// When signals cannot be handled.
 fn process() -> std::io::Result<Process> {
     let process = Process::new();
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(Exit::Interrupted as u8),
-            Arc::clone(&process.interrupted),
-        )?;
-        signal_hook::flag::register(signal, Arc::clone(&process.interrupted))?;
-    }
+    signals::end_on(&process.interrupted)?;
     Ok(process)
 }
 
