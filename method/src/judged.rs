@@ -2,7 +2,7 @@
 //! because this is the only place that repeats trials; a procedure sees decisions alone.
 //!
 //! Repetitions (methodology: *tester's bound*, *host noise*, *phase 1*): spoiled by the tester, three times
-//! at one rate and that rate is the tester's bound; spoiled by the host, up to ten repeats, then nothing is
+//! at one rate and that rate is the tester's bound, once where it sent not even half; spoiled by the host, up to ten repeats, then nothing is
 //! known about that rate; spoiled by an
 //! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower. A phase 1 of which nothing at all came
 //! through is followed by a probe: a dead DUT is not to be asked slower and slower.
@@ -129,6 +129,7 @@ impl<T: Trials> Judged<T> {
             let verdict = judge(&spec, &outcome, &self.criteria);
             alive |= outcome.store.as_ref().is_none_or(|store| store.learned > 0);
             attempts.push(Attempt { spec: spec.clone(), outcome, verdict: verdict.clone() });
+            let outcome = &attempts.last().expect("one was pushed").outcome;
             let reason = match verdict {
                 Verdict::Pass => return Ok(Judgement { decision: Decision::Pass, attempts }),
                 Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
@@ -136,7 +137,7 @@ impl<T: Trials> Judged<T> {
             };
             let spoiler = reason.spoiler();
             let patient = match spoiler {
-                Spoiler::Tester => more(&mut by_tester) < TESTER_TRIALS,
+                Spoiler::Tester => more(&mut by_tester) < TESTER_TRIALS && !is_far_too_slow(outcome),
                 Spoiler::Host => more(&mut by_host) <= HOST_REPEATS,
                 Spoiler::Phase1 => {
                     // The table that this trial left is incomplete: do not build on it.
@@ -199,6 +200,12 @@ impl<T: Trials> Judged<T> {
             _ => Err(TrialError::Phase1(format!("{reason}; {}", reason.advice()))),
         }
     }
+}
+
+/// Whether a sender gave up before it had sent half of its frames. What no stall of the host explains is then no chance,
+/// and would be the same again.
+fn is_far_too_slow(outcome: &TrialOutcome) -> bool {
+    [&outcome.forward, &outcome.reverse].into_iter().any(|leg| leg.sent < leg.planned / 2)
 }
 
 /// Count one more, and how many it is now.

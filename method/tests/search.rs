@@ -207,6 +207,31 @@ fn a_tester_that_ends_before_the_dut_gives_a_lower_bound() {
     assert_eq!(result.invalid_repeats, 3 * invalid);
 }
 
+/// A tester that stops sending when it is far behind.
+struct GivesUp(SimulatedDut);
+
+impl Trials for GivesUp {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let mut outcome = self.0.run(spec)?;
+        for leg in [&mut outcome.forward, &mut outcome.reverse] {
+            leg.sent = leg.sent.min(leg.planned * 1_000_000 / spec.rate.0);
+            leg.received = leg.received.min(leg.sent);
+        }
+        Ok(outcome)
+    }
+}
+
+#[test]
+fn a_tester_that_sends_less_than_half_is_not_tried_again() {
+    let mut dut = GivesUp(SimulatedDut::new(Truth { tester_ceiling: Rate(1_000_000), ..truth() }, 1));
+    let result = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
+    assert_eq!(result.kind, ResultKind::TesterLimit);
+    let bounds = || result.trace.iter().filter(|step| step.verdict == StepVerdict::TesterBound);
+    let far = bounds().filter(|step| step.rate > Rate(2_000_000)).count() as u64;
+    assert!(far > 1);
+    assert_eq!(result.invalid_repeats, 3 * (bounds().count() as u64 - far) + far);
+}
+
 #[test]
 fn a_search_that_only_began_above_the_testers_end_is_exact() {
     let mut dut = SimulatedDut::new(Truth { tester_ceiling: Rate(2_000_000), ..truth() }, 1);
