@@ -80,6 +80,10 @@ impl Judgement {
     pub fn last(&self) -> &Attempt {
         self.attempts.last().expect("a judgement has at least one attempt")
     }
+    /// Whether the tester was so much too slow that the rate is known to be far above its bound.
+    pub fn is_far_above_tester(&self) -> bool {
+        matches!(self.decision, Decision::TesterBound(_)) && is_far_too_slow(&self.last().outcome)
+    }
     /// Trials that were worth nothing.
     pub fn invalid(&self) -> Count {
         self.attempts.iter().filter(|a| matches!(a.verdict, Verdict::Invalid(_))).count() as Count

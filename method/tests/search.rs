@@ -230,6 +230,10 @@ fn a_tester_that_sends_less_than_half_is_not_tried_again() {
     let far = bounds().filter(|step| step.rate > Rate(2_000_000)).count() as u64;
     assert!(far > 1);
     assert_eq!(result.invalid_repeats, 3 * (bounds().count() as u64 - far) + far);
+    // However far above the search begins, it comes down to what the tester can send.
+    let high = SearchSettings { hi: Rate(1_000_000_000), ..settings() };
+    let from_high = throughput::stateless(&mut dut, &high, &mut |_| ()).unwrap();
+    assert!(from_high.rate.0.abs_diff(result.rate.0) <= 2 * ERROR.0, "{from_high:?}");
 }
 
 #[test]

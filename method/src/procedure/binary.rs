@@ -36,7 +36,7 @@ pub fn search(
         watch(&bracket.progress(rate, precision));
         let judgement = decide(rate)?;
         result.note(rate, &judgement);
-        bracket.learn(rate, judgement.decision);
+        bracket.learn(rate, judgement);
         Ok::<_, TrialError>(())
     };
 
@@ -91,8 +91,12 @@ impl Bracket {
         self.stopped.is_some() || nothing
     }
 
-    fn learn(&mut self, rate: Rate, decision: Decision) {
+    fn learn(&mut self, rate: Rate, judgement: Judgement) {
+        // Far above what the tester can send, the search is on its way: each such rate takes one trial.
+        let on_its_way = judgement.is_far_above_tester();
+        let decision = judgement.decision;
         self.spoiled = match decision {
+            _ if on_its_way => self.spoiled,
             Decision::TesterBound(_) | Decision::HostBound(_) => self.spoiled + 1,
             Decision::Pass | Decision::Fail(_) => 0,
         };
