@@ -394,9 +394,14 @@ fn two_workers_are_one_gateway() {
     // With a quota all customers of a /64 are one worker's.
     let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
     let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
+    // Each address a subscriber of its own, of no more than its own connections.
+    let each = counted.replace("60000", "1000\nsubscriber-prefix = 128");
+    let each66 = counted66.replace("60000", "1000\nsubscriber-prefix = 128");
     for (plays, technology, traffic) in [
         ("pe", counted.as_str(), MANY),
         ("pe", counted66.as_str(), MANY),
+        ("pe", each.as_str(), MANY),
+        ("pe", each66.as_str(), MANY),
         ("dual", XLAT464, HOSTS),
         ("dual", ds_lite.as_str(), PORTS),
         ("dual", LW4O6, PORTS),

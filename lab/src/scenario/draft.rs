@@ -214,9 +214,9 @@ impl DutDraft {
             DutKind::Embedded(draft) => Dut::Embedded(nat44(draft, by_port)),
             DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
-                technology.settle(if technology.counts_prefixes() {
-                    // The tester's customers all lie in one.
-                    most.sessions(1)
+                technology.settle(if let Some(len) = technology.counts_by_prefix() {
+                    // The tester's customers all lie in one /64, one after the other; whole octets name their worker.
+                    most.sessions((most.customers >> (128 - len / 8 * 8).min(63)).max(1))
                 } else if technology.keeps_customers_whole() {
                     most.sessions(most.customers)
                 } else {

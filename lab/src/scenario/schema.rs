@@ -41,10 +41,13 @@ pub const TABLES: &[(&str, &[&[&str]])] = &[
             TRANSLATOR,
         ],
     ),
-    ("technology.nat64", &[&["pref64", PRIVATE], TRANSLATOR, REASSEMBLY, POOL, STATE, HELD]),
+    ("technology.nat64", &[&["pref64", PRIVATE, BY_PREFIX], TRANSLATOR, REASSEMBLY, POOL, STATE, HELD]),
     ("technology.nat46", &[&["inside", "eam", "pref64"], POOL, STATE, HELD]),
-    ("technology.nat66", &[&["inside", "fragment-octets"], POOL, STATE]),
-    ("technology.464xlat", &[&["pref64", PRIVATE, "clat", "inside"], TRANSLATOR, REASSEMBLY, POOL, STATE, HELD]),
+    ("technology.nat66", &[&["inside", BY_PREFIX, "fragment-octets"], POOL, STATE]),
+    (
+        "technology.464xlat",
+        &[&["pref64", PRIVATE, "clat", "inside", BY_PREFIX], TRANSLATOR, REASSEMBLY, POOL, STATE, HELD],
+    ),
     ("technology.ds-lite", &[&["b4", "b4s", "aftr", "inside"], POOL, TUNNEL, REASSEMBLY, STATE, HELD]),
     (
         "technology.lw4o6",
@@ -102,6 +105,9 @@ pub const CONFORMITY: &[&str] = &[
 
 /// Whether addresses that are not global may stand behind the well-known prefix.
 const PRIVATE: &str = "private-behind-well-known";
+
+/// Length of the prefix that a subscriber with IPv6 addresses has.
+const BY_PREFIX: &str = "subscriber-prefix";
 
 /// Outside addresses of a NAT.
 const POOL: &[&str] = &["pool", "pool-ports"];

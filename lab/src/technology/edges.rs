@@ -149,6 +149,7 @@ impl Edges {
         self.options.set_nat64(&mut c);
         c.private_behind_well_known = private;
         c.customers = addresses(&nat.state);
+        c.subscriber_prefix = nat.state.limits.subscriber_prefix();
         Nat64::new(c, worker, self.workers, self.seed).map_err(words)
     }
 
@@ -177,6 +178,7 @@ impl Edges {
         keep(&mut c.nat, &nat.state);
         self.options.set_nat66(&mut c);
         (c.customers, c.remotes) = (addresses(&nat.state), addresses(&nat.state));
+        c.subscriber_prefix = nat.state.limits.subscriber_prefix();
         Nat66::new(c, worker, self.workers, self.seed).map_err(words)
     }
 

@@ -125,7 +125,9 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
                 steering(&technology, plays, 2)[0]
             };
             assert_eq!(left(&table), pinned::STEER_CUSTOMER);
-            assert_eq!(left(&(table + limit)), by_prefix);
+            assert_eq!(left(&(table.clone() + limit)), by_prefix);
+            let own = |len: u8| format!("{table}{limit}\nsubscriber-prefix = {len}\n");
+            assert_eq!([128, 56].map(|len| left(&own(len))), [128, 56].map(pinned::steering));
         }
     }
 }

@@ -397,13 +397,14 @@ impl Technology {
         )
     }
 
-    /// Whether all customers in a prefix are one subscriber, whom one worker has.
-    pub fn counts_prefixes(&self) -> bool {
-        match self {
-            Technology::Nat64 { nat, .. } | Technology::Xlat464 { nat, .. } => nat.state.limits.count_subscribers(),
-            Technology::Nat66 { nat, .. } => nat.state.limits.count_subscribers(),
-            _ => false,
-        }
+    /// Length of the prefix whose addresses are one subscriber, whom one worker has; none where nobody counts them.
+    pub fn counts_by_prefix(&self) -> Option<u8> {
+        let limits = match self {
+            Technology::Nat64 { nat, .. } | Technology::Xlat464 { nat, .. } => &nat.state.limits,
+            Technology::Nat66 { nat, .. } => &nat.state.limits,
+            _ => return None,
+        };
+        limits.count_subscribers().then(|| limits.subscriber_prefix())
     }
 
     /// Make the table as large as `sessions` where its size is not given.

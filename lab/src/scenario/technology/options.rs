@@ -5,6 +5,7 @@ use super::tunnel::{Parts, TunnelOptions};
 use method::Nanos;
 use plane::aftr;
 use plane::nat44::config::{Blocks, Config as NatConfig, Pooling, Quota};
+use plane::pinned::SUBSCRIBER_PREFIX;
 use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, ZeroChecksum};
 use plane::tunnel::Config as TunnelConfig;
 use plane::{nat64, nat66};
@@ -32,6 +33,9 @@ pub struct Limits {
     /// Ports of a block, where ports come in blocks (RFC 6888, REQ-14), and blocks of a subscriber at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_blocks: Option<(u16, u16)>,
+    /// Length of the prefix whose addresses are one subscriber, where customers have IPv6 addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscriber_prefix: Option<u8>,
     /// A customer may have several outside addresses (RFC 4787, REQ-2).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub arbitrary_pooling: bool,
@@ -46,6 +50,11 @@ impl Limits {
     /// Whether subscribers are counted.
     pub fn count_subscribers(&self) -> bool {
         self.session_quota.is_some() || self.port_quota.is_some() || self.port_blocks.is_some()
+    }
+
+    /// Length of the prefix that a subscriber with IPv6 addresses has.
+    pub fn subscriber_prefix(&self) -> u8 {
+        self.subscriber_prefix.unwrap_or(SUBSCRIBER_PREFIX)
     }
 
     /// Write them into a NAT's configuration.

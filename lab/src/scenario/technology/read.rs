@@ -213,6 +213,7 @@ impl Reading<'_> {
         let port_quota = section.get("port-quota", quota());
         let size = section.get("port-block", section::one_of(&[64, 128, 256, 512, 1024, 2048, 4096]));
         let blocks = section.get("port-blocks", section::count_in(1..=8));
+        let prefix = section.get("subscriber-prefix", section::count_in(0..=128));
         let limits = Limits {
             tcp_timeout: section.get("tcp-timeout", at_least(7440)).value,
             tcp_transitory_timeout: section.get("tcp-transitory-timeout", at_least(240)).value,
@@ -220,8 +221,14 @@ impl Reading<'_> {
             session_quota: section.get("session-quota", quota()).value.map(|n| n as u32),
             port_quota: port_quota.value.map(|n| n as u32),
             port_blocks: size.value.map(|size| (size as u16, blocks.value.unwrap_or(1) as u16)),
+            subscriber_prefix: prefix.value.map(|len| len as u8),
             arbitrary_pooling: pooling.value.unwrap_or(false),
         };
+        if let (Some(place), false) = (prefix.place, limits.count_subscribers()) {
+            let diagnostic = Diagnostic::new("`subscriber-prefix` says who is a subscriber, but nobody counts them");
+            let ways = "add a session-quota, a port-quota or a port-block, or leave it out";
+            section.complain(diagnostic.at(place, "nothing to count by it").instead(ways));
+        }
         if let (Some(place), None) = (blocks.place, size.place) {
             let diagnostic = Diagnostic::new("`port-blocks` says how many blocks a subscriber has, but there are none");
             section.complain(diagnostic.at(place, "of no size").instead("write port-block = 256, or leave it out"));
