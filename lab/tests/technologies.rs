@@ -389,8 +389,6 @@ fn softwires_of_a_file() {
 /// Two workers: whatever the steering, the same frames come out.
 #[test]
 fn two_workers_are_one_gateway() {
-    // One B4 is one softwire, which one worker has with its share of the ports: there must be enough.
-    let ds_lite = DS_LITE.replace("\"198.19.0.1\"", "\"198.19.0.8 - 198.19.0.11\"");
     // With a quota all customers of a /64 are one worker's.
     let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
     let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
@@ -403,7 +401,8 @@ fn two_workers_are_one_gateway() {
         ("pe", each.as_str(), MANY),
         ("pe", each66.as_str(), MANY),
         ("dual", XLAT464, HOSTS),
-        ("dual", ds_lite.as_str(), PORTS),
+        ("dual", DS_LITE, PORTS),
+        ("dual", DS_LITE, HOSTS),
         ("dual", LW4O6, PORTS),
         ("dual", MAP_E, PORTS),
         ("dual", MAP_T, PORTS),

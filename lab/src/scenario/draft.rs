@@ -143,7 +143,7 @@ impl Draft {
         let connections: Vec<Count> = connections.map_or_else(|| vec![0], |all| all.iter().map(|n| n.value).collect());
         let most = Most {
             connections: connections.iter().copied().max().unwrap_or(0),
-            workers: self.cores.value.iter().map(|n| n.value).max().unwrap_or(1),
+            workers: self.most_workers(),
             customers: self.fewest_customers(),
             ports: self.traffic.source_ports.value.count().into(),
         };
@@ -167,8 +167,13 @@ impl Draft {
 }
 
 impl Draft {
+    /// Workers of a gateway at most.
+    pub(super) fn most_workers(&self) -> u64 {
+        self.cores.value.iter().map(|n| n.value).max().unwrap_or(1)
+    }
+
     /// Customers at the point of the scenario that has the fewest.
-    fn fewest_customers(&self) -> u64 {
+    pub(super) fn fewest_customers(&self) -> u64 {
         let axis = |a: &&AxisDraft| a.axis.sets_subscribers || a.axis.name == "inside-addresses";
         let swept = self.axes.iter().filter(axis).flat_map(|a| a.values.iter().map(|n| n.value)).min();
         swept.unwrap_or_else(|| self.traffic.subscribers.value.max(self.traffic.inside.value.count.into())).max(1)
@@ -189,9 +194,15 @@ impl Most {
     /// so many: hashing gives the fullest worker more than its share, by four standard deviations at most, and all of it if
     /// there is one host.
     fn sessions(&self, hosts: u64) -> Count {
-        let more = 1.0 + 4.0 * (self.workers.saturating_sub(1) as f64 / hosts as f64).sqrt();
-        (self.connections as f64 * more.min(self.workers.max(1) as f64)).ceil() as Count
+        fullest(self.connections, hosts, self.workers)
     }
+}
+
+/// What must be there on all workers together, each with an equal part, for `needed` by so many hosts of which each is one
+/// worker's.
+pub(super) fn fullest(needed: u64, hosts: u64, workers: u64) -> u64 {
+    let more = 1.0 + 4.0 * (workers.saturating_sub(1) as f64 / hosts as f64).sqrt();
+    (needed as f64 * more.min(workers.max(1) as f64)).ceil() as u64
 }
 
 impl AxisDraft {
@@ -214,14 +225,8 @@ impl DutDraft {
             DutKind::Embedded(draft) => Dut::Embedded(nat44(draft, by_port)),
             DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
-                technology.settle(if let Some(len) = technology.counts_by_prefix() {
-                    // The tester's customers all lie in one /64, one after the other; whole octets name their worker.
-                    most.sessions((most.customers >> (128 - len / 8 * 8).min(63)).max(1))
-                } else if technology.keeps_customers_whole() {
-                    most.sessions(most.customers)
-                } else {
-                    by_port
-                });
+                let wholes = technology.wholes(*plays, most.customers);
+                technology.settle(wholes.map_or(by_port, |wholes| most.sessions(wholes)));
                 Dut::Technology { plays: *plays, technology }
             }
             DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },

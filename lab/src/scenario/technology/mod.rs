@@ -386,15 +386,20 @@ impl Technology {
         }
     }
 
-    /// Whether all sessions of a customer are with one worker; else those of an inside address and port.
-    pub fn keeps_customers_whole(&self) -> bool {
-        matches!(
-            self,
-            Technology::Nat64 { .. }
-                | Technology::Nat66 { .. }
-                | Technology::Xlat464 { .. }
-                | Technology::DsLite { .. }
-        )
+    /// How many there are, of so many customers, of whom each is one worker's with all sessions; none where sessions go to
+    /// the workers by an inside address and port.
+    pub fn wholes(&self, plays: Plays, customers: u64) -> Option<u64> {
+        match self {
+            // One B4 is one softwire, whoever is behind it.
+            Technology::DsLite { .. } if plays == Plays::Dual => Some(1),
+            Technology::DsLite { .. } => Some(customers),
+            Technology::Nat64 { .. } | Technology::Nat66 { .. } | Technology::Xlat464 { .. } => {
+                // The tester's customers lie in one /64, one after the other; whole octets of the prefix name the worker.
+                let together = self.counts_by_prefix().map_or(0, |len| (128 - len / 8 * 8).min(63));
+                Some((customers >> together).max(1))
+            }
+            _ => None,
+        }
     }
 
     /// Length of the prefix whose addresses are one subscriber, whom one worker has; none where nobody counts them.
