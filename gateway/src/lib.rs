@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod desk;
 pub mod embedded;
 pub mod file;
 pub mod neighbour;
@@ -12,7 +13,8 @@ pub mod steer;
 pub mod truth;
 pub mod worker;
 
-pub use embedded::{Desk, Embedded, EmbeddedConfig, EmbeddedError};
+pub use desk::Desk;
+pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError};
 pub use own::{Own, Owns};
 pub use steer::steer;
 pub use truth::{Truth, TruthConfig};
