@@ -20,14 +20,15 @@ const ONE_WISH: Duration = Duration::from_secs(1);
 /// When signals cannot be handled.
 pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let all = [SIGINT, SIGTERM, SIGHUP];
+    // Before the flags: what sets one is seen here, too.
+    let mut signals = Signals::new(all)?;
     let insists = Arc::new(AtomicBool::new(false));
     for signal in all {
         flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted as u8), Arc::clone(&insists))?;
         flag::register(signal, Arc::clone(stop))?;
     }
-    let mut signals = Signals::new(all)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
-        if signals.wait().next().is_some() {
+        if signals.forever().next().is_some() {
             std::thread::sleep(ONE_WISH);
             insists.store(true, Ordering::Relaxed);
         }

@@ -2,13 +2,13 @@
 //! because this is the only place that repeats trials; a procedure sees decisions alone.
 //!
 //! Repetitions (methodology: *tester's bound*, *host noise*, *phase 1*): spoiled by the tester, three times
-//! at one rate and that rate is the tester's bound, once where it sent not even half; spoiled by the host, up to ten repeats, then nothing is
+//! at one rate and that rate is the tester's bound, once where it was less than half as fast; spoiled by the host, up to ten repeats, then nothing is
 //! known about that rate; spoiled by an
 //! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower. A phase 1 of which nothing at all came
 //! through is followed by a probe: a dead DUT is not to be asked slower and slower.
 
 use crate::ratio::Ratio;
-use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::trial::{Direction, Leg, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Judgement {
     }
     /// Whether the tester was so much too slow that the rate is known to be far above its bound.
     pub fn is_far_above_tester(&self) -> bool {
-        matches!(self.decision, Decision::TesterBound(_)) && is_far_too_slow(&self.last().outcome)
+        matches!(&self.decision, Decision::TesterBound(reason) if is_far_too_slow(reason, self.last()))
     }
     /// Trials that were worth nothing.
     pub fn invalid(&self) -> Count {
@@ -133,7 +133,7 @@ impl<T: Trials> Judged<T> {
             let verdict = judge(&spec, &outcome, &self.criteria);
             alive |= outcome.store.as_ref().is_none_or(|store| store.learned > 0);
             attempts.push(Attempt { spec: spec.clone(), outcome, verdict: verdict.clone() });
-            let outcome = &attempts.last().expect("one was pushed").outcome;
+            let attempt = attempts.last().expect("one was pushed");
             let reason = match verdict {
                 Verdict::Pass => return Ok(Judgement { decision: Decision::Pass, attempts }),
                 Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
@@ -141,7 +141,7 @@ impl<T: Trials> Judged<T> {
             };
             let spoiler = reason.spoiler();
             let patient = match spoiler {
-                Spoiler::Tester => more(&mut by_tester) < TESTER_TRIALS && !is_far_too_slow(outcome),
+                Spoiler::Tester => more(&mut by_tester) < TESTER_TRIALS && !is_far_too_slow(&reason, attempt),
                 Spoiler::Host => more(&mut by_host) <= HOST_REPEATS,
                 Spoiler::Phase1 => {
                     // The table that this trial left is incomplete: do not build on it.
@@ -206,10 +206,20 @@ impl<T: Trials> Judged<T> {
     }
 }
 
-/// Whether a sender gave up before it had sent half of its frames. What no stall of the host explains is then no chance,
-/// and would be the same again.
-fn is_far_too_slow(outcome: &TrialOutcome) -> bool {
-    [&outcome.forward, &outcome.reverse].into_iter().any(|leg| leg.sent < leg.planned / 2)
+/// A lateness of so many times the longest stall is not the host's.
+const STALLS_THAT_EXPLAIN: u64 = 10;
+
+/// Whether a sender was less than half as fast as it should be, and late by far more than stalls explain. That is no chance, and
+/// would be the same again.
+fn is_far_too_slow(reason: &Invalid, attempt: &Attempt) -> bool {
+    let Attempt { spec, outcome, .. } = attempt;
+    let stall = outcome.host.tester_stall.0.saturating_mul(STALLS_THAT_EXPLAIN);
+    let slow = |leg: &Leg| {
+        let due = u128::from(spec.rate.0) * u128::from(leg.send_time.0) / 1_000_000_000;
+        u128::from(leg.sent) * 2 < due && leg.timing.finished_late.0 > stall
+    };
+    matches!(reason, Invalid::SenderLate { .. } | Invalid::SentTooFew { .. })
+        && [&outcome.forward, &outcome.reverse].into_iter().any(|leg| leg.planned > 0 && slow(leg))
 }
 
 /// Count one more, and how many it is now.

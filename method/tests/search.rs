@@ -203,19 +203,28 @@ fn a_tester_that_ends_before_the_dut_gives_a_lower_bound() {
     assert_eq!(result.kind, ResultKind::TesterLimit);
     assert!(result.tester_limit.is_some());
     assert!(result.rate.0.abs_diff(1_000_000) <= ERROR.0 + 10, "{}", result.rate);
-    let invalid = result.trace.iter().filter(|step| step.verdict == StepVerdict::TesterBound).count() as u64;
-    assert_eq!(result.invalid_repeats, 3 * invalid);
+    // Three times at each rate, once where the tester is less than half as fast.
+    let bounds = result.trace.iter().filter(|step| step.verdict == StepVerdict::TesterBound);
+    let trials: u64 = bounds.map(|step| if step.rate > Rate(2_000_000) { 1 } else { 3 }).sum();
+    assert_eq!(result.invalid_repeats, trials);
 }
 
-/// A tester that stops sending when it is far behind.
-struct GivesUp(SimulatedDut);
+/// A tester that stops sending when it is far behind, and perhaps loses its link too.
+struct GivesUp(SimulatedDut, bool);
 
 impl Trials for GivesUp {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let mut outcome = self.0.run(spec)?;
-        for leg in [&mut outcome.forward, &mut outcome.reverse] {
-            leg.sent = leg.sent.min(leg.planned * 1_000_000 / spec.rate.0);
+        for leg in [&mut outcome.forward, &mut outcome.reverse].into_iter().filter(|_| spec.rate > Rate(1_000_000)) {
+            // 200 ms late, it stops: after a longer time the nearer it is to what it can.
+            let planned = spec.send_time().0;
+            leg.send_time = Nanos((200_000_000 * spec.rate.0 / (spec.rate.0 - 1_000_000)).min(planned + 200_000_000));
+            leg.sent = leg.planned.min(leg.send_time.0 / 1_000);
             leg.received = leg.received.min(leg.sent);
+            leg.timing.finished_late = leg.timing.finished_late.max(Nanos(200_000_000));
+        }
+        if self.1 {
+            outcome.host.link_lost = true;
         }
         Ok(outcome)
     }
@@ -223,7 +232,7 @@ impl Trials for GivesUp {
 
 #[test]
 fn a_tester_that_sends_less_than_half_is_not_tried_again() {
-    let mut dut = GivesUp(SimulatedDut::new(Truth { tester_ceiling: Rate(1_000_000), ..truth() }, 1));
+    let mut dut = GivesUp(SimulatedDut::new(Truth { tester_ceiling: Rate(1_000_000), ..truth() }, 1), false);
     let result = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
     assert_eq!(result.kind, ResultKind::TesterLimit);
     let bounds = || result.trace.iter().filter(|step| step.verdict == StepVerdict::TesterBound);
@@ -234,6 +243,10 @@ fn a_tester_that_sends_less_than_half_is_not_tried_again() {
     let high = SearchSettings { hi: Rate(1_000_000_000), ..settings() };
     let from_high = throughput::stateless(&mut dut, &high, &mut |_| ()).unwrap();
     assert!(from_high.rate.0.abs_diff(result.rate.0) <= 2 * ERROR.0, "{from_high:?}");
+    // What is no lateness may be chance, however little was sent.
+    dut.1 = true;
+    let lost = throughput::stateless(&mut dut, &high, &mut |_| ()).unwrap();
+    assert_eq!((lost.kind, lost.invalid_repeats), (ResultKind::NothingMeasured, 3 * lost.trace.len() as u64));
 }
 
 #[test]

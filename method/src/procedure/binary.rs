@@ -85,7 +85,7 @@ impl Bracket {
     }
 
     /// Whether going on would only take time: a host that does not let the search go on where it has to, or that spoils
-    /// one rate after the other (a lower one is little easier, and takes a phase 1 longer), or a tester that is far too slow.
+    /// one rate after the other (a lower one is little easier, and takes a phase 1 longer), or a tester that is too slow again and again.
     fn is_hopeless(&self) -> bool {
         let nothing = self.passed.is_none() && (self.spoiled >= ONE_SIDED || self.by_host >= HOST_BOUNDS);
         self.stopped.is_some() || nothing
