@@ -139,8 +139,13 @@ refused! {
     technology_with_a_second_public_pool: instead(PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);
     technology_pool_meets_remote: instead(PLAT, &[("\"198.19.0.1\"", "\"198.19.0.0/30\"")]);
     technology_pool_runs_out: instead(PLAT, &[("1024-1063", "1024-2023"), ("\"1M\"", "\"10M\"")]);
+    technology_pool_runs_out_of_mappings: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("1024-1063", "1024-1163")]);
+    quota_below_the_connections: instead(PLAT, &[("clat =", "session-quota = 2000\nclat =")]);
+    blocks_below_the_ports: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("clat =", "port-block = 64\nsubscriber-prefix = 120\nclat =")]);
+    subscriber_with_more_ports_than_an_address: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("\"198.19.0.1\"", "\"198.19.0.8/29\""), ("1024-1063", "1024-1163"), ("clat =", "session-quota = \"2M\"\nclat =")]);
+    nat66_pool_runs_out: instead(include_str!("../../scenarios/nat66.toml"), &[("mapping = \"address-and-port-dependent\"\n", ""), ("200::/124", "200::/127"), ("\"1k\"", "\"100k\"")]);
     technology_pool_runs_out_at_one_worker:
-        instead(include_str!("../../scenarios/ds-lite.toml"), &[("1024-11023", "1024-51023"), ("[sweep]", "[sweep]\ncores = [1, 2]")]);
+        instead(include_str!("../../scenarios/ds-lite.toml"), &[("1024-11023", "1024-51023"), ("mapping = \"address-and-port-dependent\"\n", ""), ("[sweep]", "[sweep]\ncores = [1, 2]")]);
     map_prefix_meets_inside: instead(MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
     map_prefix_public: instead(MAP_E, &[("203.0.113.0", "9.9.9.0")]);
     port_set_too_small: instead(MAP_E, &[("source-ports = \"1024-5023\"\ndestination-ports = \"1-250\"", ""), ("mapping = \"address-and-port-dependent\"\n", "")]);

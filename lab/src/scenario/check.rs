@@ -10,7 +10,7 @@ use super::section::Spot;
 use super::summary::show_range;
 use super::{Impair, Link};
 use super::{address, address6};
-use super::{check_axes, check_nat, check_technology};
+use super::{check_axes, check_nat, check_shares, check_technology};
 use method::metric::{self, Origin};
 use method::{Count, Nanos, Rate};
 use std::net::Ipv4Addr;
@@ -32,6 +32,10 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     check_nat::check(draft, log);
     check_technology::check(draft, log);
     address6::check(draft, log);
+    // Only of pools that suffice as a whole.
+    if log.is_empty() {
+        check_shares::check(draft, log);
+    }
 }
 
 /// Frames go to laboratory addresses only (RFC 6815), and the three networks are apart.

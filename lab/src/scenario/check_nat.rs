@@ -4,8 +4,9 @@
 use super::Mapping;
 use super::axis::{self, Fit};
 use super::check_axes;
+use super::check_shares::ports_in_use;
 use super::diagnostic::{Diagnostic, Place};
-use super::draft::{Draft, DutDraft, DutKind, fullest};
+use super::draft::{Draft, DutDraft, DutKind};
 use super::nat::{NatDraft, Ports};
 use super::quantity::{show_count, show_grouped};
 use super::section::Spot;
@@ -31,7 +32,7 @@ fn clients(draft: &Draft, inside: u64) -> (u64, u64) {
 }
 
 /// The largest number of connections.
-fn largest(draft: &Draft) -> u64 {
+pub(super) fn largest(draft: &Draft) -> u64 {
     let all = [&draft.quick, &draft.full].into_iter().filter_map(|measure| measure.connections.value.as_ref());
     all.flatten().map(|n| n.value).max().unwrap_or(0)
 }
@@ -80,12 +81,9 @@ fn ports(draft: &Draft, dut: &DutDraft, nat: &NatDraft, range: &Spot<PortRange>,
     let hosts = if played { insides(draft) } else { t.inside.value.count.into() };
     let (clients, mut needed) = clients(draft, hosts);
     if played {
-        // Connections are the first flows of the flow space: one subscriber after the other, each with all its ports.
-        let each = u64::from(t.remote.value.count) * u64::from(t.destination_ports.value.count());
-        let each = each * u64::from(sources.count());
-        needed = needed.min(largest(draft).div_ceil(each) * u64::from(sources.count()));
+        let destinations = u64::from(t.remote.value.count) * u64::from(t.destination_ports.value.count());
+        needed = needed.min(ports_in_use(state.mapping, clients, destinations, largest(draft)));
     }
-    worker_share(draft, dut, (nat, range), needed, log);
     let outside = nat.pool.iter().map(|pool| u64::from(pool.value.count)).sum::<u64>() * u64::from(pool.count());
     if needed > outside {
         let [clients_shown, outside_shown] = [clients, outside].map(show_grouped);
@@ -108,37 +106,6 @@ fn ports(draft: &Draft, dut: &DutDraft, nat: &NatDraft, range: &Spot<PortRange>,
                 .instead(format!("give the pool {addresses} addresses, or fewer inside addresses or source ports (and more destination ports)")),
         );
     }
-}
-
-/// Each worker has an equal part of the outside ports: where a customer with all its ports is one worker's, the fullest worker
-/// must have enough.
-fn worker_share(
-    draft: &Draft,
-    dut: &DutDraft,
-    (nat, range): (&NatDraft, &Spot<PortRange>),
-    needed: u64,
-    log: &mut Vec<Diagnostic>,
-) {
-    let (workers, customers) = (draft.most_workers(), draft.fewest_customers());
-    let DutKind::Technology { plays, technology, .. } = &dut.kind else { return };
-    let Some(wholes) = technology.wholes(*plays, customers) else { return };
-    let pool: u64 = nat.pool.iter().map(|pool| u64::from(pool.value.count)).sum();
-    let (ports, wanted) = (u64::from(range.value.count()), fullest(needed, wholes, workers));
-    if needed > pool * ports || wanted <= pool * ports {
-        return;
-    }
-    let share = show_grouped(pool * ports / workers);
-    let title = format!("the pool of `{}` runs out with {workers} workers: each has {share} ports of it", dut.name());
-    let whose = match wholes {
-        1 => "one customer, whom one worker has with all its ports, needs more".to_owned(),
-        n => format!("{n} customers are spread by chance, each whole: the fullest worker may need more"),
-    };
-    let pool_place = nat.pool.first().and_then(|pool| pool.place);
-    let words = pool_place.or(range.place).unwrap_or(dut.key);
-    log.push(Diagnostic::new(title).at(Some(words), whose).at(draft.cores.place, "workers").instead(format!(
-        "give the pool {} addresses, or fewer source ports (and more destination ports)",
-        wanted.div_ceil(ports)
-    )));
 }
 
 /// The port set of a customer who shares an address holds what comes out of it (methodology 6.5): of a CE an outside port for

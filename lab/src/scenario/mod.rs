@@ -1,7 +1,7 @@
 //! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
 //! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
 //! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
-//! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `nat` what the rules ask of a NAT and `check_nat` those that do, `check_technology` what a technology's parameters rule out, `address` where frames may go, `diagnostic` how a mistake is shown.
+//! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `nat` what the rules ask of a NAT and `check_nat` those that do, `check_shares` what a customer may have of it, `check_technology` what a technology's parameters rule out, `address` where frames may go, `diagnostic` how a mistake is shown.
 
 mod address;
 mod address6;
@@ -9,6 +9,7 @@ pub mod axis;
 mod check;
 mod check_axes;
 mod check_nat;
+mod check_shares;
 mod check_technology;
 mod conformance;
 pub mod diagnostic;

@@ -386,6 +386,15 @@ impl Technology {
         }
     }
 
+    /// How many subscribers of quotas and port blocks there are among so many customers.
+    pub fn subscribers(&self, plays: Plays, customers: u64) -> u64 {
+        match (self, self.counts_by_prefix()) {
+            (Technology::DsLite { .. }, _) if plays == Plays::Dual => 1,
+            (_, Some(len)) => (customers >> (128 - len).min(63)).max(1),
+            _ => customers,
+        }
+    }
+
     /// How many there are, of so many customers, of whom each is one worker's with all sessions; none where sessions go to
     /// the workers by an inside address and port.
     pub fn wholes(&self, plays: Plays, customers: u64) -> Option<u64> {

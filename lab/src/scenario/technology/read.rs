@@ -119,12 +119,14 @@ impl Reading<'_> {
 
     fn address(&mut self, key: &'static str) -> Option<Ipv6Addr> {
         let given = self.section.get(key, section::ip6);
-        self.needed(given, key, "\"2001:2:0:100::2\"")
+        let example = if key == "b4" { "\"2001:2:0:4000::1\"" } else { "\"2001:2:0:100::2\"" };
+        self.needed(given, key, example)
     }
 
     fn prefix(&mut self, key: &'static str) -> Option<Prefix6> {
         let given = self.section.get(key, section::prefix6);
-        self.needed(given, key, "\"2001:2:0:1000::/96\"")
+        let example = if key == "clat" { "\"2001:2:0:2::/96\"" } else { "\"2001:2:0:1000::/96\"" };
+        self.needed(given, key, example)
     }
 
     fn private(&mut self) -> bool {

@@ -1,0 +1,160 @@
+//! Rules about what a customer of a technology's NAT may have: ports of its outside address at its worker, quotas, blocks of
+//! ports. Apart from the rules about whole pools, because these ask who is a customer, and whose. Without them a device would be
+//! reported that rightly refuses connections.
+
+use super::Mapping;
+use super::check_axes;
+use super::check_nat::largest;
+use super::diagnostic::{Diagnostic, Place};
+use super::draft::{Draft, DutDraft, DutKind, fullest};
+use super::nat::Words;
+use super::quantity::show_grouped;
+use super::technology::{Plays, State, Technology};
+use plane::nat44::config::Mapping as PlaneMapping;
+
+/// Apply them to all devices.
+pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    for dut in &draft.duts {
+        if let DutKind::Technology { plays, technology, words } = &dut.kind
+            && let Some(state) = technology.state().filter(|_| technology.is_stateful(*plays))
+        {
+            let (fewest, most) = check_axes::insides(&draft.build(false)).unwrap_or((1, 1));
+            let device = Device { draft, dut, technology, plays: *plays, state, words };
+            let found = [fewest, most].into_iter().find_map(|hosts| device.with(hosts));
+            log.extend(found);
+        }
+    }
+}
+
+/// Outside ports in use at once by connections that are spread by chance over all flows of so many inside addresses and ports
+/// with so many destinations.
+pub fn ports_in_use(mapping: Mapping, clients: u64, destinations: u64, connections: u64) -> u64 {
+    match mapping {
+        // As many as inside addresses and ports have a connection at all.
+        Mapping::EndpointIndependent => {
+            let each = connections as f64 / clients.max(1) as f64;
+            (clients as f64 * (1.0 - (-each).exp())).ceil() as u64
+        }
+        // As many as connections go to one destination: some have more than their share, by four standard deviations at most.
+        Mapping::AddressAndPortDependent => {
+            let share = connections as f64 / destinations.max(1) as f64;
+            clients.min((share + 4.0 * share.sqrt()).ceil() as u64)
+        }
+    }
+}
+
+struct Device<'a> {
+    draft: &'a Draft,
+    dut: &'a DutDraft,
+    technology: &'a Technology,
+    plays: Plays,
+    state: &'a State,
+    words: &'a Words,
+}
+
+impl Device<'_> {
+    /// What is wrong with so many inside addresses, or subscribers.
+    fn with(&self, hosts: u64) -> Option<Diagnostic> {
+        let t = &self.draft.traffic;
+        let connections = largest(self.draft);
+        if connections == 0 || !(t.inside.sound && t.source_ports.sound && t.destination_ports.sound && t.remote.sound)
+        {
+            return None;
+        }
+        let destinations = u64::from(t.remote.value.count) * u64::from(t.destination_ports.value.count());
+        let mapping = match self.state.mapping {
+            PlaneMapping::EndpointIndependent => Mapping::EndpointIndependent,
+            PlaneMapping::AddressAndPortDependent => Mapping::AddressAndPortDependent,
+        };
+        let clients = hosts * u64::from(t.source_ports.value.count());
+        let needed = ports_in_use(mapping, clients, destinations, connections);
+        self.quotas(hosts, connections, needed).or_else(|| self.ports(hosts, needed))
+    }
+
+    /// Quotas and blocks suffice for the subscribers (RFC 6888, REQ-4 and 14).
+    fn quotas(&self, hosts: u64, connections: u64, needed: u64) -> Option<Diagnostic> {
+        let limits = &self.state.limits;
+        let subscribers = self.technology.subscribers(self.plays, hosts);
+        let blocks = limits.port_blocks.map(|(size, each)| u64::from(size) * u64::from(each));
+        let all = [
+            ("session-quota", limits.session_quota.map(u64::from), connections, "connections"),
+            ("port-quota", limits.port_quota.map(u64::from), needed, "outside ports in use"),
+            ("port-block", blocks, needed, "outside ports in use"),
+        ];
+        let (key, each, needed, what) =
+            all.into_iter().find(|(_, each, needed, _)| each.is_some_and(|each| each * subscribers < *needed))?;
+        let who = match subscribers {
+            1 => "the tester is one subscriber".to_owned(),
+            n => format!("the tester plays {} subscribers", show_grouped(n)),
+        };
+        let title =
+            format!("`{key}` of `{}` stops the test: {who}, for {} {what}", self.dut.name(), show_grouped(needed));
+        let label = format!("{} each", show_grouped(each.unwrap_or_default()));
+        let least = show_grouped(needed.div_ceil(subscribers));
+        let mut help = format!("allow each {least} or more");
+        if self.technology.counts_by_prefix().is_some_and(|len| len < 128) && hosts > 1 {
+            help += ", or make each address a subscriber: subscriber-prefix = 128";
+        }
+        Some(Diagnostic::new(title).at(self.words.at(key), label).instead(help))
+    }
+
+    /// The outside ports of the whole pool, and of one customer, who has an address of it and a worker.
+    fn ports(&self, hosts: u64, needed: u64) -> Option<Diagnostic> {
+        let (addresses, ports) = match (self.technology.nat(), self.technology.nat6()) {
+            (Some(nat), _) => {
+                (nat.pool.iter().map(|pool| u64::from(pool.count)).sum::<u64>(), u64::from(nat.pool_ports.count()))
+            }
+            (_, Some(nat)) => (nat.addresses(), u64::from(nat.pool_ports.count())),
+            _ => return None,
+        };
+        let (workers, outside) = (self.draft.most_workers(), addresses * ports);
+        let place = self.words.at("pool").or(self.words.at("pool-ports")).or(Some(self.dut.key));
+        if self.technology.nat6().is_some() && needed > outside {
+            let title = format!("the pool of `{}` runs out: {} outside", self.dut.name(), show_grouped(outside));
+            let label = format!("{} outside ports are in use at once", show_grouped(needed));
+            let help = format!("give the pool {} addresses, or fewer source ports", needed.div_ceil(ports));
+            return Some(Diagnostic::new(title).at(place, label).instead(help));
+        }
+        let wholes = self.technology.wholes(self.plays, hosts)?;
+        let (own, each) = (ports / workers, needed.div_ceil(wholes));
+        if !self.state.limits.arbitrary_pooling && each > own {
+            return Some(self.one_address(place, own, each, wholes));
+        }
+        let wanted = fullest(needed, wholes, workers);
+        (needed <= outside && wanted > outside).then(|| {
+            let share = show_grouped(outside / workers);
+            let title = format!(
+                "the pool of `{}` runs out with {workers} workers: each has {share} ports of it",
+                self.dut.name()
+            );
+            let label =
+                format!("{wholes} customers are spread by chance, each whole: the fullest worker may need more");
+            Diagnostic::new(title).at(place, label).at(self.draft.cores.place, "workers").instead(format!(
+                "give the pool {} addresses, or fewer source ports (and more destination ports)",
+                wanted.div_ceil(ports)
+            ))
+        })
+    }
+
+    /// A customer needs more than its outside address has at its worker (RFC 4787, REQ-2: paired pooling).
+    fn one_address(&self, place: Option<Place>, own: u64, each: u64, wholes: u64) -> Diagnostic {
+        let at = if self.draft.most_workers() > 1 { " at one worker" } else { "" };
+        let title = format!(
+            "a customer of `{}` has {} ports: those of one outside address{at}",
+            self.dut.name(),
+            show_grouped(own)
+        );
+        let mut help = "use fewer source ports (and more destination ports)".to_owned();
+        if self.draft.most_workers() > 1 {
+            help += ", or fewer workers";
+        }
+        if wholes == 1 && self.technology.counts_by_prefix().is_some_and(|len| len < 128) {
+            help += ", or make each address a customer: subscriber-prefix = 128";
+        }
+        let diagnostic = Diagnostic::new(title).at(place, format!("{} are in use at once", show_grouped(each)));
+        diagnostic
+            .at(self.draft.cores.place, "workers")
+            .at(self.draft.traffic.source_ports.place, "source ports")
+            .instead(help)
+    }
+}
