@@ -117,7 +117,7 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
     let table = |name: &str, own: &str| format!("[technology.{name}]\npool = \"198.19.0.1\"\n{own}\n");
     let pref64 = "pref64 = \"2001:2:0:1000::/96\"";
     let xlat = format!("{pref64}\nclat = \"2001:2:0:2::/96\"");
-    for limit in ["session-quota = 9", "port-quota = 9", "port-block = 64"] {
+    for limit in ["session-quota = 60000", "port-quota = 60000", "port-block = 4096\nport-blocks = 8"] {
         let nat66 = "[technology.nat66]\npool = \"2001:2:0:200::1\"\n".to_owned();
         for table in [table("nat64", pref64), table("464xlat", &xlat), nat66] {
             let left = |table: &str| {
