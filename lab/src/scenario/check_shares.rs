@@ -66,7 +66,7 @@ impl Device<'_> {
             PlaneMapping::EndpointIndependent => Mapping::EndpointIndependent,
             PlaneMapping::AddressAndPortDependent => Mapping::AddressAndPortDependent,
         };
-        let clients = hosts * u64::from(t.source_ports.value.count());
+        let clients = hosts.saturating_mul(t.source_ports.value.count().into());
         let needed = ports_in_use(mapping, clients, destinations, connections);
         self.quotas(hosts, connections, needed).or_else(|| self.ports(hosts, needed))
     }
@@ -81,8 +81,9 @@ impl Device<'_> {
             ("port-quota", limits.port_quota.map(u64::from), needed, "outside ports in use"),
             ("port-block", blocks, needed, "outside ports in use"),
         ];
-        let (key, each, needed, what) =
-            all.into_iter().find(|(_, each, needed, _)| each.is_some_and(|each| each * subscribers < *needed))?;
+        let (key, each, needed, what) = all
+            .into_iter()
+            .find(|(_, each, needed, _)| each.is_some_and(|each| each.saturating_mul(subscribers) < *needed))?;
         let who = match subscribers {
             1 => "the tester is one subscriber".to_owned(),
             n => format!("the tester plays {} subscribers", show_grouped(n)),
@@ -107,7 +108,7 @@ impl Device<'_> {
             (_, Some(nat)) => (nat.addresses(), u64::from(nat.pool_ports.count())),
             _ => return None,
         };
-        let (workers, outside) = (self.draft.most_workers(), addresses * ports);
+        let (workers, outside) = (self.draft.most_workers().max(1), addresses.saturating_mul(ports));
         let place = self.words.at("pool").or(self.words.at("pool-ports")).or(Some(self.dut.key));
         if self.technology.nat6().is_some() && needed > outside {
             let title = format!("the pool of `{}` runs out: {} outside", self.dut.name(), show_grouped(outside));
