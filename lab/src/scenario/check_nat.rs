@@ -81,8 +81,7 @@ fn ports(draft: &Draft, dut: &DutDraft, nat: &NatDraft, range: &Spot<PortRange>,
     let hosts = if played { insides(draft) } else { t.inside.value.count.into() };
     let (clients, mut needed) = clients(draft, hosts);
     if played {
-        let destinations = u64::from(t.remote.value.count) * u64::from(t.destination_ports.value.count());
-        needed = needed.min(ports_in_use(state.mapping, clients, destinations, largest(draft)));
+        needed = ports_in_use(draft, state.mapping, hosts);
     }
     let outside = nat.pool.iter().map(|pool| u64::from(pool.value.count)).sum::<u64>() * u64::from(pool.count());
     if needed > outside {

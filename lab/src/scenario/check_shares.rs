@@ -10,7 +10,6 @@ use super::draft::{Draft, DutDraft, DutKind, fullest};
 use super::nat::Words;
 use super::quantity::show_grouped;
 use super::technology::{Plays, State, Technology};
-use plane::nat44::config::Mapping as PlaneMapping;
 
 /// Apply them to all devices.
 pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
@@ -26,10 +25,12 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Outside ports in use at once by connections that are spread by chance over all flows of so many inside addresses and ports
-/// with so many destinations.
-pub fn ports_in_use(mapping: Mapping, clients: u64, destinations: u64, connections: u64) -> u64 {
-    match mapping {
+/// Outside ports in use at once where the connections are spread by chance over all flows of so many inside addresses.
+pub fn ports_in_use(draft: &Draft, mapping: Mapping, hosts: u64) -> u64 {
+    let (t, connections) = (&draft.traffic, largest(draft));
+    let destinations = u64::from(t.remote.value.count) * u64::from(t.destination_ports.value.count());
+    let clients = hosts.saturating_mul(t.source_ports.value.count().into());
+    let ports = match mapping {
         // As many as inside addresses and ports have a connection at all.
         Mapping::EndpointIndependent => {
             let each = connections as f64 / clients.max(1) as f64;
@@ -40,7 +41,8 @@ pub fn ports_in_use(mapping: Mapping, clients: u64, destinations: u64, connectio
             let share = connections as f64 / destinations.max(1) as f64;
             clients.min((share + 4.0 * share.sqrt()).ceil() as u64)
         }
-    }
+    };
+    ports.min(connections)
 }
 
 struct Device<'a> {
@@ -61,13 +63,7 @@ impl Device<'_> {
         {
             return None;
         }
-        let destinations = u64::from(t.remote.value.count) * u64::from(t.destination_ports.value.count());
-        let mapping = match self.state.mapping {
-            PlaneMapping::EndpointIndependent => Mapping::EndpointIndependent,
-            PlaneMapping::AddressAndPortDependent => Mapping::AddressAndPortDependent,
-        };
-        let clients = hosts.saturating_mul(t.source_ports.value.count().into());
-        let needed = ports_in_use(mapping, clients, destinations, connections);
+        let needed = ports_in_use(self.draft, self.state.mapping.into(), hosts);
         self.quotas(hosts, connections, needed).or_else(|| self.ports(hosts, needed))
     }
 

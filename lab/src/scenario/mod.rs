@@ -30,6 +30,7 @@ pub use read::{Loaded, Options, ScenarioError, parse, read};
 pub use summary::{Summary, impair_in_words};
 
 use method::{Count, Direction, Nanos, Order};
+use plane::nat44::config::Mapping as PlaneMapping;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use technology::{Plays, Technology};
@@ -135,6 +136,15 @@ pub enum Mapping {
     EndpointIndependent,
     /// One mapping a four-tuple, as Linux does it.
     AddressAndPortDependent,
+}
+
+impl From<PlaneMapping> for Mapping {
+    fn from(mapping: PlaneMapping) -> Mapping {
+        match mapping {
+            PlaneMapping::EndpointIndependent => Mapping::EndpointIndependent,
+            PlaneMapping::AddressAndPortDependent => Mapping::AddressAndPortDependent,
+        }
+    }
 }
 
 /// A stateful NAT44.

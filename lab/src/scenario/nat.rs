@@ -9,7 +9,7 @@ use super::technology::{Map, Nat, Plays, Softwires, State, Technology};
 use super::tree::{Node, Table, Value};
 use crate::technology::{Customers, used_ports};
 use method::{Count, Nanos};
-use plane::nat44::config::{Mapping as PlaneMapping, Prefix};
+use plane::nat44::config::Prefix;
 use wire::{AddrRange, PortRange, PortSet};
 
 /// A NAT, or what shares addresses by ports without state, as the rules see it.
@@ -156,10 +156,7 @@ fn of_technology(technology: &Technology, plays: Plays, words: &Words) -> Option
 
 fn keeps(state: &State, words: &Words) -> StateDraft {
     StateDraft {
-        mapping: match state.mapping {
-            PlaneMapping::EndpointIndependent => Mapping::EndpointIndependent,
-            PlaneMapping::AddressAndPortDependent => Mapping::AddressAndPortDependent,
-        },
+        mapping: state.mapping.into(),
         mapping_place: words.at("mapping"),
         table: Given { value: Some(state.table).filter(|&n| n > 0), place: words.at("table") },
         udp_timeout: words.spot("udp-timeout", state.udp_timeout),
