@@ -54,14 +54,14 @@ impl Console {
         let result = &o.result;
         let bound = match result.kind {
             ResultKind::Exact if result.tester_limit.is_some() => {
-                format!("  {BAD}+ {} at most, then the host spoiled all{BAD:#}", short(result.error.0))
+                format!("  {BAD}+ {} at most, then every trial was spoiled{BAD:#}", short(result.error.0))
             }
             ResultKind::Exact => String::new(),
             ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
             ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
             ResultKind::Between => {
                 let above = short(result.rate.0 + result.error.0);
-                format!("  {BAD}below {above}, between them the host spoiled all{BAD:#}")
+                format!("  {BAD}below {above}, between them every trial was spoiled{BAD:#}")
             }
             ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
             ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),

@@ -336,7 +336,7 @@ fn is_open(result: &SearchResult, truth: Rate) -> bool {
             ResultKind::NothingMeasured => by_host,
             ResultKind::Below => by_host && above + far >= truth.0,
             ResultKind::HostLimit => rate <= truth.0 + far,
-            ResultKind::Between => rate <= truth.0 + far && above + far >= truth.0,
+            ResultKind::Between => by_host && rate <= truth.0 + far && above + far >= truth.0,
             ResultKind::Exact => rate.abs_diff(truth.0) <= far,
             ResultKind::AtUpperLimit | ResultKind::TesterLimit | ResultKind::NothingPassed => false,
         }

@@ -5,8 +5,8 @@ use method::procedure::establishment::{self, Phase1, safe_phase1_rate, validatio
 use method::procedure::{Repetitions, StepVerdict, Verify, repeat, throughput};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::{
-    Criteria, Direction, Loop, Nanos, Precision, Progress, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
-    TrialError, TrialOutcome, TrialSpec, Trials,
+    Criteria, Direction, Invalid, Loop, Nanos, Precision, Progress, Rate, Ratio, ResultKind, SearchResult,
+    SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials,
 };
 
 const CAPACITY: Rate = Rate(1_234_567);
@@ -333,6 +333,43 @@ fn what_failed_before_the_host_spoiled_all_is_an_upper_bound() {
     let result = throughput::stateless(&mut noisy, &settings(), &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.rate, result.error), (ResultKind::Below, Rate(0), Rate(2_500_000)));
     assert!(result.tester_limit.is_some() && !result.at_least() && !result.kind.has_rate());
+}
+
+/// Trials of a device by a tester that sends three frames of four, from this trial on.
+struct Slowing {
+    device: SimulatedDut,
+    from: usize,
+    asked: usize,
+}
+
+impl Trials for Slowing {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let mut outcome = self.device.run(spec)?;
+        if self.asked >= self.from {
+            for leg in [&mut outcome.forward, &mut outcome.reverse] {
+                leg.sent = leg.planned / 4 * 3;
+                leg.received = leg.sent;
+            }
+        }
+        self.asked += 1;
+        Ok(outcome)
+    }
+}
+
+#[test]
+fn a_rate_that_failed_above_the_testers_bound_bounds_the_device_too() {
+    // 10 M fails, 5 M passes, and the tester manages nothing in between.
+    let slowing = || Slowing { device: SimulatedDut::new(Truth::new(Rate(6_000_000), SETUP), 1), from: 2, asked: 0 };
+    let settings = SearchSettings { hi: Rate(10_000_000), ..settings() };
+    let result = throughput::stateless(&mut slowing(), &settings, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.rate, result.error), (ResultKind::Between, Rate(5_000_000), Rate(5_000_000)));
+    assert!(matches!(result.tester_limit, Some(Invalid::SentTooFew { .. })), "it says what kept it apart");
+
+    // Where that is about as close as asked for, it is the device's rate.
+    let settings = SearchSettings { precision: Precision::Absolute(Rate(1_250_000)), ..settings };
+    let result = throughput::stateless(&mut slowing(), &settings, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.error), (ResultKind::Exact, Rate(5_000_000)));
+    assert!(result.tester_limit.is_some() && !result.at_least());
 }
 
 #[test]

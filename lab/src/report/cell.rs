@@ -7,7 +7,7 @@ use crate::scenario::axis::{AxisValues, in_order};
 use crate::scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
-use method::{Count, Loop, Nanos, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
+use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct Cell {
     pub less_below: Option<Rate>,
     /// Largest error of a repetition, per direction.
     pub error: Rate,
-    /// Repetitions whose search the host ended before its bounds were as close as asked for.
+    /// Repetitions whose search ended before its bounds were as close as asked for, and near enough all the same.
     pub ended_early: usize,
     /// Repetitions that were one-sided.
     pub one_sided: usize,
@@ -84,6 +84,9 @@ pub struct Repetition {
     pub bound: ResultKind,
     /// Width of the final interval.
     pub error: Rate,
+    /// What left the rates above undecided, where something other than the device did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Invalid>,
     /// The last eight verdicts were equal.
     pub one_sided: bool,
     /// The search.
@@ -153,10 +156,16 @@ impl Cell {
         !self.repetitions.is_empty() && self.count(ResultKind::NothingMeasured) == self.repetitions.len()
     }
 
-    /// Lowest rate that passed and highest that is known to fail, of the repetitions that the host ended early.
+    /// Lowest rate that passed and highest that is known to fail, of the repetitions that ended early.
     pub fn between(&self) -> Option<(Rate, Rate)> {
         let ended = || self.repetitions.iter().filter(|r| r.bound == ResultKind::Between);
         Some((ended().map(|r| r.rate).min()?, ended().map(|r| Rate(r.rate.0 + r.error.0)).max()?))
+    }
+
+    /// What to do about the repetitions with this bound, by what left them undecided.
+    pub fn advice(&self, bound: ResultKind) -> Option<&'static str> {
+        let reason = self.repetitions.iter().filter(|r| r.bound == bound).find_map(|r| r.undecided);
+        reason.map(|reason| reason.advice())
     }
 
     /// Repetitions with this bound.
@@ -238,7 +247,7 @@ fn empty(m: &Measurement) -> Cell {
         directions: 1,
         planned: 0,
         summary: None,
-        bound: ResultKind::Exact,
+        bound: ResultKind::NothingMeasured,
         less_below: None,
         error: Rate(0),
         ended_early: 0,
@@ -273,8 +282,10 @@ fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
     cell.summary = Summary::of(&rates);
     cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     cell.shares_core = outcomes.iter().any(|o| o.shares_core);
-    let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| measured.iter().any(|r| r.kind == *kind));
-    cell.bound = weakest.unwrap_or(ResultKind::Exact);
+    // What gave no rate bounds a cell only where nothing else is in it.
+    let telling = if measured.is_empty() { &results } else { &measured };
+    let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| telling.iter().any(|r| r.kind == *kind));
+    cell.bound = weakest.unwrap_or(ResultKind::NothingMeasured);
     cell.error = measured.iter().map(|r| r.error).max().unwrap_or_default();
     cell.ended_early = results.iter().filter(|r| r.kind == ResultKind::Exact && r.tester_limit.is_some()).count();
     cell.one_sided = results.iter().filter(|r| r.one_sided).count();
@@ -296,6 +307,7 @@ fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
         rate: o.result.rate,
         bound: o.result.kind,
         error: o.result.error,
+        undecided: o.result.tester_limit,
         one_sided: o.result.one_sided,
         trace: o.result.trace.clone(),
     };

@@ -1,7 +1,7 @@
 //! The report as CSV, one value a line, for spreadsheets and scripts: the columns of `published/all.csv`, then what
 //! only a measured value has. Its own file: one format, one file.
 
-use super::cell::Cell;
+use super::cell::{Cell, Repetition};
 use super::facts::technology;
 use super::{Format, Report, number, published};
 use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
@@ -62,7 +62,13 @@ impl Line<'_> {
             _ => ("", None),
         };
         for r in &cell.repetitions {
-            self.value(out, "value", single, r.rate.0 as f64, Some((r.repetition, r.bound)));
+            // Where nothing is known there is no value, and where only a failure is, its rate is the upper bound.
+            let known = match r.bound {
+                ResultKind::NothingMeasured => None,
+                ResultKind::Below => Some(r.error.0 as f64),
+                _ => Some(r.rate.0 as f64),
+            };
+            self.value(out, "value", single, known, Some(r));
         }
         let Some(s) = cell.summary else { return };
         let statistics = [
@@ -75,9 +81,9 @@ impl Line<'_> {
             ("sd", s.sd),
         ];
         for (stat, value) in statistics {
-            self.value(out, stat, single, value, None);
+            self.value(out, stat, single, Some(value), None);
             if let Some(total) = total {
-                self.value(out, stat, total, value * f64::from(cell.directions), None);
+                self.value(out, stat, total, Some(value * f64::from(cell.directions)), None);
             }
         }
         // Where tester and device share a core, scaling over cores is no result, and a number without a mark would be one.
@@ -85,24 +91,26 @@ impl Line<'_> {
         let ratios = [("scaling_over_connections", cell.s_c), ("rel_scale_up", s_cpu)];
         for (stat, value) in ratios {
             if let Some(value) = value {
-                self.value(out, stat, "ratio", value, None);
+                self.value(out, stat, "ratio", Some(value), None);
             }
         }
         if let Some(value) = cell.forwarding_percent {
-            self.value(out, "percent_of_forwarding", "%", value, None);
+            self.value(out, "percent_of_forwarding", "%", Some(value), None);
         }
     }
 
-    fn value(&self, out: &mut String, stat: &str, unit: &str, value: f64, repetition: Option<(u32, ResultKind)>) {
+    /// One line; without a value its fields stay empty.
+    fn value(&self, out: &mut String, stat: &str, unit: &str, value: Option<f64>, repetition: Option<&Repetition>) {
         let (report, cell) = (self.report, self.cell);
         let scenario = &report.header.scenario;
         let traffic = &scenario.traffic;
         let ports = |key: &str, whole: u32| cell.extra.get(key).map_or(whole, |&n| n as u32).to_string();
         let extra = |key: &str| cell.extra.get(key).map_or_else(String::new, |v| format!("{v:.0}"));
-        let (repetition, bound) = match repetition {
-            Some((n, bound)) => (n.to_string(), bound),
-            None => (String::new(), cell.bound),
+        let (repetition, bound, error) = match repetition {
+            Some(r) => (r.repetition.to_string(), r.bound, r.error),
+            None => (String::new(), cell.bound, cell.error),
         };
+        let error = matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error);
         let acceptance = if cell.metric.starts_with("max_conn_est_rate") {
             scenario.measure.phase1_acceptance_ppm
         } else {
@@ -120,8 +128,8 @@ impl Line<'_> {
             unit.to_owned(),
             self.axis.0.to_owned(),
             self.axis.1.to_string(),
-            value.to_string(),
-            if unit == "ratio" { number::ratio(value) } else { number::grouped_f64(value) },
+            value.map_or_else(String::new, |v| v.to_string()),
+            value.map_or_else(String::new, if unit == "ratio" { number::ratio } else { number::grouped_f64 }),
             cell.connections.to_string(),
             ports("source_ports", traffic.source_ports.count()),
             ports("destination_ports", traffic.destination_ports.count()),
@@ -129,7 +137,7 @@ impl Line<'_> {
             extra(HASH_TABLE_SIZE),
             conntrack_table_size(scenario.duts.get(cell.dut)).unwrap_or_else(|| extra(CONNTRACK_TABLE_SIZE)),
             cell.repetitions.len().to_string(),
-            cell.error.0.to_string(),
+            error.map_or_else(String::new, |error| error.0.to_string()),
             number::significant(1.0 - f64::from(acceptance) / 1e6, 6),
             traffic.frame_size.to_string(),
             bound_name(bound).to_owned(),

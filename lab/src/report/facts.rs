@@ -186,7 +186,7 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     let sharing = match shared {
         0 => "no".to_owned(),
         n if n == report.cells.len() => "yes: scaling figures say nothing".to_owned(),
-        n => format!("at {n} of {} points: scaling figures say nothing there", report.cells.len()),
+        n => format!("in {n} of {} results: scaling figures say nothing there", report.cells.len()),
     };
     let mut rows: Vec<_> = c.ceilings.iter().map(|c| (ceiling_over(scenario, c.over), ceiling_in_words(c))).collect();
     rows.extend([
@@ -258,6 +258,23 @@ pub fn ceiling(report: &Report, cell: &super::Cell) -> Option<f64> {
     (ceiling > 0).then_some(ceiling as f64)
 }
 
+/// Measurements of the plan that have no result, and why: one sentence each.
+pub fn missing(report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let without = report.facts.without_result();
+    if without > 0 {
+        sentences.push(format!("{} gave no result, see the doubts.", number::plural(without as u64, "measurement")));
+    }
+    if report.measured + without < report.planned {
+        let limited = report.header.scenario.measure.time_limit.is_some();
+        let what = if limited { "Within the time limit" } else { "Not finished" };
+        let all = number::plural(report.planned as u64, "measurement");
+        let done = grouped((report.measured + without) as u64);
+        sentences.push(format!("{what}: {done} of {all}; `natmeter resume` goes on."));
+    }
+    sentences
+}
+
 /// What ended a search whose highest rate passed.
 pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
     let believed = ceiling(report, cell).map_or(f64::MAX, |c| c * BELIEVED_SHARE);
@@ -283,7 +300,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
     let shared = report.cells.iter().filter(|c| c.shares_core).count();
     if shared > 0 {
         let everywhere = shared == report.cells.len();
-        let at = if everywhere { String::new() } else { format!(" at {shared} of {} points", report.cells.len()) };
+        let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.cells.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
             "Tester and device share a core{at}: rates are those of both{there}, and scaling over cores is not measured."

@@ -4,7 +4,7 @@
 use super::figure::{self, Figure};
 use super::svg::escaped as e;
 use super::table::{Row, Table, tables};
-use super::{Format, Report, facts, number, published};
+use super::{Format, Report, facts, number, published, terms};
 use crate::folder::FactTable;
 use std::fmt::Write;
 
@@ -26,7 +26,9 @@ fn render(report: &Report) -> String {
     );
     head(&mut out, report, &name);
     rates(&mut out, report);
-    results(&mut out, report);
+    let tables = tables(report);
+    results(&mut out, &tables);
+    pairs(&mut out, "Terms", &terms::of(&tables));
     beside(&mut out, report);
     searches(&mut out, report);
     pairs(&mut out, "Conditions", &facts::conditions(report));
@@ -104,9 +106,9 @@ fn draw(out: &mut String, figure: &Figure) {
     let _ = write!(out, "<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", figure.svg, e(&figure.caption));
 }
 
-fn results(out: &mut String, report: &Report) {
+fn results(out: &mut String, tables: &[Table]) {
     out.push_str("<h2>Results</h2>\n");
-    for t in &tables(report) {
+    for t in tables {
         result_table(out, t);
     }
 }

@@ -8,12 +8,14 @@ mod facts;
 mod figure;
 mod html;
 mod json;
+mod limits;
 pub mod number;
 pub mod published;
 mod scale;
 mod sentences;
 mod svg;
 mod table;
+mod terms;
 mod text;
 mod words;
 

@@ -2,11 +2,10 @@
 //! in every case, and the cases are many: tester limit, nothing passed, closed loop, an unfinished run.
 
 use super::cell::Cell;
-use super::number::{self, grouped, grouped_f64, percent, plural, si};
-use super::{Report, facts};
-use crate::scenario::axis::{in_order, in_words, more_in_words};
+use super::number::{self, grouped_f64, percent, plural, si};
+use super::{Report, facts, limits};
+use crate::scenario::axis::{in_order, in_words};
 
-use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -29,8 +28,10 @@ pub fn of(report: &Report) -> Vec<String> {
         let Some(first) = cells.first() else { continue };
         let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
         let headline = headline(&cells);
-        let Some(found) = found(&headline) else { continue };
-        let limits = limits(report, &cells, &headline);
+        let several = cells.iter().any(|c| c.cores != first.cores);
+        let Some(found) = found(&headline, several) else { continue };
+        let said: Vec<&Cell> = headline.iter().map(|h| h.cell).collect();
+        let limits = limits::of(report, &cells, &said);
         if limits.is_empty() {
             unbounded.extend(cells.iter().filter(|c| !c.nothing_passed()));
         }
@@ -96,7 +97,8 @@ struct Headline<'a> {
 }
 
 /// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k; 4.6 Mfps a direction, 61 % of …"
-fn found(headline: &[Headline]) -> Option<String> {
+/// `several`: the device was measured on several numbers of cores, so that each figure says of how many it is.
+fn found(headline: &[Headline], several: bool) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let (mut said, mut swept) = (None, false);
     for Headline { cell, smallest } in headline {
@@ -112,8 +114,8 @@ fn found(headline: &[Headline]) -> Option<String> {
             let _ = write!(part, ", with {}", in_words(&cell.axes));
             swept = true;
         }
-        if cell.cores > 1 {
-            let _ = write!(part, " on {} cores", cell.cores);
+        if cell.cores > 1 || several {
+            let _ = write!(part, " on {}", plural(cell.cores.into(), "core"));
         }
         if let Some(s_cpu) = cell.s_cpu.filter(|_| cell.cores > 1 && !cell.shares_core) {
             let _ = write!(part, " ({} times the rate of one)", number::significant(s_cpu * f64::from(cell.cores), 3));
@@ -163,88 +165,6 @@ fn per_second(unit: Option<Unit>, value: f64) -> String {
         Some(Unit::FramesPerSecond) => format!("{} a direction", number::si_unit(value, 2, "fps")),
         Some(Unit::ConnectionsPerSecond) => format!("{} connections/s", si(value, 2)),
         _ => si(value, 2),
-    }
-}
-
-/// What other than the device was the limit, and where; empty if nothing was.
-fn limits(report: &Report, cells: &[&Cell], headline: &[Headline]) -> Vec<String> {
-    let with = |bound: ResultKind| -> Vec<&Cell> { cells.iter().filter(|c| c.count(bound) > 0).copied().collect() };
-    let (tester, upper, nothing) =
-        (with(ResultKind::TesterLimit), with(ResultKind::AtUpperLimit), with(ResultKind::NothingPassed));
-    let closed: Vec<&Cell> = cells.iter().filter(|c| c.closed_loop > 0).copied().collect();
-    let mut sentences = Vec::new();
-    if !tester.is_empty() {
-        sentences.push(format!("The tester was the limit{}: the device can do at least this.", places(&tester, cells)));
-    }
-    let host = with(ResultKind::HostLimit);
-    if !host.is_empty() {
-        sentences.push(format!(
-            "The host was too busy to try more{}: the device can do at least this.",
-            places(&host, cells)
-        ));
-    }
-    let between = with(ResultKind::Between);
-    if !between.is_empty() {
-        sentences.push(format!(
-            "The host ended searches early{}: the device can do at least this, and less than the rates that failed.",
-            places(&between, cells)
-        ));
-    }
-    let unmeasured = with(ResultKind::NothingMeasured);
-    if !unmeasured.is_empty() {
-        sentences.push(format!(
-            "Not in every repetition was a single trial worth anything{}: quieten the host and measure again.",
-            places(&unmeasured, cells)
-        ));
-    }
-    let below = with(ResultKind::Below);
-    if !below.is_empty() {
-        sentences.push(format!(
-            "Below the lowest rate that failed every trial was spoiled{}: quieten the host and measure again.",
-            places(&below, cells)
-        ));
-    }
-    if let Some(first) = upper.first() {
-        let (end, places) = (number::capitalised(facts::upper_end(report, first)), places(&upper, cells));
-        sentences.push(format!("{end} passed{places}: the device can do at least this."));
-    }
-    // Where nothing passed at the headline's own point, the figures have said so already.
-    let said = |c: &&&Cell| c.nothing_passed() && headline.iter().any(|h| std::ptr::eq(h.cell, **c));
-    let nothing: Vec<&Cell> = nothing.iter().filter(|c| !said(c)).copied().collect();
-    if !nothing.is_empty() {
-        let places = places(&nothing, cells);
-        sentences.push(format!("Not in every repetition did a rate pass{places}."));
-    }
-    if !closed.is_empty() {
-        let places = places(&closed, cells);
-        sentences.push(format!("Device and tester worked in one closed loop{places}: the rate is that of both."));
-    }
-    let bounded = |c: &&&Cell| c.bound != ResultKind::Exact || c.closed_loop > 0 || c.summary.is_none();
-    let free = cells.iter().filter(|c| !bounded(c)).count();
-    if !sentences.is_empty() && free > 0 {
-        sentences.push("Elsewhere the device was the limit.".to_owned());
-    }
-    sentences
-}
-
-/// Where some of the cells are: nothing if that is everywhere.
-fn places(some: &[&Cell], all: &[&Cell]) -> String {
-    if some.len() == all.len() {
-        return String::new();
-    }
-    let place = |c: &&Cell| {
-        let metric = metric::by_key(&c.metric).map_or(c.metric.clone(), |m| number::uncapitalised(m.title));
-        match c.connections {
-            0 => format!("{metric} on {}{}", plural(c.cores.into(), "core"), more_in_words(&c.axes)),
-            n => {
-                let cores = plural(c.cores.into(), "core");
-                format!("{metric} at {} on {cores}{}", si(n as f64, 3), more_in_words(&c.axes))
-            }
-        }
-    };
-    match some {
-        few @ ([_] | [_, _]) => format!(" ({})", few.iter().map(place).collect::<Vec<_>>().join("; ")),
-        many => format!(" at {} of {} points", many.len(), all.len()),
     }
 }
 
@@ -323,19 +243,8 @@ fn what_it_was(report: &Report) -> String {
             plural(report.header.scenario.measure.repetitions.into(), "repetition")
         ),
     };
-    let without = report.facts.without_result();
-    if without > 0 {
-        let _ = write!(text, " {} gave no result, see the doubts.", plural(without as u64, "measurement"));
-    }
-    if report.measured + without < report.planned {
-        let limited = report.header.scenario.measure.time_limit.is_some();
-        let what = if limited { "Within the time limit" } else { "Not finished" };
-        let _ = write!(
-            text,
-            " {what}: {} of {} measurements; `natmeter resume` goes on.",
-            grouped(report.measured as u64),
-            grouped(report.planned as u64)
-        );
+    for missing in facts::missing(report) {
+        text.extend([" ", &missing]);
     }
     text
 }

@@ -1,9 +1,8 @@
 //! The report as plain text of at most 100 columns, readable without colours. Its own file: one format, one file.
 
 use super::facts::{conditions, limits};
-use super::number::plural;
 use super::table::{Bar, Row, Table, tables};
-use super::{Format, Report, facts, published};
+use super::{Format, Report, facts, published, terms};
 use std::fmt::Write;
 
 /// Plain text for a terminal or a mail.
@@ -17,11 +16,13 @@ const BAR: usize = 44;
 fn render(report: &Report) -> String {
     let mut out = String::new();
     head(&mut out, report);
-    for table in tables(report) {
+    let tables = tables(report);
+    for table in &tables {
         out.push('\n');
-        print(&mut out, &table);
+        print(&mut out, table);
     }
     beside(&mut out, report);
+    section(&mut out, "Terms", &terms::of(&tables));
     section(&mut out, "Conditions", &conditions(report));
     section(&mut out, "Tester, calibrated before the run", &limits(report));
     judged(&mut out, report);
@@ -49,10 +50,8 @@ fn head(out: &mut String, report: &Report) {
     for departure in &report.conformance.departures {
         item(out, "- ", departure);
     }
-    if report.measured < report.planned {
-        let what = if header.scenario.measure.time_limit.is_some() { "Within the time limit" } else { "Not finished" };
-        let all = plural(report.planned as u64, "measurement");
-        let _ = writeln!(out, "{what}: {} of {all}; `natmeter resume` goes on.", report.measured);
+    for missing in facts::missing(report) {
+        item(out, "", &missing);
     }
 }
 

@@ -53,7 +53,9 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
     if let Some((low, high)) = cell.between() {
         note(cell.count(ResultKind::Between), &|some| {
             let (low, high) = (grouped(low.0), grouped(high.0));
-            format!("between {low} and {high}{some}: the host spoiled every trial in between, and the search ended")
+            format!(
+                "between {low} and {high}{some}: tester or host spoiled every trial in between, and the search ended"
+            )
         });
     }
     note(cell.count(ResultKind::NothingMeasured), &|some| {
@@ -66,7 +68,7 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
         )
     });
     note(cell.ended_early, &|some| {
-        format!("the search ended early{some}: the host spoiled every trial between its bounds, see the error")
+        format!("the search ended early{some}: tester or host spoiled every trial between its bounds, see the error")
     });
     note(cell.count(ResultKind::AtUpperLimit), &|some| {
         format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
@@ -81,13 +83,14 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
     note(cell.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
     if let Some(excess) = cell.queued_excess(report.header.scenario.measure.duration) {
         let (queued, excess) = (grouped(cell.queued.unwrap_or(0)), number::si_unit(excess, 2, "fps"));
+        let what = if cell.at_least() { "the lower bound" } else { "the rate" };
         remarks.push(format!(
-            "the queues in front of the device hold {queued} frames, more than 1 % of a trial: the rate may be too high by \
+            "the queues in front of the device hold {queued} frames, more than 1 % of a trial: {what} may be too high by \
              {excess}; longer trials or a shallower link help"
         ));
     }
     if all < cell.planned {
-        remarks.push("not all repetitions are finished".to_owned());
+        remarks.push("not every repetition has a result: it is not finished, or see the doubts".to_owned());
     }
     remarks
 }

@@ -6,7 +6,7 @@ use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict};
 use crate::judged::{Decision, Judgement};
 use crate::trial::TrialError;
 use crate::units::Rate;
-use crate::validity::{Invalid, Stream};
+use crate::validity::{Failure, Invalid, Spoiler, Stream};
 
 /// So many equal verdicts at the end of a search make it one-sided.
 pub const ONE_SIDED: usize = 8;
@@ -63,8 +63,8 @@ struct Bracket {
     passed: Option<Rate>,
     hi: Rate,
     bound: Option<Bound>,
-    /// The lowest rate that the DUT did not carry.
-    failed: Option<Rate>,
+    /// The lowest rate that the DUT did not carry, and how.
+    failed: Option<(Rate, Failure)>,
     /// The host left a rate between `lo` and `hi` undecided, after something had passed.
     stopped: Option<Invalid>,
     /// Decisions in a row that said nothing about the DUT.
@@ -74,9 +74,9 @@ struct Bracket {
 }
 
 enum Bound {
-    Dut { closed_loop: bool, validation: bool },
-    Tester(Invalid),
-    Host(Invalid),
+    Dut,
+    /// The tester or its host.
+    Undecided(Invalid),
 }
 
 impl Bracket {
@@ -101,9 +101,6 @@ impl Bracket {
             Decision::Pass | Decision::Fail(_) => 0,
         };
         self.by_host = if matches!(decision, Decision::HostBound(_)) { self.by_host + 1 } else { 0 };
-        if matches!(decision, Decision::Fail(_)) {
-            self.failed = Some(rate);
-        }
         let bound = match decision {
             Decision::Pass => {
                 self.lo = rate;
@@ -115,10 +112,10 @@ impl Bracket {
                 return;
             }
             Decision::Fail(failure) => {
-                Bound::Dut { closed_loop: failure.closed_loop, validation: failure.stream() == Stream::Validation }
+                self.failed = Some((rate, failure));
+                Bound::Dut
             }
-            Decision::TesterBound(reason) => Bound::Tester(reason),
-            Decision::HostBound(reason) => Bound::Host(reason),
+            Decision::TesterBound(reason) | Decision::HostBound(reason) => Bound::Undecided(reason),
         };
         self.hi = rate;
         self.bound = Some(bound);
@@ -141,33 +138,34 @@ impl Bracket {
             result.kind = ResultKind::AtUpperLimit;
             return result;
         };
-        result.error = Rate(self.hi.0 - result.rate.0);
-        result.tester_limit = self.stopped;
-        let asked_for = precision.width(result.rate).0.saturating_mul(ENDED_WITHIN);
-        let wide = self.stopped.is_some() && result.error.0 > asked_for;
-        result.kind = match bound {
-            Bound::Tester(reason) | Bound::Host(reason) if self.passed.is_none() => {
-                result.tester_limit = Some(reason);
-                result.error = self.failed.unwrap_or(result.error);
-                if self.failed.is_some() { ResultKind::Below } else { ResultKind::NothingMeasured }
-            }
-            Bound::Tester(reason) => {
-                result.tester_limit = Some(reason);
-                ResultKind::TesterLimit
-            }
-            Bound::Host(reason) => {
-                result.tester_limit = Some(reason);
-                ResultKind::HostLimit
-            }
-            Bound::Dut { closed_loop, validation } => {
-                (result.closed_loop, result.validation_failed) = (closed_loop, validation);
-                match self.passed {
-                    None => ResultKind::NothingPassed,
-                    Some(_) if wide => ResultKind::Between,
-                    Some(_) => ResultKind::Exact,
-                }
-            }
+        let undecided = match bound {
+            Bound::Dut => self.stopped,
+            Bound::Undecided(reason) => Some(reason),
         };
+        result.tester_limit = undecided;
+        result.error = Rate(self.hi.0 - result.rate.0);
+        let Some((failed, failure)) = self.failed else {
+            // Without a failure the bound is an undecided rate.
+            let by_host = undecided.is_some_and(|reason| reason.spoiler() == Spoiler::Host);
+            result.kind = match (self.passed, by_host) {
+                (None, _) => ResultKind::NothingMeasured,
+                (Some(_), true) => ResultKind::HostLimit,
+                (Some(_), false) => ResultKind::TesterLimit,
+            };
+            return result;
+        };
+        result.error = Rate(failed.0 - result.rate.0);
+        let asked_for = precision.width(result.rate).0.saturating_mul(ENDED_WITHIN);
+        result.kind = match (self.passed, undecided) {
+            (None, Some(_)) => ResultKind::Below,
+            (None, None) => ResultKind::NothingPassed,
+            (Some(_), Some(_)) if result.error.0 > asked_for => ResultKind::Between,
+            (Some(_), _) => ResultKind::Exact,
+        };
+        if result.kind != ResultKind::Below {
+            result.closed_loop = failure.closed_loop;
+            result.validation_failed = failure.stream() == Stream::Validation;
+        }
         result
     }
 }

@@ -16,12 +16,12 @@ pub enum ResultKind {
     Exact,
     /// The upper end of the search passed: the DUT may do more, print "≥".
     AtUpperLimit,
-    /// The tester could not try more: print "≥", never as the DUT's number.
+    /// The tester could not try more, and nothing failed: print "≥", never as the DUT's number.
     TesterLimit,
-    /// The host spoiled every trial above: print "≥".
+    /// The host spoiled every trial above, and nothing failed: print "≥".
     HostLimit,
-    /// The host ended the search long before its bounds were as close as asked for: what the DUT can do lies between
-    /// `rate` and `rate` + `error`. Print "≥".
+    /// Tester or host left every rate in between undecided, long before the bounds were as close as asked for: what the DUT
+    /// can do lies between `rate` and `rate` + `error`. Print "≥".
     Between,
     /// Frames came back, but no rate passed, not even the lowest: there is no rate to print.
     NothingPassed,

@@ -1,13 +1,13 @@
 //! Reports of example run folders: what a person reads, word for word, and that the same folder always gives the
 //! same bytes.
 
-#[path = "report/fixture.rs"]
+mod bounds;
 mod fixture;
 
 use fixture::{Run, Truth};
-use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, Over, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::report::{KNOWN, Report, ReportError};
-use lab::scenario::{Dut, Link, Options, Sweep, parse};
+use lab::scenario::{Dut, Options, Sweep, parse};
 use lab::store;
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
@@ -110,7 +110,7 @@ fn matrix() -> Run {
 
 /// A further axis beside cores, and a table that is loaded.
 fn softwires() -> Run {
-    let file = include_str!("../../scenarios/lwaftr-softwires.toml");
+    let file = include_str!("../../../scenarios/lwaftr-softwires.toml");
     let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
     let scenario = parse("s.toml", file, &Options { full: false, set }).unwrap().scenario;
     let mut run = Run::new(scenario).measure(|m| {
@@ -129,7 +129,7 @@ fn softwires() -> Run {
 #[test]
 fn texts_read_well() {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("report/snapshots");
+    settings.set_snapshot_path("snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
@@ -147,12 +147,12 @@ fn values_are_listed_like_the_published_ones() {
     let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 40 });
     let csv = report(&run).render("csv").unwrap();
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("report/snapshots");
+    settings.set_snapshot_path("snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("csv", csv));
     let ours: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    let published: Vec<&str> = include_str!("../published/all.csv").lines().next().unwrap().split(',').collect();
+    let published: Vec<&str> = include_str!("../../published/all.csv").lines().next().unwrap().split(',').collect();
     assert_eq!(ours[..published.len()], published[..]);
 }
 
@@ -241,132 +241,6 @@ fn the_median_and_its_total_are_those_of_the_repetitions() {
 }
 
 #[test]
-fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
-    let report = report(&tester_limited());
-    let limited: Vec<_> = report.cells.iter().filter(|c| c.bound == ResultKind::TesterLimit).collect();
-    assert_eq!(limited.len(), 2);
-    assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
-    // Every other cell would be compared with the limited one, so it has no known scale either.
-    assert!(report.cells.iter().all(|c| c.s_c.is_none()));
-    for format in ["text", "html"] {
-        let rendered = report.render(format).unwrap();
-        for cell in &limited {
-            let median = lab::report::table_value(cell);
-            assert!(median.starts_with("≥ "), "{median}");
-            assert!(rendered.contains(&median), "{format}");
-        }
-    }
-    let said = "The tester was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
-                on 1 core): the device can do at least this. Elsewhere the device was the limit.";
-    assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
-}
-
-/// 10 M failed, 5 M passed, and 7.5 M was never decided: that is no 5 M.
-#[test]
-fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
-    let mut run = fixture::quickstart();
-    let smallest = |o: &&mut lab::folder::Outcome| o.measurement.point.connections == 100_000;
-    for outcome in run.outcomes.iter_mut().filter(smallest) {
-        let result = &mut outcome.result;
-        (result.kind, result.rate, result.error) = (ResultKind::Between, Rate(5_000_000), Rate(5_000_000));
-    }
-    let report = report(&run);
-    assert!(report.cells.iter().all(|c| c.s_c.is_none()));
-    let text = report.render("text").unwrap();
-    assert!(text.contains("≥ 5,000,000") && text.contains("between 5,000,000 and 10,000,000"), "{text}");
-    let first = &report.sentences()[0];
-    assert!(first.contains("The host ended searches early (maximum connection establishment rate at 100 k"), "{first}");
-    assert!(first.ends_with("Elsewhere the device was the limit."), "{first}");
-}
-
-#[test]
-fn what_failed_is_printed_where_nothing_else_is_known() {
-    let mut run = fixture::quickstart();
-    for result in run.outcomes.iter_mut().map(|o| &mut o.result) {
-        (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(2_500_000));
-    }
-    let report = report(&run);
-    assert!(report.cells.iter().all(|c| c.summary.is_none() && lab::report::table_value(c) == "< 2,500,000"));
-    let first = &report.sentences()[0];
-    assert!(first.contains("is less than 2.5 M connections/s"), "{first}");
-    assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
-}
-
-/// Two repetitions reached a rate, a third failed at half of it and could not be tried lower: that is the most it can be.
-#[test]
-fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
-    let mut run = fixture::quickstart();
-    let first = run.outcomes[0].measurement.clone();
-    let alike =
-        |o: &&mut lab::folder::Outcome| o.measurement.point == first.point && o.measurement.metric == first.metric;
-    for outcome in run.outcomes.iter_mut().filter(alike) {
-        let result = &mut outcome.result;
-        (result.kind, result.rate, result.error) = match outcome.measurement.repetition {
-            1 => (ResultKind::Below, Rate(0), Rate(500_000)),
-            _ => (ResultKind::Exact, Rate(1_000_000), Rate(10_000)),
-        };
-    }
-    let report = report(&run);
-    let cell = &report.cells[0];
-    let summary = cell.summary.unwrap();
-    assert_eq!((summary.min, cell.sign(summary.min), cell.sign(summary.max)), (500_000.0, "< ", ""));
-    let text = report.render("text").unwrap();
-    assert!(text.contains("< 500,000") && text.contains("counted with that rate"), "{text}");
-    // One of two: the median is between what it can be at most and what it is.
-    let one = |below: u64| {
-        let mut run = run.clone();
-        let mut mine = run.outcomes.iter_mut().filter(alike);
-        let result = &mut mine.next().unwrap().result;
-        (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(below));
-        crate::report(&run).cells[0].summary.unwrap().min
-    };
-    assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
-}
-
-/// A queue that gives back in the drain what the device did not manage makes it look faster.
-#[test]
-fn what_queues_can_hide_is_said_where_it_shows() {
-    let mut run = fixture::quickstart();
-    let hidden = |run: &fixture::Run| {
-        report(run).cells.iter().map(|c| c.queued_excess(Nanos::from_millis(100))).collect::<Vec<_>>()
-    };
-    assert!(hidden(&run).iter().all(Option::is_none));
-    run.trials.iter_mut().for_each(|t| t.outcome.host.dut_queue = Some(1 << 20));
-    let cells = report(&run).cells;
-    for (cell, excess) in cells.iter().zip(hidden(&run)) {
-        assert_eq!(excess.is_some(), cell.metric.ends_with("throughput"), "{}", cell.metric);
-        assert!(excess.is_none_or(|fps| fps == 10.0 * f64::from(1 << 20)));
-    }
-    assert!(report(&run).render("text").unwrap().contains("the queues in front of the device hold 1,048,576 frames"));
-}
-
-/// Its error is the whole range that was searched: it says nothing about the others.
-#[test]
-fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
-    let mut run = fixture::quickstart();
-    let before = report(&run).cells[0].error;
-    let result = &mut run.outcomes[0].result;
-    (result.kind, result.rate, result.error) = (ResultKind::NothingMeasured, Rate(0), Rate(19_000_000));
-    assert!(report(&run).cells[0].error <= before);
-}
-
-#[test]
-fn what_bounds_one_device_is_not_said_of_the_others() {
-    let mut run = fixture::kernel();
-    run.outcomes.iter_mut().for_each(|o| o.shares_core = false);
-    run.outcomes
-        .iter_mut()
-        .filter(|o| o.measurement.point.dut == 3)
-        .for_each(|o| o.result.kind = ResultKind::TesterLimit);
-    let report = report(&run);
-    let sentences = report.sentences();
-    assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
-    assert!(sentences[3].ends_with("The tester was the limit: the device can do at least this."));
-    assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
-    assert!(sentences[4].starts_with("Elsewhere the device was the limit; the tester had "), "{}", sentences[4]);
-}
-
-#[test]
 fn an_interrupted_run_says_how_far_it_got() {
     let report = report(&unfinished());
     assert!(
@@ -419,16 +293,6 @@ fn a_device_that_counts_fewer_connections_than_came_through_is_doubted() {
     (run.trials[1].outcome.store, run.trials[2].outcome.store) = (store(999), store(12));
     let said = doubt(&run).unwrap();
     assert!(said.starts_with("In 2 trials ") && said.contains("at worst 12 of 1,000"), "{said}");
-}
-
-#[test]
-fn a_rate_that_the_validation_bounds_is_marked() {
-    let mut run = fixture::quickstart();
-    run.outcomes[0].result.validation_failed = true;
-    let report = report(&run);
-    assert!(report.doubts.iter().any(|d| d.starts_with("1 of 18 searches was bounded by the validation")));
-    let text = report.render("text").unwrap();
-    assert!(text.contains("bounded by the validation in 1 of 3 repetitions"), "{text}");
 }
 
 #[test]
@@ -500,7 +364,7 @@ fn columns_of_published_tables_are_filled() {
     let mut run = fixture::quickstart();
     assert_eq!(column(&run, "setup"), "single DUT");
     assert_eq!(column(&run, "conntrack_table_size"), "8388608");
-    let file = include_str!("../../scenarios/464xlat.toml");
+    let file = include_str!("../../../scenarios/464xlat.toml");
     run.header.scenario.duts = parse("s.toml", file, &Options::default()).unwrap().scenario.duts;
     assert_eq!(column(&run, "setup"), "dual DUT");
     let mut run = fixture::kernel();
@@ -508,52 +372,6 @@ fn columns_of_published_tables_are_filled() {
     figures.insert(HASH_TABLE_SIZE.into(), 262_144.0);
     figures.insert(CONNTRACK_TABLE_SIZE.into(), 1_048_576.0);
     assert_eq!([column(&run, "hash_table_size"), column(&run, "conntrack_table_size")], ["262144", "1048576"]);
-}
-
-#[test]
-fn near_the_testers_own_limit_the_device_is_not_blamed() {
-    let mut run = fixture::quickstart();
-    run.ceiling(Rate(8_000_000));
-    let report = report(&run);
-    assert!(report.sentences()[0].contains("within 10 % of the tester's own limit"), "{}", report.sentences()[0]);
-    assert!(!report.sentences()[0].contains("to spare"));
-    assert!(report.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester's own ceiling")));
-}
-
-#[test]
-fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
-    let mut run = fixture::quickstart();
-    run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
-    let first = report(&run).sentences()[0].clone();
-    let tester =
-        "90 % of the tester's own ceiling, the highest rate at which it is believed, passed: the device can do";
-    assert!(first.contains(tester) && first.contains("At least 2.9 M connections/s"), "{first}");
-    run.header.scenario.measure.max_rate = Some(7_600_000);
-    let first = report(&run).sentences()[0].clone();
-    assert!(first.contains("The scenario's highest rate passed: the device can do at least this."), "{first}");
-}
-
-#[test]
-fn without_calibration_nothing_is_said_about_the_tester() {
-    let mut run = fixture::quickstart();
-    run.ceiling(Rate(0));
-    let first = report(&run).sentences()[0].clone();
-    assert!(first.ends_with("the tester's own limit was not calibrated."), "{first}");
-}
-
-/// The ceiling is that of the tester's code, and a TAP's own share of a rate is in none: nothing is said of what was to spare.
-#[test]
-fn over_a_tap_or_a_ceiling_of_another_link_nobody_has_anything_to_spare() {
-    let mut run = fixture::kernel();
-    let spare = |text: &str| text.contains("to spare") || text.contains("alone, the tester");
-    assert!(report(&run).sentences().iter().any(|s| spare(s)), "{:?}", report(&run).sentences());
-    run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
-    let told = report(&run).sentences().to_vec();
-    assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
-    run.header.scenario.link = Link::Tap;
-    let told = report(&run).sentences().to_vec();
-    assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
-    assert!(text(&run).contains("Ceiling without the TAP"), "{}", text(&run));
 }
 
 #[test]
@@ -573,9 +391,9 @@ fn sharing_a_core_is_said_of_the_points_that_do() {
     let row = text.lines().find(|l| l.starts_with("  S_CPU (*: not a scaling result)")).unwrap();
     let marked: Vec<bool> = row.split_whitespace().rev().take(3).map(|value| value.ends_with('*')).collect();
     assert_eq!(marked, [true, true, false], "{row}");
-    assert!(text.contains("at 4 of 6 points: scaling figures say nothing there"), "{text}");
+    assert!(text.contains("in 4 of 6 results: scaling figures say nothing there"), "{text}");
     let report = report(&run);
-    assert!(report.doubts.iter().any(|d| d.starts_with("Tester and device share a core at 4 of 6 points")));
+    assert!(report.doubts.iter().any(|d| d.starts_with("Tester and device share a core in 4 of 6 results")));
     assert!(report.sentences().iter().any(|s| s.contains("Where they share a core, a rate is that of both.")));
 }
 
