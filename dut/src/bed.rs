@@ -14,7 +14,7 @@ use port::{Clock, Pool, PoolConfig, Port};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// One side of the device: who is who there (methodology 1.3: the DUT is host .1, the tester host .2).
+/// One side of the device: who is who there (RFC 2544, appendix C.2.2: the DUT is host .1, the tester host .2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Name of the DUT's interface.
@@ -359,7 +359,7 @@ fn addresses(side: &Side, range: AddressRange) -> Vec<Step> {
         ),
         Step::dut(format!("the tester on the {name}, never asked for by ARP"), words(&neighbour)),
     ];
-    // Many neighbours would overflow the neighbour table (methodology 6.17): one next hop has all addresses.
+    // Many neighbours would overflow the neighbour table: one next hop has all addresses.
     for prefix in range.prefixes_without(side.tester.into()) {
         let route = words(&["ip route replace", &prefix, "via", &tester, "dev", name]);
         steps.push(Step::dut(format!("addresses of the tester on the {name}, by one next hop"), route));

@@ -1,4 +1,4 @@
-//! A cable from one of the tester's ports to the other, with no device in between (topology T0): over it the tester finds
+//! A cable from one of the tester's ports to the other, with no device in between: over it the tester finds
 //! out what it can do alone with a way of moving packets. Its own file because it is a test bed without a device, made,
 //! journalled and taken up again like all others.
 

@@ -1,5 +1,5 @@
 //! The instrument measures itself first: what the tester can do with these frames and flows when there is no device at
-//! all (topology T0), so that a device is never blamed for the tester's limits. Over the link within the process that is
+//! all, so that a device is never blamed for the tester's limits. Over the link within the process that is
 //! the tester's own code; over a cable of the kernel's, its back-end too.
 
 use crate::engine::EngineError;

@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn memory_is_that_of_the_largest_point() {
         let (scenario, plan) = plan_of(KERNEL);
-        // 385 B a connection and 8 B a bucket (methodology 3.16).
+        // 385 B a connection and 8 B a bucket, one bucket a connection.
         assert_eq!(plan.dut_memory, 200_000 * (385 + 8));
         assert!(plan.tester_memory > 8 * 200_000);
         assert_eq!(scenario.sweep.connections, [50_000, 200_000]);

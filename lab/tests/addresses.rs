@@ -1,4 +1,4 @@
-//! Many inside and outside addresses at a point of their axes (methodology, set-ups): all of them are used and no other,
+//! Many inside and outside addresses at a point of their axes (METHODOLOGY.md, set-ups of the technologies): all of them are used and no other,
 //! by IPv4 and by IPv6 customers, and a frame with a wrong one of them is found. The device is the embedded gateway with a
 //! witness around it, that can also lead frames astray.
 

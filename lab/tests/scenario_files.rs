@@ -35,6 +35,30 @@ fn all_conform_with_full() {
     }
 }
 
+/// The fenced TOML files of docs/scenario.md.
+fn files_of_the_page() -> Vec<&'static str> {
+    let page = include_str!("../../docs/scenario.md");
+    page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+fn of_the_page(text: &str) -> Loaded {
+    parse("docs/scenario.md", text, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_example_of_the_page_is_right_and_quick() {
+    let example = of_the_page(files_of_the_page()[0]).scenario;
+    assert!(Plan::new(&example).predicted() < Nanos::from_secs(60));
+    let full = parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }).unwrap().scenario;
+    assert_eq!(conformance(&full), Vec::<String>::new());
+}
+
+#[test]
+fn the_form_of_the_page_has_the_defaults() {
+    let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
+    assert_eq!(of_the_page(short).scenario, of_the_page(form).scenario);
+}
+
 #[test]
 fn plans() {
     for path in files() {

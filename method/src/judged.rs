@@ -1,7 +1,7 @@
 //! From trials to a decision: run a trial, judge it, repeat it while it is worth nothing. Its own file
 //! because this is the only place that repeats trials; a procedure sees decisions alone.
 //!
-//! Repetitions (methodology: *tester's bound*, *host noise*, *phase 1*): spoiled by the tester, three times
+//! Repetitions (METHODOLOGY.md, validity): spoiled by the tester, three times
 //! at one rate and that rate is the tester's bound, once where it was less than half as fast; spoiled by the host, up to ten repeats, then nothing is
 //! known about that rate; spoiled by an
 //! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower. A phase 1 of which nothing at all came

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn acceptance_of_99_99_percent_lets_25_600_of_256_million_vanish() {
-        // Methodology 6, item 4.
+        // What an acceptance below 1 forgives (METHODOLOGY.md, throughput).
         let acceptance: Ratio = "99.99 %".parse().unwrap();
         assert_eq!(256_000_000 - acceptance.ceil_of(256_000_000), 25_600);
     }

@@ -286,7 +286,7 @@ pub struct StoreFacts {
     pub phase1_rate: Option<Rate>,
 }
 
-/// Where the DUT does its work, as far as validity depends on it (methodology 2.8).
+/// Where the DUT does its work, as far as validity depends on it (METHODOLOGY.md, closed loop).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loop {

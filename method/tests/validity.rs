@@ -1,4 +1,4 @@
-//! What one trial is worth, rule by rule (methodology, trial validity). One test a rule, so that a broken
+//! What one trial is worth, rule by rule (METHODOLOGY.md, validity). One test a rule, so that a broken
 //! rule names itself.
 
 use method::validity::{FailReason, Invalid, LATE_FLOOR, Spoiler, Stream, check_buffers, late_limit, table_changed};

@@ -452,7 +452,7 @@ fn addresses_that_do_not_fit_the_flows_are_refused() {
     assert_eq!(refused(pe::lwaftr(&overlapping(64), &softwires)), ViewError::Overlapping.to_string());
 }
 
-/// Methodology 2.3.
+/// METHODOLOGY.md, frame sizes.
 #[test]
 fn sizes_limits_and_mtus_are_those_of_the_methodology() {
     let translated = Translated { subscribers: &subscribers(), remotes: &remotes() };
@@ -477,7 +477,7 @@ fn sizes_limits_and_mtus_are_those_of_the_methodology() {
     assert_eq!((plat(1498).longest(), aftr(64).longest()), (1514, 100));
 }
 
-/// Connection i is number perm(i) of all flows (methodology 3.11): with few connections nobody is left out, and no
+/// Connection i is number perm(i) of all flows (METHODOLOGY.md, which connections): with few connections nobody is left out, and no
 /// port range is narrower than the report says.
 #[test]
 fn few_connections_are_spread_over_all_flows() {

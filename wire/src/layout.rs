@@ -165,7 +165,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Octets by which a frame is longer than with IPv4 alone (methodology 2.3).
+    /// Octets by which a frame is longer than with IPv4 alone (METHODOLOGY.md, frame sizes).
     pub const fn overhead(&self) -> usize {
         self.head() - IPV4
     }
@@ -265,7 +265,7 @@ const fn hop_byte(n: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Methodology 2.3: IPv6 frames never below 84 octets, tunnelled ones never below 104; the tag is the same 18 bytes.
+    /// METHODOLOGY.md, frame sizes: IPv6 frames never below 84 octets, tunnelled ones never below 104; the tag is the same 18 bytes.
     #[test]
     fn sizes_and_places_are_those_of_the_methodology() {
         let ends = Ends6 { src: Address6::constant(1), dst: Address6::constant(2) };

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(s.nth(s.count() - 1), 64723);
     }
 
-    /// Methodology 2.2: three bits without offset give 8,192 ports; PSID 3 has 24,576 to 32,767.
+    /// RFC 7597, section 5.1: three bits without offset give 8,192 ports; PSID 3 has 24,576 to 32,767.
     #[test]
     fn without_offset_a_set_is_contiguous() {
         let s = PortSet::new(0, 3, 3).unwrap();

@@ -1,5 +1,5 @@
 //! The test tag: 18 bytes at the start of the UDP payload, all that the smallest frame holds
-//! (methodology 2.3). It names trial, stream, sequence number and connection index of a frame, and ends in
+//! (METHODOLOGY.md, frames). It names trial, stream, sequence number and connection index of a frame, and ends in
 //! a compensation that keeps the UDP checksum right whatever the rest of the frame says.
 
 use crate::header::word;

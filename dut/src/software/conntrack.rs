@@ -21,7 +21,7 @@ const BUCKETS_A_PAGE: u64 = 512;
 /// Most that the kernel takes: a signed 32-bit number of entries, and a table of 2 GiB of buckets.
 const MOST_ENTRIES: u64 = 1 << 30;
 const MOST_BUCKETS: u64 = 1 << 28;
-/// Memory of an entry and of a bucket, measured with margin (methodology 3.16).
+/// Memory of an entry and of a bucket, measured with margin.
 const BYTES_AN_ENTRY: u64 = 400;
 const BYTES_A_BUCKET: u64 = 8;
 

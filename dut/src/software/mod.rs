@@ -53,7 +53,7 @@ pub struct Config {
     pub table_size: Option<u64>,
     /// Hash buckets of the table; if none, one for each entry, and never less than it has.
     pub hash_size: Option<u64>,
-    /// Lifetime of an idle UDP connection in seconds, unreplied or not: longer than the experiment (methodology 7.1).
+    /// Lifetime of an idle UDP connection in seconds, unreplied or not: longer than the experiment (RFC 9693, section 4.4).
     pub udp_timeout: u64,
     /// How the outside address is chosen.
     pub translation: Translation,

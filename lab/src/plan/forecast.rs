@@ -60,7 +60,7 @@ pub fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
             )
         }
         "ipv4_forwarding_throughput" => (phase2, guess.forward),
-        // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (methodology 2.6: D = N/R + 2T).
+        // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (RFC 9693: D = N/R + 2T).
         _ => {
             let before = phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0;
             (before.saturating_add(m.phase1_drain.0).saturating_add(phase2), guess.forward)
@@ -104,7 +104,7 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
 }
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
-/// its parts; an entry of the kernel 385 B and 8 B a bucket, one bucket an entry (methodology 3.16).
+/// its parts; an entry of the kernel 385 B and 8 B a bucket, one bucket an entry, as measured.
 pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Embedded(nat44) => 64 * nat44.table,

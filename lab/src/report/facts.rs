@@ -249,7 +249,7 @@ fn nanoseconds(picoseconds: u64) -> String {
     format!("{} ns", number::significant(picoseconds as f64 / 1e3, 3))
 }
 
-/// Share of the tester's own ceiling above which a figure is not believed as the device's (methodology, self-test).
+/// Share of the tester's own ceiling above which a figure is not believed as the device's (METHODOLOGY.md, the tester's own ceiling).
 pub const BELIEVED_SHARE: f64 = 0.9;
 
 /// The tester's own ceiling for what a cell counts, at its number of connections, per direction.

@@ -176,7 +176,7 @@ pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError>
 fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
     let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
     let prefix = covering(inside);
-    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (methodology 2.2).
+    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (RFC 2544, appendix C.2.2.1).
     let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
     let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
     config.ports = ports;

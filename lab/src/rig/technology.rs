@@ -99,7 +99,7 @@ impl Use for Assemble<'_> {
     }
 }
 
-/// The DUT's links: host 1 on each (methodology 2.2), wide enough for every frame size.
+/// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), wide enough for every frame size.
 fn links() -> Links {
     let side4 =
         |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: 9216 };

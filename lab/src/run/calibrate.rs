@@ -1,6 +1,6 @@
 //! The tester is measured at each point with the point's own number of connections, its state table filled: a table larger
 //! than the caches halves what the tester can do, and a ceiling of another point would promise too much. So would one without
-//! the back-end that the point needs: over veth the tester is measured with a cable of the same kind (topology T0).
+//! the back-end that the point needs: over veth the tester is measured with a cable of the same kind.
 
 use super::RunError;
 use crate::folder::{Calibration, Ceiling, Over};

@@ -19,7 +19,7 @@ pub const ESTABLISHMENT: &str = "max_conn_est_rate";
 /// The same with validation (section 4.6).
 pub const VALIDATED: &str = "max_conn_est_rate_validated";
 
-/// Share of the calibrated ceiling up to which a rate is believed (methodology 3.0 and 3.21), in tenths.
+/// Share of the calibrated ceiling up to which a rate is believed (METHODOLOGY.md, the tester's own ceiling), in tenths.
 const BELIEVED_TENTHS: u64 = 9;
 
 /// What one search needs.

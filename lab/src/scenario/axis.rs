@@ -128,7 +128,7 @@ pub const AXES: &[Axis] = &[
     },
 ];
 
-/// Most subscribers, and with softwires: as many as there are (methodology, set-ups of the technologies).
+/// Most subscribers, and with softwires: as many as there are (METHODOLOGY.md, set-ups of the technologies).
 pub const MOST_SUBSCRIBERS: Count = 1 << 20;
 const MOST_SOFTWIRES: Count = 10_000_000;
 

@@ -82,7 +82,7 @@ fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A kernel device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (methodology 2.2): frames to it, or to the
+/// A kernel device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames to it, or to the
 /// network and broadcast addresses of its links, would not be forwarded.
 fn own(name: &str, range: &Spot<AddrRange>, log: &mut Vec<Diagnostic>) {
     let taken = [18, 19].into_iter().flat_map(|net| [0, 1, 255].map(|host| Ipv4Addr::new(198, net, 0, host)));
@@ -390,7 +390,7 @@ fn times(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
             );
         }
     }
-    // The tag's sequence number has five octets (methodology 2.3).
+    // The tag's sequence number has five octets (METHODOLOGY.md, frames).
     let rate = measure.max_rate.value.map(|rate| rate.frames_per_second(draft.traffic.frame_size.value as usize));
     if rate.is_some_and(|rate| Rate(rate).frames_in(measure.duration.value) >= 1 << 40) {
         let diagnostic = Diagnostic::new("a trial would send more frames than can be numbered (2^40)");

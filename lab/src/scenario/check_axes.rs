@@ -92,7 +92,7 @@ fn who_subscribes(draft: &Draft, log: &mut Vec<Diagnostic>) {
     }
 }
 
-/// With fewer outside addresses the pool still has a port for every inside address and port (methodology 6.6).
+/// With fewer outside addresses the pool still has a port for every inside address and port.
 fn outside_ports(draft: &Draft, axis: &AxisDraft, scenario: &Scenario, log: &mut Vec<Diagnostic>) {
     if axis.axis.name != "outside-addresses" {
         return;

@@ -52,7 +52,7 @@ fn why(mapping: Mapping) -> &'static str {
     }
 }
 
-/// A NAT's pool has an outside port for every inside address and port (methodology 6.5 and 6.6).
+/// A NAT's pool has an outside port for every inside address and port (RFC 4787, section 4.1).
 fn ports(draft: &Draft, dut: &DutDraft, nat: &NatDraft, range: &Spot<PortRange>, log: &mut Vec<Diagnostic>) {
     let t = &draft.traffic;
     let Some(state) = &nat.state else { return };
@@ -107,7 +107,7 @@ fn ports(draft: &Draft, dut: &DutDraft, nat: &NatDraft, range: &Spot<PortRange>,
     }
 }
 
-/// The port set of a customer who shares an address holds what comes out of it (methodology 6.5): of a CE an outside port for
+/// The port set of a customer who shares an address holds what comes out of it (RFC 7597, section 5.1): of a CE an outside port for
 /// each inside address and port, of a provider edge's subscribers the source ports.
 fn port_set(draft: &Draft, dut: &DutDraft, nat: &NatDraft, set: (PortSet, Option<Place>), log: &mut Vec<Diagnostic>) {
     let t = &draft.traffic;

@@ -286,6 +286,16 @@ pool = "198.51.100.10 - 198.51.100.13"
     }
 
     #[test]
+    fn the_files_of_the_page_are_understood() {
+        let files = include_str!("../../../docs/gateway.md").split("```toml\n").skip(1);
+        let files: Vec<&str> = files.map(|rest| rest.split("```").next().unwrap()).collect();
+        assert!(files.len() >= 2);
+        for file in files {
+            parse("docs/gateway.md", file).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    #[test]
     fn mistakes_are_shown_with_their_words() {
         let told = |from: &str, to: &str| parse("gw.toml", &GOOD.replace(from, to)).unwrap_err().to_string();
         assert!(told("interface = \"veth0\"", "interfaces = \"veth0\"").contains("did you mean `interface`?"));

@@ -256,7 +256,7 @@ fn nat44(section: &mut Section<'_>, mapping: Mapping) -> Nat44Draft {
 const NO_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 /// Frames that the in-process link holds if nothing else is said: so many that a host which takes a core away for a tenth of
-/// a millisecond does no harm, and few enough for the smallest number of connections (methodology 2.8, buffers).
+/// a millisecond does no harm, and few enough for the smallest number of connections (METHODOLOGY.md, buffers).
 ///
 /// Every core of the gateway has a ring of its own.
 fn usual_depth(measures: [&MeasureDraft; 2], cores: &Spot<Vec<Spot<Count>>>) -> usize {
@@ -326,7 +326,7 @@ fn capture(link: &Table, log: &mut Vec<Diagnostic>) -> Option<(Place, Capture)> 
     Some((place, Capture { frames }))
 }
 
-/// Defaults are those of methodology 2.2 to 2.4 for stateful tests: one address a side, 40,000 × 100 ports.
+/// Defaults suit stateful tests: one address a side (RFC 2544, appendix C.2.2), 40,000 × 100 ports.
 fn traffic(root: &Table, log: &mut Vec<Diagnostic>) -> TrafficDraft {
     let mut section = Section::new(root, "traffic", "traffic", log);
     let directions = [("both", Direction::Both), ("forward", Direction::Forward), ("reverse", Direction::Reverse)];
@@ -380,7 +380,7 @@ fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
             section.get("start-delay", hour()),
             section.get("drain", hour()),
             section.get("settle", hour()),
-            // T of RFC 9693 is at most 2 s (methodology 2.6).
+            // T of RFC 9693: no longer than the drain of RFC 2544, section 23.
             section.get("phase1-drain", section::duration_in(Nanos(0)..=Nanos::from_secs(2))),
         ],
         shares: ["error", "acceptance", "phase1-acceptance"].map(|key| section.get(key, section::share)),
@@ -401,7 +401,7 @@ fn written(root: &Table, name: &str, log: &mut Vec<Diagnostic>) -> Written {
 }
 
 /// What counts without and with `--full`. With it, all that makes a run conform comes from `[full]` or the
-/// conforming defaults (methodology 7.1), the rest from `[full]` or else from where it stands for the quick run.
+/// conforming defaults (docs/scenario.md, full), the rest from `[full]` or else from where it stands for the quick run.
 fn measures(
     root: &Table,
     connections: &Given<Vec<Spot<Count>>>,

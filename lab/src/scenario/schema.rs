@@ -219,4 +219,80 @@ mod tests {
     fn kinds_are_the_tables_below() {
         assert_eq!(kinds("link").collect::<Vec<_>>(), ["in-process", "tap", "veth"]);
     }
+
+    const SCENARIO: &str = include_str!("../../../docs/scenario.md");
+    const TECHNOLOGIES: &str = include_str!("../../../docs/technologies/keys.md");
+    const GATEWAY: &str = include_str!("../../../docs/gateway.md");
+
+    /// What stands under the heading that names a table, up to the next one.
+    fn chapter<'a>(page: &'a str, table: &str) -> &'a str {
+        let name = if table.is_empty() { "Top level".to_owned() } else { format!("`[{table}]`") };
+        let is_its = |chapter: &&str| chapter.lines().next().is_some_and(|heading| heading.contains(&name));
+        page.split("\n## ").find(is_its).unwrap_or_else(|| panic!("no heading with {name}"))
+    }
+
+    /// Where a table is explained: a chapter on scenarios, or the page on technologies or on the gateway.
+    fn explained(table: &str) -> String {
+        match table.split('.').next() {
+            Some("technology") => TECHNOLOGIES.to_owned(),
+            Some("gateway") => GATEWAY.to_owned(),
+            // Its keys are those of another table, and one more.
+            Some("full") => chapter(SCENARIO, "full").to_owned() + chapter(SCENARIO, "measure"),
+            _ => chapter(SCENARIO, table).to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_table_and_key_is_in_the_documents() {
+        for (table, groups) in TABLES {
+            assert!(
+                table.is_empty() || SCENARIO.contains(&format!("[{table}]")),
+                "[{table}] is not in docs/scenario.md"
+            );
+            let text = explained(table);
+            for key in groups.concat() {
+                assert!(text.contains(&format!("`{key}`")), "`{key}` of [{table}] is in no document");
+            }
+        }
+    }
+
+    /// A row of a table that begins with a key, in the chapters of docs/scenario.md, is about a key that exists.
+    #[test]
+    fn the_page_on_scenarios_has_no_key_that_is_gone() {
+        for (table, _) in TABLES.iter().filter(|(table, _)| !["technology", "gateway"].contains(&root(table))) {
+            let known = if *table == "dut.iptables-nft" { keys("dut.nftables") } else { keys(table) };
+            for key in rows(chapter(SCENARIO, table)).filter(|row| row.len() == 4).map(|row| row[0]) {
+                assert!(known.contains(&key.trim_matches('`')), "{key} is no key of [{table}]");
+            }
+        }
+    }
+
+    /// The defaults in the tables are those of the form at the end of the page, which a test holds against the code.
+    #[test]
+    fn defaults_in_the_tables_are_those_of_the_form() {
+        let form = SCENARIO.rsplit("```").nth(1).unwrap();
+        let mut compared = 0;
+        for table in form.split("\n[").skip(1) {
+            let (name, values) = table.split_once("]\n").unwrap();
+            for (key, value) in values.lines().filter_map(|line| line.split_once(" = ")) {
+                let row = rows(chapter(SCENARIO, name)).find(|row| row[0] == format!("`{key}`")).unwrap();
+                // Defaults in words depend on other values.
+                if row[2].starts_with('`') {
+                    assert_eq!(row[2], format!("`{value}`"), "default of {name}.{key}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared >= 20, "{compared}");
+    }
+
+    fn root(table: &str) -> &str {
+        table.split('.').next().unwrap_or(table)
+    }
+
+    /// Cells of the rows that begin with a key.
+    fn rows(chapter: &str) -> impl Iterator<Item = Vec<&str>> {
+        let rows = chapter.lines().filter(|line| line.starts_with("| `"));
+        rows.map(|row| row.trim_start_matches("| ").trim_end_matches(" |").split(" | ").collect())
+    }
 }

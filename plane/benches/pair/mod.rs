@@ -17,7 +17,7 @@ pub struct Flow {
     pub remote_port: u16,
 }
 
-/// Address of a customer (methodology 2.1: 2001:2::/48).
+/// Address of a customer (RFC 5180: 2001:2::/48).
 pub fn inside(customer: u32) -> Ipv6Addr {
     Ipv6Addr::from_bits(0x2001_0002u128 << 96 | u128::from(customer) << 16 | 2)
 }

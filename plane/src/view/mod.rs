@@ -21,7 +21,8 @@ pub struct Bed {
     pub left: Hop,
     /// Right.
     pub right: Hop,
-    /// Frame size in octets with FCS of frames with IPv4 alone; with an IPv6 header they are longer (methodology 2.3).
+    /// Frame size in octets with FCS of frames with IPv4 alone; with an IPv6 header they are longer (METHODOLOGY.md, frame
+    /// sizes).
     pub frame_size: usize,
     /// Time to live and hop limit of test frames.
     pub ttl: u8,
@@ -66,7 +67,7 @@ const fn reversed(f: Fields) -> Fields {
     Fields { src: f.dst, src_port: f.dst_port, dst: f.src, dst_port: f.src_port }
 }
 
-/// Plain IPv4 forwarding (methodology T1), and with cables only the tester's own loop (T0): what one side
+/// Plain IPv4 forwarding (RFC 2544), and with cables only the tester's own loop: what one side
 /// sends arrives unchanged at the other.
 pub fn forwarding(bed: &Bed) -> View {
     forwarding_as(bed, &Layout::Ipv4)
@@ -78,8 +79,8 @@ pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
     stateless(bed, [layout.clone(), layout.clone()])
 }
 
-/// A stateful NAT44 (methodology T4, RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which is one from
-/// outside (T6): Right learns outside address and port in phase 1, which must lie in `outside`, and sends to these.
+/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which is one from
+/// outside: Right learns outside address and port in phase 1, which must lie in `outside`, and sends to these.
 pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
 }

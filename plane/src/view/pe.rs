@@ -57,7 +57,7 @@ pub fn map_t_br(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
-/// SIIT gateway (RFC 7915, methodology T3): an IPv6 address for each IPv4 address of either side.
+/// SIIT gateway (RFC 7915): an IPv6 address for each IPv4 address of either side.
 ///
 /// # Errors
 /// As [`lwaftr`].

@@ -1,5 +1,5 @@
 //! How long a view's frames are on both links, and what follows from it: how many a line carries, and the MTU that every
-//! interface on the way must have. One file for the arithmetic of methodology 2.3.
+//! interface on the way must have. One file for this arithmetic (METHODOLOGY.md, frame sizes).
 
 use wire::View;
 use wire::header::{ETH, FCS};

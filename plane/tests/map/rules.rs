@@ -90,7 +90,7 @@ fn appendix_a_example_5_psid_from_elsewhere() {
     assert_eq!(end(&m, "192.0.2.18", 1236), Err(Event::OutsidePortSet));
 }
 
-/// Methodology 2.2: a rule prefix of 53 bits, 11 EA bits, no offset.
+/// A rule prefix of 53 bits, 11 EA bits, no offset, as in scenarios/map-e.toml.
 #[test]
 fn lengths_that_are_no_multiple_of_eight() {
     let r = Rule { offset: 0, ..rule("2001:db8:ce::/53", "192.0.2.0/24", 11) };

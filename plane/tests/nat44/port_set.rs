@@ -11,7 +11,7 @@ use wire::{PortRange, PortSet};
 
 /// RFC 7597, appendix A: 63 rows of four ports.
 const ROWS: PortSet = PortSet { offset: 6, len: 8, psid: 0x34 };
-/// Methodology 2.2: one row, 24,576 to 32,767.
+/// One row, 24,576 to 32,767: without offset a set is contiguous (RFC 7597, section 5.1).
 const ROW: PortSet = PortSet { offset: 0, len: 3, psid: 3 };
 
 fn with(port_set: PortSet) -> Config {
