@@ -8,6 +8,7 @@ mod answer;
 pub mod chain;
 mod count;
 pub mod customers;
+mod cut;
 pub mod ends;
 pub mod event;
 pub mod function;

@@ -12,12 +12,12 @@ use super::counters::Event;
 use super::cover::Fit;
 use super::identification::identify;
 use super::rewrite::{End, L3, address};
+use crate::cut::Cut;
 use crate::function::{Packet, Side, Spare, Verdict, fresh};
 use crate::ip4::Head4;
 use crate::steer::by_hash;
 use store::Fate;
-use wire::checksum::Sum;
-use wire::header::{TCP, be16, put16};
+use wire::header::{TCP, be16};
 
 impl Nat44 {
     /// End fragments whose time is over.
@@ -238,34 +238,21 @@ impl Nat44 {
     ) -> Result<Verdict, Event> {
         let Verdict::Forward(to) = v else { return Ok(v) };
         let mtu = self.mtu(to);
-        let b = p.bytes();
-        let (total, ihl) = (usize::from(be16(b, L3 + 2)), usize::from(b[L3] & 15) * 4);
-        if total <= mtu {
+        let b = &p.bytes()[L3..];
+        if usize::from(be16(b, 2)) <= mtu {
             return Ok(v);
         }
-        let piece = (mtu - ihl) & !7;
-        let fragment = be16(b, L3 + 6);
-        if fragment & 0x4000 != 0 || piece == 0 {
-            return Err(Event::TooBig);
-        }
-        let payload = total - ihl;
-        let mut at = piece;
-        while at < payload {
-            let n = piece.min(payload - at);
-            let len = L3 + ihl + n;
-            let mut q = fresh(spare, len).ok_or(Event::NoMemory)?;
+        let may = be16(b, 6) & 0x4000 == 0;
+        let cut = Cut::of(b, mtu).filter(|_| may).ok_or(Event::TooBig)?;
+        for part in cut.rest() {
+            let mut q = fresh(spare, L3 + cut.len(&part)).ok_or(Event::NoMemory)?;
             let (b, o) = (p.bytes(), q.bytes_mut());
-            o[..L3 + ihl].copy_from_slice(&b[..L3 + ihl]);
-            keep_copied_options(&mut o[L3 + 20..L3 + ihl]);
-            o[L3 + ihl..len].copy_from_slice(&b[L3 + ihl + at..L3 + ihl + at + n]);
-            let more = if at + n < payload { 0x2000 } else { fragment & 0x2000 };
-            finish_piece(o, ihl, n, ((fragment & 0x1fff) + (at / 8) as u16) | more);
+            o[..L3].copy_from_slice(&b[..L3]);
+            cut.write(&b[L3..], &part, &mut o[L3..]);
             spare.emit(to, q);
-            at += n;
         }
-        let o = p.bytes_mut();
-        finish_piece(o, ihl, piece, (fragment & 0x1fff) | 0x2000);
-        p.set_len(L3 + ihl + piece);
+        let first = cut.first(&mut p.bytes_mut()[L3..]);
+        p.set_len(L3 + first);
         self.count.add(Event::Fragmented);
         Ok(v)
     }
@@ -274,29 +261,4 @@ impl Nat44 {
 /// Whether a frame still has the addresses that were read.
 fn header_is_same(b: &[u8], head: &Head4) -> bool {
     wire::header::be32(b, L3 + 12) == head.src && wire::header::be32(b, L3 + 16) == head.dst
-}
-
-/// Length, fragment field and header checksum of one piece.
-fn finish_piece(b: &mut [u8], ihl: usize, payload: usize, fragment: u16) {
-    put16(b, L3 + 2, (ihl + payload) as u16);
-    put16(b, L3 + 6, fragment);
-    b[L3 + 10..L3 + 12].fill(0);
-    let sum = Sum::default().bytes(&b[L3..L3 + ihl]).checksum();
-    b[L3 + 10..L3 + 12].copy_from_slice(&sum);
-}
-
-/// Turn options without the "copied" bit into no-operations: they belong into the first piece only (RFC 791, 3.1).
-fn keep_copied_options(o: &mut [u8]) {
-    let mut at = 0;
-    while at < o.len() {
-        let len = match o[at] {
-            0 => return,
-            1 => 1,
-            _ => usize::from(*o.get(at + 1).unwrap_or(&1)).clamp(1, o.len() - at),
-        };
-        if o[at] & 0x80 == 0 {
-            o[at..at + len].fill(1);
-        }
-        at += len;
-    }
 }

@@ -2,12 +2,12 @@
 //! inside as IPv4 (RFC 791, section 3.2). The packet itself becomes the first piece; the others are emitted behind it.
 
 use super::{L3, OVERHEAD, Tunnel};
+use crate::cut::Cut;
 use crate::ends::Softwires;
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Spare};
 use crate::ip6::{next, put128};
-use wire::checksum::Sum;
-use wire::header::{IPV6, be16, put16, put32};
+use wire::header::{IPV6, put16, put32};
 
 /// Length of an IPv6 fragment header.
 const FRAGMENT: usize = 8;
@@ -68,41 +68,31 @@ impl<S: Softwires> Tunnel<S> {
         outer: Option<(u32, u128, u128)>,
         spare: &mut Q,
     ) -> Result<(), Event> {
-        let b = p.bytes();
-        let (total, ihl) = (usize::from(be16(b, L3 + 2)), usize::from(b[L3] & 15) * 4);
-        let piece = (mtu - ihl) & !7;
-        let (payload, fragment) = (total - ihl, be16(b, L3 + 6));
+        let cut = Cut::of(&p.bytes()[L3..], mtu).ok_or(Event::TooBig)?;
         let (front, to) = if outer.is_some() { (OVERHEAD, self.config.ipv6) } else { (0, self.ipv4()) };
         let l3 = L3 + front;
-        let mut at = piece;
-        while at < payload {
-            let n = piece.min(payload - at);
-            let len = l3 + ihl + n;
+        for part in cut.rest() {
+            let len = l3 + cut.len(&part);
             let want = len.max(LEAST_FRAME);
             let mut q = spare.fresh(want).filter(|q| q.bytes().len() == want).ok_or(Event::NoMemory)?;
             let (b, o) = (p.bytes(), q.bytes_mut());
             o[len..].fill(0);
-            o[l3..l3 + ihl].copy_from_slice(&b[L3..L3 + ihl]);
-            keep_copied_options(&mut o[l3 + 20..l3 + ihl]);
-            o[l3 + ihl..len].copy_from_slice(&b[L3 + ihl + at..L3 + ihl + at + n]);
-            let more = if at + n < payload { 0x2000 } else { fragment & 0x2000 };
-            finish4(&mut o[l3..], ihl, n, ((fragment & 0x1fff) + (at / 8) as u16) | more);
+            cut.write(&b[L3..], &part, &mut o[l3..]);
             match outer {
-                Some((first, src, dst)) => self.outer_header(o, first, (ihl + n) as u16, src, dst),
+                Some((first, src, dst)) => self.outer_header(o, first, cut.len(&part) as u16, src, dst),
                 None => o[..L3].copy_from_slice(&self.plan.v4.leaving),
             }
             spare.emit(to, q);
-            at += n;
         }
-        finish4(&mut p.bytes_mut()[L3..], ihl, piece, (fragment & 0x1fff) | 0x2000);
-        if !p.set_len(L3 + ihl + piece) {
+        let whole = cut.first(&mut p.bytes_mut()[L3..]);
+        if !p.set_len(L3 + whole) {
             return Err(Event::NoMemory);
         }
         if let Some((first, src, dst)) = outer {
             if !p.grow_front(OVERHEAD) {
                 return Err(Event::NoMemory);
             }
-            self.outer_header(p.bytes_mut(), first, (ihl + piece) as u16, src, dst);
+            self.outer_header(p.bytes_mut(), first, whole as u16, src, dst);
         }
         self.count.add(Event::Fragmented);
         Ok(())
@@ -117,29 +107,4 @@ fn finish6(b: &mut [u8], offset_and_more: u16, id: u32) {
     b[at + 1] = 0;
     put16(b, at + 2, offset_and_more);
     put32(b, at + 4, id);
-}
-
-/// Length, fragment field and header checksum of one IPv4 piece.
-fn finish4(b: &mut [u8], ihl: usize, payload: usize, fragment: u16) {
-    put16(b, 2, (ihl + payload) as u16);
-    put16(b, 6, fragment);
-    b[10..12].fill(0);
-    let sum = Sum::default().bytes(&b[..ihl]).checksum();
-    b[10..12].copy_from_slice(&sum);
-}
-
-/// Turn options without the "copied" bit into no-operations: they belong into the first piece only (RFC 791, 3.1).
-fn keep_copied_options(o: &mut [u8]) {
-    let mut at = 0;
-    while at < o.len() {
-        let len = match o[at] {
-            0 => return,
-            1 => 1,
-            _ => usize::from(*o.get(at + 1).unwrap_or(&1)).clamp(1, o.len() - at),
-        };
-        if o[at] & 0x80 == 0 {
-            o[at..at + len].fill(1);
-        }
-        at += len;
-    }
 }
