@@ -140,6 +140,7 @@ fn overrides() {
     assert_eq!(with(true, &["duration=61 s"]).measure.duration, Nanos::from_secs(61));
     assert_eq!(with(true, &[]).measure.duration, Nanos::from_secs(60));
     assert_eq!(with(true, &["connections=4M"]).sweep.connections, [4_000_000]);
+    assert_eq!(with(true, &["verify=3"]).measure.verify, Some(3));
     assert_eq!(with(false, &["max-rate=10 Gbit/s"]).measure.max_rate, Some(14_880_952));
     let search = with(false, &["min-rate=1k", "verify=3", "phase1-share=50 %", "validate-at-most=200k"]);
     let measure = &search.measure;
@@ -152,13 +153,17 @@ fn overrides() {
     );
 }
 
-/// An axis may have the name of a key elsewhere; a short name means the axis where the scenario sweeps it.
+/// Of technologies: truth values; and an axis may have the name of a key elsewhere, then a short name means the axis where the
+/// scenario sweeps it.
 #[test]
-fn overrides_of_axes() {
+fn overrides_of_technologies_and_axes() {
     let with = |text: &str, set: &str| {
         let options = Options { full: false, set: vec![set.to_owned()] };
         parse("x.toml", text, &options).unwrap_or_else(|e| panic!("{e}")).scenario
     };
+    let plat = |set| with(include_str!("../../scenarios/plat.toml"), set).duts;
+    assert_eq!(plat("hairpinning=true"), plat("technology.464xlat.hairpinning = true"));
+    assert_ne!(plat("hairpinning=true"), plat("hairpinning=false"));
     let lwaftr = include_str!("../../scenarios/lwaftr.toml");
     assert_eq!(with(lwaftr, "subscribers=1k").traffic.subscribers, 1_000);
     let swept = with(include_str!("../../scenarios/lwaftr-softwires.toml"), "softwires=1k,1M,10M");

@@ -101,6 +101,7 @@ pub const CONFORMITY: &[&str] = &[
     "error",
     "acceptance",
     "phase1-acceptance",
+    "verify",
 ];
 
 /// Whether addresses that are not global may stand behind the well-known prefix.

@@ -192,9 +192,7 @@ fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -> No
         return Node { place: Place::new(source, offset..offset + trimmed.len()), value: Value::List(items) };
     }
     match DeValue::parse(trimmed) {
-        Ok(value) if !matches!(value.get_ref(), DeValue::Datetime(_) | DeValue::Boolean(_)) => {
-            node(&value, source, offset)
-        }
+        Ok(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => node(&value, source, offset),
         _ => Node { place: Place::new(source, offset..offset + trimmed.len()), value: Value::Text(trimmed.to_owned()) },
     }
 }
