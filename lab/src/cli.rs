@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::listing;
 use crate::plan::{self, Plan};
 use crate::report;
+use crate::rig;
 use crate::scenario::{self, Complaints, Loaded, Options, ScenarioError, Summary};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -251,7 +252,8 @@ pub fn dispatch(cli: Cli) -> Exit {
     }
 }
 
-/// Read the scenario that the command line names, or the built-in quickstart; when it is wrong, say so.
+/// Read the scenario that the command line names, or the built-in quickstart, and the files that it names; when something is
+/// wrong, say so.
 ///
 /// # Errors
 /// The exit code, after everything that is wrong was shown.
@@ -261,7 +263,11 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
         Some(path) => scenario::read(path, &options),
         None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
     };
-    loaded.map_err(|error| {
+    let sound = loaded.and_then(|loaded| {
+        rig::files::see_that_files_are_right(&loaded)?;
+        Ok(loaded)
+    });
+    sound.map_err(|error| {
         match &error {
             _ if global.json => out(&format!("{}\n", error_event(&error))),
             ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),

@@ -32,6 +32,24 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// The text of the file, verbatim.
     pub text: String,
+    /// What it was read from: the file and the overrides.
+    sources: Vec<Source>,
+    /// Where the keys stand that name further files.
+    files: Vec<(&'static str, Place)>,
+}
+
+/// The keys of technologies that name a file.
+const FILES: [&str; 2] = ["softwires", "eam-file"];
+
+impl Loaded {
+    /// What is wrong with the file that a technology's key names, under the words that name it.
+    pub fn complaint_about_file(&self, key: &str, why: String) -> Complaints {
+        let place = self.files.iter().find(|(name, _)| *name == key).map(|&(_, place)| place);
+        let diagnostic = Diagnostic::new(format!("the file of `{key}` cannot be used: {why}"));
+        let diagnostic = diagnostic.at(place, "this file");
+        let way_out = "mend the file, or name another; a path without / at its beginning is looked for from where natmeter is started";
+        Complaints::new(self.sources.clone(), vec![diagnostic.instead(way_out)])
+    }
 }
 
 /// Why there is no scenario.
@@ -81,9 +99,19 @@ pub fn parse(name: &str, text: &str, options: &Options) -> Result<Loaded, Compla
     let draft = draft(&root, &mut log);
     check::check(&draft, &mut log);
     if log.is_empty() {
-        return Ok(Loaded { scenario: draft.build(options.full), text: text.to_owned() });
+        let (scenario, text) = (draft.build(options.full), text.to_owned());
+        return Ok(Loaded { scenario, text, files: files(&draft), sources });
     }
     Err(Complaints::new(sources, log))
+}
+
+/// Where the keys stand that name files.
+fn files(draft: &Draft) -> Vec<(&'static str, Place)> {
+    let words = draft.duts.iter().filter_map(|dut| match &dut.kind {
+        DutKind::Technology { words, .. } => Some(words),
+        _ => None,
+    });
+    words.flat_map(|words| FILES.iter().filter_map(|&key| Some((key, words.at(key)?)))).collect()
 }
 
 fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
