@@ -29,6 +29,17 @@ fn check_of_a_good_file() {
     insta::assert_snapshot!(stdout(&output));
 }
 
+/// Which edge is measured, for how many subscribers, and how many flows that gives.
+#[test]
+fn check_of_technologies() {
+    let first = |file: &str| {
+        let said = stdout(&natmeter(&["check", file]));
+        said.lines().take_while(|line| !line.starts_with("  metrics")).collect::<Vec<_>>().join("\n")
+    };
+    let all = ["464xlat", "lw4o6", "aftr-subscribers", "lwaftr", "lwaftr-softwires", "map-t-br-several-rules", "nat66"];
+    insta::assert_snapshot!(all.map(|name| first(&format!("scenarios/{name}.toml"))).join("\n\n"));
+}
+
 #[test]
 fn quiet_check_says_nothing() {
     let output = natmeter(&["check", "-q", "scenarios/kernel-nat44.toml"]);

@@ -27,7 +27,7 @@ mod tree;
 pub use conformance::conformance;
 pub use diagnostic::Complaints;
 pub use read::{Loaded, Options, ScenarioError, parse, read};
-pub use summary::{Summary, impair_in_words};
+pub use summary::{Summary, impair_in_words, technologies};
 
 use method::{Count, Direction, Nanos, Order};
 use plane::nat44::config::Mapping as PlaneMapping;
