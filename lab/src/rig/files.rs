@@ -7,7 +7,6 @@ use super::technology::{by_map_or_prefix, listed, own_softwire};
 use crate::scenario::technology::{Plays, Siit, Softwires, Technology};
 use crate::scenario::{Complaints, Dut, Loaded, Scenario, Traffic};
 use crate::technology;
-use std::borrow::Cow;
 use std::path::Path;
 
 /// Load the files that a scenario names, and forget them again. Memory and time are those of the run's own loading.
@@ -21,14 +20,14 @@ pub fn see_that_files_are_right(loaded: &Loaded) -> Result<(), Complaints> {
         let Some((key, path)) = file(technology) else { continue };
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             let why = format!("{}: this is no regular file, and it is read more than once", path.display());
-            return Err(loaded.complaint_about_file(key, why));
+            return Err(loaded.complaint_about_file(key, &why));
         }
         // What a file must have room for, it needs at the point with the most subscribers.
         let points = scenario.combinations(dut).into_iter().map(|values| scenario.at(at, &values));
         if let Some(point) = points.max_by_key(|point| point.traffic.subscribers) {
             of_technology(&point, *plays, technology).map_err(|error| {
                 let why = if let RigError::Gateway(why) = error { why } else { error.to_string() };
-                loaded.complaint_about_file(key, why)
+                loaded.complaint_about_file(key, &why)
             })?;
         }
     }
@@ -47,7 +46,7 @@ fn file(technology: &Technology) -> Option<(&'static str, &Path)> {
     }
 }
 
-fn of_technology(point: &Cow<'_, Scenario>, plays: Plays, technology: &Technology) -> Result<(), RigError> {
+fn of_technology(point: &Scenario, plays: Plays, technology: &Technology) -> Result<(), RigError> {
     match technology {
         Technology::Lw4o6(_) if plays == Plays::Pe => listed(point, plays, technology).map(drop),
         Technology::Lw4o6(l) => own_softwire(l).map(drop),
