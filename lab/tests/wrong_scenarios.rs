@@ -88,6 +88,23 @@ fn files_that_are_right_are_no_mistake() {
     }
 }
 
+/// A prefix length is one with its slash, too.
+#[test]
+fn prefix_lengths_may_have_their_slash() {
+    let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
+    let loaded = |text: &str| parse("right.toml", text, &Options::default()).unwrap().scenario;
+    assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
+}
+
+/// A table that suffices for one worker alone is refused with several, and one that suffices for the fullest is not.
+#[test]
+fn a_table_is_large_enough_for_the_fullest_worker() {
+    let text = AFTR.replace("[sweep]", "[sweep]\ncores = [1, 4]").replace("pool =", "table = \"677k\"\npool =");
+    assert!(parse("right.toml", &text, &Options::default()).is_ok());
+    let one = AFTR.replace("pool =", "table = \"400k\"\npool =");
+    assert!(parse("right.toml", &one, &Options::default()).is_ok());
+}
+
 macro_rules! refused {
     ($($name:ident: $complaints:expr;)*) => {
         $(#[test] fn $name() { insta::assert_snapshot!($complaints); })*
@@ -224,6 +241,23 @@ refused! {
     well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
     well_known_prefix_of_siit:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.0/24\"\n[measure]\nmetrics = \"throughput\"\n");
+    table_too_small_for_the_fullest_worker:
+        instead(AFTR, &[("[sweep]", "[sweep]\ncores = [1, 4]"), ("pool =", "table = \"400k\"\npool =")]);
+    outside_addresses_too_few_with_workers:
+        instead(AFTR, &[
+            ("mapping = \"address-and-port-dependent\"\n", "pool-ports = \"1024-42023\"\n"),
+            ("pool = \"198.19.0.1\"", "pool = \"198.19.1.0 - 198.19.1.1\""),
+            ("[\"100\", \"1k\", \"10k\", \"100k\"]", "\"1k\"\noutside-addresses = [1, 2]\ncores = [1, 4]"),
+        ]);
+    count_with_a_comma: instead(AFTR, &[("\"1k\", ", "\"1,000\", ")]);
+    override_with_a_comma: with(LWAFTR, &Options { full: false, set: vec!["subscribers=65,536".to_owned()] });
+    subscriber_prefix_of_no_length:
+        instead(PLAT, &[("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/129\"\nclat =")]);
+    subscriber_prefix_beside_a_wrong_quota:
+        instead(PLAT, &[("clat =", "session-quota = \"many\"\nsubscriber-prefix = \"/56\"\nclat =")]);
+    prefix_of_a_clat_of_no_length: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:db8:0:10::/60\"")]);
+    prefix_of_a_plat_of_no_length: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:0:1000::/80")]);
+    prefix_of_clat_and_plat: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:2:0:1000::/96\"")]);
     file_of_softwires_that_is_missing: named(&softwires("no/such/table.txt", 2));
     file_of_softwires_that_is_a_folder: named(&softwires("tests", 2));
     file_of_softwires_with_a_wrong_word: named(&softwires("tests/files/softwires-wrong.txt", 2));

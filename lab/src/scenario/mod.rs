@@ -217,6 +217,13 @@ pub enum VethIo {
     AfXdpNative,
 }
 
+/// The words for [`VethIo`].
+pub const VETH_IO: &[(&str, VethIo)] = &[
+    ("af-packet", VethIo::AfPacket),
+    ("af-xdp-generic", VethIo::AfXdpGeneric),
+    ("af-xdp-native", VethIo::AfXdpNative),
+];
+
 /// Test frames.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {

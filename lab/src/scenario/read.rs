@@ -11,7 +11,7 @@ use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
 use super::technology::{self, PLAYS, Plays, Technology};
 use super::tree::{self, Entry, Table, Value};
-use super::{Capture, Impair, Link, Mapping, Scenario, VethIo, schema};
+use super::{Capture, Impair, Link, Mapping, Scenario, VETH_IO, VethIo, schema};
 use method::{Count, Direction, Nanos, Order};
 use std::path::{Path, PathBuf};
 use wire::{AddrRange, PortRange};
@@ -43,7 +43,7 @@ const FILES: [&str; 2] = ["softwires", "eam-file"];
 
 impl Loaded {
     /// What is wrong with the file that a technology's key names, under the words that name it.
-    pub fn complaint_about_file(&self, key: &str, why: String) -> Complaints {
+    pub fn complaint_about_file(&self, key: &str, why: &str) -> Complaints {
         let place = self.files.iter().find(|(name, _)| *name == key).map(|&(_, place)| place);
         let diagnostic = Diagnostic::new(format!("the file of `{key}` cannot be used: {why}"));
         let diagnostic = diagnostic.at(place, "this file");
@@ -129,7 +129,7 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
     let connections = sweep.list("connections", section::count_in(1..=1 << 32));
     let one = Spot { value: 1, place: None, sound: true };
     let cores = sweep.list("cores", section::count_in(1..=1024)).or(vec![one]);
-    let axes = axes(&mut sweep);
+    let (axes, axes_sound) = axes(&mut sweep);
     sweep.finish();
     let (quick, full) = measures(root, &connections, log);
     let link = link(root, &duts, usual_depth([&quick, &full], &cores), log);
@@ -142,18 +142,22 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
         traffic,
         cores,
         axes,
+        axes_sound,
         quick,
         full,
     }
 }
 
-/// The further axes that are swept.
-fn axes(sweep: &mut Section<'_>) -> Vec<AxisDraft> {
+/// The further axes that are swept, and whether the words of all are right.
+fn axes(sweep: &mut Section<'_>) -> (Vec<AxisDraft>, bool) {
+    let mut sound = true;
     let read = |axis: &'static Axis| {
         let given = sweep.list(axis.name, section::count_in(1..=axis.most));
-        Some(AxisDraft { axis, values: given.value?, place: given.place? })
+        let place = given.place?;
+        sound &= given.value.is_some();
+        Some(AxisDraft { axis, values: given.value?, place })
     };
-    AXES.iter().filter_map(read).collect()
+    (AXES.iter().filter_map(read).collect(), sound)
 }
 
 /// The kinds below `[dut]` or `[link]` that the scenario has, in the order of the schema and not of the file.
@@ -320,14 +324,7 @@ fn link(root: &Table, duts: &[DutDraft], usual_depth: usize, log: &mut Vec<Diagn
             Link::InProcess { depth: given.value.map_or(usual_depth, |depth| depth as usize) }
         }
         "tap" => Link::Tap,
-        _ => {
-            let words = [
-                ("af-packet", VethIo::AfPacket),
-                ("af-xdp-generic", VethIo::AfXdpGeneric),
-                ("af-xdp-native", VethIo::AfXdpNative),
-            ];
-            Link::Veth { io: section.get("io", section::choice(&words)).value.unwrap_or(VethIo::AfPacket) }
-        }
+        _ => Link::Veth { io: section.get("io", section::choice(VETH_IO)).value.unwrap_or(VethIo::AfPacket) },
     };
     section.finish();
     LinkDraft { key: Some(key), link, depth, sound: log.len() == before, impair, capture }
