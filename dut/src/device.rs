@@ -192,6 +192,16 @@ pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError
     tool::require(&needed)
 }
 
+/// What of a device root alone can have, as it is refused to others; none where a user namespace suffices.
+pub fn what_takes_root(config: &DeviceConfig) -> Option<DutError> {
+    let software = software::named(&config.software).ok()?;
+    let now = Situation { memory: u64::MAX, ..Situation::now() };
+    let table = |adjustable| table(software, config, &Situation { adjustable, ..now });
+    // What nobody can have is no matter of root.
+    let refused = || table(false).err().filter(|_| table(true).is_ok());
+    config.bed.what_takes_root().or_else(refused)
+}
+
 /// Refuse what cannot be had before anything is touched.
 fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
     let software = software::named(&config.software)?;

@@ -4,6 +4,7 @@
 use crate::command;
 use crate::exit::Exit;
 use crate::listing;
+use crate::notes::{self, Machine};
 use crate::plan::{self, Plan};
 use crate::report;
 use crate::rig;
@@ -277,6 +278,15 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     })
 }
 
+/// Print what is to be known of this machine before a run.
+pub fn tell(notes: &[String], global: &Global) {
+    if !global.quiet && !global.json {
+        for note in notes {
+            err(&format!("note: {note}\n"));
+        }
+    }
+}
+
 /// Print to stdout, without colours where they are not wanted (`NO_COLOR`, no terminal). A reader that has gone
 /// away is no error of ours.
 pub fn out(text: &str) {
@@ -297,11 +307,13 @@ fn check(file: Option<&Path>, global: &Global) -> Exit {
     };
     let plan = Plan::new(&loaded.scenario);
     let summary = Summary::new(&loaded.scenario);
+    let notes = notes::notes(&loaded.scenario, &plan, Machine::here());
     if global.json {
         let event = json!({
             "event": "checked",
             "scenario": loaded.scenario,
             "departures": summary.departures,
+            "notes": notes,
             "measurements": plan.measurements.len(),
             "predicted_ns": plan.predicted(),
         });
@@ -310,6 +322,7 @@ fn check(file: Option<&Path>, global: &Global) -> Exit {
         let name = file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string());
         out(&format!("{name} is right.\n{summary}{}\n", plan::total(&plan)));
     }
+    tell(&notes, global);
     Exit::Done
 }
 
@@ -319,11 +332,14 @@ fn plan(args: &PlanArgs, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = Plan::new(&loaded.scenario);
+    let notes = notes::notes(&loaded.scenario, &plan, Machine::here());
     if global.json {
-        out(&format!("{}\n", json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted() })));
+        let event = json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted(), "notes": notes });
+        out(&format!("{event}\n"));
     } else {
         out(&plan::text(&loaded.scenario, &plan));
     }
+    tell(&notes, global);
     if args.steps {
         match plan::steps(&loaded.scenario, &plan) {
             Ok(text) => out(&text),

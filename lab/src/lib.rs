@@ -12,6 +12,7 @@ pub mod facts;
 pub mod folder;
 pub mod gateway;
 pub mod listing;
+pub mod notes;
 pub mod plan;
 pub mod priority;
 pub mod report;
