@@ -108,9 +108,9 @@ pub struct ResumeArgs {
 pub struct ReportArgs {
     /// Folder of the run
     pub run: PathBuf,
-    /// Format
-    #[arg(long, default_value = "text", value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
-    pub format: String,
+    /// Format; left out, text, or with --json the JSON report (a format that is given counts, also beside --json)
+    #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
+    pub format: Option<String>,
 }
 
 /// `natmeter check FILE`
@@ -240,7 +240,10 @@ pub fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Some(Command::Run(args)) => command::run::run(args.file.as_deref(), global),
         Some(Command::Resume(args)) => command::run::resume(&args.run, global),
-        Some(Command::Report(args)) => command::report::report(&args.run, &args.format),
+        Some(Command::Report(args)) => {
+            let usual = if global.json { "json" } else { "text" };
+            command::report::report(&args.run, args.format.as_deref().unwrap_or(usual))
+        }
         Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest) => command::selftest::selftest(global),
         Some(Command::Clean) => command::clean::clean(global),
