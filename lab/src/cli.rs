@@ -69,10 +69,12 @@ pub enum Command {
     /// Print the report of a run
     Report(ReportArgs),
     /// Measure the tester's own limits
-    Calibrate(CheckArgs),
+    Calibrate(CalibrateArgs),
     /// Measure devices of known truth: does the instrument find what was injected?
+    #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
     Selftest,
     /// Put back what a killed run left behind
+    #[command(after_help = "Example: natmeter clean")]
     Clean,
     /// Run the gateway as a program: on interfaces, or between capture files
     Gateway(GatewayArgs),
@@ -111,6 +113,14 @@ pub struct ReportArgs {
     /// Format; left out, text, or with --json the JSON report (a format that is given counts, also beside --json)
     #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
     pub format: Option<String>,
+}
+
+/// `natmeter calibrate FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
+pub struct CalibrateArgs {
+    /// Scenario file; left out, the built-in quickstart
+    pub file: Option<PathBuf>,
 }
 
 /// `natmeter check FILE`
