@@ -3,6 +3,7 @@
 
 use crate::command;
 use crate::exit::Exit;
+use crate::guess;
 use crate::listing;
 use crate::notes::{self, Machine};
 use crate::plan::{self, Plan};
@@ -10,6 +11,7 @@ use crate::report;
 use crate::rig;
 use crate::scenario::{self, Complaints, Loaded, Options, ScenarioError, Summary};
 use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use serde_json::json;
@@ -237,6 +239,26 @@ impl Command {
     }
 }
 
+/// What the command line says.
+///
+/// # Errors
+/// The exit code, after it was said what is wrong, or what was asked for.
+pub fn arguments() -> Result<Cli, Exit> {
+    Cli::try_parse().map_err(|error| {
+        let context = (error.kind(), error.get(ContextKind::InvalidSubcommand));
+        let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) = context else { error.exit() };
+        let commands: Vec<String> = Cli::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
+        match guess::command(word, &commands) {
+            Some(meant) => err(&format!("error: `{word}` is no command; {meant}\n")),
+            None => err(&format!(
+                "error: `{word}` is no command; commands are {}; `natmeter run FILE` measures what a scenario says\n",
+                commands.join(", ")
+            )),
+        }
+        Exit::Usage
+    })
+}
+
 /// Do what the command line says.
 pub fn dispatch(cli: Cli) -> Exit {
     let global = &cli.global;
@@ -285,7 +307,10 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
         match &error {
             _ if global.json => out(&format!("{}\n", error_event(&error))),
             ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
-            ScenarioError::Unreadable { .. } => err(&format!("error: {error}\n")),
+            ScenarioError::Unreadable { path, .. } => {
+                let meant = guess::scenario(path);
+                err(&format!("error: {error}\n{}", meant.map(|meant| format!("{meant}\n")).unwrap_or_default()));
+            }
         }
         Exit::Usage
     })
@@ -387,7 +412,8 @@ fn completions(shell: Shell) -> Exit {
 fn error_event(error: &ScenarioError) -> serde_json::Value {
     let errors = match error {
         ScenarioError::Unreadable { path, .. } => {
-            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": [] }])
+            let help: Vec<String> = guess::scenario(path).into_iter().collect();
+            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }])
         }
         ScenarioError::Wrong(complaints) => complaints.diagnostics.iter().map(|d| diagnostic(complaints, d)).collect(),
     };

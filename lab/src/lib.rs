@@ -11,6 +11,7 @@ pub mod exit;
 pub mod facts;
 pub mod folder;
 pub mod gateway;
+pub mod guess;
 pub mod listing;
 pub mod notes;
 pub mod plan;
