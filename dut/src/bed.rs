@@ -158,19 +158,8 @@ impl BedConfig {
                 }
             }
         }
-        if port::netns::in_user_namespace() {
-            let root = |what: &str, instead: &str| {
-                refuse(format!("{what} takes root, a user namespace is not enough"), instead)
-            };
-            if !self.dut_cores.is_empty() || !self.tester_cores.is_empty() {
-                return root("choosing cores of the DUT", "run as root, or leave the cores out");
-            }
-            if self.backlog.is_some() {
-                return root("changing the backlog of this machine", "run as root, or leave the backlog out");
-            }
-            if self.back_end.xdp_mode().is_some() {
-                return root("AF_XDP", "run as root, or use tap or af-packet");
-            }
+        if let Some(refused) = self.what_takes_root().filter(|_| port::netns::in_user_namespace()) {
+            return Err(refused);
         }
         match self.dut_cores.iter().chain(&self.tester_cores).find(|c| !is_online(**c)) {
             Some(core) => {
@@ -178,6 +167,22 @@ impl BedConfig {
             }
             None => Ok(()),
         }
+    }
+
+    /// What of it a user namespace is not enough for.
+    pub fn what_takes_root(&self) -> Option<DutError> {
+        let takes = [
+            (
+                !self.dut_cores.is_empty() || !self.tester_cores.is_empty(),
+                "choosing cores of the DUT",
+                "run as root, or leave the cores out",
+            ),
+            (self.backlog.is_some(), "changing the backlog of this machine", "run as root, or leave the backlog out"),
+            (self.back_end.xdp_mode().is_some(), "AF_XDP", "run as root, or use tap or af-packet"),
+        ];
+        let (_, what, way_out) = takes.into_iter().find(|(asked, ..)| *asked)?;
+        let what = format!("{what} takes root, a user namespace is not enough");
+        Some(DutError::Refused { what, way_out: way_out.to_owned() })
     }
 
     /// Shape of the frame pools for ports of this bed: `frames` in flight a worker, of at most `frame` bytes without FCS.

@@ -192,6 +192,19 @@ pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError
     tool::require(&needed)
 }
 
+/// What of a device root alone can have, as it is refused to others; none where a user namespace suffices.
+pub fn what_takes_root(config: &DeviceConfig) -> Option<DutError> {
+    takes_root(config, Situation { memory: u64::MAX, ..Situation::now() })
+}
+
+fn takes_root(config: &DeviceConfig, now: Situation) -> Option<DutError> {
+    let software = software::named(&config.software).ok()?;
+    let table = |adjustable| table(software, config, &Situation { adjustable, ..now });
+    // What nobody can have is no matter of root.
+    let refused = || table(false).err().filter(|_| table(true).is_ok());
+    config.bed.what_takes_root().or_else(refused)
+}
+
 /// Refuse what cannot be had before anything is touched.
 fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
     let software = software::named(&config.software)?;
@@ -231,6 +244,22 @@ mod tests {
 
     fn config(software: &str) -> DeviceConfig {
         DeviceConfig { software: software.into(), config: software::Config::default(), bed: BedConfig::default() }
+    }
+
+    #[test]
+    fn larger_tables_take_root_and_impossible_ones_do_not() {
+        let now = Situation { max: Some(262_144), buckets: Some(262_144), adjustable: true, memory: u64::MAX };
+        let with = |connections| {
+            let config = software::Config { connections, ..software::Config::default() };
+            let config = DeviceConfig { config, ..self::config("nftables") };
+            takes_root(&config, now).map(|refused| refused.to_string())
+        };
+        assert_eq!(with(100_000), None);
+        assert!(with(1_000_000).is_some_and(|words| words.contains("only root")), "{:?}", with(1_000_000));
+        assert_eq!(with(1 << 31), None, "nobody can have it");
+        let bed = BedConfig { dut_cores: vec![0], ..BedConfig::default() };
+        let config = DeviceConfig { bed, ..config("nftables") };
+        assert!(takes_root(&config, now).is_some_and(|refused| refused.to_string().contains("takes root")));
     }
 
     #[test]

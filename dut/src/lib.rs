@@ -25,7 +25,7 @@ pub mod turn;
 pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
 pub use cable::Cable;
-pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there};
+pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there, what_takes_root};
 pub use error::{DutError, Holder};
 pub use facts::Fact;
 pub use lock::RunDir;

@@ -3,11 +3,15 @@
 
 use crate::command;
 use crate::exit::Exit;
+use crate::guess;
 use crate::listing;
+use crate::notes::{self, Machine};
 use crate::plan::{self, Plan};
 use crate::report;
+use crate::rig;
 use crate::scenario::{self, Complaints, Loaded, Options, ScenarioError, Summary};
 use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use serde_json::json;
@@ -67,10 +71,12 @@ pub enum Command {
     /// Print the report of a run
     Report(ReportArgs),
     /// Measure the tester's own limits
-    Calibrate(CheckArgs),
+    Calibrate(CalibrateArgs),
     /// Measure devices of known truth: does the instrument find what was injected?
+    #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
     Selftest,
     /// Put back what a killed run left behind
+    #[command(after_help = "Example: natmeter clean")]
     Clean,
     /// Run the gateway as a program: on interfaces, or between capture files
     Gateway(GatewayArgs),
@@ -106,9 +112,17 @@ pub struct ResumeArgs {
 pub struct ReportArgs {
     /// Folder of the run
     pub run: PathBuf,
-    /// Format
-    #[arg(long, default_value = "text", value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
-    pub format: String,
+    /// Format; left out, text, or with --json the JSON report (a format that is given counts, also beside --json)
+    #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
+    pub format: Option<String>,
+}
+
+/// `natmeter calibrate FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
+pub struct CalibrateArgs {
+    /// Scenario file; left out, the built-in quickstart
+    pub file: Option<PathBuf>,
 }
 
 /// `natmeter check FILE`
@@ -225,6 +239,26 @@ impl Command {
     }
 }
 
+/// What the command line says.
+///
+/// # Errors
+/// The exit code, after it was said what is wrong, or what was asked for.
+pub fn arguments() -> Result<Cli, Exit> {
+    Cli::try_parse().map_err(|error| {
+        let context = (error.kind(), error.get(ContextKind::InvalidSubcommand));
+        let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) = context else { error.exit() };
+        let commands: Vec<String> = Cli::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
+        match guess::command(word, &commands) {
+            Some(meant) => err(&format!("error: `{word}` is no command; {meant}\n")),
+            None => err(&format!(
+                "error: `{word}` is no command; commands are {}; `natmeter run FILE` measures what a scenario says\n",
+                commands.join(", ")
+            )),
+        }
+        Exit::Usage
+    })
+}
+
 /// Do what the command line says.
 pub fn dispatch(cli: Cli) -> Exit {
     let global = &cli.global;
@@ -238,7 +272,10 @@ pub fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Some(Command::Run(args)) => command::run::run(args.file.as_deref(), global),
         Some(Command::Resume(args)) => command::run::resume(&args.run, global),
-        Some(Command::Report(args)) => command::report::report(&args.run, &args.format),
+        Some(Command::Report(args)) => {
+            let usual = if global.json { "json" } else { "text" };
+            command::report::report(&args.run, args.format.as_deref().unwrap_or(usual))
+        }
         Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest) => command::selftest::selftest(global),
         Some(Command::Clean) => command::clean::clean(global),
@@ -251,7 +288,8 @@ pub fn dispatch(cli: Cli) -> Exit {
     }
 }
 
-/// Read the scenario that the command line names, or the built-in quickstart; when it is wrong, say so.
+/// Read the scenario that the command line names, or the built-in quickstart, and the files that it names; when something is
+/// wrong, say so.
 ///
 /// # Errors
 /// The exit code, after everything that is wrong was shown.
@@ -261,14 +299,30 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
         Some(path) => scenario::read(path, &options),
         None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
     };
-    loaded.map_err(|error| {
+    let sound = loaded.and_then(|loaded| {
+        rig::files::see_that_files_are_right(&loaded)?;
+        Ok(loaded)
+    });
+    sound.map_err(|error| {
         match &error {
             _ if global.json => out(&format!("{}\n", error_event(&error))),
             ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
-            ScenarioError::Unreadable { .. } => err(&format!("error: {error}\n")),
+            ScenarioError::Unreadable { path, .. } => {
+                let meant = guess::scenario(path);
+                err(&format!("error: {error}\n{}", meant.map(|meant| format!("{meant}\n")).unwrap_or_default()));
+            }
         }
         Exit::Usage
     })
+}
+
+/// Print what is to be known of this machine before a run.
+pub fn tell(notes: &[String], global: &Global) {
+    if !global.quiet && !global.json {
+        for note in notes {
+            err(&format!("note: {note}\n"));
+        }
+    }
 }
 
 /// Print to stdout, without colours where they are not wanted (`NO_COLOR`, no terminal). A reader that has gone
@@ -291,11 +345,13 @@ fn check(file: Option<&Path>, global: &Global) -> Exit {
     };
     let plan = Plan::new(&loaded.scenario);
     let summary = Summary::new(&loaded.scenario);
+    let notes = notes::notes(&loaded.scenario, &plan, Machine::here());
     if global.json {
         let event = json!({
             "event": "checked",
             "scenario": loaded.scenario,
             "departures": summary.departures,
+            "notes": notes,
             "measurements": plan.measurements.len(),
             "predicted_ns": plan.predicted(),
         });
@@ -304,6 +360,7 @@ fn check(file: Option<&Path>, global: &Global) -> Exit {
         let name = file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string());
         out(&format!("{name} is right.\n{summary}{}\n", plan::total(&plan)));
     }
+    tell(&notes, global);
     Exit::Done
 }
 
@@ -313,11 +370,14 @@ fn plan(args: &PlanArgs, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = Plan::new(&loaded.scenario);
+    let notes = notes::notes(&loaded.scenario, &plan, Machine::here());
     if global.json {
-        out(&format!("{}\n", json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted() })));
+        let event = json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted(), "notes": notes });
+        out(&format!("{event}\n"));
     } else {
         out(&plan::text(&loaded.scenario, &plan));
     }
+    tell(&notes, global);
     if args.steps {
         match plan::steps(&loaded.scenario, &plan) {
             Ok(text) => out(&text),
@@ -352,7 +412,8 @@ fn completions(shell: Shell) -> Exit {
 fn error_event(error: &ScenarioError) -> serde_json::Value {
     let errors = match error {
         ScenarioError::Unreadable { path, .. } => {
-            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": [] }])
+            let help: Vec<String> = guess::scenario(path).into_iter().collect();
+            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }])
         }
         ScenarioError::Wrong(complaints) => complaints.diagnostics.iter().map(|d| diagnostic(complaints, d)).collect(),
     };

@@ -2,8 +2,8 @@
 //! without a change; a new list is one entry in [`KNOWN`].
 
 use crate::scenario::axis::{AXES, Axis};
-use crate::scenario::dut_kinds;
 use crate::scenario::quantity::show_count;
+use crate::scenario::{VETH_IO, VethIo, dut_kinds};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -44,7 +44,7 @@ pub const KNOWN: &[List] = &[
     List { name: "axes", title: "Axes of [sweep] beside connections and cores", rows: axes },
     List { name: "software", title: "DUT software", rows: software },
     List { name: "hosts", title: "Places where a DUT can run", rows: || pairs(dut::host::KNOWN) },
-    List { name: "back-ends", title: "Back-ends (packets in and out)", rows: || pairs(port::backend::KNOWN) },
+    List { name: "back-ends", title: "Back-ends (packets in and out)", rows: back_ends },
     List { name: "procedures", title: "Procedures", rows: procedures },
     List { name: "metrics", title: "Metrics", rows: metrics },
 ];
@@ -76,6 +76,24 @@ pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
 
 fn pairs(known: &[(&str, &str)]) -> Vec<Row> {
     known.iter().map(|&(name, about)| Row { name: name.to_owned(), about: about.to_owned() }).collect()
+}
+
+/// As the keys of `[link]` spell them, and `io` of a gateway's file.
+fn back_ends() -> Vec<Row> {
+    let row = |name: &str, key: &str, kind: &str| {
+        let about = port::backend::KNOWN.iter().find(|known| known.0 == kind).map_or("", |known| known.1);
+        Row { name: name.to_owned(), about: format!("{key}: {about}") }
+    };
+    let veth = VETH_IO.iter().map(|&(name, io)| {
+        let (kind, mode) = match io {
+            VethIo::AfPacket => ("af_packet", ""),
+            VethIo::AfXdpGeneric => ("af_xdp", ", XDP in the kernel's general receive path"),
+            VethIo::AfXdpNative => ("af_xdp", ", XDP in the driver"),
+        };
+        row(name, &format!("[link.veth] io = \"{name}\"{mode}"), kind)
+    });
+    let others = [row("in-process", "[link.in-process]", "link"), row("tap", "[link.tap]", "tap")];
+    others.into_iter().chain(veth).collect()
 }
 
 fn devices() -> Vec<Row> {
@@ -127,6 +145,17 @@ mod tests {
         let kinds: Vec<&str> = dut_kinds().collect();
         for software in dut::software::KNOWN {
             assert!(kinds.contains(&software.name), "{} has no table in scenarios", software.name);
+        }
+    }
+
+    /// Every back-end stands there, and nothing without a word about it.
+    #[test]
+    fn back_ends_are_spelt_as_in_scenarios() {
+        let rows = back_ends();
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["in-process", "tap", "af-packet", "af-xdp-generic", "af-xdp-native"]);
+        for (name, about) in port::backend::KNOWN {
+            assert!(rows.iter().any(|row| row.about.contains(about)), "{name}");
         }
     }
 

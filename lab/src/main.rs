@@ -2,9 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lab::cli::dispatch(lab::cli::Cli::parse()).into()
+    lab::cli::arguments().map_or_else(|exit| exit, lab::cli::dispatch).into()
 }

@@ -25,8 +25,20 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn check_of_a_good_file() {
     let output = natmeter(&["check", "scenarios/quickstart.toml"]);
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    // A machine with one core is told what that means.
+    assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false));
     insta::assert_snapshot!(stdout(&output));
+}
+
+/// Which edge is measured, for how many subscribers, and how many flows that gives.
+#[test]
+fn check_of_technologies() {
+    let first = |file: &str| {
+        let said = stdout(&natmeter(&["check", file]));
+        said.lines().take_while(|line| !line.starts_with("  metrics")).collect::<Vec<_>>().join("\n")
+    };
+    let all = ["464xlat", "lw4o6", "aftr-subscribers", "lwaftr", "lwaftr-softwires", "map-t-br-several-rules", "nat66"];
+    insta::assert_snapshot!(all.map(|name| first(&format!("scenarios/{name}.toml"))).join("\n\n"));
 }
 
 #[test]
@@ -48,6 +60,83 @@ fn a_missing_file_is_named() {
     let output = natmeter(&["check", "no/such.toml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no/such.toml"));
+}
+
+/// A forgotten `run`, a scenario without its folder, a device instead of a scenario, and other slips.
+#[test]
+fn what_was_probably_meant_is_proposed() {
+    for (arguments, proposed) in [
+        (&["scenarios/map-t.toml"][..], "did you mean `natmeter run scenarios/map-t.toml`?"),
+        (&["map-t"], "did you mean `natmeter run scenarios/map-t.toml`?"),
+        (&["dslite"], "did you mean `natmeter run scenarios/ds-lite.toml`?"),
+        (&["lst"], "did you mean `natmeter list`?"),
+        (&["metric"], "did you mean `natmeter list metrics`?"),
+        (&["nft"], "or `natmeter run scenarios/kernel-nat44.toml`?"),
+        (&["no/such.toml"], "did you mean `natmeter run no/such.toml`?"),
+        (&["frobnicate"], "commands are run, resume, report,"),
+        (&["run", "ds_lite"], "did you mean scenarios/ds-lite.toml?"),
+        (&["check", "map-t"], "did you mean scenarios/map-t.toml?"),
+        (&["plan", "scenarios/mapt.toml"], "did you mean scenarios/map-t.toml?"),
+        (&["run", "nft"], "or scenarios/kernel-nat44.toml?"),
+        (&["run", "kernel"], "did you mean scenarios/kernel-cores.toml,"),
+    ] {
+        let output = natmeter(arguments);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(stderr(&output).contains(proposed), "{arguments:?}: {}", stderr(&output));
+    }
+    let document = stdout(&natmeter(&["check", "--json", "ds_lite"]));
+    assert!(document.contains("did you mean scenarios/ds-lite.toml?"), "{document}");
+}
+
+#[test]
+fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("maps.toml");
+    let text = "name = \"maps\"\n[dut.embedded]\n[technology.siit]\neam-file = \"no/such/maps.txt\"\n[measure]\n\
+                metrics = \"throughput\"\n";
+    std::fs::write(&path, text).unwrap();
+    let runs = dir.path().join("runs");
+    for command in ["run", "calibrate", "check", "plan"] {
+        let output = natmeter(&[command, path.to_str().unwrap(), "--runs", runs.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(stderr(&output).contains("the file of `eam-file` cannot be used"), "{command}: {}", stderr(&output));
+    }
+    assert!(!runs.exists(), "nothing was touched");
+}
+
+/// `--json` is the JSON report, unless a format is given.
+#[test]
+fn a_report_follows_json_and_format() {
+    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
+                metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n";
+    let scenario = lab::scenario::parse("x.toml", text, &lab::scenario::Options::default()).unwrap().scenario;
+    let plan = lab::plan::Plan::new(&scenario);
+    let header = lab::folder::Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
+    let folder = lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let path = folder.path().to_str().unwrap().to_owned();
+    let mut nobody = ();
+    let run = lab::run::Run::begin(&header, text, folder, lab::rig::Process::new(), &mut nobody).unwrap();
+    run.complete(lab::folder::Facts::default(), None).unwrap();
+    let report = |options: &[&str]| stdout(&natmeter(&[&["report", path.as_str()], options].concat()));
+    let json = report(&["--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+    assert_eq!(json, report(&["--format", "json"]));
+    assert_eq!(report(&["--json", "--format", "csv"]), report(&["--format", "csv"]));
+    assert_eq!(report(&[]), report(&["--format", "text"]));
+}
+
+/// Each command shows an example of its own.
+#[test]
+fn every_command_has_an_example() {
+    for command in
+        ["run", "resume", "report", "calibrate", "selftest", "clean", "gateway", "check", "plan", "list", "completions"]
+    {
+        let help = stdout(&natmeter(&[command, "--help"]));
+        let examples = help.split_once("Example").map_or("", |(_, examples)| examples);
+        assert!(examples.contains(&format!("natmeter {command}")), "{help}");
+    }
 }
 
 #[test]

@@ -56,6 +56,55 @@ fn instead(good: &str, words: &[(&str, &str)]) -> String {
     complaints(&changed)
 }
 
+/// What is wrong with the file that a good scenario names.
+fn named(text: &str) -> String {
+    let loaded = parse("wrong.toml", text, &Options::default()).expect("the scenario itself is right");
+    lab::rig::files::see_that_files_are_right(&loaded).expect_err("this file must be refused").to_string()
+}
+
+/// The provider edge of lw4o6 with a binding table from a file, and so many subscribers.
+fn softwires(file: &str, subscribers: u32) -> String {
+    let subscribers = format!("subscribers = {subscribers}");
+    LWAFTR
+        .replace("ipv4 = \"203.0.113.0/24\"", &format!("softwires = \"{file}\""))
+        .replace("subscribers = \"65536\"", &subscribers)
+}
+
+/// SIIT with explicit address maps from a file.
+fn maps(file: &str) -> String {
+    format!(
+        "name = \"maps\"\n[dut.embedded]\n[technology.siit]\neam-file = \"{file}\"\n[measure]\nmetrics = \"throughput\"\n"
+    )
+}
+
+#[test]
+fn files_that_are_right_are_no_mistake() {
+    for text in [
+        softwires("tests/files/softwires.txt", 2),
+        maps("tests/files/maps.txt") + "[traffic]\nremote = \"198.18.0.9\"\n",
+    ] {
+        let loaded = parse("right.toml", &text, &Options::default()).unwrap();
+        lab::rig::files::see_that_files_are_right(&loaded).unwrap();
+    }
+}
+
+/// A prefix length is one with its slash, too.
+#[test]
+fn prefix_lengths_may_have_their_slash() {
+    let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
+    let loaded = |text: &str| parse("right.toml", text, &Options::default()).unwrap().scenario;
+    assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
+}
+
+/// A table that suffices for one worker alone is refused with several, and one that suffices for the fullest is not.
+#[test]
+fn a_table_is_large_enough_for_the_fullest_worker() {
+    let text = AFTR.replace("[sweep]", "[sweep]\ncores = [1, 4]").replace("pool =", "table = \"677k\"\npool =");
+    assert!(parse("right.toml", &text, &Options::default()).is_ok());
+    let one = AFTR.replace("pool =", "table = \"400k\"\npool =");
+    assert!(parse("right.toml", &one, &Options::default()).is_ok());
+}
+
 macro_rules! refused {
     ($($name:ident: $complaints:expr;)*) => {
         $(#[test] fn $name() { insta::assert_snapshot!($complaints); })*
@@ -192,6 +241,31 @@ refused! {
     well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
     well_known_prefix_of_siit:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.0/24\"\n[measure]\nmetrics = \"throughput\"\n");
+    table_too_small_for_the_fullest_worker:
+        instead(AFTR, &[("[sweep]", "[sweep]\ncores = [1, 4]"), ("pool =", "table = \"400k\"\npool =")]);
+    outside_addresses_too_few_with_workers:
+        instead(AFTR, &[
+            ("mapping = \"address-and-port-dependent\"\n", "pool-ports = \"1024-42023\"\n"),
+            ("pool = \"198.19.0.1\"", "pool = \"198.19.1.0 - 198.19.1.1\""),
+            ("[\"100\", \"1k\", \"10k\", \"100k\"]", "\"1k\"\noutside-addresses = [1, 2]\ncores = [1, 4]"),
+        ]);
+    count_with_a_comma: instead(AFTR, &[("\"1k\", ", "\"1,000\", ")]);
+    override_with_a_comma: with(LWAFTR, &Options { full: false, set: vec!["subscribers=65,536".to_owned()] });
+    subscriber_prefix_of_no_length:
+        instead(PLAT, &[("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/129\"\nclat =")]);
+    subscriber_prefix_beside_a_wrong_quota:
+        instead(PLAT, &[("clat =", "session-quota = \"many\"\nsubscriber-prefix = \"/56\"\nclat =")]);
+    prefix_of_a_clat_of_no_length: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:db8:0:10::/60\"")]);
+    prefix_of_a_plat_of_no_length: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:0:1000::/80")]);
+    prefix_of_clat_and_plat: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:2:0:1000::/96\"")]);
+    file_of_softwires_that_is_missing: named(&softwires("no/such/table.txt", 2));
+    file_of_softwires_that_is_a_folder: named(&softwires("tests", 2));
+    file_of_softwires_with_a_wrong_word: named(&softwires("tests/files/softwires-wrong.txt", 2));
+    file_of_softwires_with_too_few_lines: named(&softwires("tests/files/softwires.txt", 3));
+    file_of_softwires_without_the_ce: named("name = \"ce\"\n[dut.embedded]\nplays = \"ce\"\n[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"tests/files/softwires.txt\"\nce = 2\n[traffic]\nsource-ports = \"1024-1063\"\n[sweep]\nconnections = 4000\n");
+    file_of_maps_that_is_missing: named(&maps("no/such/maps.txt"));
+    file_of_maps_with_a_wrong_line: named(&maps("tests/files/maps-wrong.txt"));
+    file_of_maps_without_the_remote_host: named(&maps("tests/files/maps.txt"));
     unknown_metric: but("\"throughput\"]", "\"thruput\"]");
     derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
     metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");

@@ -6,6 +6,7 @@ use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
 use crate::folder::{Facts, Header, Outcome, SelfTest};
+use crate::notes::{self, Machine};
 use crate::plan::{Measurement, Plan};
 use crate::report::Report;
 use crate::rig::Process;
@@ -24,6 +25,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = Plan::new(&loaded.scenario);
+    cli::tell(&notes::notes(&loaded.scenario, &plan, Machine::here()), global);
     // Before anything is touched, and before a network of our own, where nobody would be seen.
     let (_turn, beside) = match turn(global) {
         Ok(turn) => turn,

@@ -5,7 +5,7 @@ use super::forecast::guess;
 use super::{Measurement, Plan};
 use crate::scenario::axis::{AXES, Axis};
 use crate::scenario::quantity::{show_bytes, show_count, show_time};
-use crate::scenario::{Scenario, conformance};
+use crate::scenario::{Scenario, conformance, technologies};
 use Side::{Left, Right};
 use method::Nanos;
 use std::fmt::Write;
@@ -20,6 +20,9 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let departures = conformance(scenario);
     if !departures.is_empty() {
         let _ = writeln!(out, "quick, not RFC 2544: {}", departures.join("; "));
+    }
+    for (name, words) in technologies(scenario) {
+        let _ = writeln!(out, "{name}: {words}");
     }
     out.push('\n');
     table(&mut out, plan);

@@ -197,11 +197,16 @@ pub struct Cores {
     only_one: bool,
 }
 
+/// Whether tester and workers must share cores where there are so many.
+pub fn are_too_few(cores: usize, workers: usize) -> bool {
+    cores < workers + 1
+}
+
 impl Cores {
     /// The tester on the first core, each worker on one of its own; whoever is left over is not pinned.
     pub fn assign(workers: usize) -> Cores {
         let all = port::host::cores();
-        let shared = all.len() < workers + 1;
+        let shared = are_too_few(all.len(), workers);
         let pin = |i: usize| if shared { None } else { all.get(i).copied() };
         Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
     }

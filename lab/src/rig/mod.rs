@@ -3,6 +3,7 @@
 
 mod commands;
 pub mod embedded;
+pub mod files;
 pub mod kernel;
 pub mod technology;
 pub mod wires;

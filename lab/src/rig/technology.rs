@@ -268,7 +268,11 @@ fn written_down(t: &Traffic, each: impl ExactSizeIterator<Item = (Ipv4Addr, Port
 
 /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that a table of which not every
 /// line is played is looked at everywhere.
-fn listed(scenario: &Scenario, plays: Plays, technology: &Technology) -> Result<Vec<lw4o6::Softwire>, RigError> {
+pub(super) fn listed(
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &Technology,
+) -> Result<Vec<lw4o6::Softwire>, RigError> {
     let (Technology::Lw4o6(l), Plays::Pe) = (technology, plays) else { return Ok(Vec::new()) };
     let Softwires::File(path) = &l.softwires else { return Ok(Vec::new()) };
     let table = technology::binding_table(l).map_err(RigError::Gateway)?;
@@ -314,7 +318,7 @@ fn listed_ends(bed: &Bed, l: &Lw4o6, listed: &[lw4o6::Softwire]) -> Result<View,
 }
 
 /// The softwire of the lwB4.
-fn own_softwire(l: &Lw4o6) -> Result<lw4o6::Softwire, RigError> {
+pub(super) fn own_softwire(l: &Lw4o6) -> Result<lw4o6::Softwire, RigError> {
     let none = || RigError::Gateway(format!("ce = {}: the table has no such softwire", l.ce));
     match &l.softwires {
         Softwires::File(_) => {
@@ -428,7 +432,7 @@ fn embedded(bed: &Bed, prefix: Prefix6) -> Result<Vec<u128>, RigError> {
 const REMOTES6: u128 = 0x2001_0002_0000_1000 << 64;
 
 /// The IPv6 address that SIIT or a NAT46 has for an IPv4 address.
-fn by_map_or_prefix(maps: Option<&Eam>, pref64: Option<Prefix6>, addr: u32) -> Result<u128, RigError> {
+pub(super) fn by_map_or_prefix(maps: Option<&Eam>, pref64: Option<Prefix6>, addr: u32) -> Result<u128, RigError> {
     if let Some(mapped) = maps.and_then(|maps| maps.to_ipv6(addr)) {
         let (four, six) = (Ipv4Addr::from(addr), Ipv6Addr::from(mapped));
         // Maps of a file are seen here first.

@@ -278,20 +278,7 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
         if let Some(flows) = flows.filter(|&flows| n.value > flows) {
             few_flows(draft, n, flows, log);
         }
-        for (dut, table) in draft.duts.iter().filter_map(|dut| Some((dut, dut.kind.nat()?.state?.table))) {
-            if table.value.is_some_and(|table| n.value > table) {
-                log.push(
-                    Diagnostic::new(format!(
-                        "{} connections do not fit the table of `{}`",
-                        show_count(n.value),
-                        dut.name()
-                    ))
-                    .at(n.place, "more than the table holds")
-                    .at(table.place, "the table")
-                    .instead("make the table larger, or leave `table` out: it is then as large as needed"),
-                );
-            }
-        }
+        log.extend(draft.duts.iter().filter_map(|dut| check_shares::table(draft, dut, n)));
         let rings = draft.cores.value.iter().map(|n| n.value).max().unwrap_or(1);
         if let Link::InProcess { depth } = draft.link.link
             && draft.link.sound
@@ -318,7 +305,9 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
 /// How many flows the ranges give; none when that cannot be said.
 pub fn flows(draft: &Draft, log: &mut Vec<Diagnostic>) -> Option<u64> {
     let t = &draft.traffic;
-    if !(t.inside.sound && t.source_ports.sound && t.remote.sound && t.destination_ports.sound) {
+    let sound =
+        t.inside.sound && t.subscribers.sound && t.source_ports.sound && t.remote.sound && t.destination_ports.sound;
+    if !(sound && draft.axes_sound) {
         return None;
     }
     let (least, most) = check_axes::insides(&draft.build(false))?;

@@ -129,7 +129,7 @@ fn pool_ports(dut: &Dut) -> Option<u64> {
 }
 
 /// Subscribers, or inside addresses, that a point's flows are spread over.
-fn inside(traffic: &Traffic) -> u64 {
+pub fn inside(traffic: &Traffic) -> u64 {
     // Subscribers stand in the place of inside addresses, whether they share one or not.
     u64::from(traffic.inside.count.max(traffic.subscribers))
 }

@@ -1,28 +1,66 @@
-//! Rules about what a customer of a technology's NAT may have: ports of its outside address at its worker, quotas, blocks of
-//! ports. Apart from the rules about whole pools, because these ask who is a customer, and whose. Without them a device would be
-//! reported that rightly refuses connections.
+//! Rules about shares: what a worker has of a table, and what a customer of a technology's NAT may have: ports of its outside
+//! address at its worker, quotas, blocks of ports. Apart from the rules about whole pools, because these ask who is a customer,
+//! and whose. Without them a device would be reported that rightly refuses connections.
 
+use super::Dut;
 use super::Mapping;
 use super::check_axes;
 use super::check_nat::largest;
 use super::diagnostic::{Diagnostic, Place};
 use super::draft::{Draft, DutDraft, DutKind, fullest};
 use super::nat::Words;
-use super::quantity::show_grouped;
+use super::quantity::{show_count, show_grouped};
+use super::section::Spot;
 use super::technology::{Plays, State, Technology};
+use method::Count;
+use plane::nat44::config::share_of_a_worker;
 
-/// Apply them to all devices.
+/// Apply those about customers to all devices, as they are at each point of the matrix; the first fault of a device is shown.
 pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
-    for dut in &draft.duts {
-        if let DutKind::Technology { plays, technology, words } = &dut.kind
-            && let Some(state) = technology.state().filter(|_| technology.is_stateful(*plays))
-        {
-            let (fewest, most) = check_axes::insides(&draft.build(false)).unwrap_or((1, 1));
-            let device = Device { draft, dut, technology, plays: *plays, state, words };
-            let found = [fewest, most].into_iter().find_map(|hosts| device.with(hosts));
-            log.extend(found);
-        }
+    let scenario = draft.build(false);
+    for (at, dut) in draft.duts.iter().enumerate() {
+        let DutKind::Technology { plays, words, .. } = &dut.kind else { continue };
+        let found = scenario.combinations(&scenario.duts[at]).into_iter().find_map(|values| {
+            let point = scenario.at(at, &values);
+            let Dut::Technology { technology, .. } = &point.duts[at] else { return None };
+            let state = technology.state().filter(|_| technology.is_stateful(*plays))?;
+            let pool = values.get("outside-addresses").and_then(|&n| swept(draft, "outside-addresses", n));
+            let device = Device { draft, dut, technology, plays: *plays, state, words, pool };
+            device.with(check_axes::inside(&point.traffic))
+        });
+        log.extend(found);
     }
+}
+
+/// Where a value of an axis stands.
+fn swept(draft: &Draft, axis: &str, value: u64) -> Option<Place> {
+    let axis = draft.axes.iter().find(|a| a.axis.name == axis)?;
+    axis.values.iter().find(|n| n.value == value)?.place
+}
+
+/// The table of a device has room for so many connections, and so has the part of it that the fullest worker has.
+pub fn table(draft: &Draft, dut: &DutDraft, connections: &Spot<Count>) -> Option<Diagnostic> {
+    let (table, t) = (dut.kind.nat()?.state?.table, &draft.traffic);
+    let (size, n) = (table.value?, connections.value);
+    let shown = show_count(n);
+    let title = format!("{shown} connections do not fit the table of `{}`", dut.name());
+    let leave = "or leave `table` out: it is then as large as needed";
+    if n > size {
+        let diagnostic = Diagnostic::new(title).at(connections.place, "more than the table holds");
+        return Some(diagnostic.at(table.place, "the table").instead(format!("make the table larger, {leave}")));
+    }
+    let workers = draft.most_workers().max(1);
+    let needed = draft.sessions(dut, n);
+    let (each, most) = (share_of_a_worker(size, workers as usize), needed.div_ceil(workers));
+    let sound = t.inside.sound && t.subscribers.sound && t.source_ports.sound && draft.axes_sound;
+    (sound && needed > n && most > each).then(|| {
+        let (each, most) = (show_grouped(each), show_grouped(most));
+        Diagnostic::new(format!("{title} with {workers} workers"))
+            .at(connections.place, format!("spread by chance: the fullest worker may have {most} of them"))
+            .at(table.place, format!("a worker's part has room for {each}"))
+            .at(draft.cores.place, "workers")
+            .instead(format!("write table = {needed} at least, {leave}"))
+    })
 }
 
 /// Outside ports in use at once where the connections are spread by chance over all flows of so many inside addresses.
@@ -52,6 +90,8 @@ struct Device<'a> {
     plays: Plays,
     state: &'a State,
     words: &'a Words,
+    /// Of the number of outside addresses, where it is swept.
+    pool: Option<Place>,
 }
 
 impl Device<'_> {
@@ -105,7 +145,7 @@ impl Device<'_> {
             _ => return None,
         };
         let (workers, outside) = (self.draft.most_workers().max(1), addresses.saturating_mul(ports));
-        let place = self.words.at("pool").or(self.words.at("pool-ports")).or(Some(self.dut.key));
+        let place = self.pool.or(self.words.at("pool")).or(self.words.at("pool-ports")).or(Some(self.dut.key));
         if self.technology.nat6().is_some() && needed > outside {
             let title = format!("the pool of `{}` runs out: {} outside", self.dut.name(), show_grouped(outside));
             let label = format!("{} outside ports are in use at once", show_grouped(needed));

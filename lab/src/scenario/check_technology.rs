@@ -5,9 +5,10 @@ use super::address::overlap;
 use super::diagnostic::Diagnostic;
 use super::draft::{Draft, DutKind};
 use super::nat::Words;
-use super::technology::{Plays, Technology};
+use super::technology::{Plays, Siit, Technology};
 use crate::technology::Customers;
 use plane::Prefix6;
+use plane::translate::Pref64;
 use plane::translate::prefix::{WELL_KNOWN, is_global};
 use wire::AddrRange;
 
@@ -15,10 +16,43 @@ use wire::AddrRange;
 pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     for dut in &draft.duts {
         if let DutKind::Technology { plays, technology, words } = &dut.kind {
+            lengths(technology, words, log);
             well_known(draft, technology, *plays, words, log);
             prefix_of_a_ce(technology, *plays, words, log);
             remote_customers(draft, technology, *plays, words, log);
         }
+    }
+}
+
+/// IPv4 addresses are embedded in prefixes of few lengths (RFC 6052, section 2.2), and a CLAT's is not its PLAT's.
+fn lengths(technology: &Technology, words: &Words, log: &mut Vec<Diagnostic>) {
+    let prefixes = match technology {
+        Technology::Nat64 { pref64, .. } => vec![("pref64", *pref64)],
+        Technology::Xlat464 { pref64, clat, .. } => vec![("pref64", *pref64), ("clat", *clat)],
+        Technology::MapT { dmr, .. } => vec![("dmr", *dmr)],
+        Technology::Siit(Siit { pref64, .. }) | Technology::Nat46 { pref64, .. } => {
+            pref64.iter().map(|&prefix| ("pref64", prefix)).collect()
+        }
+        _ => return,
+    };
+    for (key, prefix) in &prefixes {
+        let Err(fault) = Pref64::new(*prefix, true) else { continue };
+        let diagnostic = Diagnostic::new(format!("no IPv4 address can be embedded in the prefix of `{key}`"));
+        log.push(diagnostic.at(words.at(key), fault.to_string()).instead(match *key {
+            "clat" => {
+                "write one /64 of the customer's, which the CLAT has for itself alone (RFC 6877, section 6.3), or a /96 in it; \
+                 a shorter prefix of several /64s must be a /56, /48, /40 or /32"
+            }
+            _ => "write a /96, for example \"2001:2:0:1000::/96\", or a prefix of 32, 40, 48, 56 or 64 bits",
+        }));
+    }
+    if let [(_, pref64), (_, clat)] = prefixes[..]
+        && pref64 == clat
+    {
+        let diagnostic =
+            Diagnostic::new("CLAT and PLAT have the same prefix").at(words.at("clat"), "of the customer's hosts");
+        let diagnostic = diagnostic.at(words.at("pref64"), "of the Internet's");
+        log.push(diagnostic.instead("give the CLAT a /64 of its own (RFC 6877, section 6.3), or a /96 in it"));
     }
 }
 

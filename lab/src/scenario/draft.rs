@@ -21,6 +21,8 @@ pub struct Draft {
     pub traffic: TrafficDraft,
     pub cores: Spot<Vec<Spot<Count>>>,
     pub axes: Vec<AxisDraft>,
+    /// No axis was left out because its words are wrong.
+    pub axes_sound: bool,
     /// What counts without `--full`.
     pub quick: MeasureDraft,
     /// What counts with it.
@@ -141,12 +143,7 @@ impl Draft {
         let frame_size = self.traffic.frame_size.value as usize;
         let connections = measure.connections.value.as_ref();
         let connections: Vec<Count> = connections.map_or_else(|| vec![0], |all| all.iter().map(|n| n.value).collect());
-        let most = Most {
-            connections: connections.iter().copied().max().unwrap_or(0),
-            workers: self.most_workers(),
-            customers: self.fewest_customers(),
-            ports: self.traffic.source_ports.value.count().into(),
-        };
+        let most = self.most(connections.iter().copied().max().unwrap_or(0));
         Scenario {
             name: self.name.clone(),
             about: self.about.clone(),
@@ -167,6 +164,21 @@ impl Draft {
 }
 
 impl Draft {
+    /// Sessions that there must be room for in a device's table with so many connections, at the point where they are shared
+    /// out worst.
+    pub(super) fn sessions(&self, dut: &DutDraft, connections: Count) -> Count {
+        dut.sessions(&self.most(connections))
+    }
+
+    fn most(&self, connections: Count) -> Most {
+        Most {
+            connections,
+            workers: self.most_workers(),
+            customers: self.fewest_customers(),
+            ports: self.traffic.source_ports.value.count().into(),
+        }
+    }
+
     /// Workers of a gateway at most.
     pub(super) fn most_workers(&self) -> u64 {
         self.cores.value.iter().map(|n| n.value).max().unwrap_or(1)
@@ -212,9 +224,22 @@ impl AxisDraft {
 }
 
 impl DutDraft {
+    /// Sessions that its table must have room for.
+    fn sessions(&self, most: &Most) -> Count {
+        let by_port = || most.sessions(most.customers * most.ports);
+        match &self.kind {
+            DutKind::Embedded(_) => by_port(),
+            DutKind::Technology { plays, technology, .. } => {
+                technology.wholes(*plays, most.customers).map_or_else(by_port, |wholes| most.sessions(wholes))
+            }
+            // The kernel has one table for all cores.
+            DutKind::Forwarding | DutKind::KernelNat44(..) | DutKind::Simulated { .. } => most.connections,
+        }
+    }
+
     fn build(&self, most: &Most, frame_size: usize) -> Dut {
-        let by_port = most.sessions(most.customers * most.ports);
-        let nat44 = |draft: &Nat44Draft, usual: Count| Nat44 {
+        let usual = self.sessions(most);
+        let nat44 = |draft: &Nat44Draft| Nat44 {
             pool: draft.pool.value,
             pool_ports: draft.pool_ports.value,
             mapping: draft.mapping,
@@ -222,16 +247,15 @@ impl DutDraft {
             udp_timeout: draft.udp_timeout.value,
         };
         match &self.kind {
-            DutKind::Embedded(draft) => Dut::Embedded(nat44(draft, by_port)),
+            DutKind::Embedded(draft) => Dut::Embedded(nat44(draft)),
             DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
-                let wholes = technology.wholes(*plays, most.customers);
-                technology.settle(wholes.map_or(by_port, |wholes| most.sessions(wholes)));
+                technology.settle(usual);
                 Dut::Technology { plays: *plays, technology }
             }
             DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },
             DutKind::KernelNat44(software, draft) => {
-                Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft, most.connections)) }
+                Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft)) }
             }
             DutKind::Simulated { capacity, set_up_rate, seed } => Dut::Simulated {
                 capacity: capacity.value.frames_per_second(frame_size),

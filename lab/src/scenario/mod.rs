@@ -27,7 +27,7 @@ mod tree;
 pub use conformance::conformance;
 pub use diagnostic::Complaints;
 pub use read::{Loaded, Options, ScenarioError, parse, read};
-pub use summary::{Summary, impair_in_words};
+pub use summary::{Summary, impair_in_words, technologies};
 
 use method::{Count, Direction, Nanos, Order};
 use plane::nat44::config::Mapping as PlaneMapping;
@@ -216,6 +216,13 @@ pub enum VethIo {
     /// AF_XDP with the driver's own XDP.
     AfXdpNative,
 }
+
+/// The words for [`VethIo`].
+pub const VETH_IO: &[(&str, VethIo)] = &[
+    ("af-packet", VethIo::AfPacket),
+    ("af-xdp-generic", VethIo::AfXdpGeneric),
+    ("af-xdp-native", VethIo::AfXdpNative),
+];
 
 /// Test frames.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -223,6 +223,10 @@ pub fn show_bytes(bytes: u64) -> String {
 /// A number with a unit of a list, as a whole multiple of the smallest.
 fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<u64> {
     let text = text.trim();
+    if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',') {
+        let without = text.replace(',', "");
+        return Err(error(format!("`{text}` has a comma, which separates values"), &format!("write \"{without}\"")));
+    }
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (&text[..split], text[split..].trim());
     let Some((digits, decimals)) = decimal(number) else {

@@ -11,7 +11,7 @@ use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
 use super::technology::{self, PLAYS, Plays, Technology};
 use super::tree::{self, Entry, Table, Value};
-use super::{Capture, Impair, Link, Mapping, Scenario, VethIo, schema};
+use super::{Capture, Impair, Link, Mapping, Scenario, VETH_IO, VethIo, schema};
 use method::{Count, Direction, Nanos, Order};
 use std::path::{Path, PathBuf};
 use wire::{AddrRange, PortRange};
@@ -32,6 +32,24 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// The text of the file, verbatim.
     pub text: String,
+    /// What it was read from: the file and the overrides.
+    sources: Vec<Source>,
+    /// Where the keys stand that name further files.
+    files: Vec<(&'static str, Place)>,
+}
+
+/// The keys of technologies that name a file.
+const FILES: [&str; 2] = ["softwires", "eam-file"];
+
+impl Loaded {
+    /// What is wrong with the file that a technology's key names, under the words that name it.
+    pub fn complaint_about_file(&self, key: &str, why: &str) -> Complaints {
+        let place = self.files.iter().find(|(name, _)| *name == key).map(|&(_, place)| place);
+        let diagnostic = Diagnostic::new(format!("the file of `{key}` cannot be used: {why}"));
+        let diagnostic = diagnostic.at(place, "this file");
+        let way_out = "mend the file, or name another; a path without / at its beginning is looked for from where natmeter is started";
+        Complaints::new(self.sources.clone(), vec![diagnostic.instead(way_out)])
+    }
 }
 
 /// Why there is no scenario.
@@ -81,9 +99,19 @@ pub fn parse(name: &str, text: &str, options: &Options) -> Result<Loaded, Compla
     let draft = draft(&root, &mut log);
     check::check(&draft, &mut log);
     if log.is_empty() {
-        return Ok(Loaded { scenario: draft.build(options.full), text: text.to_owned() });
+        let (scenario, text) = (draft.build(options.full), text.to_owned());
+        return Ok(Loaded { scenario, text, files: files(&draft), sources });
     }
     Err(Complaints::new(sources, log))
+}
+
+/// Where the keys stand that name files.
+fn files(draft: &Draft) -> Vec<(&'static str, Place)> {
+    let words = draft.duts.iter().filter_map(|dut| match &dut.kind {
+        DutKind::Technology { words, .. } => Some(words),
+        _ => None,
+    });
+    words.flat_map(|words| FILES.iter().filter_map(|&key| Some((key, words.at(key)?)))).collect()
 }
 
 fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
@@ -101,7 +129,7 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
     let connections = sweep.list("connections", section::count_in(1..=1 << 32));
     let one = Spot { value: 1, place: None, sound: true };
     let cores = sweep.list("cores", section::count_in(1..=1024)).or(vec![one]);
-    let axes = axes(&mut sweep);
+    let (axes, axes_sound) = axes(&mut sweep);
     sweep.finish();
     let (quick, full) = measures(root, &connections, log);
     let link = link(root, &duts, usual_depth([&quick, &full], &cores), log);
@@ -114,18 +142,22 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
         traffic,
         cores,
         axes,
+        axes_sound,
         quick,
         full,
     }
 }
 
-/// The further axes that are swept.
-fn axes(sweep: &mut Section<'_>) -> Vec<AxisDraft> {
+/// The further axes that are swept, and whether the words of all are right.
+fn axes(sweep: &mut Section<'_>) -> (Vec<AxisDraft>, bool) {
+    let mut sound = true;
     let read = |axis: &'static Axis| {
         let given = sweep.list(axis.name, section::count_in(1..=axis.most));
-        Some(AxisDraft { axis, values: given.value?, place: given.place? })
+        let place = given.place?;
+        sound &= given.value.is_some();
+        Some(AxisDraft { axis, values: given.value?, place })
     };
-    AXES.iter().filter_map(read).collect()
+    (AXES.iter().filter_map(read).collect(), sound)
 }
 
 /// The kinds below `[dut]` or `[link]` that the scenario has, in the order of the schema and not of the file.
@@ -292,14 +324,7 @@ fn link(root: &Table, duts: &[DutDraft], usual_depth: usize, log: &mut Vec<Diagn
             Link::InProcess { depth: given.value.map_or(usual_depth, |depth| depth as usize) }
         }
         "tap" => Link::Tap,
-        _ => {
-            let words = [
-                ("af-packet", VethIo::AfPacket),
-                ("af-xdp-generic", VethIo::AfXdpGeneric),
-                ("af-xdp-native", VethIo::AfXdpNative),
-            ];
-            Link::Veth { io: section.get("io", section::choice(&words)).value.unwrap_or(VethIo::AfPacket) }
-        }
+        _ => Link::Veth { io: section.get("io", section::choice(VETH_IO)).value.unwrap_or(VethIo::AfPacket) },
     };
     section.finish();
     LinkDraft { key: Some(key), link, depth, sound: log.len() == before, impair, capture }

@@ -257,10 +257,25 @@ fn words(value: &Value) -> Parsed<&str> {
             Err(Wrong { what: "below zero".to_owned(), instead: "write a number above zero".to_owned() })
         }
         Value::Text(text) | Value::Integer(text) | Value::Float(text) => Ok(text),
+        Value::List(_) => Err(Wrong {
+            what: "a list here".to_owned(),
+            instead: "write one number; a comma separates the values of a list, never the digits of a number"
+                .to_owned(),
+        }),
         other => Err(Wrong {
             what: format!("{} here", other.kind()),
             instead: "write a number, or a number with its unit in quotes".to_owned(),
         }),
+    }
+}
+
+/// The length of a prefix, with or without its slash.
+pub fn prefix_length(value: &Value) -> Parsed<u8> {
+    let instead = "write a length of 0 to 128 bits: 56";
+    let word = words(value)?;
+    match word.strip_prefix('/').unwrap_or(word).trim().parse() {
+        Ok(length @ 0..=128) => Ok(length),
+        _ => Err(Wrong { what: format!("`{word}` is not the length of a prefix"), instead: instead.to_owned() }),
     }
 }
 

@@ -1,7 +1,10 @@
 //! A scenario in a few lines for people: what `natmeter check` prints and a run begins with.
 
+use super::axis::{self, Fit};
+use super::check_axes;
 use super::conformance::conformance;
 use super::quantity::{show_count, show_duration, show_grouped, show_share};
+use super::technology::{Lw4o6, Plays, Softwires, Technology};
 use super::{Dut, Impair, Link, Scenario, Traffic, VethIo};
 use method::Direction;
 use std::fmt;
@@ -25,8 +28,9 @@ impl Summary {
             ("devices", all(scenario.duts.iter().map(|dut| dut.name().to_owned()).collect())),
             ("link", link(&scenario.link)),
             ("frames", frames(traffic)),
-            ("flows", flows(traffic)),
         ];
+        rows.splice(1..1, technologies(scenario));
+        rows.push(("flows", flows(scenario)));
         rows.extend(scenario.impair.map(|impair| ("IMPAIRED", impair_in_words(&impair))));
         rows.extend(
             scenario.capture.map(|c| ("capture", format!("{} frames a port and trial", show_count(c.frames.into())))),
@@ -102,11 +106,78 @@ fn frames(traffic: &Traffic) -> String {
     format!("{} octets, {direction}", traffic.frame_size)
 }
 
-fn flows(t: &Traffic) -> String {
-    let [inside, remote] = [t.inside, t.remote].map(show_range);
-    let counts = [t.inside.count, t.source_ports.count(), t.remote.count, t.destination_ports.count()];
-    let flows = show_grouped(counts.into_iter().map(u64::from).product());
-    format!("{inside} ports {} to {remote} ports {}: {flows} flows", t.source_ports, t.destination_ports)
+/// What devices do that are more than a NAT44: technology, which edge of it, and whose part the tester plays.
+pub fn technologies(scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    for dut in &scenario.duts {
+        let Dut::Technology { plays, technology } = dut else { continue };
+        let edge = technology.edge_in_words(*plays).map(|edge| format!(": {edge}")).unwrap_or_default();
+        rows.push(("technology", technology.words(*plays).to_owned() + &edge));
+        if let Technology::Lw4o6(l) = technology.as_ref() {
+            rows.extend(softwires(l, *plays, scenario).map(|words| ("softwires", words)));
+        }
+        rows.extend(subscribers(dut, scenario).map(|words| ("subscribers", words)));
+    }
+    rows
+}
+
+/// The binding table; none where its size is an axis, which has a row of its own.
+fn softwires(l: &Lw4o6, plays: Plays, scenario: &Scenario) -> Option<String> {
+    let all = match &l.softwires {
+        Softwires::File(path) => format!("those of {}", path.display()),
+        Softwires::Row { .. } => show_grouped(l.softwires.count()),
+    };
+    let swept = scenario.sweep.axes.iter().any(|swept| swept.axis == "softwires");
+    match plays {
+        Plays::Pe => Some(all).filter(|_| !swept),
+        Plays::Ce | Plays::Dual => Some(format!("{all}; the customer edge has number {} of them, from 0", l.ce)),
+    }
+}
+
+/// How many subscribers the tester plays; none where nobody has any, or an axis says it.
+fn subscribers(dut: &Dut, scenario: &Scenario) -> Option<String> {
+    let played = axis::by_name("subscribers").is_some_and(|axis| (axis.fit)(dut, &scenario.traffic) != Fit::Lacks);
+    let said = |swept: &axis::Swept| axis::by_name(&swept.axis).is_some_and(|axis| axis.sets_subscribers);
+    let played = played && !scenario.sweep.axes.iter().any(said);
+    played.then(|| show_grouped(scenario.traffic.subscribers.into()) + ", played by the tester")
+}
+
+/// Who sends to whom, and how many connections there can be: of each subscriber, or inside address, and of all.
+fn flows(scenario: &Scenario) -> String {
+    let t = &scenario.traffic;
+    let words = format!("{} to {} ports {}", sources(scenario), show_range(t.remote), t.destination_ports);
+    let each = [t.source_ports.count(), t.remote.count, t.destination_ports.count()];
+    let each: u64 = each.into_iter().map(u64::from).product();
+    let (fewest, most) = check_axes::insides(scenario).unwrap_or((1, 1));
+    let [one, least, all] = [1, fewest, most].map(|n| show_grouped(n.saturating_mul(each)));
+    if (fewest, most) == (1, 1) {
+        return format!("{words}: {all} flows");
+    }
+    let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
+    let (one_of_them, them) =
+        if of_subscribers { ("a subscriber", "subscribers") } else { ("an inside address", "inside addresses") };
+    let [from, to] = [fewest, most].map(show_grouped);
+    let (factor, product) =
+        if fewest == most { (to, all) } else { (format!("{from} to {to}"), format!("{least} to {all}")) };
+    format!("{words}: {one} {one_of_them} × {factor} {them} = {product} flows")
+}
+
+/// A provider edge, whose subscribers the tester plays.
+fn is_of_subscribers(dut: &Dut) -> bool {
+    matches!(dut, Dut::Technology { plays: Plays::Pe, technology } if technology.edge_in_words(Plays::Pe).is_some())
+}
+
+/// Where connections come from. Behind shared addresses each subscriber has an address and ports of its own.
+fn sources(scenario: &Scenario) -> String {
+    let t = &scenario.traffic;
+    let shared = |dut: &Dut| {
+        is_of_subscribers(dut)
+            && matches!(dut, Dut::Technology { technology, .. } if !technology.is_stateful(Plays::Pe))
+    };
+    if scenario.duts.iter().any(shared) {
+        return format!("each subscriber's address, {} of its ports,", show_grouped(t.source_ports.count().into()));
+    }
+    format!("{} ports {}", show_range(t.inside), t.source_ports)
 }
 
 /// The pools that differ, with the devices that have them.

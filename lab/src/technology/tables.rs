@@ -9,6 +9,8 @@ use plane::map::Rule;
 use plane::nat44::config::Prefix;
 use plane::translate::{Eam, Pair};
 use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
@@ -52,10 +54,34 @@ fn part_of(i: u64, shift: u32) -> u128 {
 pub fn explicit_maps(siit: &Siit) -> Result<Option<Eam>, String> {
     let Some(path) = &siit.eam_file else { return listed_maps(&siit.eam) };
     let wrong = |why: &dyn Display| format!("eam-file = \"{}\": {why}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;
-    let pairs = plane::translate::eam::parse(text.lines()).map_err(|e| wrong(&e))?;
+    let mut text = BufReader::with_capacity(1 << 20, File::open(path).map_err(|e| wrong(&e))?);
+    let mut unread = None;
+    let lines = (1..).map_while(|number| {
+        line(&mut text, number).unwrap_or_else(|why| {
+            unread = Some(why);
+            None
+        })
+    });
+    let pairs = plane::translate::eam::parse(lines).map_err(|e| wrong(&e))?;
+    if let Some(why) = unread {
+        return Err(wrong(&why));
+    }
     Eam::new(&pairs, true).map(Some).map_err(|e| wrong(&e))
 }
+
+/// The next line of a file, as it streams in; none at its end.
+fn line(text: &mut impl BufRead, number: u64) -> Result<Option<String>, String> {
+    let mut line = Vec::new();
+    let octets = text.take(LONGEST_LINE + 1).read_until(b'\n', &mut line).map_err(|e| format!("line {number}: {e}"))?;
+    if octets as u64 > LONGEST_LINE {
+        return Err(format!("line {number}: longer than {LONGEST_LINE} octets"));
+    }
+    let text = String::from_utf8(line).map_err(|_| format!("line {number}: this is no text"))?;
+    Ok(Some(text).filter(|_| octets > 0))
+}
+
+/// Longest line that a pair of prefixes can need, with room for a comment.
+const LONGEST_LINE: u64 = 1024;
 
 /// Explicit address maps that stand in the table itself.
 ///
@@ -74,8 +100,8 @@ pub fn binding_table(l: &Lw4o6) -> Result<lw4o6::Table, String> {
     match &l.softwires {
         Softwires::File(path) => {
             let name = path.display().to_string();
-            let file = std::fs::File::open(path).map_err(|e| format!("softwires = \"{name}\": {e}"))?;
-            lw4o6::read(&name, l.lwaftr, std::io::BufReader::with_capacity(1 << 20, file)).map_err(words)
+            let file = File::open(path).map_err(|e| format!("softwires = \"{name}\": {e}"))?;
+            lw4o6::read(&name, l.lwaftr, BufReader::with_capacity(1 << 20, file)).map_err(words)
         }
         Softwires::Row { ipv4, b4, psid_len, psid_offset, .. } => {
             let mut builder = lw4o6::Builder::new("the softwires in a row", l.lwaftr);

@@ -211,6 +211,14 @@ pub struct Config {
     pub sketch: bool,
 }
 
+/// Sessions that one of `workers` makes room for in a table of so many: see [`Config::sessions_per_worker`].
+pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
+    match workers {
+        0 | 1 => sessions,
+        n => sessions.div_ceil(n as u64) * 17 / 16 + 1024,
+    }
+}
+
 impl Config {
     /// A NAT44 with the defaults of the RFCs.
     pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix>, pool: Vec<AddrRange>) -> Config {
@@ -253,10 +261,7 @@ impl Config {
     /// Sessions that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
     /// does not share out evenly.
     pub fn sessions_per_worker(&self, workers: usize) -> u64 {
-        match workers {
-            0 | 1 => self.sessions,
-            n => self.sessions.div_ceil(n as u64) * 17 / 16 + 1024,
-        }
+        share_of_a_worker(self.sessions, workers)
     }
 
     /// Mappings that one of `workers` makes room for: no more than there can be ports or sessions.

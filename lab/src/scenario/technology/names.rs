@@ -95,6 +95,16 @@ impl Technology {
         self.names().of(plays).1
     }
 
+    /// Which of its edges is played, as a scenario says it; none of what has no edges.
+    pub fn edge_in_words(&self, plays: Plays) -> Option<&'static str> {
+        let names = self.names();
+        (names.ce.0 != names.pe.0).then_some(match plays {
+            Plays::Dual => "both edges in a row (plays = \"dual\", the default)",
+            Plays::Ce => "the customer edge alone (plays = \"ce\")",
+            Plays::Pe => "the provider edge alone (plays = \"pe\")",
+        })
+    }
+
     /// The technology's name in the published tables, if it stands there.
     pub fn published(&self) -> Option<&'static str> {
         self.names().published

@@ -212,21 +212,24 @@ impl Reading<'_> {
         let poolings = [("paired", false), ("arbitrary", true)];
         let quota = || section::count_in(1..=u32::MAX.into());
         let pooling = section.get("pooling", section::choice(&poolings));
+        let session_quota = section.get("session-quota", quota());
         let port_quota = section.get("port-quota", quota());
         let size = section.get("port-block", section::one_of(&[64, 128, 256, 512, 1024, 2048, 4096]));
         let blocks = section.get("port-blocks", section::count_in(1..=8));
-        let prefix = section.get("subscriber-prefix", section::count_in(0..=128));
+        let prefix = section.get("subscriber-prefix", section::prefix_length);
         let limits = Limits {
             tcp_timeout: section.get("tcp-timeout", at_least(7440)).value,
             tcp_transitory_timeout: section.get("tcp-transitory-timeout", at_least(240)).value,
             icmp_timeout: section.get("icmp-timeout", at_least(60)).value,
-            session_quota: section.get("session-quota", quota()).value.map(|n| n as u32),
+            session_quota: session_quota.value.map(|n| n as u32),
             port_quota: port_quota.value.map(|n| n as u32),
             port_blocks: size.value.map(|size| (size as u16, blocks.value.unwrap_or(1) as u16)),
-            subscriber_prefix: prefix.value.map(|len| len as u8),
+            subscriber_prefix: prefix.value,
             arbitrary_pooling: pooling.value.unwrap_or(false),
         };
-        if let (Some(place), false) = (prefix.place, limits.count_subscribers()) {
+        // Whose words are wrong counts them, too.
+        let counted = [session_quota.place, port_quota.place, size.place].iter().any(Option::is_some);
+        if let (Some(place), Some(_), false) = (prefix.place, prefix.value, counted) {
             let diagnostic = Diagnostic::new("`subscriber-prefix` says who is a subscriber, but nobody counts them");
             let ways = "add a session-quota, a port-quota or a port-block, or leave it out";
             section.complain(diagnostic.at(place, "nothing to count by it").instead(ways));

@@ -96,12 +96,12 @@ pub enum EamError {
 ///
 /// # Errors
 /// The first line that is not a pair.
-pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<(usize, Pair)>, EamError> {
+pub fn parse(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<Vec<(usize, Pair)>, EamError> {
     let mut pairs = Vec::new();
     for (i, text) in lines.into_iter().enumerate() {
         let line = i + 1;
         let bad = |why: String| EamError::Line { line, why };
-        let mut words = text.split('#').next().unwrap_or("").split_whitespace();
+        let mut words = text.as_ref().split('#').next().unwrap_or("").split_whitespace();
         let Some(first) = words.next() else { continue };
         let (Some(second), None) = (words.next(), words.next()) else {
             return Err(bad("an IPv4 prefix and an IPv6 prefix, such as `192.0.2.0/24 2001:db8::/120`".to_owned()));
