@@ -25,6 +25,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
     let config = match nat {
         Some(nat) => software::Config {
             connections: point.connections,
+            table_size: nat.conntrack.entries,
+            hash_size: nat.conntrack.buckets,
             udp_timeout: nat.udp_timeout.0 / 1_000_000_000,
             pool: software::Pool {
                 first: nat.pool.first,
