@@ -124,6 +124,22 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
 }
 
+/// A line carries what it carries where the frames are longest (RFC 8219, section 4.1).
+#[test]
+fn a_line_rate_is_that_of_the_longest_frames() {
+    let of = |text: &str| {
+        let set = vec!["max-rate=10 Gbit/s".to_owned()];
+        parse("x.toml", text, &Options { full: false, set }).unwrap_or_else(|e| panic!("{e}")).scenario.measure.max_rate
+    };
+    assert_eq!(of(include_str!("../../scenarios/quickstart.toml")), Some(14_880_952));
+    for text in [include_str!("../../scenarios/plat.toml"), include_str!("../../scenarios/map-t.toml")] {
+        assert_eq!(of(text), Some(12_019_230));
+    }
+    for text in [include_str!("../../scenarios/lwaftr.toml"), include_str!("../../scenarios/ds-lite.toml")] {
+        assert_eq!(of(text), Some(10_080_645));
+    }
+}
+
 /// Published tables name both sizes of the kernel's table (draft-lencse-v6ops-transition-scalability).
 #[test]
 fn the_kernels_table_is_sized_as_the_scenario_says() {

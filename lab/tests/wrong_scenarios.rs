@@ -139,7 +139,12 @@ refused! {
     bad_address: but("frame-size = 64", "inside = \"198.18.0.256\"");
     prefix_with_host_bits: but("frame-size = 64", "inside = \"198.18.0.2/24\"");
     small_frame: but("frame-size = 64", "frame-size = 60");
-    jumbo_frame: but("frame-size = 64", "frame-size = 9000");
+    jumbo_frame: but("frame-size = 64", "frame-size = 9217");
+    frames_that_a_translator_cuts: instead(
+        include_str!("../../scenarios/map-t.toml"),
+        &[("frame-size = 64", "frame-size = 1518"), ("dmr =", "lowest-ipv6-mtu = 1500\ndmr =")]
+    );
+    jumbo_frame_of_a_kernel: small("[dut.nftables]\n[traffic]\nframe-size = 1519\n[sweep]\nconnections = \"100k\"");
     public_address: but("frame-size = 64", "remote = \"8.8.8.8\"");
     public_address_on_request: but("name =", "allow-addresses = [\"8.8.8.0/24\"]\nname =");
     reserved_address_without_request: but("frame-size = 64", "remote = \"240.0.0.1\"");

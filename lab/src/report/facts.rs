@@ -115,6 +115,14 @@ pub fn fault_name(fault: Fault) -> &'static str {
     }
 }
 
+/// How long the frames are where they are longest, if that is not as IPv4.
+fn longest(scenario: &Scenario) -> String {
+    match scenario.duts.iter().map(Dut::overhead).max() {
+        None | Some(0) => String::new(),
+        Some(more) => format!(" as IPv4, {} where they are longest", scenario.traffic.frame_size + more),
+    }
+}
+
 /// The conditions of the run as pairs of name and value.
 pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let scenario = &report.header.scenario;
@@ -128,7 +136,7 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();
     let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
     let mut conditions = vec![
-        ("Frames", format!("{} octets with FCS, {direction}", t.frame_size)),
+        ("Frames", format!("{} octets with FCS{}, {direction}", t.frame_size, longest(scenario))),
         ("Link", link(scenario)),
         ("Trials", format!("{}; {}", number::duration(m.duration.0), waits.join(", "))),
         (

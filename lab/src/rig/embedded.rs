@@ -1,7 +1,7 @@
 //! The embedded gateway as device: in-process links, one worker a core, the tester on a core of its own.
 
 use super::wires::Wires;
-use super::{Process, Rig, RigError, connections, flow_space, mac, settings};
+use super::{Process, Rig, RigError, connections, flow_space, mac, see_that_frames_fit, settings};
 use crate::folder::{FactTable, Figures};
 use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::{AddrRange, OuterRange, PortRange, View};
 
+/// MTU of the gateway's links: the largest frames fit, in a tunnel too (RFC 8219, section 4.1).
+pub(super) const MTU: u16 = 9_216 + 40;
+
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
 
@@ -35,6 +38,7 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
         Link::Tap | Link::Veth { .. } => 512,
     };
     let view = Arc::new(nat44_view(scenario, nat, point)?);
+    see_that_frames_fit(&view, MTU.into())?;
     let functions = functions(nat, scenario, workers)?;
     let cores = Cores::assign(workers);
     let wires = Wires::of(scenario, process.clock);
@@ -174,7 +178,7 @@ pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError>
 }
 
 fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
-    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9000 };
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: MTU };
     let prefix = covering(inside);
     // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (RFC 2544, appendix C.2.2.1).
     let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);

@@ -2,7 +2,7 @@
 //! ports and the engine are joined.
 
 use super::wires::Wires;
-use super::{Process, Rig, RigError, connections, flow_space, settings};
+use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
 use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use crate::plan::Point;
 use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
@@ -16,6 +16,8 @@ use port::{Pool, Port};
 use std::sync::{Arc, Mutex};
 use wire::{AddrRange, Mac, OuterRange, View};
 
+/// MTU of the interfaces of the test bed, which nobody changes.
+const MTU: usize = 1500;
 /// Frames that the tester keeps in flight at most; more only wait in the kernel's queues.
 pub const FRAMES: usize = 4096;
 
@@ -111,6 +113,7 @@ pub fn build(
     let device =
         dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
     let view = Arc::new(view(scenario, nat, point)?);
+    see_that_frames_fit(&view, MTU)?;
     let mut wires = Wires::of(scenario, process.clock);
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
     let (left, right) = device.open_ports(process.clock, &mut pool)?;

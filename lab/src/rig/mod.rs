@@ -17,10 +17,11 @@ use crate::scenario::{Dut, Scenario};
 use engine::Settings;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
+use plane::view::size;
 use port::Clock;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::{FlowSpace, Mac};
+use wire::{FlowSpace, Mac, View};
 
 /// Why a rig cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +35,37 @@ pub enum RigError {
     /// Flow ranges.
     #[error(transparent)]
     Flow(#[from] wire::FlowError),
+    /// A link that is too narrow.
+    #[error(
+        "frames of {frame} octets with FCS need an MTU of {needed} on the {side} link, which has {mtu}: use smaller frames"
+    )]
+    Mtu {
+        /// left or right.
+        side: &'static str,
+        /// Octets with FCS on that link.
+        frame: usize,
+        /// The MTU that they need.
+        needed: usize,
+        /// The MTU of the link.
+        mtu: usize,
+    },
     /// The embedded gateway.
     #[error("the embedded gateway cannot be set up: {0}")]
     Gateway(String),
     /// A device under test of another kind.
     #[error(transparent)]
     Dut(#[from] dut::DutError),
+}
+
+/// See that the frames of both sides fit links of this MTU: or the device would fragment, and something else be measured
+/// (METHODOLOGY.md, frames).
+///
+/// # Errors
+/// [`RigError::Mtu`].
+fn see_that_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
+    let sides = ["left", "right"].into_iter().zip(size::mtus(view)).zip(size::frame_sizes(view));
+    let wide = sides.into_iter().find(|((_, needed), _)| *needed > mtu);
+    wide.map_or(Ok(()), |((side, needed), frame)| Err(RigError::Mtu { side, frame, needed, mtu }))
 }
 
 /// What is needed of the process to build a rig.

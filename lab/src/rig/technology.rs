@@ -2,9 +2,9 @@
 //! the tester speaks IPv4 on both sides; with one of them it plays the other, for many subscribers where that is the
 //! customer's.
 
-use super::embedded::{Cores, wired};
+use super::embedded::{Cores, MTU, wired};
 use super::wires::Wires;
-use super::{Process, Rig, RigError, connections, mac, settings};
+use super::{Process, Rig, RigError, connections, mac, see_that_frames_fit, settings};
 use crate::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use crate::plan::Point;
 use crate::scenario::technology::{Lw4o6, Map, Nat, Nat6, Plays, Softwires, Technology};
@@ -51,6 +51,7 @@ pub fn build_on(
     cores: &Cores,
 ) -> Result<Rig, RigError> {
     let view = Arc::new(view(scenario, plays, technology, point)?);
+    see_that_frames_fit(&view, MTU.into())?;
     let workers = point.cores as usize;
     let steering = technology::steering(technology, plays, workers);
     let assemble = Assemble { scenario, process, view, cores, steering, table: None };
@@ -102,12 +103,12 @@ impl Use for Assemble<'_> {
 /// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), wide enough for every frame size.
 fn links() -> Links {
     let side4 =
-        |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: 9216 };
+        |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: MTU };
     let side6 = |n: u8, host: u16| Side6 {
         mac: mac(n, 1),
         next_hop: mac(n, 2),
         address: Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, host),
-        mtu: 9216,
+        mtu: MTU,
     };
     Links {
         left4: side4(1, [198, 18, 0, 1]),

@@ -3,7 +3,7 @@
 //! run and of `--full`, so that nobody finds the second mistake after mending the first.
 
 use super::diagnostic::{Diagnostic, Place, nearest};
-use super::draft::{Draft, DutDraft, DutKind, MeasureDraft};
+use super::draft::{Draft, DutDraft, DutKind, ETHERNET, MeasureDraft};
 use super::nat::NatDraft;
 use super::quantity::{show_count, show_grouped, show_time};
 use super::section::Spot;
@@ -20,6 +20,7 @@ use wire::AddrRange;
 pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     addresses(draft, log);
     frames(draft, log);
+    uncut(draft, log);
     links(draft, log);
     beside_the_link(draft, log);
     repeated(&draft.cores.value, |n| format!("`{n}`"), log);
@@ -110,18 +111,42 @@ fn apart(one: (&str, &Spot<AddrRange>), other: (&str, &Spot<AddrRange>), log: &m
     }
 }
 
-/// An IPv4 test frame holds its headers and the tag, and fits Ethernet.
+/// An IPv4 test frame holds its headers and the tag, and fits the link: that of a kernel device has an MTU of 1500.
 fn frames(draft: &Draft, log: &mut Vec<Diagnostic>) {
     let size = &draft.traffic.frame_size;
-    if size.sound && !(64..=1518).contains(&size.value) {
-        let label = if size.value < 64 { "too small for headers and tag" } else { "larger than an Ethernet frame" };
+    let jumbo = draft.duts.iter().all(DutDraft::is_in_process);
+    let most = if jumbo { LARGEST_FRAME } else { 1518 };
+    if size.sound && !(64..=most).contains(&size.value) {
+        let label = if size.value < 64 { "too small for headers and tag" } else { "larger than the link carries" };
+        let sizes = "RFC 2544 uses 64, 128, 256, 512, 1024, 1280 and 1518";
+        let further = if jumbo { ", RFC 8219 also 768, 1522, 2048, 4096, 8192 and 9216" } else { "" };
         log.push(
             Diagnostic::new(format!("frames of {} octets cannot be sent", size.value))
                 .at(size.place, label)
-                .instead("write 64 to 1518, FCS included; RFC 2544 uses 64, 128, 256, 512, 1024, 1280 and 1518"),
+                .instead(format!("write 64 to {most}, FCS included; {sizes}{further}")),
         );
     }
 }
+
+/// No translator cuts test frames: that would be another measurement.
+fn uncut(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    let packet = draft.widest_frame().saturating_sub(ETHERNET);
+    for dut in &draft.duts {
+        let DutKind::Technology { technology, words, .. } = &dut.kind else { continue };
+        let limit = technology.options().lowest_ipv6_mtu.filter(|&limit| usize::from(limit) < packet);
+        if let Some(limit) = limit.filter(|_| draft.traffic.frame_size.sound) {
+            log.push(
+                Diagnostic::new(format!("`{}` cuts the test frames into fragments", dut.name()))
+                    .at(draft.traffic.frame_size.place, format!("packets of {packet} octets as IPv6"))
+                    .at(words.at("lowest-ipv6-mtu"), format!("cut to {limit}"))
+                    .instead(format!("leave `lowest-ipv6-mtu` out, write {packet} at least, or use smaller frames")),
+            );
+        }
+    }
+}
+
+/// Largest frame of an in-process link (RFC 8219, section 4.1).
+const LARGEST_FRAME: u64 = 9216;
 
 /// The link leads to where the DUT is.
 fn links(draft: &Draft, log: &mut Vec<Diagnostic>) {
@@ -380,7 +405,7 @@ fn times(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
         }
     }
     // The tag's sequence number has five octets (METHODOLOGY.md, frames).
-    let rate = measure.max_rate.value.map(|rate| rate.frames_per_second(draft.traffic.frame_size.value as usize));
+    let rate = measure.max_rate.value.map(|rate| rate.frames_per_second(draft.widest_frame()));
     if rate.is_some_and(|rate| Rate(rate).frames_in(measure.duration.value) >= 1 << 40) {
         let diagnostic = Diagnostic::new("a trial would send more frames than can be numbered (2^40)");
         let diagnostic = diagnostic.at(measure.duration.place.or(measure.max_rate.place), "too many frames");

@@ -133,7 +133,19 @@ impl DutDraft {
     }
 }
 
+/// Octets of a frame beside its packet: header and FCS.
+pub const ETHERNET: usize = 18;
+
 impl Draft {
+    /// Octets with FCS of a test frame where it is longest: a line carries no more than these.
+    pub fn widest_frame(&self) -> usize {
+        let overhead = |dut: &DutDraft| match &dut.kind {
+            DutKind::Technology { technology, .. } => technology.overhead(),
+            _ => 0,
+        };
+        self.traffic.frame_size.value as usize + self.duts.iter().map(overhead).max().unwrap_or(0)
+    }
+
     /// The values that count.
     pub fn measure(&self, full: bool) -> &MeasureDraft {
         if full { &self.full } else { &self.quick }
@@ -142,14 +154,14 @@ impl Draft {
     /// The scenario; only after the checks found nothing.
     pub fn build(&self, full: bool) -> Scenario {
         let measure = self.measure(full);
-        let frame_size = self.traffic.frame_size.value as usize;
+        let widest = self.widest_frame();
         let connections = measure.connections.value.as_ref();
         let connections: Vec<Count> = connections.map_or_else(|| vec![0], |all| all.iter().map(|n| n.value).collect());
         let most = self.most(connections.iter().copied().max().unwrap_or(0));
         Scenario {
             name: self.name.clone(),
             about: self.about.clone(),
-            duts: self.duts.iter().map(|dut| dut.build(&most, frame_size)).collect(),
+            duts: self.duts.iter().map(|dut| dut.build(&most, widest)).collect(),
             link: self.link.link.clone(),
             impair: self.link.impair.map(|(_, impair)| impair),
             capture: self.link.capture.map(|(_, capture)| capture),
@@ -159,7 +171,7 @@ impl Draft {
                 cores: self.cores.value.iter().map(|n| n.value as u32).collect(),
                 axes: self.axes.iter().map(AxisDraft::build).collect(),
             },
-            measure: measure.build(frame_size),
+            measure: measure.build(widest),
             full,
         }
     }
@@ -239,7 +251,7 @@ impl DutDraft {
         }
     }
 
-    fn build(&self, most: &Most, frame_size: usize) -> Dut {
+    fn build(&self, most: &Most, widest: usize) -> Dut {
         let usual = self.sessions(most);
         let nat44 = |draft: &Nat44Draft| Nat44 {
             pool: draft.pool.value,
@@ -254,6 +266,7 @@ impl DutDraft {
             DutKind::Technology { plays, technology, .. } => {
                 let mut technology = technology.clone();
                 technology.settle(usual);
+                technology.pass_whole(widest.saturating_sub(ETHERNET));
                 Dut::Technology { plays: *plays, technology }
             }
             DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },
@@ -262,8 +275,8 @@ impl DutDraft {
                 Dut::Kernel { software: (*software).to_owned(), nat44: Some(Nat44 { conntrack, ..nat44(draft) }) }
             }
             DutKind::Simulated { capacity, set_up_rate, seed } => Dut::Simulated {
-                capacity: capacity.value.frames_per_second(frame_size),
-                set_up_rate: set_up_rate.value.frames_per_second(frame_size),
+                capacity: capacity.value.frames_per_second(widest),
+                set_up_rate: set_up_rate.value.frames_per_second(widest),
                 seed: *seed,
             },
         }
@@ -288,8 +301,8 @@ impl TrafficDraft {
 }
 
 impl MeasureDraft {
-    fn build(&self, frame_size: usize) -> Measure {
-        let rate = |of: &Given<WrittenRate>| of.value.map(|rate| rate.frames_per_second(frame_size));
+    fn build(&self, widest: usize) -> Measure {
+        let rate = |of: &Given<WrittenRate>| of.value.map(|rate| rate.frames_per_second(widest));
         Measure {
             metrics: self.metrics.value.iter().map(|metric| metric.value.clone()).collect(),
             repetitions: self.repetitions,

@@ -108,6 +108,10 @@ pub enum Dut {
 }
 
 impl Dut {
+    /// Octets by which its frames are longer than as IPv4, where they are longest.
+    pub fn overhead(&self) -> usize {
+        if let Dut::Technology { technology, .. } = self { technology.overhead() } else { 0 }
+    }
     /// The name under which results of this DUT are filed.
     pub fn name(&self) -> &str {
         match self {

@@ -2,6 +2,7 @@
 //! "198.18.0.0/24") to integers and back, exactly: no floating point, nothing rounded in silence.
 
 use method::{Count, Nanos};
+use plane::view::size::line_limit;
 use std::net::Ipv4Addr;
 use wire::{AddrRange, PortRange};
 
@@ -25,11 +26,11 @@ pub enum WrittenRate {
 }
 
 impl WrittenRate {
-    /// Frames per second with frames of this size: preamble, start delimiter and gap are 20 octets more.
+    /// Frames per second with frames of this size, FCS included.
     pub fn frames_per_second(self, frame_size: usize) -> u64 {
         match self {
             WrittenRate::Frames(rate) => rate,
-            WrittenRate::Bits(bits) => bits / (8 * (frame_size as u64 + 20)),
+            WrittenRate::Bits(bits) => line_limit(bits, frame_size),
         }
     }
 }

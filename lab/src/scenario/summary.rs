@@ -5,7 +5,7 @@ use super::check_axes;
 use super::conformance::conformance;
 use super::quantity::{show_count, show_duration, show_grouped, show_share};
 use super::technology::{Lw4o6, Plays, Softwires, Technology};
-use super::{Dut, Impair, Link, Scenario, Traffic, VethIo};
+use super::{Dut, Impair, Link, Scenario, VethIo};
 use method::Direction;
 use std::fmt;
 use wire::AddrRange;
@@ -21,13 +21,13 @@ pub struct Summary {
 impl Summary {
     /// Put a scenario into words.
     pub fn new(scenario: &Scenario) -> Summary {
-        let (traffic, sweep, measure) = (&scenario.traffic, &scenario.sweep, &scenario.measure);
+        let (sweep, measure) = (&scenario.sweep, &scenario.measure);
         let all = |values: Vec<String>| values.join(", ");
         let connections: Vec<String> = sweep.connections.iter().filter(|n| **n > 0).map(|n| show_count(*n)).collect();
         let mut rows = vec![
             ("devices", all(scenario.duts.iter().map(|dut| dut.name().to_owned()).collect())),
             ("link", link(&scenario.link)),
-            ("frames", frames(traffic)),
+            ("frames", frames(scenario)),
         ];
         rows.splice(1..1, technologies(scenario));
         rows.push(("flows", flows(scenario)));
@@ -97,13 +97,18 @@ pub fn impair_in_words(impair: &Impair) -> String {
     format!("{} (seed {}), on both sides of the tester", parts.join(", "), impair.seed)
 }
 
-fn frames(traffic: &Traffic) -> String {
+/// Frames as IPv4, and where they are longest; and their direction.
+fn frames(scenario: &Scenario) -> String {
+    let traffic = &scenario.traffic;
+    let size = traffic.frame_size;
+    let longest = scenario.duts.iter().map(Dut::overhead).max().filter(|&more| more > 0);
+    let longest = longest.map_or_else(String::new, |more| format!(" as IPv4 ({} where they are longest)", size + more));
     let direction = match traffic.direction {
         Direction::Both => "both directions",
         Direction::Forward => "Initiator to Responder only",
         Direction::Reverse => "Responder to Initiator only",
     };
-    format!("{} octets, {direction}", traffic.frame_size)
+    format!("{size} octets{longest}, {direction}")
 }
 
 /// What devices do that are more than a NAT44: technology, which edge of it, and whose part the tester plays.

@@ -21,10 +21,3 @@ pub fn mtus(view: &View) -> [usize; 2] {
 pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
     bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
 }
-
-/// Frames per second and direction that a set-up's two links can carry, being lines of this many bits per second: what
-/// the link with the wider frames carries, if both lines are as fast.
-pub fn view_limit(view: &View, bits_per_second: [u64; 2]) -> u64 {
-    let [left, right] = frame_sizes(view);
-    line_limit(bits_per_second[0], left).min(line_limit(bits_per_second[1], right))
-}

@@ -318,6 +318,21 @@ impl Technology {
         }
     }
 
+    /// Octets by which frames are longer than on an IPv4 link, where they are longest: translated, or in a tunnel
+    /// (RFC 8219, section 4.1), the link between two edges in a row included.
+    pub fn overhead(&self) -> usize {
+        match self {
+            Technology::Nat44 { .. } => 0,
+            Technology::Siit(_)
+            | Technology::Nat64 { .. }
+            | Technology::Nat46 { .. }
+            | Technology::Nat66 { .. }
+            | Technology::Xlat464 { .. }
+            | Technology::MapT { .. } => 20,
+            Technology::DsLite { .. } | Technology::Lw4o6(_) | Technology::MapE { .. } => 40,
+        }
+    }
+
     /// The NAT's state, wherever it is kept; none for SIIT.
     pub fn state(&self) -> Option<&State> {
         match self {
@@ -425,6 +440,24 @@ impl Technology {
     pub fn settle(&mut self, sessions: u64) {
         if let Some(state) = self.state_mut().filter(|state| state.table == 0) {
             state.table = sessions.max(1);
+        }
+    }
+
+    /// Let packets that have so many octets as IPv6 pass whole where the scenario does not say to what they are cut.
+    pub fn pass_whole(&mut self, packet: usize) {
+        if let Some(translator) = self.translator_mut().filter(|_| packet > 1280) {
+            translator.lowest_ipv6_mtu.get_or_insert(packet.min(u16::MAX.into()) as u16);
+        }
+    }
+
+    /// Options of what translates IPv4 packets to IPv6 (RFC 7915, section 4), if anything does.
+    fn translator_mut(&mut self) -> Option<&mut Options> {
+        match self {
+            Technology::Siit(siit) => Some(&mut siit.options),
+            Technology::Nat64 { options, .. }
+            | Technology::Xlat464 { options, .. }
+            | Technology::MapT { options, .. } => Some(options),
+            _ => None,
         }
     }
 
