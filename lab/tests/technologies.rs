@@ -84,9 +84,10 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();
     let plays_line = format!("plays = \"{plays}\"");
+    let size = if traffic.contains("frame-size") { "" } else { "frame-size = 128\n" };
     let build = |sweep: &str, metrics: &str| {
         let text = format!(
-            "name = \"t\"\n[dut.embedded]\n{plays_line}\n{table}\n[traffic]\nframe-size = 128\n{traffic}\n{sweep}\
+            "name = \"t\"\n[dut.embedded]\n{plays_line}\n{table}\n[traffic]\n{size}{traffic}\n{sweep}\
              [measure]\nmetrics = [{metrics}]\nphase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
         );
         parse("t.toml", &text, &Options::default())
@@ -170,6 +171,21 @@ set_ups! {
     lwb4: "ce" LW4O6 PORTS
     map_e_ce: "ce" MAP_E PORTS
     map_t_ce: "ce" MAP_T PORTS
+}
+
+/// The largest frames of RFC 8219, section 4.1: nobody cuts them, although translators cut to 1280 octets as they are made.
+#[test]
+fn large_frames() {
+    let large = |traffic: &str| format!("frame-size = 9216\n{traffic}");
+    for technology in [XLAT464, DS_LITE, LW4O6, MAP_E, MAP_T] {
+        passes("dual", technology, &large(PORTS));
+        passes("ce", technology, &large(PORTS));
+        passes("pe", technology, &large(MANY));
+    }
+    for technology in [NAT46, NAT66, SIIT] {
+        passes("pe", technology, &large(PORTS));
+    }
+    passes("pe", NAT64, &large(MANY));
 }
 
 /// MAP rules whose customers have a prefix each: fewer EA bits than the IPv4 address lacks (RFC 7597, section 5.2).

@@ -32,6 +32,8 @@ pub struct Config {
     pub pref64: Option<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
     pub private_behind_well_known: bool,
+    /// What packets without DF are cut to (RFC 7915, section 4.1).
+    pub lowest_ipv6_mtu: u16,
     /// The customers' side and prefixes, ports, behaviour, timeouts and limits. What it says of the Internet's side and of
     /// the pool is not used: these follow from the above.
     pub nat: nat44::Config,
@@ -72,7 +74,15 @@ impl Config {
     /// A NAT46 with the defaults of the RFCs.
     pub fn new(customer: Side4, internet: Side6, inside: Vec<Prefix>, pool: Pool6) -> Config {
         let nat = nat44::Config::new(customer, customer, inside, Vec::new());
-        Config { internet, pool, maps: Vec::new(), pref64: None, private_behind_well_known: false, nat }
+        Config {
+            internet,
+            pool,
+            maps: Vec::new(),
+            pref64: None,
+            private_behind_well_known: false,
+            lowest_ipv6_mtu: 1280,
+            nat,
+        }
     }
 
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
@@ -86,6 +96,7 @@ impl Config {
         let inner = Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX };
         let mut t = translate::Config::new(Side::Internet, inner, self.internet);
         t.hop = false;
+        t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
         // From one customer to another there is no way: no IPv4 address stands for an outside address.
         t.hairpinning = translate::Hairpinning::Off;
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;

@@ -164,6 +164,7 @@ impl Edges {
         let mut c = Nat46Config::new(self.links.left4, self.links.right6, inside.to_vec(), pool);
         c.maps = eam.iter().map(|&(v4, v6)| Pair { v4, v6 }).collect();
         c.pref64 = pref64;
+        c.lowest_ipv6_mtu = self.options.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
         c.nat.ports = nat.pool_ports;
         keep(&mut c.nat, &nat.state);
         self.options.set_nat(&mut c.nat);

@@ -455,6 +455,7 @@ impl Technology {
         match self {
             Technology::Siit(siit) => Some(&mut siit.options),
             Technology::Nat64 { options, .. }
+            | Technology::Nat46 { options, .. }
             | Technology::Xlat464 { options, .. }
             | Technology::MapT { options, .. } => Some(options),
             _ => None,
