@@ -76,7 +76,7 @@ pub struct Calibration {
     pub departure_p50_ns: u64,
     /// As above.
     pub departure_p99_ns: u64,
-    /// Shortest time from hand-over to receipt, nanoseconds.
+    /// Median time of single frames from hand-over to receipt, nanoseconds.
     pub latency_floor_ns: u64,
     /// What the tester can do at each number of connections that has been measured so far.
     pub ceilings: Vec<Ceiling>,

@@ -49,13 +49,31 @@ fn note(dir: &RunDir) -> PathBuf {
 /// Raise the priority of this session above other sessions, where the kernel groups by session and lets us.
 pub fn raise() -> Raised {
     let dir = RunDir::of_this_user();
-    let old = Session::read(AUTOGROUP).map(|now| now.before(Session::read(note(&dir))));
-    // What cannot be noted is not changed.
-    let noted = |old: &Session| {
-        dir.make().is_ok() && std::fs::write(note(&dir), format!("{} nice {}\n", old.group, old.nice)).is_ok()
-    };
-    let old = old.filter(|old| noted(old) && Session { nice: -20, ..old.clone() }.apply());
+    let old = Session::read(AUTOGROUP).and_then(|now| noted_and_raised(&dir, &now, Session::apply));
     Raised { dir, old }
+}
+
+/// Note what the session was, then raise it with `apply`; what it was, if that was possible. What cannot be noted is not
+/// changed, and what could not be changed is not noted.
+fn noted_and_raised(dir: &RunDir, now: &Session, apply: impl Fn(&Session) -> bool) -> Option<Session> {
+    let noted = Session::read(note(dir)).filter(|noted| noted.group == now.group);
+    let left_by_another = noted.is_some();
+    let old = now.before(noted);
+    let is_noted =
+        dir.make().is_ok() && std::fs::write(note(dir), format!("{} nice {}\n", old.group, old.nice)).is_ok();
+    let is_raised = is_noted && apply(&Session { nice: -20, ..old.clone() });
+    // A run that was killed did raise it: what it noted still holds.
+    if !is_raised && !left_by_another {
+        forget(dir);
+    }
+    is_raised.then_some(old)
+}
+
+/// There is nothing to put back any more.
+fn forget(dir: &RunDir) {
+    // At worst `clean` finds a note of what is so already.
+    let _ = std::fs::remove_file(note(dir));
+    dir.tidy();
 }
 
 impl Drop for Raised {
@@ -63,8 +81,7 @@ impl Drop for Raised {
         let Some(old) = &self.old else { return };
         // Nobody to tell; at worst this session stays a little faster than others, and `clean` knows.
         if old.apply() {
-            let _ = std::fs::remove_file(note(&self.dir));
-            self.dir.tidy();
+            forget(&self.dir);
         }
     }
 }
@@ -72,14 +89,18 @@ impl Drop for Raised {
 /// Put back what a killed run left raised, as far as it is this session: no other can be reached. Says what was done.
 pub fn restore(dir: &RunDir) -> Option<String> {
     let noted = Session::read(note(dir))?;
-    let now = Session::read(AUTOGROUP);
+    let now = Session::read(AUTOGROUP)?;
     // Of another session: it is gone, or whoever works in it can say `clean` there.
-    if now.as_ref().map(|now| &now.group) != Some(&noted.group) || !noted.apply() {
+    if now.group != noted.group {
         return None;
     }
-    let _ = std::fs::remove_file(note(dir));
-    dir.tidy();
-    Some(format!("priority of this session: {} again", noted.nice))
+    // It was killed before it had raised anything.
+    let is_so_already = now == noted;
+    if !is_so_already && !noted.apply() {
+        return None;
+    }
+    forget(dir);
+    (!is_so_already).then(|| format!("priority of this session: {} again", noted.nice))
 }
 
 #[cfg(test)]
@@ -95,5 +116,27 @@ mod tests {
         assert_eq!(now.before(Some(session("/autogroup-32 nice 5\n"))).nice, -20, "that was another session");
         assert_eq!(now.before(None).nice, -20);
         assert_eq!(Session::parse("autogroup"), None);
+    }
+
+    #[test]
+    fn a_session_that_may_not_be_raised_leaves_no_note() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = RunDir::at(parent.path().join("natmeter"));
+        let now = Session { group: "/autogroup-31".into(), nice: 5 };
+        assert_eq!(noted_and_raised(&dir, &now, |_| false), None);
+        assert!(!dir.path().exists());
+
+        let raised = noted_and_raised(&dir, &now, |to| {
+            assert_eq!(Session::read(note(&dir)), Some(now.clone()), "noted before it is raised");
+            to.nice == -20
+        });
+        assert_eq!(raised, Some(now.clone()));
+        // That run was killed. One that may not raise it leaves the note, one that may believes it.
+        let raised = Session { nice: -20, ..now.clone() };
+        assert_eq!(noted_and_raised(&dir, &raised, |_| false), None);
+        assert_eq!(Session::read(note(&dir)), Some(now.clone()));
+        assert_eq!(noted_and_raised(&dir, &raised, |_| true), Some(now.clone()));
+        forget(&dir);
+        assert!(!dir.path().exists());
     }
 }

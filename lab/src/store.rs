@@ -154,12 +154,19 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Make `parent/name-YYYYMMDD-HHMMSS` with its empty files, and lock it. Two runs that start in the same
-    /// second get different folders; nothing is ever overwritten.
+    /// Make `parent/name-YYYYMMDD-HHMMSS` with scenario and header in it, and lock it. The folder appears together with
+    /// both: killed at any moment, a run leaves a folder that can be resumed or none (at most a hidden draft, which
+    /// nothing reads). Two runs that start in the same second get different folders; nothing is ever overwritten.
     ///
     /// # Errors
     /// When the name is no name, or the folder cannot be made.
-    pub fn create(parent: &Path, name: &str, now: SystemTime) -> Result<RunFolder, StoreError> {
+    pub fn create(
+        parent: &Path,
+        name: &str,
+        now: SystemTime,
+        scenario: &str,
+        header: &impl Serialize,
+    ) -> Result<RunFolder, StoreError> {
         if name.is_empty()
             || name.starts_with('.')
             || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -167,17 +174,10 @@ impl RunFolder {
             return Err(StoreError::Name(name.to_owned()));
         }
         let no_folder = |path: &Path, source| StoreError::NoFolder { path: path.to_path_buf(), source };
+        let header = document(header, Path::new(HEADER))?;
         fs::create_dir_all(parent).map_err(|e| no_folder(parent, e))?;
-        let stem = format!("{name}-{}", date::compact(now));
-        let mut copy = 1u32;
-        let path = loop {
-            let path = parent.join(if copy == 1 { stem.clone() } else { format!("{stem}-{copy}") });
-            match fs::create_dir(&path) {
-                Ok(()) => break path,
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => copy += 1,
-                Err(e) => return Err(no_folder(&path, e)),
-            }
-        };
+        let (draft, path) = Draft::new(parent, &format!("{name}-{}", date::compact(now)))?;
+        draft.publish(&path, &[(SCENARIO, scenario), (HEADER, &header)]).map_err(|e| no_folder(&path, e))?;
         let (folder, _) = RunFolder::open(path)?;
         // The names must survive a power cut too: a trial is on the disk only if its file is.
         sync_dir(&folder.path)?;
@@ -263,24 +263,13 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it exists or cannot be written.
-    pub fn write_once(&self, name: &str, document: &impl Serialize) -> Result<(), StoreError> {
+    pub fn write_once(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
         let path = self.path.join(name);
-        let mut text = serde_json::to_string_pretty(document)
-            .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
-        text.push('\n');
-        self.write_text_once(name, &text)
-    }
-
-    /// Store a text under its name; a second time is an error.
-    ///
-    /// # Errors
-    /// When it exists or cannot be written.
-    pub fn write_text_once(&self, name: &str, text: &str) -> Result<(), StoreError> {
-        let path = self.path.join(name);
+        let text = document(value, &path)?;
         if path.exists() {
             return Err(StoreError::Exists(path));
         }
-        write_whole(&path, text)
+        write_whole(&path, &text)
     }
 
     /// The recorded trials.
@@ -298,6 +287,53 @@ impl RunFolder {
     pub fn outcomes(&self) -> Result<Vec<Outcome>, StoreError> {
         Ok(read_lines(&self.path.join(RESULTS))?.values)
     }
+}
+
+/// A folder that is not a run yet: `.NAME.draft` beside the run that it becomes. Whoever has made it has the name, so of two
+/// processes that want the same one the second takes the next; one that a kill left behind does not stand in the way.
+struct Draft(PathBuf);
+
+impl Draft {
+    /// The first of `stem`, `stem-2`, … that is free, held by its draft.
+    fn new(parent: &Path, stem: &str) -> Result<(Draft, PathBuf), StoreError> {
+        let mut copy = 1u32;
+        loop {
+            let name = if copy == 1 { stem.to_owned() } else { format!("{stem}-{copy}") };
+            let (draft, path) = (parent.join(format!(".{name}.draft")), parent.join(&name));
+            match fs::create_dir(&draft) {
+                // Looked at while nobody else can make it.
+                Ok(()) if !path.exists() => return Ok((Draft(draft), path)),
+                Ok(()) => drop(Draft(draft)),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(StoreError::NoFolder { path, source }),
+            }
+            copy += 1;
+        }
+    }
+
+    /// Write the documents, have them on the disk, and give the folder its name.
+    fn publish(self, path: &Path, documents: &[(&str, &str)]) -> io::Result<()> {
+        for (name, text) in documents {
+            let mut file = File::create_new(self.0.join(name))?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+        }
+        File::open(&self.0)?.sync_all()?;
+        fs::rename(&self.0, path)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Gone already when it has become a run; and a draft left behind is harmless.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A value as the text of a document.
+fn document(value: &impl Serialize, path: &Path) -> Result<String, StoreError> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| text + "\n").map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
 }
 
 /// Read one JSON document of a run folder; `None` if it was never written.

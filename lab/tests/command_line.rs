@@ -114,10 +114,11 @@ fn a_report_follows_json_and_format() {
     let scenario = lab::scenario::parse("x.toml", text, &lab::scenario::Options::default()).unwrap().scenario;
     let plan = lab::plan::Plan::new(&scenario);
     let header = lab::folder::Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
-    let folder = lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let folder =
+        lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH, text, &header).unwrap();
     let path = folder.path().to_str().unwrap().to_owned();
     let mut nobody = ();
-    let run = lab::run::Run::begin(&header, text, folder, lab::rig::Process::new(), &mut nobody).unwrap();
+    let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
     run.complete(lab::folder::Facts::default(), None).unwrap();
     let report = |options: &[&str]| stdout(&natmeter(&[&["report", path.as_str()], options].concat()));
     let json = report(&["--json"]);
@@ -210,10 +211,10 @@ fn a_run_whose_self_test_failed_does_not_end_well() {
     let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
     for (passed, code) in [(true, 0), (false, 1)] {
         let folder =
-            lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH).expect("a fresh folder");
+            lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH, text, &header).unwrap();
         let path = folder.path().to_path_buf();
         let mut nobody = ();
-        let run = lab::run::Run::begin(&header, text, folder, lab::rig::Process::new(), &mut nobody).unwrap();
+        let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
         // Without facts, so that it is this machine's.
         run.complete(lab::folder::Facts::default(), Some(SelfTest { passed, checks: Vec::new() })).unwrap();
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);

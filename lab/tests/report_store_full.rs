@@ -1,7 +1,7 @@
 //! A disk that is full in the middle of a line. A file of its own because the limit that stands for the disk holds
 //! for the whole process.
 
-use lab::store::{HEADER, RunFolder, StoreError, TRIALS};
+use lab::store::{RunFolder, StoreError, TRIALS};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -11,8 +11,7 @@ fn a_line_that_does_not_fit_is_taken_back_and_the_run_can_go_on() {
     // Without a handler the limit would end the process.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let mut folder = RunFolder::create(dir.path(), "full", std::time::SystemTime::now()).unwrap();
-    folder.write_once(HEADER, &json!({})).unwrap();
+    let mut folder = RunFolder::create(dir.path(), "full", std::time::SystemTime::now(), "", &json!({})).unwrap();
     let before = getrlimit(Resource::Fsize);
     setrlimit(Resource::Fsize, Rlimit { current: Some(1_000), maximum: before.maximum }).unwrap();
     let mut stored = 0u64;

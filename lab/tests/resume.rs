@@ -34,17 +34,16 @@ fn trials(path: &Path) -> Vec<TrialRecord> {
 fn a_device_that_was_dead_is_asked_again() {
     let dir = tempfile::tempdir().unwrap();
     let header = header();
-    let folder = RunFolder::create(dir.path(), "alive", SystemTime::UNIX_EPOCH).unwrap();
+    let folder = RunFolder::create(dir.path(), "alive", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let alive = folder.path().to_path_buf();
     let mut nobody = Nobody;
-    let run = Run::begin(&header, SCENARIO, folder, Process::new(), &mut nobody).unwrap();
+    let run = Run::begin(&header, folder, Process::new(), &mut nobody);
     let expected = run.complete(Facts::default(), None).unwrap();
     let first = trials(&alive).remove(0);
 
     // The same run on a dead device: nothing came back of the first trial, and nothing of the probe.
-    let mut folder = RunFolder::create(dir.path(), "dead", SystemTime::UNIX_EPOCH).unwrap();
+    let mut folder = RunFolder::create(dir.path(), "dead", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let dead = folder.path().to_path_buf();
-    folder.write_once(lab::store::HEADER, &header).unwrap();
     for seq in 0..2 {
         let mut record = TrialRecord { seq, ..first.clone() };
         if seq == 1 {
@@ -69,12 +68,9 @@ fn a_device_that_was_dead_is_asked_again() {
 fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let header = header();
-    let folder = RunFolder::create(dir.path(), "changed", SystemTime::UNIX_EPOCH).unwrap();
+    let folder = RunFolder::create(dir.path(), "changed", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let path = folder.path().to_path_buf();
-    Run::begin(&header, SCENARIO, folder, Process::new(), &mut Nobody)
-        .unwrap()
-        .complete(Facts::default(), None)
-        .unwrap();
+    Run::begin(&header, folder, Process::new(), &mut Nobody).complete(Facts::default(), None).unwrap();
     let file = path.join(lab::store::TRIALS);
     let lines: Vec<String> = std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
     let passed = lines.iter().position(|l| l.contains(r#""verdict":"pass""#)).unwrap();
@@ -99,10 +95,10 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
 /// One that is complete, with this verdict of its self-test.
 fn complete(parent: &Path, passed: bool) -> PathBuf {
     let header = header();
-    let folder = RunFolder::create(parent, "complete", SystemTime::UNIX_EPOCH).unwrap();
+    let folder = RunFolder::create(parent, "complete", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let path = folder.path().to_path_buf();
     let mut nobody = Nobody;
-    let run = Run::begin(&header, SCENARIO, folder, Process::new(), &mut nobody).unwrap();
+    let run = Run::begin(&header, folder, Process::new(), &mut nobody);
     let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
     assert!(!run.is_tested_on(&facts).unwrap());
     run.complete(facts, Some(SelfTest { passed, checks: Vec::new() })).unwrap();

@@ -104,9 +104,9 @@ fn nothing_is_begun_after_twice_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let mut limited = header();
     limited.scenario.measure.time_limit = Some(Nanos::SECOND);
-    let (path, folder) = folder(dir.path());
+    let (path, folder) = folder(dir.path(), &limited);
     let mut slow = Slow::default();
-    let run = Run::begin(&limited, "", folder, Process::new(), &mut slow).unwrap();
+    let run = Run::begin(&limited, folder, Process::new(), &mut slow);
     assert!(run.complete(Facts::default(), None).unwrap().is_empty());
     assert!(trials(&path).len() <= 3);
     let all: Vec<String> = limited.plan.measurements.iter().map(lab::plan::Measurement::key).collect();

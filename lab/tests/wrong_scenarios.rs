@@ -151,6 +151,8 @@ refused! {
     address_of_the_device:
         small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.0/28\"\n[sweep]\nconnections = \"100k\"\n");
     pool_meets_remote: but("[dut.embedded]", "[dut.embedded]\npool = \"198.19.0.0/24\"");
+    network_address: but("frame-size = 64", "remote = \"198.19.0.0\"");
+    address_of_an_embedded_device: but("frame-size = 64", "inside = \"198.18.0.1 - 198.18.0.4\"");
     inside_meets_remote: but("frame-size = 64", "inside = \"198.19.0.0/24\"");
     too_few_flows: but("\"1-100\"", "\"1-20\"");
     too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
@@ -158,7 +160,7 @@ refused! {
     source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
     pool_runs_out: but("frame-size = 64", "inside = \"198.18.0.2 - 198.18.0.11\"");
     pool_runs_out_endpoint_independent:
-        complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.0/28\""));
+        complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.16/28\""));
     pool_ports_too_few: but("[dut.embedded]", "[dut.embedded]\npool-ports = \"1024-2047\"");
     wrong_link_for_the_kernel: but("[dut.embedded]\nmapping = \"address-and-port-dependent\"", "[dut.nftables]");
     wrong_link_for_the_gateway: but("[link.in-process]", "[link.tap]");
@@ -245,7 +247,7 @@ refused! {
     softwires_beyond_the_laboratory: instead(AFTR, &[("2001:db8:1:0::1", "2001:2:0:8000::1")]);
     well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
     well_known_prefix_of_siit:
-        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.0/24\"\n[measure]\nmetrics = \"throughput\"\n");
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.16/28\"\n[measure]\nmetrics = \"throughput\"\n");
     table_of_a_kernel_too_small: small("[dut.nftables]\ntable = \"100k\"\n[sweep]\nconnections = \"100k\"");
     table_of_a_kernel_too_large: small("[dut.nftables]\ntable = \"2G\"\n[sweep]\nconnections = \"100k\"");
     hash_size_of_the_gateway: small("[dut.embedded]\nhash-size = 512\n[sweep]\nconnections = \"100k\"");

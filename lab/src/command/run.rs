@@ -41,14 +41,16 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         plan,
         scenario: loaded.scenario,
     };
-    let begun = RunFolder::create(&global.runs, &header.scenario.name, now).map_err(RunError::from);
     let mut listener = listener(global);
-    let ended = begun.and_then(|folder| {
+    let begin = || {
+        // Before there is a folder: from then on a signal is a wish to end in order.
         let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
+        let folder = RunFolder::create(&global.runs, &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
-        let run = Run::begin(&header, &loaded.text, folder, process.clone(), &mut *listener)?;
+        let run = Run::begin(&header, folder, process.clone(), &mut *listener);
         Ok((path, carry_out(run, beside, &process)?))
-    });
+    };
+    let ended = begin();
     conclude(ended, global, listener)
 }
 

@@ -93,20 +93,9 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Begin a run in a fresh folder, which holds scenario and plan before anything else happens.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn begin(
-        header: &Header,
-        scenario_text: &str,
-        folder: RunFolder,
-        process: Process,
-        listener: &'a mut dyn Listener,
-    ) -> Result<Run<'a>, RunError> {
-        folder.write_text_once("scenario.toml", scenario_text)?;
-        folder.write_once("run.json", header)?;
-        Ok(Run::with(header, folder, process, listener, Vec::new(), Vec::new()))
+    /// Begin a run in a fresh folder, which holds this header already.
+    pub fn begin(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Run<'a> {
+        Run::with(header, folder, process, listener, Vec::new(), Vec::new())
     }
 
     /// Continue a run where it stopped.

@@ -76,22 +76,24 @@ fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
         }
         apart(pool, ends[1], log);
     }
-    if draft.duts.iter().any(|dut| !dut.is_in_process()) {
-        for (name, range) in ends {
-            own(name, range, log);
-        }
+    // No host has these, whatever the prefix; broadcast addresses are only of the kernel's links, which are a /24 each.
+    let in_kernel = draft.duts.iter().any(|dut| !dut.is_in_process());
+    let hosts: &[u8] = if in_kernel { &[0, 1, 255] } else { &[0, 1] };
+    for (name, range) in ends {
+        own(name, range, hosts, log);
     }
 }
 
-/// A kernel device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames to it, or to the
-/// network and broadcast addresses of its links, would not be forwarded.
-fn own(name: &str, range: &Spot<AddrRange>, log: &mut Vec<Diagnostic>) {
-    let taken = [18, 19].into_iter().flat_map(|net| [0, 1, 255].map(|host| Ipv4Addr::new(198, net, 0, host)));
+/// A device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames to it, or to the network and
+/// broadcast addresses of its links, would not be forwarded. The embedded gateway would, but is measured as others are.
+fn own(name: &str, range: &Spot<AddrRange>, hosts: &[u8], log: &mut Vec<Diagnostic>) {
+    let taken = [18, 19].into_iter().flat_map(|net| hosts.iter().map(move |&host| Ipv4Addr::new(198, net, 0, host)));
     if let Some(address) = taken.into_iter().find(|&address| range.sound && range.value.contains(address)) {
+        let net = address.octets()[1];
         log.push(
             Diagnostic::new(format!("`{name}` has the address {address}, which the device's links need"))
                 .at(range.place, "own, network or broadcast address of the device's links")
-                .instead("begin at .2, for example \"198.18.0.2 - 198.18.0.254\""),
+                .instead(format!("begin at .2, for example \"198.{net}.0.2 - 198.{net}.0.254\"")),
         );
     }
 }

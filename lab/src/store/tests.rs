@@ -21,10 +21,13 @@ fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_768_212_930)
 }
 
+fn create(parent: &Path, name: &str) -> Result<RunFolder, StoreError> {
+    RunFolder::create(parent, name, now(), "name = \"a\"\n", &serde_json::json!({}))
+}
+
 fn folder() -> (tempfile::TempDir, RunFolder) {
     let dir = tempfile::tempdir().unwrap();
-    let folder = RunFolder::create(dir.path(), "quickstart", now()).unwrap();
-    folder.write_once(HEADER, &serde_json::json!({})).unwrap();
+    let folder = create(dir.path(), "quickstart").unwrap();
     (dir, folder)
 }
 
@@ -32,7 +35,7 @@ fn folder() -> (tempfile::TempDir, RunFolder) {
 fn a_folder_is_named_after_the_run_and_its_start_and_never_taken_twice() {
     let dir = tempfile::tempdir().unwrap();
     let names: Vec<String> = (0..3)
-        .map(|_| RunFolder::create(&dir.path().join("runs"), "quickstart", now()).unwrap())
+        .map(|_| create(&dir.path().join("runs"), "quickstart").unwrap())
         .map(|f| f.path().file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
     assert_eq!(names, ["quickstart-20260112-101530", "quickstart-20260112-101530-2", "quickstart-20260112-101530-3"]);
@@ -42,7 +45,7 @@ fn a_folder_is_named_after_the_run_and_its_start_and_never_taken_twice() {
 fn a_name_cannot_leave_the_parent() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["", ".", "..", "a/b", "../a", ".hidden", "a b"] {
-        assert!(matches!(RunFolder::create(dir.path(), name, now()), Err(StoreError::Name(_))), "{name}");
+        assert!(matches!(create(dir.path(), name), Err(StoreError::Name(_))), "{name}");
     }
 }
 
@@ -116,10 +119,48 @@ fn two_processes_cannot_append_to_one_run() {
 #[test]
 fn a_document_is_written_once() {
     let (_dir, folder) = folder();
-    folder.write_text_once(SCENARIO, "name = \"a\"\n").unwrap();
-    assert!(matches!(folder.write_text_once(SCENARIO, "b"), Err(StoreError::Exists(_))));
+    folder.write_once(FACTS, &1).unwrap();
+    assert!(matches!(folder.write_once(FACTS, &2), Err(StoreError::Exists(_))));
     assert!(matches!(folder.write_once(HEADER, &1), Err(StoreError::Exists(_))));
     assert_eq!(fs::read_to_string(folder.path().join(SCENARIO)).unwrap(), "name = \"a\"\n");
+    assert_eq!(fs::read_to_string(folder.path().join(FACTS)).unwrap(), "1\n");
+}
+
+/// What stands in a folder, in order.
+fn names(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn killed_before_it_has_its_header_a_run_leaves_a_draft_that_is_none_and_bars_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let (draft, path) = Draft::new(dir.path(), "quickstart-20260112-101530").unwrap();
+    fs::write(draft.0.join(SCENARIO), "name").unwrap();
+    assert_eq!(names(dir.path()), [".quickstart-20260112-101530.draft"]);
+    assert!(matches!(RunFolder::open_for_resume(&path), Err(StoreError::NotARun { .. })));
+    // As kill -9 does: nothing is tidied.
+    std::mem::forget(draft);
+    let folder = create(dir.path(), "quickstart").unwrap();
+    assert_eq!(names(dir.path()), [".quickstart-20260112-101530.draft", "quickstart-20260112-101530-2"]);
+    assert_eq!(names(folder.path()), [COMMANDS, EVENTS, RESULTS, HEADER, SCENARIO, TRIALS]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (draft, path) = Draft::new(dir.path(), "a").unwrap();
+    assert!(draft.publish(&path, &[("no/such", "")]).is_err());
+    assert!(names(dir.path()).is_empty());
+    // Whose name is taken meanwhile does not take what is there.
+    let (draft, path) = Draft::new(dir.path(), "a").unwrap();
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join(HEADER), "{}").unwrap();
+    assert!(draft.publish(&path, &[(HEADER, "[]")]).is_err());
+    assert_eq!(fs::read_to_string(path.join(HEADER)).unwrap(), "{}");
+    assert_eq!(names(dir.path()), ["a"]);
 }
 
 #[test]

@@ -188,8 +188,7 @@ impl Run {
     /// Write the folder.
     pub fn write(&self, parent: &std::path::Path) -> PathBuf {
         let start = UNIX_EPOCH + Duration::from_secs(1_768_212_930);
-        let folder = RunFolder::create(parent, &self.header.scenario.name, start).unwrap();
-        folder.write_once(store::HEADER, &self.header).unwrap();
+        let folder = RunFolder::create(parent, &self.header.scenario.name, start, "", &self.header).unwrap();
         folder.write_once(store::FACTS, &self.facts).unwrap();
         folder.write_once(store::CALIBRATION, &self.calibration).unwrap();
         folder.write_once(store::SELF_TEST, &self.self_test).unwrap();

@@ -36,14 +36,14 @@ pub fn header() -> Header {
 
 /// A new run folder, and a run in it that listens to nobody.
 pub fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
-    let (path, folder) = folder(parent);
+    let (path, folder) = folder(parent, header);
     let mut nobody = ();
-    let run = Run::begin(header, SCENARIO, folder, Process::new(), &mut nobody).unwrap();
+    let run = Run::begin(header, folder, Process::new(), &mut nobody);
     (path, run.complete(Facts::default(), None).unwrap())
 }
 
-pub fn folder(parent: &Path) -> (PathBuf, RunFolder) {
-    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH).unwrap();
+pub fn folder(parent: &Path, header: &Header) -> (PathBuf, RunFolder) {
+    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
     (folder.path().to_path_buf(), folder)
 }
 
