@@ -7,8 +7,9 @@ mod record;
 mod until;
 
 pub use calibrate::calibrate;
-pub use measure::is_establishment;
+pub use measure::{is_establishment, is_upper_end_the_testers};
 pub use record::Record;
+pub use until::{Until, is_over};
 
 use crate::event::{Event, Listener};
 use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
@@ -22,7 +23,6 @@ use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use until::is_over;
 
 /// Why a run ended before its plan did.
 #[derive(Debug, thiserror::Error)]
