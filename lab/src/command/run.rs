@@ -80,7 +80,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
     }
 }
 
-fn carry_out(run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
+fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
     // The self-test needs it as much as the measurements.
     let _raised = priority::raise();
     let mut facts = facts::of_this_machine();
@@ -88,7 +88,8 @@ fn carry_out(run: Run, beside: Option<String>, process: &Process) -> Result<Vec<
     let tested = if run.is_tested_on(&facts)? {
         None
     } else {
-        let Some(verdict) = selftest::quick(process) else { return Err(run.interrupted()) };
+        run.announce()?;
+        let Some(verdict) = selftest::quick(process, &mut run) else { return Err(run.interrupted()) };
         Some(verdict)
     };
     run.complete(facts, tested)
