@@ -170,9 +170,9 @@ pub struct Ceiling {
     pub frames: Rate,
     /// Connections per second that it opens and learns in phase 1; `None` without a table.
     pub set_up: Option<Rate>,
-    /// CPU picoseconds a frame of sending.
+    /// Picoseconds a frame of sending, back-end excluded.
     pub send_ps: u64,
-    /// CPU picoseconds a frame of receiving and judging.
+    /// Picoseconds a frame of receiving and judging, back-end excluded.
     pub receive_ps: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
 
 use lab::plan::{Plan, text};
-use lab::scenario::{Link, Loaded, Options, conformance, parse, read};
+use lab::scenario::{Dut, Link, Loaded, Options, conformance, parse, read};
 use method::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -122,6 +122,24 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     assert_eq!(depth(&["connections=3200"]), Link::InProcess { depth: 32 });
     assert_eq!(depth(&["cores=1,2"]), Link::InProcess { depth: 1024 });
     assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
+}
+
+/// Published tables name both sizes of the kernel's table (draft-lencse-v6ops-transition-scalability).
+#[test]
+fn the_kernels_table_is_sized_as_the_scenario_says() {
+    let text = include_str!("../../scenarios/kernel-nat44-xdp.toml");
+    let config = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let scenario = parse("x.toml", text, &Options { full: false, set }).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let plan = Plan::new(&scenario);
+        let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
+        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { panic!("a kernel") };
+        lab::rig::kernel::device_config(&scenario, software, nat44.as_ref(), point).config
+    };
+    let usual = config(&[]);
+    assert_eq!((usual.table_size, usual.hash_size), (None, None));
+    let sized = config(&["dut.nftables.table=4M", "dut.nftables.hash-size=8388608"]);
+    assert_eq!((sized.table_size, sized.hash_size), (Some(4_000_000), Some(8_388_608)));
 }
 
 #[test]

@@ -241,6 +241,9 @@ refused! {
     well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
     well_known_prefix_of_siit:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.0/24\"\n[measure]\nmetrics = \"throughput\"\n");
+    table_of_a_kernel_too_small: small("[dut.nftables]\ntable = \"100k\"\n[sweep]\nconnections = \"100k\"");
+    table_of_a_kernel_too_large: small("[dut.nftables]\ntable = \"2G\"\n[sweep]\nconnections = \"100k\"");
+    hash_size_of_the_gateway: small("[dut.embedded]\nhash-size = 512\n[sweep]\nconnections = \"100k\"");
     table_too_small_for_the_fullest_worker:
         instead(AFTR, &[("[sweep]", "[sweep]\ncores = [1, 4]"), ("pool =", "table = \"400k\"\npool =")]);
     outside_addresses_too_few_with_workers:

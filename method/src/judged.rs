@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) const PROBE_CONNECTIONS: Count = 1_000;
 pub(crate) const PROBE_RATE: Rate = Rate(1_000);
 
+/// Trials in which a DUT may answer a probe.
+const PROBES: u32 = 5;
+
 // How often an invalid trial is repeated. Constants and no settings: they are part of what a result means, and nobody can
 // choose better ones for a device.
 
@@ -90,6 +93,17 @@ impl Judgement {
     }
 }
 
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It answers.
+    Alive,
+    /// It does not, and nothing else explains that.
+    Dead(Box<TrialOutcome>),
+    /// It does not, and in no trial was that its own fault for certain.
+    Unknown,
+}
+
 /// Trials that judge themselves and repeat what was worth nothing.
 #[derive(Debug)]
 pub struct Judged<T> {
@@ -110,12 +124,22 @@ impl<T: Trials> Judged<T> {
         &self.criteria
     }
 
-    /// Run one trial without judging it, for probes.
+    /// Ask for what no living DUT fails, and see whether it answers. A trial without an answer is repeated while host or tester
+    /// explain that: nobody is called dead who was not asked.
     ///
     /// # Errors
     /// As [`Trials::run`].
-    pub fn probe(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        self.trials.run(spec)
+    pub fn probe(&mut self, spec: &TrialSpec, answers: impl Fn(&TrialOutcome) -> bool) -> Result<Life, TrialError> {
+        for _ in 0..PROBES {
+            let outcome = self.trials.run(spec)?;
+            if answers(&outcome) {
+                return Ok(Life::Alive);
+            }
+            if !matches!(judge(spec, &outcome, &self.criteria), Verdict::Invalid(_)) {
+                return Ok(Life::Dead(Box::new(outcome)));
+            }
+        }
+        Ok(Life::Unknown)
     }
 
     /// Run the trial until it is worth something, or until patience ends.
@@ -177,9 +201,7 @@ impl<T: Trials> Judged<T> {
             validate_rate: None,
             ..spec.clone()
         };
-        if self.probe(&probe)?.forward.received > 0 {
-            return Ok(());
-        }
+        let Life::Dead(_) = self.probe(&probe, |outcome| outcome.forward.received > 0)? else { return Ok(()) };
         Err(TrialError::DutDead(format!(
             "phase 1: no connection was set up, not even one of {connections} at {} a second; check forwarding, routes and neighbours",
             probe.rate

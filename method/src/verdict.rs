@@ -1,7 +1,7 @@
 //! Verdicts on a trial, and how they read. Apart from the rules that lead to them, because whoever searches, records and
 //! reports knows verdicts and no rules.
 
-use crate::units::{Count, Nanos};
+use crate::units::{Count, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -209,6 +209,18 @@ impl Invalid {
             Invalid::Phase1Incomplete { .. } => Spoiler::Phase1,
             _ => Spoiler::Tester,
         }
+    }
+
+    /// At which rate the queues would have lasted through it, with as much again to spare, where it spoiled a trial at `rate`;
+    /// `None` where it was no stall, or no queue is known.
+    pub fn bridged_at(&self, rate: Rate) -> Option<Rate> {
+        let (away, lasts) = match *self {
+            Invalid::HostStall { stall, queue_lasts: Some(lasts), .. } => (stall, lasts),
+            Invalid::HostRunDelay { delay, queue_lasts: Some(lasts), .. } => (delay, lasts),
+            _ => return None,
+        };
+        let bridged = u128::from(rate.0) * u128::from(lasts.0) / (2 * u128::from(away.0.max(1)));
+        (bridged < u128::from(rate.0)).then_some(Rate(bridged as u64))
     }
 
     /// What to do about it.

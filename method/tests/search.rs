@@ -372,6 +372,46 @@ fn a_rate_that_failed_above_the_testers_bound_bounds_the_device_too() {
     assert!(result.tester_limit.is_some() && !result.at_least());
 }
 
+/// Trials on a host that takes the device's core away for so long again and again; its queue holds so many frames.
+struct Stalled {
+    device: SimulatedDut,
+    stall: Nanos,
+    queue: u64,
+}
+
+impl Trials for Stalled {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let mut outcome = self.device.run(spec)?;
+        outcome.host.dut_queue = Some(self.queue);
+        outcome.host.dut_stall = self.stall;
+        outcome.host.queue_lasts = Some(spec.rate.time_for(self.queue));
+        let overflow = spec.rate.frames_in(self.stall).saturating_sub(self.queue);
+        for leg in [&mut outcome.forward, &mut outcome.reverse] {
+            leg.received = leg.received.min(leg.sent - overflow.min(leg.sent));
+        }
+        Ok(outcome)
+    }
+}
+
+/// 2,048 frames in 8 ms are 256,000 a second. Halving four times from 20 M ends at 2.5 M, where nothing can be told.
+#[test]
+fn on_a_busy_host_the_search_goes_where_the_queues_last_through_the_stalls() {
+    let settings = SearchSettings { hi: Rate(20_000_000), ..settings() };
+    let on = |capacity| {
+        let device = SimulatedDut::new(Truth::new(Rate(capacity), SETUP), 1);
+        let mut host = Stalled { device, stall: Nanos::from_millis(8), queue: 2_048 };
+        throughput::stateless(&mut host, &settings, &mut |_| ()).unwrap()
+    };
+    // Half of what the queue bridges is tried, and twice that is all of it; above nothing can be told.
+    let result = on(50_000_000);
+    assert_eq!((result.kind, result.rate), (ResultKind::HostLimit, Rate(256_000)));
+    assert!(result.trials <= 60, "{}", result.trials);
+    // Where the device is slower than that, its rate is found.
+    let result = on(100_000);
+    assert_eq!(result.kind, ResultKind::Exact);
+    assert!(result.rate.0 <= 100_000 && result.rate.0 + result.error.0 > 100_000, "{result:?}");
+}
+
 #[test]
 fn no_trial_is_without_a_frame() {
     // At 60 ms a rate below 17 is less than one frame.
@@ -421,6 +461,37 @@ fn a_dead_dut_is_an_error_and_not_a_low_rate() {
     let error = establishment::measure(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), phase1(N), &mut |_| ())
         .unwrap_err();
     assert!(matches!(error, TrialError::DutDead(_)));
+}
+
+/// Trials of which the first bring nothing back, because the host kept the device from its core all the time.
+struct Starved {
+    device: SimulatedDut,
+    trials: usize,
+}
+
+impl Trials for Starved {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let mut outcome = self.device.run(spec)?;
+        if self.trials > 0 {
+            self.trials -= 1;
+            outcome.host.dut_stall = Nanos::from_secs(100);
+            for leg in [&mut outcome.forward, &mut outcome.reverse] {
+                leg.received = 0;
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+#[test]
+fn a_starved_dut_is_not_called_dead() {
+    // Eleven trials at the first rate and a part of the probe: then it is let go, and its rate is found below.
+    let with = |trials| throughput::stateless(&mut Starved { device: dut(), trials }, &settings(), &mut |_| ());
+    let result = with(13).unwrap();
+    assert_eq!(result.kind, ResultKind::Exact);
+    assert!(result.rate <= CAPACITY && CAPACITY.0 < result.rate.0 + result.error.0);
+    // One that never gets its core is not measured, and not dead either.
+    assert_eq!(with(usize::MAX).unwrap().kind, ResultKind::NothingMeasured);
 }
 
 #[test]

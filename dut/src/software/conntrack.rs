@@ -15,12 +15,13 @@ pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
 pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
 /// Entries beyond the connections: what is in flight has an entry before it is counted as a connection.
-const SLACK: u64 = 2048;
+pub const SLACK: u64 = 2048;
 /// The kernel rounds the number of buckets up to full pages of eight-byte list heads.
 const BUCKETS_A_PAGE: u64 = 512;
-/// Most that the kernel takes: a signed 32-bit number of entries, and a table of 2 GiB of buckets.
-const MOST_ENTRIES: u64 = 1 << 30;
-const MOST_BUCKETS: u64 = 1 << 28;
+/// Most entries that the kernel takes: a signed 32-bit number; and buckets in 2 GiB at most.
+pub const MOST_ENTRIES: u64 = 1 << 30;
+/// The same of buckets.
+pub const MOST_BUCKETS: u64 = 1 << 28;
 /// Memory of an entry and of a bucket, measured with margin.
 const BYTES_AN_ENTRY: u64 = 400;
 const BYTES_A_BUCKET: u64 = 8;

@@ -55,9 +55,11 @@ fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
     }
     let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
     rig::kernel::see_that_tools_are_there(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
+    let root = rustix::process::geteuid().is_root();
+    rig::kernel::see_that_they_can_be_had(scenario, &points, root).map_err(|e| fail(&RunError::Rig(e)))?;
     // One that measures beside us may be in it.
     dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
-    if rustix::process::geteuid().is_root() {
+    if root {
         return Ok(());
     }
     port::netns::enter_user_namespace().map_err(|e| {

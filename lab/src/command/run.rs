@@ -25,7 +25,6 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = Plan::new(&loaded.scenario);
-    cli::tell(&notes::notes(&loaded.scenario, &plan, Machine::here()), global);
     // Before anything is touched, and before a network of our own, where nobody would be seen.
     let (_turn, beside) = match turn(global) {
         Ok(turn) => turn,
@@ -34,6 +33,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     if let Err(exit) = privilege(&loaded.scenario, &plan) {
         return exit;
     }
+    cli::tell(&notes::notes(&loaded.scenario, &plan, Machine::here()), global);
     let now = SystemTime::now();
     let header = Header {
         version: env!("CARGO_PKG_VERSION").to_owned(),

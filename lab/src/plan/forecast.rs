@@ -104,7 +104,7 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
 }
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
-/// its parts; an entry of the kernel 385 B and 8 B a bucket, one bucket an entry, as measured.
+/// its parts; an entry of the kernel 385 B and 8 B a bucket, as measured, one bucket an entry if nobody says.
 pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Embedded(nat44) => 64 * nat44.table,
@@ -112,7 +112,9 @@ pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
             let state = if technology.is_stateful(*plays) { technology.state().map_or(0, |s| s.table) } else { 0 };
             96 * state + if *plays == Plays::Ce { 0 } else { table(technology) }
         }
-        Dut::Kernel { nat44: Some(_), .. } => (385 + 8) * connections,
+        Dut::Kernel { nat44: Some(nat44), .. } => {
+            385 * connections + 8 * nat44.conntrack.buckets.unwrap_or(connections)
+        }
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
     }
 }

@@ -191,8 +191,8 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     };
     let mut rows: Vec<_> = c.ceilings.iter().map(|c| (ceiling_over(scenario, c.over), ceiling_in_words(c))).collect();
     rows.extend([
-        ("Send", format!("{} CPU a frame", from_to(&c.ceilings, |c| c.send_ps))),
-        ("Receive and judge", format!("{} CPU a frame", from_to(&c.ceilings, |c| c.receive_ps))),
+        ("Send", format!("{} a frame, back-end excluded", from_to(&c.ceilings, |c| c.send_ps))),
+        ("Receive and judge", format!("{} a frame, back-end excluded", from_to(&c.ceilings, |c| c.receive_ps))),
         (
             "Departure error",
             format!("median {} ns, 99th percentile {} ns", grouped(c.departure_p50_ns), grouped(c.departure_p99_ns)),

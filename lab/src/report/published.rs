@@ -401,6 +401,7 @@ mod tests {
             mapping: crate::scenario::Mapping::AddressAndPortDependent,
             table: 1 << 23,
             udp_timeout: Nanos::from_secs(300),
+            conntrack: crate::scenario::Conntrack::default(),
         }
     }
 

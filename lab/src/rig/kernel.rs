@@ -25,6 +25,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
     let config = match nat {
         Some(nat) => software::Config {
             connections: point.connections,
+            table_size: nat.conntrack.entries,
+            hash_size: nat.conntrack.buckets,
             udp_timeout: nat.udp_timeout.0 / 1_000_000_000,
             pool: software::Pool {
                 first: nat.pool.first,
@@ -74,6 +76,24 @@ pub fn see_that_tools_are_there(scenario: &Scenario, points: &[Point]) -> Result
     };
     let configs: Vec<DeviceConfig> = points.iter().filter_map(config).collect();
     Ok(dut::see_that_tools_are_there(&configs)?)
+}
+
+/// See that the kernel devices of a scenario can be had on this machine by root or another user, before anything is touched: else one of them
+/// would be refused when the others are measured.
+///
+/// # Errors
+/// The first that cannot, with the way out.
+pub fn see_that_they_can_be_had(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
+    for point in points {
+        let scenario = &*point.of(scenario);
+        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
+        let config = device_config(scenario, software, nat44.as_ref(), point);
+        if let Some(refused) = dut::what_takes_root(&config).filter(|_| !root) {
+            return Err(refused.into());
+        }
+        dut::plan(&config)?;
+    }
+    Ok(())
 }
 
 /// Build the rig.
@@ -194,5 +214,21 @@ impl Device for Kernel {
     fn stall(&mut self) -> Nanos {
         // The kernel's work is done in threads that are not ours to look at.
         Nanos(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::scenario::{Options, parse};
+
+    #[test]
+    fn what_a_later_device_cannot_have_is_refused_before_the_first() {
+        let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
+        let scenario = parse("x.toml", text, &Options::default()).unwrap().scenario;
+        let points: Vec<Point> = Plan::new(&scenario).measurements.into_iter().map(|m| m.point).collect();
+        let refused = see_that_they_can_be_had(&scenario, &points, false).unwrap_err().to_string();
+        assert!(refused.contains("AF_XDP takes root"), "{refused}");
     }
 }

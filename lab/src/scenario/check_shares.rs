@@ -12,6 +12,7 @@ use super::nat::Words;
 use super::quantity::{show_count, show_grouped};
 use super::section::Spot;
 use super::technology::{Plays, State, Technology};
+use dut::software::conntrack::SLACK;
 use method::Count;
 use plane::nat44::config::share_of_a_worker;
 
@@ -45,6 +46,18 @@ pub fn table(draft: &Draft, dut: &DutDraft, connections: &Spot<Count>) -> Option
     let shown = show_count(n);
     let title = format!("{shown} connections do not fit the table of `{}`", dut.name());
     let leave = "or leave `table` out: it is then as large as needed";
+    if let DutKind::KernelNat44(..) = dut.kind {
+        let needed = n + SLACK;
+        return (size < needed).then(|| {
+            Diagnostic::new(title)
+                .at(
+                    connections.place,
+                    format!("{} entries are needed besides, for what is in flight", show_grouped(SLACK)),
+                )
+                .at(table.place, "the table")
+                .instead(format!("write table = {needed} at least, {leave}"))
+        });
+    }
     if n > size {
         let diagnostic = Diagnostic::new(title).at(connections.place, "more than the table holds");
         return Some(diagnostic.at(table.place, "the table").instead(format!("make the table larger, {leave}")));

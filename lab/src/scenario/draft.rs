@@ -7,7 +7,7 @@ use super::nat::Words;
 use super::quantity::WrittenRate;
 use super::section::{Given, Spot};
 use super::technology::{Plays, Technology};
-use super::{Capture, Dut, Impair, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
+use super::{Capture, Conntrack, Dut, Impair, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
 use method::{Count, Direction, Nanos, Order};
 use wire::{AddrRange, PortRange};
 
@@ -57,6 +57,8 @@ pub struct Nat44Draft {
     pub mapping: Mapping,
     /// Absent: the largest number of connections.
     pub table: Given<Count>,
+    /// Buckets of a kernel's table.
+    pub hash_size: Given<Count>,
     pub udp_timeout: Spot<Nanos>,
 }
 
@@ -245,6 +247,7 @@ impl DutDraft {
             mapping: draft.mapping,
             table: draft.table.value.unwrap_or(usual),
             udp_timeout: draft.udp_timeout.value,
+            conntrack: Conntrack::default(),
         };
         match &self.kind {
             DutKind::Embedded(draft) => Dut::Embedded(nat44(draft)),
@@ -255,7 +258,8 @@ impl DutDraft {
             }
             DutKind::Forwarding => Dut::Kernel { software: self.name().to_owned(), nat44: None },
             DutKind::KernelNat44(software, draft) => {
-                Dut::Kernel { software: (*software).to_owned(), nat44: Some(nat44(draft)) }
+                let conntrack = Conntrack { entries: draft.table.value, buckets: draft.hash_size.value };
+                Dut::Kernel { software: (*software).to_owned(), nat44: Some(Nat44 { conntrack, ..nat44(draft) }) }
             }
             DutKind::Simulated { capacity, set_up_rate, seed } => Dut::Simulated {
                 capacity: capacity.value.frames_per_second(frame_size),

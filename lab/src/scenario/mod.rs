@@ -160,6 +160,24 @@ pub struct Nat44 {
     pub table: Count,
     /// Timeout of both kinds of UDP entries.
     pub udp_timeout: Nanos,
+    /// What is asked of the table of a kernel device.
+    #[serde(default, skip_serializing_if = "Conntrack::is_usual")]
+    pub conntrack: Conntrack,
+}
+
+/// The kernel's table of connections, where the scenario asks for something of it; else it follows from the connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conntrack {
+    /// Entries at most: nf_conntrack_max.
+    pub entries: Option<Count>,
+    /// Hash buckets: nf_conntrack_buckets.
+    pub buckets: Option<Count>,
+}
+
+impl Conntrack {
+    fn is_usual(&self) -> bool {
+        *self == Conntrack::default()
+    }
 }
 
 /// How tester and DUT are joined.

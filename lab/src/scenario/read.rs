@@ -12,6 +12,7 @@ use super::section::{self, Given, Section, Spot};
 use super::technology::{self, PLAYS, Plays, Technology};
 use super::tree::{self, Entry, Table, Value};
 use super::{Capture, Impair, Link, Mapping, Scenario, VETH_IO, VethIo, schema};
+use dut::software::conntrack::{MOST_BUCKETS, MOST_ENTRIES};
 use method::{Count, Direction, Nanos, Order};
 use std::path::{Path, PathBuf};
 use wire::{AddrRange, PortRange};
@@ -266,20 +267,25 @@ fn dut(table: &Table, kind: &'static str, technology: Read, log: &mut Vec<Diagno
                 ("address-and-port-dependent", Mapping::AddressAndPortDependent),
             ];
             let mapping = section.get("mapping", section::choice(&words)).value.unwrap_or_default();
-            DutKind::Embedded(nat44(&mut section, mapping))
+            DutKind::Embedded(nat44(&mut section, mapping, 1 << 32))
         }
-        (kind, _) => DutKind::KernelNat44(kind, nat44(&mut section, Mapping::AddressAndPortDependent)),
+        (kind, _) => {
+            let nat = nat44(&mut section, Mapping::AddressAndPortDependent, MOST_ENTRIES);
+            let hash_size = section.get("hash-size", section::count_in(1..=MOST_BUCKETS));
+            DutKind::KernelNat44(kind, Nat44Draft { hash_size, ..nat })
+        }
     };
     section.finish();
     Some(read)
 }
 
-fn nat44(section: &mut Section<'_>, mapping: Mapping) -> Nat44Draft {
+fn nat44(section: &mut Section<'_>, mapping: Mapping, most: Count) -> Nat44Draft {
     Nat44Draft {
         pool: section.get("pool", section::addresses).or(AddrRange::one([198, 19, 0, 1].into())),
         pool_ports: section.get("pool-ports", section::ports).or(PortRange { first: 1024, last: 65535 }),
         mapping,
-        table: section.get("table", section::count_in(1..=1 << 32)),
+        table: section.get("table", section::count_in(1..=most)),
+        hash_size: Given { value: None, place: None },
         udp_timeout: section.get("udp-timeout", section::duration).or(NO_TIMEOUT),
     }
 }

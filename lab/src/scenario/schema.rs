@@ -157,7 +157,7 @@ const DOMAIN: &[&str] = &["rule", "ce", "inside"];
 const GATEWAY_SIDE: &[&str] = &["interface", "mac", "address", "next-hop", "mtu"];
 
 // Linux always maps by four-tuple: there is no `mapping` to choose.
-const KERNEL_NAT44: &[&str] = &["pool", "pool-ports", "table", "udp-timeout"];
+const KERNEL_NAT44: &[&str] = &["pool", "pool-ports", "table", "hash-size", "udp-timeout"];
 
 const MEASURE: &[&str] = &[
     "metrics",

@@ -331,6 +331,7 @@ fn nat() -> Nat44 {
         mapping: Mapping::AddressAndPortDependent,
         table: 1 << 23,
         udp_timeout: Nanos::from_secs(300),
+        conntrack: lab::scenario::Conntrack::default(),
     }
 }
 

@@ -12,6 +12,8 @@ use crate::validity::{Failure, Invalid, Spoiler, Stream};
 pub const ONE_SIDED: usize = 8;
 /// So many rates in a row that the host left undecided, with nothing passed, end a search.
 pub const HOST_BOUNDS: usize = 4;
+/// What passed is far below a rate if that is more than so many times as high: halving alone leaves twice.
+const FAR_BELOW: u64 = 4;
 /// A search that the host ended is exact if its error is at most so many times the one asked for (two halvings were
 /// missing); else the rate is only known to lie between the bounds.
 pub const ENDED_WITHIN: u64 = 4;
@@ -29,8 +31,7 @@ pub fn search(
     mut decide: impl FnMut(Rate) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let mut bracket =
-        Bracket { lo, passed: None, hi, failed: None, bound: None, stopped: None, spoiled: 0, by_host: 0 };
+    let mut bracket = Bracket::new(lo, hi);
     let mut result = SearchResult::empty();
     let mut ask = |rate: Rate, bracket: &mut Bracket, result: &mut SearchResult| {
         watch(&bracket.progress(rate, precision));
@@ -47,7 +48,7 @@ pub fn search(
         && bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0
         && !bracket.is_hopeless()
     {
-        ask(bracket.middle().max(least), &mut bracket, &mut result)?;
+        ask(bracket.next().max(least), &mut bracket, &mut result)?;
     }
     result.one_sided = one_sided(&result.trace[before..]);
     let lowest = bracket.lo.max(least);
@@ -71,6 +72,10 @@ struct Bracket {
     spoiled: usize,
     /// Of these: the last so many by the host.
     by_host: usize,
+    /// Of all decisions: so many by the host.
+    by_host_in_all: usize,
+    /// At which rate the queues would have lasted through what spoiled the last rate.
+    bridged: Option<Rate>,
 }
 
 enum Bound {
@@ -80,6 +85,35 @@ enum Bound {
 }
 
 impl Bracket {
+    fn new(lo: Rate, hi: Rate) -> Bracket {
+        Bracket {
+            lo,
+            passed: None,
+            hi,
+            failed: None,
+            bound: None,
+            stopped: None,
+            spoiled: 0,
+            by_host: 0,
+            by_host_in_all: 0,
+            bridged: None,
+        }
+    }
+
+    /// The rate to ask for: the middle, or below it where the host would spoil that, too. From a rate that passed there it goes up
+    /// by doubling.
+    fn next(&self) -> Rate {
+        let bridged = self.bridged.map_or(Rate(u64::MAX), |rate| rate.max(Rate(self.lo.0.saturating_mul(2))));
+        self.middle().min(bridged)
+    }
+
+    /// Whether a rate that the host left undecided ends the search: not where what passed lies far below it, because the search
+    /// had gone there to get away from the host.
+    fn ends_at(&self, rate: Rate) -> bool {
+        let far = self.lo.0.saturating_mul(FAR_BELOW) < rate.0;
+        self.passed.is_some() && !(far && self.by_host_in_all < HOST_BOUNDS)
+    }
+
     fn middle(&self) -> Rate {
         Rate(self.lo.0 + (self.hi.0 - self.lo.0) / 2)
     }
@@ -100,14 +134,19 @@ impl Bracket {
             Decision::TesterBound(_) | Decision::HostBound(_) => self.spoiled + 1,
             Decision::Pass | Decision::Fail(_) => 0,
         };
-        self.by_host = if matches!(decision, Decision::HostBound(_)) { self.by_host + 1 } else { 0 };
+        let by_host = matches!(decision, Decision::HostBound(_));
+        self.by_host = if by_host { self.by_host + 1 } else { 0 };
+        self.by_host_in_all += usize::from(by_host);
+        if let Decision::HostBound(reason) = decision {
+            self.bridged = reason.bridged_at(rate);
+        }
         let bound = match decision {
             Decision::Pass => {
                 self.lo = rate;
                 self.passed = Some(rate);
                 return;
             }
-            Decision::HostBound(reason) if self.passed.is_some() => {
+            Decision::HostBound(reason) if self.ends_at(rate) => {
                 self.stopped = Some(reason);
                 return;
             }

@@ -10,7 +10,7 @@ mod verify;
 
 pub use result::{Repetitions, ResultKind, SearchResult, Step, StepVerdict};
 
-use crate::judged::{Judged, Judgement};
+use crate::judged::{Judged, Judgement, Life};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Order, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
@@ -188,11 +188,11 @@ impl<'a, T: Trials> Decider<'a, T> {
     }
 
     fn probe(&mut self, probe: &TrialSpec, dark: &[&str]) -> Result<(), TrialError> {
-        let outcome = self.judged.probe(probe)?;
-        let still: Vec<&str> = dark_streams(&outcome).into_iter().filter(|stream| dark.contains(stream)).collect();
-        if still.is_empty() {
-            return Ok(());
-        }
+        let still = |outcome: &TrialOutcome| -> Vec<&str> {
+            dark_streams(outcome).into_iter().filter(|stream| dark.contains(stream)).collect()
+        };
+        let Life::Dead(outcome) = self.judged.probe(probe, |outcome| still(outcome).is_empty())? else { return Ok(()) };
+        let still = still(&outcome);
         Err(TrialError::DutDead(format!(
             "{}: no right frame came back, not even of {} frames at {} frames/s; check forwarding, routes and neighbours",
             still.join(" and "),
