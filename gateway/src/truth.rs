@@ -16,6 +16,14 @@ pub struct TruthConfig {
     pub duplicate_every: u64,
     /// Send every k-th frame on with a destination port that is one too high (its checksum mended).
     pub misroute_every: u64,
+    /// Send every k-th frame on with a source port that is one too high (its checksum mended): as another mapping would.
+    pub disguise_every: u64,
+    /// Send every k-th frame on with one bit of its UDP checksum turned.
+    pub bad_checksum_every: u64,
+    /// Send every k-th frame on with one bit of its last octet turned (its checksum left as it was).
+    pub bad_payload_every: u64,
+    /// Leave the first so many frames alone, of those that the above would touch: a phase 1, of which phase 2 is the test.
+    pub after: u64,
     /// Frames per second and side that are forwarded; more are lost.
     pub capacity: u64,
     /// New flows per second; frames that would open more are lost.
@@ -24,35 +32,53 @@ pub struct TruthConfig {
     pub overtake_every: u64,
     /// Keep every batch back for so long after it is done, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
-    /// Only frames from this side are lost, duplicated, misrouted, overtaken and delayed; `None`: both.
+    /// Only frames from this side are lost, duplicated, changed, overtaken and delayed; `None`: both.
     pub only: Option<Side>,
 }
 
-/// A bucket that gives `rate` tokens a second, exactly, with room for a burst.
+/// A bucket that gives `rate` tokens a second, exactly, from the first frame of a trial on: it begins empty, and what is
+/// gathered between trials is gone. A first frame that comes late would have the others come too early for it; so the
+/// bucket lends a little, and less and less until nothing is lent any more. A trial that is longer than that
+/// loses no frame up to `rate`, and some above.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     rate: u64,
-    /// Tokens × 10^9.
-    level: u128,
+    /// Tokens × 10^9; below zero while some are lent.
+    level: i128,
+    /// When the first frame of this trial came.
+    began: u64,
     last: u64,
 }
 
 impl Bucket {
+    const ONE: i128 = 1_000_000_000;
     /// Tokens that may gather: as many as a full link queue, so that a stalled worker is not taken for a limit.
-    const ROOM: u128 = 512 * 1_000_000_000;
+    const ROOM: i128 = 512 * Bucket::ONE;
+    /// Nanoseconds without a frame after which a trial is another one: shorter than the pause between trials.
+    const PAUSE: u64 = 10_000_000;
+    /// Nanoseconds of which the tokens are lent at first.
+    const LENT: u64 = 800_000;
+    /// One part in so many of a trial's time is given back, until nothing is left of what was lent after 32 ms.
+    const GIVEN_BACK: u64 = 40;
 
     fn take(&mut self, now: u64) -> bool {
         if self.rate == 0 {
             return true;
         }
-        if self.last == 0 {
-            (self.last, self.level) = (now, Bucket::ROOM);
-        }
-        self.level = (self.level + (now - self.last) as u128 * self.rate as u128).min(Bucket::ROOM);
+        let (first, pause) = (self.last == 0, now - self.last);
         self.last = now;
-        let there = self.level >= 1_000_000_000;
+        if first {
+            (self.began, self.level) = (now, Bucket::ONE);
+        } else {
+            self.level = (self.level + i128::from(pause) * i128::from(self.rate)).min(Bucket::ROOM);
+        }
+        if pause >= Bucket::PAUSE {
+            (self.began, self.level) = (now, self.level.min(Bucket::ONE));
+        }
+        let lent = Bucket::LENT.saturating_sub((now - self.began) / Bucket::GIVEN_BACK);
+        let there = self.level + i128::from(lent) * i128::from(self.rate) >= Bucket::ONE;
         if there {
-            self.level -= 1_000_000_000;
+            self.level -= Bucket::ONE;
         }
         there
     }
@@ -72,7 +98,7 @@ pub struct Truth<F> {
     forwarded: u64,
     lost: u64,
     duplicated: u64,
-    misrouted: u64,
+    changed: u64,
     overtaken: u64,
     held: Option<Held>,
 }
@@ -99,7 +125,7 @@ impl<F: Function> Truth<F> {
             forwarded: 0,
             lost: 0,
             duplicated: 0,
-            misrouted: 0,
+            changed: 0,
             overtaken: 0,
             held: None,
         }
@@ -108,12 +134,13 @@ impl<F: Function> Truth<F> {
     /// Keep a frame back if it is its turn, and note whom it overtakes. Exact wherever the caller puts what is emitted
     /// among the frames of a batch.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
+        let is_turn = self.hits(self.forwarded, self.config.overtake_every);
         match &mut self.held {
             Some(held) => {
                 held.overtaken |= held.to == to;
                 false
             }
-            None if hits(self.forwarded, self.config.overtake_every) => {
+            None if is_turn => {
                 self.held = Some(Held { to, frame: frame.to_vec(), overtaken: false });
                 true
             }
@@ -148,11 +175,37 @@ impl<F: Function> Truth<F> {
             self.known.insert(flow);
         }
         self.seen += u64::from(self.touches(from));
-        self.touches(from) && hits(self.seen, self.config.lose_every)
+        self.touches(from) && self.hits(self.seen, self.config.lose_every)
     }
 
     fn touches(&self, from: Side) -> bool {
         self.config.only.is_none_or(|s| s == from)
+    }
+
+    /// Whether frame `count`, from 1 on, is one of every `every`.
+    fn hits(&self, count: u64, every: u64) -> bool {
+        every > 0 && count > self.config.after && (count - self.config.after).is_multiple_of(every)
+    }
+
+    /// Make a frame a wrong one if it is its turn.
+    fn change(&mut self, frame: &mut [u8]) {
+        let TruthConfig { misroute_every, disguise_every, bad_checksum_every, bad_payload_every, .. } = self.config;
+        let turn = [misroute_every, disguise_every, bad_checksum_every, bad_payload_every]
+            .map(|every| self.hits(self.forwarded, every));
+        let [misroute, disguise, bad_checksum, bad_payload] = turn;
+        if misroute {
+            raise_port(frame, DESTINATION_PORT);
+        }
+        if disguise {
+            raise_port(frame, SOURCE_PORT);
+        }
+        if bad_checksum {
+            turn_bit(frame.get_mut(UDP_CHECKSUM));
+        }
+        if bad_payload {
+            turn_bit(frame.last_mut());
+        }
+        self.changed += u64::from(turn.contains(&true));
     }
 }
 
@@ -181,11 +234,8 @@ impl<F: Function> Function for Truth<F> {
                 continue;
             }
             self.forwarded += 1;
-            if hits(self.forwarded, self.config.misroute_every) {
-                misroute(packet.bytes_mut());
-                self.misrouted += 1;
-            }
-            if hits(self.forwarded, self.config.duplicate_every)
+            self.change(packet.bytes_mut());
+            if self.hits(self.forwarded, self.config.duplicate_every)
                 && let Some(mut copy) = spare.fresh(packet.bytes().len())
             {
                 copy.bytes_mut().copy_from_slice(packet.bytes());
@@ -223,7 +273,7 @@ impl<F: Function> Function for Truth<F> {
         all.extend([
             ("truth-lost", self.lost),
             ("truth-duplicated", self.duplicated),
-            ("truth-misrouted", self.misrouted),
+            ("truth-changed", self.changed),
             ("truth-overtaken", self.overtaken),
         ]);
         all
@@ -254,22 +304,25 @@ impl<F: Function> Function for Truth<F> {
     }
 }
 
-fn hits(count: u64, every: u64) -> bool {
-    every > 0 && count.is_multiple_of(every)
+/// Where these stand in an Ethernet/IPv4/UDP frame.
+const SOURCE_PORT: usize = 34;
+const DESTINATION_PORT: usize = 36;
+const UDP_CHECKSUM: usize = 40;
+
+/// Raise a UDP port of an Ethernet/IPv4/UDP frame by one and change the checksum to match.
+fn raise_port(frame: &mut [u8], at: usize) {
+    if frame.len() >= UDP_CHECKSUM + 2 {
+        let old = u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let new = old.wrapping_add(1);
+        frame[at..at + 2].copy_from_slice(&new.to_be_bytes());
+        let sum = wire::checksum::update16([frame[UDP_CHECKSUM], frame[UDP_CHECKSUM + 1]], old, new);
+        frame[UDP_CHECKSUM..UDP_CHECKSUM + 2].copy_from_slice(&sum);
+    }
 }
 
-/// Raise the UDP destination port of an Ethernet/IPv4/UDP frame by one and lower the checksum to match.
-fn misroute(frame: &mut [u8]) {
-    let add = |b: &mut [u8], by: u16| {
-        let v = u16::from_be_bytes([b[0], b[1]]);
-        b.copy_from_slice(&v.wrapping_add(by).to_be_bytes());
-    };
-    if frame.len() >= 42 {
-        let old = [frame[36], frame[37]];
-        add(&mut frame[36..38], 1);
-        let new = u16::from_be_bytes([frame[36], frame[37]]);
-        let sum = wire::checksum::update16([frame[40], frame[41]], u16::from_be_bytes(old), new);
-        frame[40..42].copy_from_slice(&sum);
+fn turn_bit(octet: Option<&mut u8>) {
+    if let Some(octet) = octet {
+        *octet ^= 1;
     }
 }
 
@@ -281,17 +334,55 @@ mod tests {
     /// A tester whose clock runs away must find another rate than was injected.
     #[test]
     fn a_rate_is_kept_by_the_systems_clock_and_not_by_the_callers() {
-        let config = TruthConfig { capacity: 1, ..TruthConfig::default() };
-        let mut truth = Truth::new(Router::new(Hop::default(), Hop::default()), config);
-        let now = |truth: &Truth<Router>| truth.began.elapsed().as_nanos() as u64 + 1;
-        let room = (Bucket::ROOM / 1_000_000_000) as usize;
-        for _ in 0..room {
-            let now = now(&truth);
-            assert!(!truth.takes(now, Side::Customer, &[]));
-        }
+        let mut truth = limited(1);
         let (mut batch, mut verdicts) = ([Frame([0; 60])], [Verdict::Local]);
-        truth.process(3_600_000_000_000, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
-        assert_eq!((verdicts[0], truth.lost), (Verdict::Drop, 1), "an hour of the caller's clock gives no tokens");
+        // A frame an hour of the caller's clock; of the system's it is no second.
+        for hour in 1..=2 {
+            let now = hour * 3_600_000_000_000;
+            truth.process(now, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
+        }
+        assert_eq!((verdicts[0], truth.lost), (Verdict::Drop, 1), "an hour of the caller's clock gives no token");
+    }
+
+    /// Trials of 60 ms, one after the other, of which the first frame comes this late: how many frames are lost in each.
+    fn lost(rate: u64, offered: u64, late: u64) -> [u64; 2] {
+        let mut truth = limited(rate);
+        [1_000_000_000, 1_090_000_000].map(|start| {
+            let due = |k: u64| start + k * 1_000_000_000 / offered;
+            let frames = offered * 60 / 1000;
+            (0..frames).filter(|&k| truth.takes(due(k).max(start + late), Side::Customer, &[])).count() as u64
+        })
+    }
+
+    #[test]
+    fn a_capacity_is_exact_in_every_trial() {
+        const RATE: u64 = 600_000;
+        for late in [0, 50_000] {
+            assert_eq!(lost(RATE, RATE * 998 / 1000, late), [0, 0], "{late} ns late");
+        }
+        for above in [1_001, 1_010, 1_500] {
+            let lost = lost(RATE, RATE * above / 1000, 0);
+            // What is above the rate, and nothing was there before: neither at first nor after the pause between trials.
+            let expected = 36 * (above - 1000);
+            assert!(lost.iter().all(|lost| lost.abs_diff(expected) <= 2), "{lost:?}, not {expected}");
+        }
+    }
+
+    /// A worker that was off its core for less than a queue lasts finds what was due in that time.
+    #[test]
+    fn a_short_stall_is_not_a_limit() {
+        let mut truth = limited(600_000);
+        let taken = |k: u64| {
+            let due = 1_000_000_000 + k * 1_000_000_000 / 599_400;
+            let stalled = 1_030_000_000..1_030_800_000;
+            truth.takes(if stalled.contains(&due) { stalled.end } else { due }, Side::Customer, &[])
+        };
+        assert_eq!((0..36_000).map(taken).filter(|&taken| taken).count(), 0);
+    }
+
+    fn limited(capacity: u64) -> Truth<Router> {
+        let config = TruthConfig { capacity, ..TruthConfig::default() };
+        Truth::new(Router::new(Hop::default(), Hop::default()), config)
     }
 
     struct Frame([u8; 60]);

@@ -106,6 +106,9 @@ impl Listener for Console {
                     seconds(*predicted_s)
                 ));
             }
+            Event::SelfTesting { number, of, check } => {
+                self.show(format!("  {DIM}self-test [{number}/{of}]{DIM:#} {}: {}", check.name, check.verdict()));
+            }
             Event::SelfTested(s) => {
                 let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
                 if bad.is_empty() {

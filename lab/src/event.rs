@@ -1,7 +1,7 @@
 //! What happens in a run, as data. Nothing below the lab prints; the console and `--json` are two listeners
 //! to the same events, and the run folder is a third.
 
-use crate::folder::{Ceiling, Outcome, SelfTest};
+use crate::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
 use crate::plan::Measurement;
 use crate::scenario::axis::AxisValues;
 use method::Rate;
@@ -21,6 +21,15 @@ pub enum Event {
         done: usize,
         /// Predicted seconds for those left.
         predicted_s: u64,
+    },
+    /// One check of the known-truth self-test has ended.
+    SelfTesting {
+        /// Its position, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What came of it.
+        check: SelfTestCheck,
     },
     /// The known-truth self-test has ended.
     SelfTested(SelfTest),

@@ -224,6 +224,52 @@ fn a_run_whose_self_test_failed_does_not_end_well() {
     }
 }
 
+/// The folder of a run of a simulated device, carried out here as far as it goes and with a self-test that passed, so that
+/// who resumes it finds nothing to be done but to end.
+fn carried_out(parent: &Path, device: &str, measure: &str, has_time: bool) -> std::path::PathBuf {
+    use lab::folder::{Facts, Header, SelfTest};
+    let text = format!(
+        "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
+         metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n{measure}\n"
+    );
+    let mut scenario = lab::scenario::parse("x.toml", &text, &lab::scenario::Options::default())
+        .unwrap_or_else(|c| panic!("{}", c.render(false)))
+        .scenario;
+    if !has_time {
+        // Shorter than a file may say: over before the first trial.
+        scenario.measure.time_limit = Some(method::Nanos(1));
+    }
+    let plan = lab::plan::Plan::new(&scenario);
+    let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
+    let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH).expect("a folder");
+    let path = folder.path().to_path_buf();
+    let mut nobody = ();
+    let run = lab::run::Run::begin(&header, &text, folder, lab::rig::Process::new(), &mut nobody).unwrap();
+    run.complete(Facts::default(), Some(SelfTest { passed: true, checks: Vec::new() })).unwrap();
+    path
+}
+
+#[test]
+fn a_run_ends_with_the_code_of_what_became_of_it() {
+    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    for (device, measure, code, says) in [
+        ("", "", 0, ""),
+        // It does all that was asked for: that is an answer.
+        ("", "max-rate = \"100k\"", 0, ""),
+        // It does all that is ever tried, because nobody said where to end: that is a bound.
+        ("set-up-rate = \"2G\"", "", 3, ""),
+        ("set-up-rate = \"2G\"", "max-rate = \"2G\"", 0, ""),
+        ("", "", 6, "error: not measured: "),
+    ] {
+        let path = carried_out(dir.path(), device, measure, code != 6);
+        let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{device} {measure}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{device} {measure}: {}", stderr(&output));
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}
+
 /// As every process on this machine sees it: whoever measures has the name.
 #[test]
 fn who_measures_is_not_disturbed() {

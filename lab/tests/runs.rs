@@ -90,6 +90,13 @@ fn all_trials_kept(result: &str, trials: &[&str], cut: usize) -> bool {
 #[test]
 fn what_was_injected_is_counted() {
     for check in lab::selftest::counting(&Process::new(), 100_000) {
-        assert!(check.passed, "{}: truth {}, measured {}", check.name, check.truth, check.measured);
+        // A host that is too busy to let everything be sent, even slowly, says nothing.
+        assert!(
+            check.passed || check.inconclusive,
+            "{}: truth {}, measured {}",
+            check.name,
+            check.truth,
+            check.measured
+        );
     }
 }

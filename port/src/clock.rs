@@ -40,6 +40,13 @@ impl Clock {
         Clock::new(Source::System, 1_000_000_000)
     }
 
+    /// The same clock gone wrong: it takes so many millionths more time for having passed. Only to see that whoever is to
+    /// find a wrong clock finds it.
+    #[doc(hidden)]
+    pub fn gone_fast(self, ppm: u64) -> Clock {
+        Clock::new(self.source, (self.frequency as u128 * 1_000_000 / (1_000_000 + ppm as u128)) as u64)
+    }
+
     fn new(source: Source, frequency: u64) -> Clock {
         let ratio = |a: u64, b: u64| u64::try_from(((a as u128) << SHIFT).div_ceil(b as u128)).unwrap_or(u64::MAX);
         let nano = 1_000_000_000;

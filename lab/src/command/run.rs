@@ -5,12 +5,12 @@ use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
-use crate::folder::{Facts, Header, Outcome, SelfTest};
+use crate::folder::{Calibration, Facts, Header, Outcome, SelfTest};
 use crate::notes::{self, Machine};
 use crate::plan::{Measurement, Plan};
 use crate::report::Report;
 use crate::rig::Process;
-use crate::run::{Run, RunError};
+use crate::run::{Run, RunError, is_upper_end_the_testers};
 use crate::store::date::rfc3339;
 use crate::store::{self, RunFolder};
 use crate::{facts, priority, selftest};
@@ -82,7 +82,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
     }
 }
 
-fn carry_out(run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
+fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
     // The self-test needs it as much as the measurements.
     let _raised = priority::raise();
     let mut facts = facts::of_this_machine();
@@ -90,7 +90,8 @@ fn carry_out(run: Run, beside: Option<String>, process: &Process) -> Result<Vec<
     let tested = if run.is_tested_on(&facts)? {
         None
     } else {
-        let Some(verdict) = selftest::quick(process) else { return Err(run.interrupted()) };
+        run.announce()?;
+        let Some(verdict) = selftest::quick(process, &mut run) else { return Err(run.interrupted()) };
         Some(verdict)
     };
     run.complete(facts, tested)
@@ -136,7 +137,7 @@ fn conclude(
         return Exit::Failed;
     }
     let header = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten();
-    let missing = header.map(|header| missing(&header, &outcomes)).unwrap_or_default();
+    let missing = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
     if !missing.is_empty() {
         cli::err(&format!(
             "error: not measured: {}; `natmeter resume {}` goes on\n",
@@ -145,12 +146,26 @@ fn conclude(
         ));
         return Exit::Incomplete;
     }
-    let limited = outcomes.iter().any(|o| !matches!(o.result.kind, ResultKind::Exact | ResultKind::AtUpperLimit))
-        || store::read_document::<Facts>(&path.join(store::FACTS))
-            .ok()
-            .flatten()
-            .is_some_and(|f| f.without_result() > 0);
+    let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
+    let max_rate = header.and_then(|header| header.scenario.measure.max_rate);
+    let facts = store::read_document::<Facts>(&path.join(store::FACTS)).ok().flatten();
+    let limited = outcomes.iter().any(|o| is_limited(o, max_rate, calibration.as_ref()))
+        || facts.is_some_and(|f| f.without_result() > 0);
     if limited { Exit::TesterLimit } else { Exit::Done }
+}
+
+/// Whether a result is a bound that the tester or its host set, and no number of the device: also where everything passed up to
+/// the rate at which the tester is believed. Where it passed up to the highest rate that was asked for, that was the question.
+fn is_limited(outcome: &Outcome, max_rate: Option<u64>, calibration: Option<&Calibration>) -> bool {
+    let Measurement { point, metric, .. } = &outcome.measurement;
+    match outcome.result.kind {
+        ResultKind::Exact => false,
+        ResultKind::AtUpperLimit => {
+            let ceiling = calibration.and_then(|c| c.at(point.connections, &point.axes)).and_then(|c| c.of(metric));
+            is_upper_end_the_testers(max_rate, ceiling)
+        }
+        _ => true,
+    }
 }
 
 /// Keys of the measurements that are due and have no result. Further repetitions may be left out by the scenario's own will.

@@ -2,6 +2,7 @@
 
 use super::{process, turn};
 use crate::cli::{Global, err, out};
+use crate::console::Console;
 use crate::exit::Exit;
 use crate::folder::{SelfTest, SelfTestCheck};
 use crate::{priority, selftest};
@@ -23,7 +24,11 @@ pub fn selftest(global: &Global) -> Exit {
         }
     };
     let _raised = priority::raise();
-    let Some(verdict) = selftest::thorough(&process) else {
+    // What is going on goes to stderr, and only to a terminal: stdout is the verdict's.
+    let mut console = Console::new(global.quiet);
+    let verdict = selftest::thorough(&process, &mut console);
+    drop(console);
+    let Some(verdict) = verdict else {
         err("error: interrupted; there is no verdict\n");
         return Exit::Interrupted;
     };
@@ -32,7 +37,16 @@ pub fn selftest(global: &Global) -> Exit {
     } else {
         out(&text(&verdict));
     }
-    if verdict.passed { Exit::Done } else { Exit::Failed }
+    exit(&verdict)
+}
+
+/// A fault of the tester is a failure. A host that is too busy to say is no fault, but nothing was shown either.
+fn exit(verdict: &SelfTest) -> Exit {
+    match (verdict.passed, verdict.named("inconclusive").is_empty()) {
+        (true, true) => Exit::Done,
+        (true, false) => Exit::TesterLimit,
+        (false, _) => Exit::Failed,
+    }
 }
 
 fn text(verdict: &SelfTest) -> String {
@@ -53,4 +67,20 @@ fn text(verdict: &SelfTest) -> String {
         (false, _) => "the tester cannot be trusted here".to_owned(),
     };
     format!("{lines}{summary}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_host_left_open_is_neither_done_nor_failed() {
+        let check = |passed, inconclusive| SelfTestCheck { passed, inconclusive, ..SelfTestCheck::default() };
+        let end = |checks: Vec<SelfTestCheck>| {
+            exit(&SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks })
+        };
+        assert_eq!(end(vec![check(true, false)]), Exit::Done);
+        assert_eq!(end(vec![check(true, false), check(false, true)]), Exit::TesterLimit);
+        assert_eq!(end(vec![check(false, true), check(false, false)]), Exit::Failed);
+    }
 }

@@ -4,12 +4,13 @@
 use super::Report;
 use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Over};
+use crate::run::is_upper_end_the_testers;
 use crate::scenario::axis::{in_words, more_in_words};
 use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::Spoiler;
-use method::{Count, Direction, ResultKind, TrialRecord, Verdict};
+use method::{Count, Direction, Rate, ResultKind, TrialRecord, Verdict};
 use serde::Serialize;
 
 /// What the judge counted over all trials of a run, invalid ones included.
@@ -285,11 +286,13 @@ pub fn missing(report: &Report) -> Vec<String> {
 
 /// What ended a search whose highest rate passed.
 pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
-    let believed = ceiling(report, cell).map_or(f64::MAX, |c| c * BELIEVED_SHARE);
-    match report.header.scenario.measure.max_rate {
-        Some(max) if max as f64 <= believed => "the scenario's highest rate",
-        _ if ceiling_is_whole(report) => "90 % of the tester's own ceiling, the highest rate at which it is believed,",
-        _ => "90 % of what the tester does without the kernel's part of the link",
+    let ceiling = ceiling(report, cell).map(|c| Rate(c as u64));
+    match is_upper_end_the_testers(report.header.scenario.measure.max_rate, ceiling) {
+        false => "the scenario's highest rate",
+        true if ceiling_is_whole(report) => {
+            "90 % of the tester's own ceiling, the highest rate at which it is believed,"
+        }
+        true => "90 % of what the tester does without the kernel's part of the link",
     }
 }
 

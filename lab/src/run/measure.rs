@@ -187,3 +187,22 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
     };
     Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(ceiling.0 * BELIEVED_TENTHS / 10).max(1)))
 }
+
+/// Whether the tester, and not the scenario's `max-rate`, is the upper end of a search. Without a ceiling (a simulated device
+/// has no tester) it is, unless the scenario says where to end.
+pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>) -> bool {
+    let believed = ceiling.map_or(u64::MAX, |c| c.0 * BELIEVED_TENTHS / 10);
+    max_rate.is_none_or(|max| max > believed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_of_the_two_upper_ends_counts() {
+        let ends = |max, ceiling: Option<u64>| is_upper_end_the_testers(max, ceiling.map(Rate));
+        assert!(ends(None, Some(1_000)) && ends(Some(901), Some(1_000)) && ends(None, None));
+        assert!(!ends(Some(900), Some(1_000)) && !ends(Some(1), None));
+    }
+}

@@ -7,8 +7,9 @@ mod record;
 mod until;
 
 pub use calibrate::calibrate;
-pub use measure::is_establishment;
+pub use measure::{is_establishment, is_upper_end_the_testers};
 pub use record::Record;
+pub use until::{Until, is_over};
 
 use crate::event::{Event, Listener};
 use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
@@ -22,7 +23,6 @@ use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use until::is_over;
 
 /// Why a run ended before its plan did.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +90,16 @@ pub struct Run<'a> {
     spent: Duration,
     /// The measurements in which it was spent.
     made: Vec<Measurement>,
+    /// Everybody knows that it has begun.
+    announced: bool,
+}
+
+/// What happens before the plan is carried out belongs to the run, too.
+impl Listener for Run<'_> {
+    fn on(&mut self, event: &Event) {
+        // A folder that cannot be written shows with the next event of the run's own.
+        let _ = self.tell(event);
+    }
 }
 
 impl<'a> Run<'a> {
@@ -137,7 +147,25 @@ impl<'a> Run<'a> {
             end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
             spent: Duration::ZERO,
             made: Vec::new(),
+            announced: false,
         }
+    }
+
+    /// Say what is to be done, unless that was said before.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn announce(&mut self) -> Result<(), RunError> {
+        if std::mem::replace(&mut self.announced, true) {
+            return Ok(());
+        }
+        let left: u64 = self.left().map(|m| m.predicted.0).sum();
+        self.tell(&Event::RunStarted {
+            folder: self.folder.path().display().to_string(),
+            measurements: self.plan.measurements.len(),
+            done: self.outcomes.len(),
+            predicted_s: left / 1_000_000_000,
+        })
     }
 
     /// Whether the folder has a verdict of the self-test that was made on this machine, by this version.
@@ -161,13 +189,7 @@ impl<'a> Run<'a> {
     /// The first thing that makes going on pointless; everything measured until then is in the folder.
     pub fn complete(mut self, facts: Facts, self_test: Option<SelfTest>) -> Result<Vec<Outcome>, RunError> {
         self.facts = facts;
-        let left: u64 = self.left().map(|m| m.predicted.0).sum();
-        self.tell(&Event::RunStarted {
-            folder: self.folder.path().display().to_string(),
-            measurements: self.plan.measurements.len(),
-            done: self.outcomes.len(),
-            predicted_s: left / 1_000_000_000,
-        })?;
+        self.announce()?;
         if let Some(verdict) = self_test {
             self.write_again(SELF_TEST, &verdict)?;
             self.tell(&Event::SelfTested(verdict))?;

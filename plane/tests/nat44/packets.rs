@@ -36,11 +36,35 @@ pub fn udp(from: At, to: At) -> Vec<u8> {
 }
 
 pub fn tcp(from: At, to: At, flags: &str) -> Vec<u8> {
+    tcp_of(from, to, flags, b"data")
+}
+
+pub fn tcp_of(from: At, to: At, flags: &str, payload: &[u8]) -> Vec<u8> {
     let t = link(from.0).ipv4(from.0, to.0, 64).tcp(from.1, to.1, 1000, 65000);
     let mut out = Vec::new();
-    flagged(t, flags).write(&mut out, b"data").unwrap();
+    flagged(t, flags).write(&mut out, payload).unwrap();
     clear_df(out)
 }
+
+/// What a UDP or TCP packet carries.
+pub fn carried(frame: &[u8]) -> Vec<u8> {
+    match SlicedPacket::from_ethernet(frame).expect("a frame that parses").transport {
+        Some(TransportSlice::Udp(u)) => u.payload().to_vec(),
+        Some(TransportSlice::Tcp(t)) => t.payload().to_vec(),
+        other => panic!("neither UDP nor TCP: {other:?}"),
+    }
+}
+
+/// An FTP command (RFC 959, section 4.1.2) that names an inside address and port.
+pub const FTP_PORT: &[u8] = b"PORT 10,0,0,10,19,137\r\n";
+
+/// A SIP request (RFC 3261, section 24.2) whose Via, Contact and session description name an inside address and port.
+pub const SIP_INVITE: &[u8] = b"INVITE sip:bob@203.0.113.7 SIP/2.0\r\n\
+    Via: SIP/2.0/UDP 10.0.0.10:5060;branch=z9hG4bKnashds8\r\n\
+    Max-Forwards: 70\r\nTo: Bob <sip:bob@203.0.113.7>\r\nFrom: Alice <sip:alice@10.0.0.10>;tag=1928301774\r\n\
+    Call-ID: a84b4c76e66710\r\nCSeq: 314159 INVITE\r\nContact: <sip:alice@10.0.0.10:5060>\r\n\
+    Content-Type: application/sdp\r\nContent-Length: 76\r\n\r\n\
+    v=0\r\no=alice 1 1 IN IP4 10.0.0.10\r\nc=IN IP4 10.0.0.10\r\nm=audio 5001 RTP/AVP 0\r\n";
 
 pub fn icmp(from: [u8; 4], to: [u8; 4], message: Icmpv4Type, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -1,10 +1,11 @@
-//! RFC 4787: unicast UDP. REQ-7 (addresses that change by DHCP) and REQ-10 (ALGs) do not apply: addresses are
-//! configured, and there are no ALGs.
+//! RFC 4787: unicast UDP. REQ-7 is for addresses that change by themselves (DHCP); here they are configured, and a
+//! configuration in which they conflict is refused. REQ-10: there are no ALGs that could be on.
 
 use crate::gateway::*;
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
-use plane::nat44::config::{Config, Filtering, Mapping, Pooling};
+use plane::nat44::Nat44;
+use plane::nat44::config::{Config, Filtering, Mapping, Pooling, Prefix};
 use std::time::Duration;
 use wire::{AddrRange, PortRange};
 
@@ -156,6 +157,34 @@ fn rfc4787_req6a_inbound_packets_refresh_only_when_asked_to() {
     }
 }
 
+/// Inside and outside may not conflict: no configuration brings it about.
+#[test]
+fn rfc4787_req7_inside_and_outside_do_not_overlap() {
+    let inside =
+        || vec![Prefix { addr: [10, 0, 0, 0].into(), len: 8 }, Prefix { addr: [192, 168, 4, 0].into(), len: 22 }];
+    let with = |first: [u8; 4], count| {
+        let pool = vec![AddrRange::one(POOL.into()), AddrRange { first: first.into(), count }];
+        Config { inside: inside(), pool, ..config() }
+    };
+    for (first, count, why) in [
+        ([10, 9, 8, 7], 1, "one address inside"),
+        ([9, 255, 255, 255], 2, "the last address inside"),
+        ([10, 255, 255, 255], 2, "the first address inside"),
+        ([192, 168, 0, 0], 8 * 256, "a prefix within the range"),
+    ] {
+        let error = Nat44::new(with(first, count), 0, 1, 1).err().expect(why);
+        assert_eq!(
+            error.to_string(),
+            "NAT44 configuration, pool: an outside address lies in an inside prefix; the two must be disjoint",
+            "{why}"
+        );
+    }
+    for (first, count) in [([9, 255, 255, 254], 2), ([11, 0, 0, 0], 8), ([192, 168, 3, 0], 256), ([192, 168, 8, 0], 1)]
+    {
+        assert!(Nat44::new(with(first, count), 0, 1, 1).is_ok(), "{first:?} is a neighbour");
+    }
+}
+
 #[test]
 fn rfc4787_req8_filtering_is_as_configured() {
     use Filtering::*;
@@ -217,6 +246,20 @@ fn rfc4787_req9_hairpinning_obeys_the_filter_and_the_switch() {
     let mut g = with(|c| c.hairpinning = false);
     let b = g.map((B, 6000), (REMOTE, 80));
     g.dropped(Customer, &udp((A, 5000), b), "hairpin-off");
+}
+
+/// What a packet says of addresses is nobody's business but its receiver's, and opens nothing.
+#[test]
+fn rfc4787_req10_there_is_no_alg() {
+    let mut g = with(|_| {});
+    let (inside, server) = ((A, 5060), (REMOTE, 5060));
+    let sent = g.out(&udp_ttl(inside, server, 64, SIP_INVITE));
+    let outside = judge(&sent).from;
+    assert_eq!(carried(&sent), SIP_INVITE);
+    let got = g.back(&udp_ttl(server, outside, 64, SIP_INVITE));
+    assert_eq!((judge(&got).to, carried(&got)), (inside, SIP_INVITE.to_vec()));
+    assert_eq!(g.entries(), (1, 1), "the port of the session description has no mapping");
+    g.dropped(Internet, &udp(server, (POOL, 5001)), "no-session");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! RFC 5382: TCP. REQ-6 (ALGs) does not apply: there are none.
+//! RFC 5382: TCP. REQ-6: there are no ALGs that could be on.
 
 use crate::gateway::*;
 use crate::packets::*;
@@ -147,6 +147,25 @@ fn rfc5382_req5_closed_and_reset_connections_are_transitory() {
         g.wait(2);
         g.dropped(Internet, &tcp((REMOTE, 80), outside, "A"), "no-session");
     }
+}
+
+/// Neither command nor answer is touched, and the connection that they announce is one that nobody expects.
+#[test]
+fn rfc5382_req6_there_is_no_alg() {
+    let mut g = Gateway::new(config());
+    let (inside, server) = ((A, 40_000), (REMOTE, 21));
+    let outside = open(&mut g, inside, server);
+    let sent = g.out(&tcp_of(inside, server, "A", FTP_PORT));
+    assert_eq!((judge(&sent).from, carried(&sent)), (outside, FTP_PORT.to_vec()));
+    let passive = b"227 Entering Passive Mode (192,0,2,1,19,137)\r\n";
+    let got = g.back(&tcp_of(server, outside, "A", passive));
+    assert_eq!((judge(&got).to, carried(&got)), (inside, passive.to_vec()));
+    assert_eq!(g.entries(), (1, 1));
+    // SIP over TCP goes through as it is, too.
+    open(&mut g, (A, 5060), (REMOTE, 5060));
+    assert_eq!(carried(&g.out(&tcp_of((A, 5060), (REMOTE, 5060), "A", SIP_INVITE))), SIP_INVITE);
+    assert_eq!(g.entries(), (2, 2));
+    assert!(g.send(Internet, &tcp((REMOTE, 20), (POOL, 19 * 256 + 137), "S")).is_empty());
 }
 
 #[test]
