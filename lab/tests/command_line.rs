@@ -241,10 +241,11 @@ fn carried_out(parent: &Path, device: &str, measure: &str, has_time: bool) -> st
     }
     let plan = lab::plan::Plan::new(&scenario);
     let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
-    let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH).expect("a folder");
+    let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)
+        .expect("a folder");
     let path = folder.path().to_path_buf();
     let mut nobody = ();
-    let run = lab::run::Run::begin(&header, &text, folder, lab::rig::Process::new(), &mut nobody).unwrap();
+    let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
     run.complete(Facts::default(), Some(SelfTest { passed: true, checks: Vec::new() })).unwrap();
     path
 }
