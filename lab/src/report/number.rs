@@ -20,6 +20,23 @@ pub fn grouped_f64(value: f64) -> String {
     if halves.is_multiple_of(2) { grouped(halves / 2) } else { format!("{}.5", grouped(halves / 2)) }
 }
 
+/// To so many significant digits towards what a bound says: a lower bound (`≥`) is never rounded up, an upper one (`<`) never down.
+pub fn bound(sign: &str, value: f64, digits: i32) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return value;
+    }
+    let power = value.log10().floor() as i32;
+    // Whole digits before an SI prefix are never cut.
+    let step = 10f64.powi(power + 1 - digits.max(power.rem_euclid(3) + 1));
+    // A hair's breadth beside a step is on it.
+    let steps = value / step;
+    match sign.trim() {
+        "≥" => (steps + 1e-9).floor() * step,
+        "<" => (steps - 1e-9).ceil() * step,
+        _ => value,
+    }
+}
+
 /// With an SI prefix and at most `digits` significant digits, trailing zeros dropped: `2.9 M`, `223 k`, `64`.
 pub fn si(value: f64, digits: usize) -> String {
     let (mantissa, prefix) = si_parts(value, digits);
@@ -110,6 +127,16 @@ pub fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_rounded_to_the_safe_side() {
+        assert_eq!(si(bound("≥ ", 12_593_922.0, 2), 2), "12 M");
+        assert_eq!(si(bound("≥ ", 12_000_000.0, 2), 2), "12 M");
+        assert_eq!(si(bound("< ", 12_100_000.0, 2), 2), "13 M");
+        assert_eq!(si(bound("≥ ", 217_900.0, 2), 2), "217 k");
+        assert_eq!(si(bound("", 12_593_922.0, 2), 2), "13 M");
+        assert_eq!(bound("≥ ", 0.0, 2).to_bits(), 0.0f64.to_bits());
+    }
 
     #[test]
     fn prefixes_change_where_the_printed_value_does() {

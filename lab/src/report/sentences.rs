@@ -137,12 +137,13 @@ fn rate(cell: &Cell) -> String {
     let unit = known.map(|m| m.unit);
     match cell.median() {
         Some(median) if !cell.nothing_passed() => {
-            let bound = match cell.sign(median) {
+            let sign = cell.sign(median);
+            let bound = match sign {
                 "≥ " => "at least ",
                 "< " => "less than ",
                 _ => "",
             };
-            format!("{bound}{}", per_second(unit, median))
+            format!("{bound}{}", per_second(unit, number::bound(sign, median, 2)))
         }
         None => {
             let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));

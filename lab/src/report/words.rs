@@ -27,6 +27,7 @@ pub fn value(cell: &Cell, value: Option<f64>) -> String {
 /// A value in a few characters: `≥ 7.4 Mfps a direction`.
 pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
     let bound = cell.sign(value);
+    let value = number::bound(bound, value, 3);
     match metric.map(|m| m.unit) {
         Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
         Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
