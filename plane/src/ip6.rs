@@ -140,8 +140,8 @@ pub(crate) fn is_martian(a: u128) -> bool {
 /// with all that is link-local or multicast.
 #[inline(always)]
 pub(crate) fn is_common(a: u128) -> bool {
-    let high = (a >> 64) as u64;
-    high != 0 && high >> 57 != 0x7f
+    // One comparison for both.
+    ((a >> 64) as u64).wrapping_sub(1) < 0xfe00_0000_0000_0000 - 1
 }
 
 /// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).

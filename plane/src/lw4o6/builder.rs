@@ -111,13 +111,13 @@ pub enum TableError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The lwB4's address.
-    #[error("no lwB4 can have this address (a unicast one outside ::/64 is needed)")]
+    #[error("no lwB4 can have this address (a unicast one outside ::/64 and fe80::/10 is needed)")]
     B4,
     /// The IPv4 address.
     #[error("no host can have this address")]
     Ipv4,
     /// The lwAFTR's address.
-    #[error("no lwAFTR can have this address (a unicast one outside ::/64 is needed)")]
+    #[error("no lwAFTR can have this address (a unicast one outside ::/64 and fe80::/10 is needed)")]
     Own,
     /// The ports.
     #[error(transparent)]

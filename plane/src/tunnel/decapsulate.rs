@@ -60,7 +60,8 @@ impl<S: Softwires> Tunnel<S> {
         if !alone {
             return Err(Event::LinkMulticast);
         }
-        if is_unicast6(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
+        // Neighbours may ask this machine itself from link-local addresses.
+        if is_unicast6(head.src) || is_link_local(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
     }
 
     fn ipv6_out<F: Packet, P: Packet, Q: Spare<P>>(
@@ -72,12 +73,14 @@ impl<S: Softwires> Tunnel<S> {
         if head.source_route.is_some() {
             return Err(Event::SourceRoute.into());
         }
-        if let Some(part) = head.part.filter(|p| !p.is_atomic()) {
-            // Options in front of the packet inside may begin in the first part and are not looked for in later ones.
-            if matches!(head.protocol, next::IPV4 | next::DESTINATION) {
-                return self.part(p.bytes(), head, &part, spare);
-            }
-            return self.not_tunnel(head);
+        let part = head.part.filter(|p| !p.is_atomic());
+        // Options in front of the packet inside may begin in the first part and are not looked for in later ones.
+        let tunnelled = head.protocol == next::IPV4 || part.is_some() && head.protocol == next::DESTINATION;
+        if tunnelled && !is_unicast6(head.src) {
+            return Err(Event::MartianSource.into());
+        }
+        if let Some(part) = part {
+            return if tunnelled { self.part(p.bytes(), head, &part, spare) } else { self.not_tunnel(head) };
         }
         match head.protocol {
             next::IPV4 => self.tunnel_packet(p, head, spare),

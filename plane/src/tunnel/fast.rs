@@ -2,13 +2,12 @@
 //! of 32 look-ups run side by side. Whatever is unusual goes, packet by packet and in order, to the slow path, which
 //! knows all the reasons; the fast path knows none.
 
-use super::points::is_unicast6;
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
 use crate::ip4::is_ordinary;
-use crate::ip6::{be128, next};
+use crate::ip6::{be128, is_common, next};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
@@ -136,7 +135,7 @@ impl<S: Softwires> Tunnel<S> {
         let src = be128(h, L3 + 8);
         let to = ends as u32;
         let right = (outer & 1 == 0 || outer == inner)
-            && is_unicast6(src)
+            && is_common(src)
             && to != u32::from(self.config.inner_address)
             && to != u32::from(self.config.v4.address)
             && !self.softwires.serves(to);

@@ -56,6 +56,12 @@ fn each_fault_has_its_name() {
     end.dropped(false, &broken(&f6, 0, 3), "link-multicast");
     end.dropped(false, &broken(&f6, 14, 0x45), "bad-ip-header");
     end.dropped(false, &broken(&f6, 22, 0xff), "martian-source");
+    // Link-local ones are of one link alone (RFC 4291, section 2.5.6), on the fast path and on the slow one.
+    let ping = ping(SHARED, REMOTE, PORT);
+    for link_local in ["fe80::b4", "febf::1"] {
+        end.dropped(false, &wrapped(link_local, PE, &udp((SHARED, PORT), (REMOTE, 80), b"hello")), "martian-source");
+        end.dropped(false, &wrapped(link_local, PE, &ping), "martian-source");
+    }
     end.dropped(false, &broken(&f6, 20, 17), "not-a-tunnel-packet");
     end.dropped(false, &broken(&f6, 54, 0x65), "bad-ip-header");
     end.dropped(false, &broken(&f6, 64, f6[64] ^ 1), "bad-header-checksum");

@@ -48,6 +48,8 @@ fn every_mistake_has_its_place_and_reason() {
     for (line, want) in [
         ("2001:db8::g 192.0.2.2", "line 2, column 1: `2001:db8::g` as the lwB4's IPv6 address: not an IPv6 address"),
         ("ff02::1 192.0.2.2", "column 1: `ff02::1` as the lwB4's IPv6 address: no lwB4 can have this address"),
+        ("fe80::b4 192.0.2.2", "column 1: `fe80::b4` as the lwB4's IPv6 address: no lwB4 can have this address"),
+        ("2001:db8::2 192.0.2.2 5/6 fe80::1", "`fe80::1` as the lwAFTR's IPv6 address: no lwAFTR can have"),
         ("2001:db8::2", "line 2: the IPv4 address is missing"),
         ("2001:db8::2 192.0.2", "column 13: `192.0.2` as the IPv4 address: not an IPv4 address"),
         ("2001:db8::2 224.0.0.1", "`224.0.0.1` as the IPv4 address: no host can have this address"),
