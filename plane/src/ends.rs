@@ -172,6 +172,9 @@ pub trait Softwires: Send {
         false
     }
 
+    /// Whether an IPv6 address is this end's own: no tunnel ends there at both ends (RFC 2473, section 4.1.2).
+    fn is_own(&self, addr: u128) -> bool;
+
     /// Whether there is one tunnel only, so that what a router says of its path holds for everything.
     fn is_single(&self) -> bool {
         false

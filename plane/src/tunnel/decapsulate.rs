@@ -60,8 +60,17 @@ impl<S: Softwires> Tunnel<S> {
         if !alone {
             return Err(Event::LinkMulticast);
         }
+        // What claims to come from ourselves does not, and an answer would go round (RFC 2473, section 7).
+        if self.is_own6(head.src) && !head.is_discovery(b) {
+            return Err(Event::MartianSource);
+        }
         // Neighbours may ask this machine itself from link-local addresses.
         if is_unicast6(head.src) || is_link_local(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
+    }
+
+    /// Whether an IPv6 address is this end's own.
+    pub(super) fn is_own6(&self, addr: u128) -> bool {
+        addr == self.config.v6.address.to_bits() || self.softwires.is_own(addr)
     }
 
     fn ipv6_out<F: Packet, P: Packet, Q: Spare<P>>(

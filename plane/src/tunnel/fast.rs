@@ -116,7 +116,8 @@ impl<S: Softwires> Tunnel<S> {
             return None;
         }
         let ends = plain_inner(h, L3, self.plan.last_hop, self.plan.room.min(b.len() - L3))?;
-        (ends as u32 != u32::from(self.config.v4.address)).then(|| (ends, be32(h, L3 + header::IPV4)))
+        let own = u32::from(self.config.v4.address);
+        (ends as u32 != own && (ends >> 32) as u32 != own).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
     /// Addresses and ports inside a tunnel packet that may leave it without further questions, and its source.

@@ -53,6 +53,10 @@ fn rfc7915_4_1_an_illegal_source_is_dropped_silently() {
     for src in [[0, 0, 0, 0], [127, 0, 0, 1], [224, 0, 0, 1], [255; 4]] {
         b.dropped(false, &udp4_of(src, HERE4, 64, b"x"), "martian-source");
     }
+    // What claims to come from the gateway itself, which is told of nothing either.
+    for (dst, ttl) in [(HERE4, 64), (HERE4, 1), (OWN4, 64)] {
+        b.dropped(false, &udp4_of(OWN4, dst, ttl, b"x"), "martian-source");
+    }
     for dst in [[0, 0, 0, 1], [127, 0, 0, 1], [240, 0, 0, 1], [255; 4]] {
         b.dropped(false, &udp4_of(THERE4, dst, 64, b"x"), "martian-destination");
     }

@@ -56,6 +56,15 @@ fn each_fault_has_its_name() {
     end.dropped(false, &broken(&f6, 0, 3), "link-multicast");
     end.dropped(false, &broken(&f6, 14, 0x45), "bad-ip-header");
     end.dropped(false, &broken(&f6, 22, 0xff), "martian-source");
+    // What claims to come from this end itself would go round (RFC 2473, sections 4.1.2 and 7): from the end of the softwire or the
+    // gateway's own address, over IPv4 too; and nobody is told.
+    for own in [PE, OWN6] {
+        end.dropped(false, &wrapped(own, PE, &udp((SHARED, PORT), (REMOTE, 80), b"hello")), "martian-source");
+        end.dropped(false, &wrapped(own, PE, &udp((SHARED, 1), (REMOTE, 80), b"hello")), "martian-source");
+        end.dropped(false, &frame6(&icmp6(own, OWN6, 128, 0, 0, b"ping")), "martian-source");
+    }
+    end.dropped(true, &from_to(OWN4, SHARED), "martian-source");
+    end.dropped(true, &from_to(OWN4, OWN4), "martian-source");
     // Link-local ones are of one link alone (RFC 4291, section 2.5.6), on the fast path and on the slow one.
     let ping = ping(SHARED, REMOTE, PORT);
     for link_local in ["fe80::b4", "febf::1"] {
