@@ -131,9 +131,10 @@ pub(crate) fn is_link_local(a: u128) -> bool {
     a >> 118 == 0xfe80 >> 6
 }
 
-/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291).
+/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291), IPv4-mapped (RFC
+/// 6890, section 2.2.3).
 pub(crate) fn is_martian(a: u128) -> bool {
-    a <= 1 || is_link_local(a) || a >> 120 == 0xff
+    a <= 1 || a >> 32 == 0xffff || is_link_local(a) || a >> 120 == 0xff
 }
 
 /// Whether an IPv6 address is none of those that need a closer look: ::/64 with the unspecified and loopback, and fe00::/7

@@ -36,11 +36,11 @@ fn each_fault_has_its_name() {
     end.dropped(true, &sealed(2, 9), "bad-length");
     end.dropped(true, &sealed(3, 19), "bad-length");
     end.dropped(true, &frame4(&with(good.clone(), |p| p[3] = 24)), "short-frame");
-    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
         end.dropped(true, &from_to(martian, SHARED), "martian-source");
     }
     end.dropped(true, &from_to(REMOTE, [224, 0, 0, 5]), "multicast");
-    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [240, 0, 0, 1], [255; 4]] {
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [240, 0, 0, 1], [255; 4]] {
         end.dropped(true, &from_to(REMOTE, martian), "martian-destination");
     }
     let route = [&good[..20], &[131, 3, 4, 0], &good[20..]].concat();
