@@ -203,8 +203,10 @@ fn tunnel_errors_are_told_to_the_sender_inside() {
         (&p, 3, 0, 0, Some((3, 1, 0))),
         (&p, 4, 1, 6, Some((3, 1, 0))),
         (&big, 2, 0, 1400, Some((3, 4, 1360))),
-        // No IPv6 link has less (RFC 8200, section 5).
-        (&big, 2, 0, 600, Some((3, 4, 1240))),
+        (&big, 2, 0, 1280, Some((3, 4, 1240))),
+        // No IPv6 link has less (RFC 8200, section 5), and who says so is not believed (RFC 8201, section 4).
+        (&big, 2, 0, 1279, None),
+        (&big, 2, 0, 0, None),
         (&p, 2, 0, 1400, None),
         (&p, 3, 1, 0, None),
     ] {
@@ -221,7 +223,7 @@ fn tunnel_errors_are_told_to_the_sender_inside() {
         });
         assert_eq!(seen, want, "type {kind}, code {code}");
     }
-    assert_eq!((end.count("icmp-relayed"), end.count("icmp-untranslatable")), (6, 2));
+    assert_eq!((end.count("icmp-relayed"), end.count("icmp-untranslatable")), (6, 4));
 }
 
 /// Section 7.2 with RFC 8201: where there is one tunnel, its MTU follows what a router on its path says, for ten minutes.
