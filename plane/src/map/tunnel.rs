@@ -52,6 +52,10 @@ impl Softwires for MapEBr {
         addr == self.own
     }
 
+    fn is_shared(&self, addr: u32) -> bool {
+        self.domain.is_shared(addr)
+    }
+
     #[inline(always)]
     fn prefetch_wrap(&self, customer: Point4) {
         self.domain.prefetch(customer.addr);

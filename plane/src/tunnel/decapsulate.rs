@@ -185,6 +185,14 @@ impl<S: Softwires> Tunnel<S> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
         let address = found.map_err(|why| self.stranger(why, head))?;
+        // Who shares an address sends only what shows a port that can be checked; that of later fragments the first has shown.
+        if customer.port.is_none()
+            && !(head.offset > 0 && has_ports(head.protocol))
+            && !self.plan.ce
+            && self.softwires.is_shared(customer.addr)
+        {
+            return Err(self.stranger(Event::OutsidePortSet, head));
+        }
         let field = ecn::leave(head.tos, outer.class).ok_or(Event::EcnLost)?;
         if head.dst == u32::from(self.config.inner_address) || head.dst == u32::from(self.config.v4.address) {
             return Ok(self.local());
