@@ -13,7 +13,7 @@ use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::Head4;
-use crate::ip6::{Head6, Part, is_link_local, next};
+use crate::ip6::{BadOption, Head6, Part, is_link_local, next};
 use crate::parts::tracker::Whose;
 use crate::steer::by_hash;
 use wire::checksum::update16;
@@ -87,6 +87,12 @@ impl<S: Softwires> Tunnel<S> {
         let tunnelled = head.protocol == next::IPV4 || part.is_some() && head.protocol == next::DESTINATION;
         if tunnelled && !is_unicast6(head.src) {
             return Err(Event::MartianSource.into());
+        }
+        if tunnelled && self.is_own6(head.dst) {
+            head.options(p.bytes()).map_err(|bad| match bad {
+                BadOption::Told(at) => error::outer(Event::BadExtension, error::unknown_option(at - head.l3)),
+                BadOption::Length | BadOption::Unknown => Event::BadExtension.into(),
+            })?;
         }
         if let Some(part) = part {
             return if tunnelled { self.part(p.bytes(), head, &part, spare) } else { self.not_tunnel(head) };
