@@ -148,6 +148,8 @@ refused! {
     public_address: but("frame-size = 64", "remote = \"8.8.8.8\"");
     public_address_on_request: but("name =", "allow-addresses = [\"8.8.8.0/24\"]\nname =");
     reserved_address_without_request: but("frame-size = 64", "remote = \"240.0.0.1\"");
+    link_local_address_through_the_gateway:
+        instead(GOOD, &[("name =", "allow-addresses = [\"169.254.0.0/16\"]\nname ="), ("frame-size = 64", "remote = \"169.254.7.0/24\"")]);
     address_of_the_device:
         small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.0/28\"\n[sweep]\nconnections = \"100k\"\n");
     pool_meets_remote: but("[dut.embedded]", "[dut.embedded]\npool = \"198.19.0.0/24\"");

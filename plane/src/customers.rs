@@ -149,6 +149,12 @@ impl<K: Key> Customers<K> {
     /// The number of a customer; a new one if it was not known. `None` when the dictionary is full.
     #[inline]
     pub fn number(&mut self, key: K) -> Option<u32> {
+        self.number_if(key, || true)
+    }
+
+    /// The same where not everybody `may` be given a new one.
+    #[inline]
+    pub fn number_if(&mut self, key: K, may: impl FnOnce() -> bool) -> Option<u32> {
         let asked = self.asked(key);
         let e = match asked {
             Some(a) if a.entry != NONE && self.slab[a.entry] == key => a.entry,
@@ -156,7 +162,8 @@ impl<K: Key> Customers<K> {
                 let hash = asked.map_or_else(|| key.hash(&self.hasher), |a| a.hash);
                 match self.index.find(hash, |e| self.slab[e] == key) {
                     Some(e) => e,
-                    None => self.add(hash, key)?,
+                    None if may() => self.add(hash, key)?,
+                    None => return None,
                 }
             }
         };

@@ -79,6 +79,12 @@ pub trait Addressing: Send {
         None
     }
 
+    /// Whether an IPv6 address at an end is that of a customer who has it by a rule, with all others of its /64: what it sends must
+    /// be its own, also ICMPv6 errors. Routers elsewhere have addresses of no rule.
+    fn owns(&self, _end: End, _addr: u128) -> bool {
+        false
+    }
+
     /// Whether an IPv4 address is that of the gateway itself on an inner link: an ICMP error from it is its own.
     fn is_gateway(&self, _addr: u32) -> bool {
         false
@@ -171,6 +177,14 @@ pub trait Softwires: Send {
     fn serves(&self, _addr: u32) -> bool {
         false
     }
+
+    /// Whether several customers share this IPv4 address, and [`Self::unwrap`] lets pass what shows no port, as later fragments do.
+    fn is_shared(&self, _addr: u32) -> bool {
+        false
+    }
+
+    /// Whether an IPv6 address is this end's own: no tunnel ends there at both ends (RFC 2473, section 4.1.2).
+    fn is_own(&self, addr: u128) -> bool;
 
     /// Whether there is one tunnel only, so that what a router says of its path holds for everything.
     fn is_single(&self) -> bool {

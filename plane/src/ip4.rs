@@ -196,11 +196,13 @@ fn route(mut o: &[u8]) -> Result<Route, Fault> {
 }
 
 /// Whether an address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
-/// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7).
+/// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), nor link-local, which no router forwards (RFC 3927, section 7).
 #[inline(always)]
 pub fn is_ordinary(a: u32) -> bool {
+    /// Bits that 127 and 169 have in common: few other addresses are looked at twice.
+    const BOTH: u32 = 0x7f & 0xa9;
     let top = a >> 24;
-    top.wrapping_sub(1) < 223 && top != 127
+    top.wrapping_sub(1) < 223 && (top & BOTH != BOTH || top != 127 && a >> 16 != 0xa9fe)
 }
 
 #[cfg(test)]
@@ -261,6 +263,8 @@ mod tests {
     fn ordinary_addresses() {
         let ordinary = |a: [u8; 4]| is_ordinary(u32::from_be_bytes(a));
         assert!([[1, 0, 0, 0], [126, 1, 1, 1], [128, 0, 0, 0], [223, 255, 255, 255]].into_iter().all(ordinary));
+        assert!([[169, 253, 255, 255], [169, 255, 0, 0], [43, 169, 254, 1], [191, 1, 1, 1]].into_iter().all(ordinary));
+        assert!(![[169, 254, 0, 0], [169, 254, 255, 255]].into_iter().any(ordinary), "link-local");
         assert!(![[0, 0, 0, 1], [127, 0, 0, 1], [224, 0, 0, 1], [240, 0, 0, 1], [255; 4]].into_iter().any(ordinary));
     }
 }

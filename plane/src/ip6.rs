@@ -131,17 +131,18 @@ pub(crate) fn is_link_local(a: u128) -> bool {
     a >> 118 == 0xfe80 >> 6
 }
 
-/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291).
+/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291), IPv4-mapped (RFC
+/// 6890, section 2.2.3).
 pub(crate) fn is_martian(a: u128) -> bool {
-    a <= 1 || is_link_local(a) || a >> 120 == 0xff
+    a <= 1 || a >> 32 == 0xffff || is_link_local(a) || a >> 120 == 0xff
 }
 
 /// Whether an IPv6 address is none of those that need a closer look: ::/64 with the unspecified and loopback, and fe00::/7
 /// with all that is link-local or multicast.
 #[inline(always)]
 pub(crate) fn is_common(a: u128) -> bool {
-    let high = (a >> 64) as u64;
-    high != 0 && high >> 57 != 0x7f
+    // One comparison for both.
+    ((a >> 64) as u64).wrapping_sub(1) < 0xfe00_0000_0000_0000 - 1
 }
 
 /// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).
@@ -278,6 +279,27 @@ impl Head6 {
         Err(Event::BadExtension)
     }
 
+    /// Look at the options as the node that the packet in `b` is for has to (RFC 8200, section 4.2); those of a part of a datagram in front
+    /// of the fragment header only, since what is behind belongs to the whole.
+    ///
+    /// # Errors
+    /// The first option to be refused.
+    pub(crate) fn options(&self, b: &[u8]) -> Result<(), BadOption> {
+        let (mut number, mut at) = (b[self.l3 + 6], self.l3 + header::IPV6);
+        while at < self.l4 {
+            let len = match number {
+                next::FRAGMENT if self.is_fragment() => break,
+                next::FRAGMENT => 8,
+                _ => 8 + usize::from(b[at + 1]) * 8,
+            };
+            if matches!(number, next::HOP_BY_HOP | next::DESTINATION) {
+                options(b, at + 2, at + len)?;
+            }
+            (number, at) = (b[at], at + len);
+        }
+        Ok(())
+    }
+
     /// Whether a packet, which stands in `b`, is neighbour discovery, which is the machine's own (RFC 4861); it never has
     /// extension headers.
     pub(crate) fn is_discovery(&self, b: &[u8]) -> bool {
@@ -289,6 +311,40 @@ impl Head6 {
     pub fn is_fragment(&self) -> bool {
         self.part.is_some_and(|p| !p.is_atomic())
     }
+}
+
+/// An option that ends a packet at the node that it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BadOption {
+    /// Longer than its header.
+    Length,
+    /// Unknown, and not to be skipped.
+    Unknown,
+    /// Unknown at this place, of which the sender is told.
+    Told(usize),
+}
+
+/// Look at the options between two places.
+fn options(b: &[u8], mut at: usize, end: usize) -> Result<(), BadOption> {
+    /// The one that has no length: a single octet of padding.
+    const PAD1: u8 = 0;
+    while at < end {
+        if b[at] == PAD1 {
+            at += 1;
+            continue;
+        }
+        let behind = at + 2 + if at + 1 < end { usize::from(b[at + 1]) } else { 0 };
+        if behind > end {
+            return Err(BadOption::Length);
+        }
+        // All that are known here, or may matter to a tunnel, can be skipped by those who do not know them.
+        match b[at] >> 6 {
+            0 => at = behind,
+            1 => return Err(BadOption::Unknown),
+            _ => return Err(BadOption::Told(at)),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

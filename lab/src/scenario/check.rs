@@ -69,6 +69,13 @@ fn addresses(draft: &Draft, log: &mut Vec<Diagnostic>) {
             );
         }
     }
+    if draft.duts.iter().any(|dut| matches!(dut.kind, DutKind::Embedded(_) | DutKind::Technology { .. })) {
+        // Of those that are for laboratories at all.
+        let all = ends.iter().copied().chain(pools().map(|(_, pool)| pool));
+        for (name, range) in all.filter(|(_, range)| address::is_allowed(range.value, &besides)) {
+            unforwarded(name, range, log);
+        }
+    }
     apart(ends[0], ends[1], log);
     for (nat, pool) in pools() {
         if nat.beside_inside {
@@ -94,6 +101,22 @@ fn own(name: &str, range: &Spot<AddrRange>, hosts: &[u8], log: &mut Vec<Diagnost
             Diagnostic::new(format!("`{name}` has the address {address}, which the device's links need"))
                 .at(range.place, "own, network or broadcast address of the device's links")
                 .instead(format!("begin at .2, for example \"198.{net}.0.2 - 198.{net}.0.254\"")),
+        );
+    }
+}
+
+/// The embedded gateway forwards as the RFCs have it: nothing from or to addresses of one link (RFC 3927, section 7), nor reserved ones (RFC
+/// 1122, section 3.2.1.3). All its packets would be lost, whatever `allow-addresses` says.
+fn unforwarded(name: &str, range: &Spot<AddrRange>, log: &mut Vec<Diagnostic>) {
+    let blocks = [([169, 254, 0, 0], 1 << 16), ([240, 0, 0, 0], 1 << 28)];
+    let mut blocks = blocks.into_iter().map(|(first, count)| AddrRange { first: first.into(), count });
+    if range.sound && blocks.any(|block| address::overlap(block, range.value)) {
+        log.push(
+            Diagnostic::new(format!("the embedded gateway forwards nothing with these addresses of `{name}`"))
+                .at(range.place, "link-local (RFC 3927, section 7) or reserved (RFC 1122, section 3.2.1.3)")
+                .instead(
+                    "use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices take others",
+                ),
         );
     }
 }

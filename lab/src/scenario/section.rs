@@ -411,6 +411,14 @@ pub fn prefix4(value: &Value) -> Parsed<plane::nat44::config::Prefix> {
     Ok(plane::nat44::config::Prefix { addr: range.first, len: 32 - range.count.trailing_zeros() as u8 })
 }
 
+/// The same, of a mapping rule: that may be all of IPv4 (RFC 7597, section 5), which no range of addresses is.
+pub fn prefix4_of_rule(value: &Value) -> Parsed<plane::nat44::config::Prefix> {
+    match text(value)?.split_once('/').map(|(addr, len)| (addr.trim(), len.trim())) {
+        Some(("0.0.0.0", "0")) => Ok(plane::nat44::config::Prefix { addr: std::net::Ipv4Addr::UNSPECIFIED, len: 0 }),
+        _ => prefix4(value),
+    }
+}
+
 /// An IPv6 address.
 pub fn ip6(value: &Value) -> Parsed<std::net::Ipv6Addr> {
     let word = text(value)?;

@@ -230,7 +230,12 @@ impl Edges {
 
     pub(super) fn lw4o6<U: Use>(&self, l: &Lw4o6, plays: Plays, mut then: U) -> Result<U::Out, Why> {
         let began = Instant::now();
-        let table = binding_table(l)?;
+        let links = &self.links;
+        let table = match plays {
+            Plays::Ce => binding_table(l),
+            Plays::Dual => tables::binding_table_at(l, &[links.right4.address.into()]),
+            Plays::Pe => tables::binding_table_at(l, &[links.right4.address.into(), links.left6.address.into()]),
+        }?;
         then.loaded(TableLoad { entries: table.len(), bytes: table.bytes(), took: began.elapsed() });
         let own = table.iter().nth(l.ce as usize);
         let live = then.binding(table);

@@ -11,7 +11,7 @@ use plane::translate::{Eam, Pair};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
 /// The rules of a MAP domain, as they are written or as the one is cut.
@@ -97,14 +97,20 @@ pub fn listed_maps(eam: &[(Prefix, Prefix6)]) -> Result<Option<Eam>, String> {
 /// # Errors
 /// A file that cannot be read, or softwires that do not fit each other.
 pub fn binding_table(l: &Lw4o6) -> Result<lw4o6::Table, String> {
+    binding_table_at(l, &[])
+}
+
+/// The same in a gateway that has these addresses, which no softwire may have.
+pub(super) fn binding_table_at(l: &Lw4o6, gateway: &[IpAddr]) -> Result<lw4o6::Table, String> {
+    let builder = |name: &str| lw4o6::Builder::new(name, l.lwaftr).at(gateway);
     match &l.softwires {
         Softwires::File(path) => {
             let name = path.display().to_string();
             let file = File::open(path).map_err(|e| format!("softwires = \"{name}\": {e}"))?;
-            lw4o6::read(&name, l.lwaftr, BufReader::with_capacity(1 << 20, file)).map_err(words)
+            lw4o6::read_into(builder(&name), BufReader::with_capacity(1 << 20, file)).map_err(words)
         }
         Softwires::Row { ipv4, b4, psid_len, psid_offset, .. } => {
-            let mut builder = lw4o6::Builder::new("the softwires in a row", l.lwaftr);
+            let mut builder = builder("the softwires in a row");
             let shared = 1u64 << psid_len;
             for i in 0..l.softwires.count() {
                 let ports = PortSet::new(*psid_offset, *psid_len, (i % shared) as u16).map_err(words)?;

@@ -16,9 +16,9 @@ const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
 /// The technology of a table, as a gateway plays it.
 fn technology(plays: &str, table: &str) -> (Technology, Plays) {
     let with_state = if plays == "pe" {
-        ["[technology.nat6", "[technology.464xlat"]
+        ["[technology.nat6", "[technology.464xlat", "[technology.ds-lite"].as_slice()
     } else {
-        ["[technology.map-", "[technology.lw4o6"]
+        &["[technology.map-", "[technology.lw4o6"]
     };
     let measure = if with_state.iter().any(|name| table.contains(name)) {
         // With state at the edge there is nothing to measure without connections.
@@ -447,5 +447,65 @@ fn hairpinning_of_siit_is_as_written() {
             let source = if mode == "simple" { "2001:2:0:1000::c612:2" } else { "2001:2::2" };
             assert_eq!(ends6(&back[0].1), [source, "2001:2::3"].map(str::to_owned), "{mode}");
         });
+    }
+}
+
+/// An IPv4 frame in a tunnel from a B4.
+fn from_b4(b4: &str, aftr: &str, inside: &[u8]) -> Vec<u8> {
+    let mut f = vec![0; 54];
+    f[..6].copy_from_slice(&OURS.0);
+    f[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
+    f[18..20].copy_from_slice(&(inside.len() as u16 - 14).to_be_bytes());
+    (f[20], f[21]) = (4, 64);
+    for (at, addr) in [(22, b4), (38, aftr)] {
+        f[at..at + 16].copy_from_slice(&addr.parse::<std::net::Ipv6Addr>().unwrap().octets());
+    }
+    f.extend(&inside[14..]);
+    f
+}
+
+/// RFC 6333, section 5.7: the B4 itself has 192.0.0.2, and may speak without a word in the table; the AFTR's own address may not.
+#[test]
+fn a_b4_itself_may_speak() {
+    play("pe", DS_LITE, &mut |send| {
+        let mut from = |addr| {
+            let f = udp4((addr, 5000), (SERVER, 53), 30, false);
+            send(Side::Customer, &from_b4("2001:2:0:4000::1", "2001:2:0:100::2", &f)).len()
+        };
+        assert_eq!([[192, 0, 0, 2], [192, 168, 1, 9], [192, 0, 0, 1], [192, 0, 0, 3]].map(&mut from), [1, 1, 0, 0]);
+    });
+}
+
+/// RFC 7597, section 5: a rule may be for all of IPv4.
+#[test]
+fn a_rule_for_all_of_ipv4() {
+    let ce = 0xcb00_7105_u64 << 4 | 3;
+    let rule = format!(
+        "[technology.map-e]\nbr = \"2001:2:0:100::2\"\nipv6-prefix = \"fd00::/28\"\nipv4-prefix = \"0.0.0.0/0\"\n\
+         ea-bits = 36\npsid-offset = 4\nce = {ce}\n"
+    );
+    play("ce", &rule, &mut |send| {
+        let out = send(Side::Customer, &udp4((CUSTOMER, 5000), (SERVER, 53), 30, false));
+        let ends = ["fd00:c:b007:1053:0:cb00:7105:3", "2001:2:0:100::2"].map(str::to_owned);
+        assert_eq!((ends6(&out[0].1), &out[0].1[66..70]), (ends, &[203, 0, 113, 5][..]));
+    });
+}
+
+/// A softwire with an address of the gateway would be dead, or a loop (RFC 7596, section 6.2).
+#[test]
+fn no_softwire_with_an_address_of_the_gateway() {
+    let refused = |table: String| {
+        let (technology, plays) = technology("pe", &table);
+        let links = links();
+        build(&technology, plays, &links, 1, 7, Played(&mut |_| {})).unwrap_err().why
+    };
+    let own4 = LW4O6.replace("203.0.113.0/24", "198.18.0.0/24");
+    assert!(refused(own4).contains("198.18.0.1 as the IPv4 address: this is the gateway's own"));
+    for b4 in ["2001:2::1", "2001:2:0:100::2"] {
+        let why = refused(LW4O6.replace("2001:db8:1::1", b4));
+        assert!(
+            why.contains(&format!("{b4} as the lwB4's IPv6 address: this is an address of the lwAFTR itself")),
+            "{why}"
+        );
     }
 }

@@ -89,13 +89,19 @@ impl Softwires for Customer {
             return Err(Event::Spoofed);
         }
         let known = self.customers.len();
-        let number = self.customers.number(Softwire::new(src, a)).ok_or(Event::TableFull)?;
+        // Nobody has the AFTR's own address, so that only new customers need be compared with it.
+        let number = self.customers.number_if(Softwire::new(src, a), || src != dst);
+        let number = number.ok_or(if src == dst { Event::MartianSource } else { Event::TableFull })?;
         if let Some(s) = &mut self.subscribers
             && self.customers.len() > known
         {
             s.add(number, src);
         }
         Ok(number)
+    }
+
+    fn is_own(&self, addr: u128) -> bool {
+        addr == self.own
     }
 
     #[inline(always)]

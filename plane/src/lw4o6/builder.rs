@@ -5,7 +5,7 @@ use super::table::{DENSE, STARTS, Segment, Table};
 use crate::ip4::is_ordinary;
 use crate::tunnel::points::is_unicast6;
 use arena::{ArenaError, Array};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{PortSet, PortSetError};
 
 /// Most softwires: places are numbered with 32 bits, and a sparse table has up to four a softwire.
@@ -111,13 +111,13 @@ pub enum TableError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The lwB4's address.
-    #[error("no lwB4 can have this address (a unicast one outside ::/64 is needed)")]
+    #[error("no lwB4 can have this address (a unicast one outside ::/64 and fe80::/10 is needed)")]
     B4,
     /// The IPv4 address.
     #[error("no host can have this address")]
     Ipv4,
     /// The lwAFTR's address.
-    #[error("no lwAFTR can have this address (a unicast one outside ::/64 is needed)")]
+    #[error("no lwAFTR can have this address (a unicast one outside ::/64 and fe80::/10 is needed)")]
     Own,
     /// The ports.
     #[error(transparent)]
@@ -141,23 +141,72 @@ struct Row {
     len: u8,
 }
 
+/// Addresses of the gateway, which no softwire may have: a tunnel to oneself is a loop (RFC 2473, section 4.1.2), and what is
+/// for the gateway's IPv4 address never gets into a tunnel. In ascending order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Forbidden {
+    v6: Vec<u128>,
+    v4: Vec<u32>,
+}
+
+impl Forbidden {
+    fn new(v6: impl Iterator<Item = u128>, v4: impl Iterator<Item = u32>) -> Forbidden {
+        let (mut v6, mut v4): (Vec<u128>, Vec<u32>) = (v6.collect(), v4.collect());
+        v6.sort_unstable();
+        v6.dedup();
+        v4.sort_unstable();
+        Forbidden { v6, v4 }
+    }
+
+    /// Whether an IPv6 address is one of them.
+    pub(super) fn has6(&self, addr: u128) -> bool {
+        self.v6.binary_search(&addr).is_ok()
+    }
+
+    fn has4(&self, addr: u32) -> bool {
+        self.v4.binary_search(&addr).is_ok()
+    }
+
+    /// What is wrong with a row.
+    fn fault(&self, r: &Row) -> Option<String> {
+        if self.has6(r.b4) {
+            let b4 = Ipv6Addr::from_bits(r.b4);
+            return Some(format!("{b4} as the lwB4's IPv6 address: this is an address of the lwAFTR itself"));
+        }
+        let addr = Ipv4Addr::from_bits(r.ipv4);
+        self.has4(r.ipv4).then(|| format!("{addr} as the IPv4 address: this is the gateway's own"))
+    }
+}
+
 /// A table to be.
 pub struct Builder {
     name: String,
     rows: Vec<Row>,
     own: Vec<u128>,
+    gateway: Vec<IpAddr>,
 }
 
 impl Builder {
     /// An empty one. `name` stands in errors, as a file's name does; `own` is the lwAFTR's address of softwires that name none.
     pub fn new(name: &str, own: Ipv6Addr) -> Builder {
-        Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()] }
+        Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()], gateway: Vec::new() }
+    }
+
+    /// The same for a gateway that has these addresses beside those of the lwAFTR: no softwire may have them either.
+    #[must_use]
+    pub fn at(self, gateway: &[IpAddr]) -> Builder {
+        Builder { gateway: gateway.to_vec(), ..self }
+    }
+
+    /// What it is called in errors.
+    pub(super) fn name(&self) -> String {
+        self.name.clone()
     }
 
     /// One that begins with the softwires of a table, to add some and take some away.
     pub fn of(name: &str, table: &Table) -> Builder {
-        let mut b =
-            Builder { name: name.to_owned(), rows: Vec::with_capacity(table.len() as usize), own: table.own.clone() };
+        let rows = Vec::with_capacity(table.len() as usize);
+        let mut b = Builder { name: name.to_owned(), rows, own: table.own.clone(), gateway: table.gateway.clone() };
         for (i, s) in table.iter().enumerate() {
             let own = s.own.map_or(0, |o| b.own.iter().position(|x| *x == o.to_bits()).unwrap_or(0));
             b.rows.push(Row {
@@ -228,8 +277,12 @@ impl Builder {
     /// The table.
     ///
     /// # Errors
-    /// When softwires overlap or there is not enough memory.
+    /// When softwires overlap or have an address of the gateway, or there is not enough memory.
     pub fn build(mut self) -> Result<Table, TableError> {
+        let forbidden = self.forbidden();
+        if let Some((r, why)) = self.rows.iter().find_map(|r| forbidden.fault(r).map(|why| (r, why))) {
+            return Err(TableError::Line { file: self.name, line: r.line.into(), why });
+        }
         self.rows.sort_unstable_by_key(|r| (u64::from(r.ipv4) << 16 | u64::from(r.psid), r.line));
         let mut neighbours = self.rows.iter().zip(self.rows.iter().skip(1));
         if let Some((a, b)) = neighbours.find(|(a, b)| a.ipv4 == b.ipv4 && clash(a, b)) {
@@ -266,7 +319,24 @@ impl Builder {
             starts[i] += starts[i - 1];
         }
         let softwires = self.rows.len() as u64;
-        Ok(Table { b4, segments, starts, inhabited, psids, own: self.own, own_of, softwires })
+        Ok(Table {
+            b4,
+            segments,
+            starts,
+            inhabited,
+            psids,
+            own: self.own,
+            forbidden,
+            gateway: self.gateway,
+            own_of,
+            softwires,
+        })
+    }
+
+    fn forbidden(&self) -> Forbidden {
+        let v6 = self.gateway.iter().filter_map(|a| if let IpAddr::V6(a) = a { Some(a.to_bits()) } else { None });
+        let v4 = self.gateway.iter().filter_map(|a| if let IpAddr::V4(a) = a { Some(a.to_bits()) } else { None });
+        Forbidden::new(self.own.iter().copied().chain(v6), v4)
     }
 
     fn conflict(&self, a: &Row, b: &Row) -> TableError {

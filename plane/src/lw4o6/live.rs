@@ -107,6 +107,10 @@ impl Softwires for Bindings {
         (&*self.table).serves(addr)
     }
 
+    fn is_own(&self, addr: u128) -> bool {
+        (&*self.table).is_own(addr)
+    }
+
     #[inline(always)]
     fn settle(&mut self) {
         let version = self.live.version.load(Ordering::Acquire);

@@ -9,4 +9,4 @@ mod text;
 pub use builder::{Builder, Softwire, TableError};
 pub use live::{Bindings, Live};
 pub use table::Table;
-pub use text::read;
+pub use text::{read, read_into};

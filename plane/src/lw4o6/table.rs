@@ -7,10 +7,10 @@
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use arena::Array;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
-use super::builder::Softwire;
+use super::builder::{Forbidden, Softwire};
 
 /// Upper halves of addresses, and one more.
 pub const STARTS: usize = (1 << 16) + 1;
@@ -66,7 +66,11 @@ pub struct Table {
     pub(super) psids: Vec<u16>,
     /// lwAFTR addresses.
     pub(super) own: Vec<u128>,
-    /// Which of them each softwire has, by place, if there are several.
+    /// The gateway's addresses, these among them.
+    pub(super) forbidden: Forbidden,
+    /// Those that it has beside the lwAFTR's, as they were given.
+    pub(super) gateway: Vec<IpAddr>,
+    /// Which of the lwAFTR addresses each softwire has, by place, if there are several.
     pub(super) own_of: Option<Array<u16>>,
     pub(super) softwires: u64,
 }
@@ -196,6 +200,10 @@ impl Softwires for &Table {
     #[inline(always)]
     fn serves(&self, addr: u32) -> bool {
         self.segment(addr).is_some()
+    }
+
+    fn is_own(&self, addr: u128) -> bool {
+        self.forbidden.has6(addr)
     }
 
     #[inline(always)]

@@ -25,8 +25,16 @@ const LONGEST: usize = 1024;
 ///
 /// # Errors
 /// The first line that is wrong, or two that contradict each other.
-pub fn read(file: &str, own: Ipv6Addr, mut text: impl BufRead) -> Result<Table, TableError> {
-    let mut builder = Builder::new(file, own);
+pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<Table, TableError> {
+    read_into(Builder::new(file, own), text)
+}
+
+/// The same with a builder that knows the name, and whose gateway it is for.
+///
+/// # Errors
+/// As with [`read`].
+pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<Table, TableError> {
+    let file = &builder.name();
     let mut line = 0u64;
     let mut part = Vec::with_capacity(LONGEST);
     loop {

@@ -77,6 +77,10 @@ impl Addressing for MapTBr {
         end == End::Customer && self.domain.is_shared(addr)
     }
 
+    fn owns(&self, end: End, addr: u128) -> bool {
+        end == End::Customer && self.domain.by_ipv6((addr >> 64) as u64).is_some()
+    }
+
     #[inline(always)]
     fn serves(&self, addr: u32) -> bool {
         self.domain.serves(addr)
@@ -149,5 +153,9 @@ impl Addressing for MapTCe {
     /// The customer is the only one here, whatever it shares elsewhere; others in mesh mode are not.
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))
+    }
+
+    fn owns(&self, end: End, addr: u128) -> bool {
+        end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.by_ipv6((addr >> 64) as u64).is_some())
     }
 }

@@ -48,6 +48,14 @@ impl Softwires for MapEBr {
         self.domain.check_tunnel(src, customer).map(|()| customer.addr)
     }
 
+    fn is_own(&self, addr: u128) -> bool {
+        addr == self.own
+    }
+
+    fn is_shared(&self, addr: u32) -> bool {
+        self.domain.is_shared(addr)
+    }
+
     #[inline(always)]
     fn prefetch_wrap(&self, customer: Point4) {
         self.domain.prefetch(customer.addr);
@@ -94,6 +102,10 @@ impl Softwires for MapECe {
         self.edge.mesh().is_none()
     }
 
+    fn is_own(&self, addr: u128) -> bool {
+        addr == self.edge.address()
+    }
+
     #[inline(always)]
     fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
         self.edge.may_send(customer)?;
@@ -114,7 +126,10 @@ impl Softwires for MapECe {
         }
         self.edge.may_receive(customer)?;
         if src != self.relay {
-            // RFC 7597, section 8.1: from another customer, by the rule that its address lies in.
+            // RFC 7597, section 8.1: from another customer, by the rule that its address lies in. This one may have a rule, too.
+            if src == dst {
+                return Err(Event::MartianSource);
+            }
             self.edge.mesh().ok_or(Event::UnknownSoftwire)?.check_tunnel(src, remote)?;
         }
         Ok(customer.addr)

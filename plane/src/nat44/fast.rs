@@ -265,6 +265,7 @@ impl Nat44 {
             && self.config.untranslated.is_empty()
             && port(own) != 0
             && self.is_inside(addr(own))
+            && !self.is_side(addr(own))
             && is_ordinary(addr(remote))
             && !self.is_own(addr(remote));
         if !simple {

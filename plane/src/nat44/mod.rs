@@ -245,9 +245,13 @@ impl Nat44 {
     /// Whether an address is the gateway's own: of the pool or of a side.
     #[inline(always)]
     fn is_own(&self, a: u32) -> bool {
-        self.pool.contains(a)
-            || a == u32::from(self.config.customer.address)
-            || a == u32::from(self.config.internet.address)
+        self.pool.contains(a) || self.is_side(a)
+    }
+
+    /// Whether an address is the gateway's own on a side.
+    #[inline(always)]
+    fn is_side(&self, a: u32) -> bool {
+        a == u32::from(self.config.customer.address) || a == u32::from(self.config.internet.address)
     }
 }
 

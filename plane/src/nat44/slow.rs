@@ -89,7 +89,14 @@ impl Nat44 {
         head: &Head4,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
-        if !is_ordinary(head.src) {
+        // What claims to come from ourselves or, from the Internet, our customers does not (RFC 2827).
+        let pretends = match from {
+            // Behind a dictionary the other half has its address in common with this one.
+            Side::Customer if self.config.numbered.is_some() => false,
+            Side::Customer => self.is_side(head.src) && !self.pool.contains(head.src),
+            Side::Internet => self.pretends(p.bytes(), head),
+        };
+        if pretends || !is_ordinary(head.src) {
             return Err(Event::MartianSource);
         }
         if head.dst >> 28 == 0xe {
@@ -109,8 +116,6 @@ impl Nat44 {
             Side::Customer if second_half => {}
             Side::Customer if !self.is_inside(head.src) => return Err(Event::NotInside),
             Side::Customer => {}
-            // What claims to come from ourselves or our customers does not (RFC 2827).
-            Side::Internet if self.pretends(p.bytes(), head) => return Err(Event::MartianSource),
             Side::Internet if to_pool || self.is_exempt(p.bytes(), head, from) => {}
             Side::Internet => return Err(Event::NotPool),
         }

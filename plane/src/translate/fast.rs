@@ -154,6 +154,7 @@ impl<A: Addressing> Translate<A> {
             && is_ordinary(src4)
             && is_ordinary(dst4)
             && dst4 != self.plan.own4
+            && src4 != self.plan.own4
             && !self.plan.simple;
         if !right {
             return false;
@@ -204,7 +205,8 @@ impl<A: Addressing> Translate<A> {
             && transport::<L4_V6>(h, protocol, payload)
             && is_common(src6)
             && is_common(dst6)
-            && dst6 != self.plan.own6;
+            && differ(dst6, self.plan.own6)
+            && differ(src6, self.plan.own6);
         if !right {
             return false;
         }
@@ -244,6 +246,12 @@ impl<A: Addressing> Translate<A> {
         put_checksum::<L4_V4>(b, protocol, field);
         len - GROWTH == end && end >= LEAST_FRAME || finish(p, end).is_ok()
     }
+}
+
+/// Whether two addresses differ; one comparison mostly.
+#[inline(always)]
+fn differ(a: u128, b: u128) -> bool {
+    a as u64 != b as u64 || a >> 64 != b >> 64
 }
 
 /// Whether a transport header, `L4` octets into the frame, is one for the fast path: UDP with a checksum, or TCP, not longer

@@ -2,7 +2,7 @@
 //! zero. Its own file, because SIIT, CLAT, NAT64 and the default mapping rule of MAP-T all embed in this way.
 
 use crate::event::Event;
-use crate::ip6::Prefix6;
+use crate::ip6::{Prefix6, is_martian};
 use std::fmt;
 
 /// The well-known prefix 64:ff9b::/96.
@@ -56,6 +56,9 @@ impl Pref64 {
         let first = prefix.first();
         if prefix.len == 96 && first >> 56 & 0xff != 0 {
             return bad("bits 64 to 71 of a /96 must be zero (RFC 6052, section 2.2)");
+        }
+        if is_martian(first) {
+            return bad("no router forwards to addresses in it; write a prefix of global unicast addresses");
         }
         let (high, low) = match prefix.len {
             96 => (0, 0),
@@ -200,6 +203,13 @@ mod tests {
         }
         assert!(Pref64::new(prefix("2001:db8::1", 96), false).is_err(), "bits behind the length");
         assert!(Pref64::new(prefix("2001:db8:0:0:100::", 96), false).is_err(), "octet u");
+        // Where no packet could be forwarded to: IPv4-compatible, IPv4-mapped, link-local, multicast.
+        for (martian, len) in
+            [("::", 96), ("::", 32), ("::ffff:0:0", 96), ("fe80::", 64), ("ff0e::", 96), ("ff00::", 32)]
+        {
+            let e = Pref64::new(prefix(martian, len), true).unwrap_err().to_string();
+            assert!(e.contains("no router forwards"), "{e}");
+        }
     }
 
     #[test]
@@ -231,6 +241,7 @@ mod tests {
             let len = [32u8, 40, 48, 56, 64, 96][which];
             let whole = Prefix6 { addr: high.into(), len };
             let first = whole.first() & !(0xff << 56);
+            prop_assume!(!is_martian(first));
             let p = Pref64::new(Prefix6 { addr: first.into(), len }, true).unwrap();
             let six = p.embed(addr);
             prop_assert_eq!(p.to_ipv4(six), Ok(Some(addr)));

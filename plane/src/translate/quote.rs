@@ -111,6 +111,10 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
+        // A customer speaks of its own packets, not of another's (RFC 7599, sections 8.3 and 9).
+        if self.addressing.owns(src_end, h.src) && h.src >> 64 != q.dst >> 64 {
+            return Err(Event::Spoofed);
+        }
         let back = self.comes_back(dst);
         let inner = Write4 {
             src: inner_src,
@@ -232,6 +236,7 @@ impl<A: Addressing> Translate<A> {
             Ok(a) if is_ordinary(a) => Ok(a),
             // One in the prefix that stands for IPv4 is a packet that goes round (RFC 6146, section 3.5).
             Ok(_) | Err(Event::MartianSource) => Err(Event::MartianSource),
+            Err(Event::Spoofed) if self.addressing.owns(src_end, src) => Err(Event::Spoofed),
             Err(_) => Ok(self.stand_in(src)),
         }
     }

@@ -77,6 +77,11 @@ impl<A: Addressing> Translate<A> {
         if !is_ordinary(h.src) && !error {
             return Err(Event::MartianSource);
         }
+        // What claims to come from ourselves does not, unless it has just been turned round here, or comes from a NAT that has
+        // the address in common.
+        if h.src == u32::from(self.config.v4.address) && !self.turning && !self.addressing.is_gateway(h.src) {
+            return Err(Event::MartianSource);
+        }
         if h.dst >> 28 == 0xe {
             return Err(Event::Multicast);
         }
@@ -105,7 +110,14 @@ impl<A: Addressing> Translate<A> {
     fn over_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame(b)?;
-        if h.dst == self.config.v6.address.to_bits() || is_link_local(h.dst) || h.is_discovery(b) {
+        let own = self.config.v6.address.to_bits();
+        if is_link_local(h.dst) || h.is_discovery(b) {
+            return Ok(None);
+        }
+        if h.src == own {
+            return Err(Event::MartianSource);
+        }
+        if h.dst == own {
             return Ok(None);
         }
         if is_martian(h.src) {

@@ -22,6 +22,11 @@ impl<A: Addressing> Translate<A> {
         check(b, h)?;
         let (src_port, dst_port) = ports(b, h);
         let (src, dst) = self.pair_to4((h.src, src_port), (h.dst, dst_port))?;
+        // Who shares an address sends only what shows a port that can be checked (RFC 7597, section 8.1; RFC 7599, section 8.3).
+        if !matches!(h.protocol, PROTO_UDP | TCP | ICMPV6) && self.addressing.is_shared(roles(self.config.ipv6).0, src)
+        {
+            return Err(Event::Protocol);
+        }
         if self.config.hairpinning == super::Hairpinning::Intrinsic
             && let Some(turned) = self.addressing.turned(h.dst, src, dst)
         {

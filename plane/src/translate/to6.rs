@@ -165,6 +165,10 @@ fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
         let echo = h.l4 + 8 <= h.end && icmp::echo_to6(b[h.l4]).is_some();
         return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
     }
+    // All fragments but the last have whole blocks of eight octets (RFC 791, section 3.2; RFC 8200, section 4.5).
+    if h.more && !(h.end - h.l4).is_multiple_of(8) {
+        return Err(Event::BadLength);
+    }
     lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
 }
 

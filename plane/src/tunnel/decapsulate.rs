@@ -13,7 +13,7 @@ use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::Head4;
-use crate::ip6::{Head6, Part, is_link_local, next};
+use crate::ip6::{BadOption, Head6, Part, is_link_local, next};
 use crate::parts::tracker::Whose;
 use crate::steer::by_hash;
 use wire::checksum::update16;
@@ -60,7 +60,17 @@ impl<S: Softwires> Tunnel<S> {
         if !alone {
             return Err(Event::LinkMulticast);
         }
-        if is_unicast6(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
+        // What claims to come from ourselves does not, and an answer would go round (RFC 2473, section 7).
+        if self.is_own6(head.src) && !head.is_discovery(b) {
+            return Err(Event::MartianSource);
+        }
+        // Neighbours may ask this machine itself from link-local addresses.
+        if is_unicast6(head.src) || is_link_local(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
+    }
+
+    /// Whether an IPv6 address is this end's own.
+    pub(super) fn is_own6(&self, addr: u128) -> bool {
+        addr == self.config.v6.address.to_bits() || self.softwires.is_own(addr)
     }
 
     fn ipv6_out<F: Packet, P: Packet, Q: Spare<P>>(
@@ -72,12 +82,20 @@ impl<S: Softwires> Tunnel<S> {
         if head.source_route.is_some() {
             return Err(Event::SourceRoute.into());
         }
-        if let Some(part) = head.part.filter(|p| !p.is_atomic()) {
-            // Options in front of the packet inside may begin in the first part and are not looked for in later ones.
-            if matches!(head.protocol, next::IPV4 | next::DESTINATION) {
-                return self.part(p.bytes(), head, &part, spare);
-            }
-            return self.not_tunnel(head);
+        let part = head.part.filter(|p| !p.is_atomic());
+        // Options in front of the packet inside may begin in the first part and are not looked for in later ones.
+        let tunnelled = head.protocol == next::IPV4 || part.is_some() && head.protocol == next::DESTINATION;
+        if tunnelled && !is_unicast6(head.src) {
+            return Err(Event::MartianSource.into());
+        }
+        if tunnelled && self.is_own6(head.dst) {
+            head.options(p.bytes()).map_err(|bad| match bad {
+                BadOption::Told(at) => error::outer(Event::BadExtension, error::unknown_option(at - head.l3)),
+                BadOption::Length | BadOption::Unknown => Event::BadExtension.into(),
+            })?;
+        }
+        if let Some(part) = part {
+            return if tunnelled { self.part(p.bytes(), head, &part, spare) } else { self.not_tunnel(head) };
         }
         match head.protocol {
             next::IPV4 => self.tunnel_packet(p, head, spare),
@@ -173,6 +191,14 @@ impl<S: Softwires> Tunnel<S> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
         let address = found.map_err(|why| self.stranger(why, head))?;
+        // Who shares an address sends only what shows a port that can be checked; that of later fragments the first has shown.
+        if customer.port.is_none()
+            && !(head.offset > 0 && has_ports(head.protocol))
+            && !self.plan.ce
+            && self.softwires.is_shared(customer.addr)
+        {
+            return Err(self.stranger(Event::OutsidePortSet, head));
+        }
         let field = ecn::leave(head.tos, outer.class).ok_or(Event::EcnLost)?;
         if head.dst == u32::from(self.config.inner_address) || head.dst == u32::from(self.config.v4.address) {
             return Ok(self.local());

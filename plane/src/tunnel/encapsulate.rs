@@ -53,6 +53,9 @@ impl<S: Softwires> Tunnel<S> {
         spare: &mut Q,
     ) -> Result<Verdict, Refusal> {
         addresses(head)?;
+        if head.src == u32::from(self.config.v4.address) {
+            return Err(Event::MartianSource.into());
+        }
         if head.dst == u32::from(self.config.v4.address) {
             return Ok(self.local());
         }

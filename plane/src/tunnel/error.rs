@@ -22,6 +22,11 @@ pub fn parameter_problem(pointer: usize) -> Error {
     Error { kind: 4, code: 0, rest: pointer as u32 }
 }
 
+/// ICMPv6: an option that nobody knows here (RFC 4443, 3.4).
+pub fn unknown_option(pointer: usize) -> Error {
+    Error { kind: 4, code: 2, rest: pointer as u32 }
+}
+
 /// Why a packet is dropped, and who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {

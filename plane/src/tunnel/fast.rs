@@ -2,13 +2,12 @@
 //! of 32 look-ups run side by side. Whatever is unusual goes, packet by packet and in order, to the slow path, which
 //! knows all the reasons; the fast path knows none.
 
-use super::points::is_unicast6;
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
 use crate::ip4::is_ordinary;
-use crate::ip6::{be128, next};
+use crate::ip6::{be128, is_common, next};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
@@ -117,7 +116,8 @@ impl<S: Softwires> Tunnel<S> {
             return None;
         }
         let ends = plain_inner(h, L3, self.plan.last_hop, self.plan.room.min(b.len() - L3))?;
-        (ends as u32 != u32::from(self.config.v4.address)).then(|| (ends, be32(h, L3 + header::IPV4)))
+        let own = u32::from(self.config.v4.address);
+        (ends as u32 != own && (ends >> 32) as u32 != own).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
     /// Addresses and ports inside a tunnel packet that may leave it without further questions, and its source.
@@ -136,7 +136,7 @@ impl<S: Softwires> Tunnel<S> {
         let src = be128(h, L3 + 8);
         let to = ends as u32;
         let right = (outer & 1 == 0 || outer == inner)
-            && is_unicast6(src)
+            && is_common(src)
             && to != u32::from(self.config.inner_address)
             && to != u32::from(self.config.v4.address)
             && !self.softwires.serves(to);

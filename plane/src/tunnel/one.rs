@@ -9,18 +9,25 @@ use std::net::Ipv6Addr;
 pub struct OneTunnel {
     own: u128,
     peer: u128,
+    /// Whom packets must come from: nobody where both ends are the same.
+    from: u128,
 }
 
 impl OneTunnel {
     /// The tunnel from an own address to the other end's.
     pub fn new(own: Ipv6Addr, peer: Ipv6Addr) -> OneTunnel {
-        OneTunnel { own: own.to_bits(), peer: peer.to_bits() }
+        let (own, peer) = (own.to_bits(), peer.to_bits());
+        OneTunnel { own, peer, from: if own == peer { 0 } else { peer } }
     }
 }
 
 impl Softwires for OneTunnel {
     fn is_single(&self) -> bool {
         true
+    }
+
+    fn is_own(&self, addr: u128) -> bool {
+        addr == self.own
     }
 
     #[inline(always)]
@@ -33,6 +40,6 @@ impl Softwires for OneTunnel {
         if dst != self.own {
             return Err(Event::UnknownSoftwire);
         }
-        if src == self.peer { Ok(customer.addr) } else { Err(Event::Spoofed) }
+        if src == self.from { Ok(customer.addr) } else { Err(Event::Spoofed) }
     }
 }

@@ -4,6 +4,7 @@
 use crate::ends::Point4;
 use crate::event::Event;
 use crate::ip4::Head4;
+use crate::ip6::is_martian;
 use wire::header::{ICMP, PROTO_UDP, TCP, be16};
 
 impl Head4 {
@@ -78,8 +79,9 @@ pub fn kind(icmp_type: u8) -> Kind {
     }
 }
 
-/// Whether an IPv6 address may be the end of a tunnel: neither multicast nor unspecified, loopback or anything else in ::/64.
+/// Whether an IPv6 address may be the end of a tunnel: neither multicast nor link-local, which no router forwards from or to
+/// (RFC 4291, section 2.5.6), nor unspecified, loopback or anything else in ::/64.
 #[inline(always)]
 pub fn is_unicast6(a: u128) -> bool {
-    a >> 120 != 0xff && a >> 64 != 0
+    a >> 64 != 0 && !is_martian(a)
 }

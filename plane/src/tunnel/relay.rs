@@ -45,6 +45,10 @@ impl<S: Softwires> Tunnel<S> {
         let (customer, remote) = self.ends_in(inner.points(message)?);
         // Which address stands for the customer outside, and whether the tunnel is one at all, the way back says.
         let stands_for = self.softwires.unwrap_quoted(quote.dst, quote.src, customer, remote)?;
+        // Less than any IPv6 link has is not believed (RFC 8201, section 4).
+        if message[l4] == TOO_BIG && be32(message, l4 + 4) < LEAST_MTU {
+            return Err(Event::IcmpUntranslatable.into());
+        }
         // Who did not ask hears nothing of sizes: then it is this end that has to cut.
         if message[l4] == TOO_BIG && self.softwires.is_single() {
             self.narrow(be32(message, l4 + 4));
@@ -76,7 +80,7 @@ fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
         // Only who asked for it hears of sizes; all others' packets can be cut.
         (TOO_BIG, _) if inner.df => {
-            let mtu = be32(b, l4 + 4).clamp(LEAST_MTU, 65_535);
+            let mtu = be32(b, l4 + 4).min(65_535);
             Some(Error::fragmentation_needed(mtu - OVERHEAD as u32))
         }
         (UNREACHABLE | PARAMETER, _) | (TIME_EXCEEDED, 0) => Some(HOST_UNREACHABLE),

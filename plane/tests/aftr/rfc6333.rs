@@ -267,3 +267,13 @@ fn faults_of_others() {
     let back = unwrap(&g.back(&udp((REMOTE, 80), judge(&out).from))).2;
     assert_ne!(back[40..42], [0, 0]);
 }
+
+/// Section 6: the AFTR is no B4 of its own. Nothing is remembered of what claims to come from it, and nothing sent to it.
+#[test]
+fn what_claims_to_come_from_the_aftr_is_dropped() {
+    let mut g = aftr(&config());
+    for frame in [udp((HOST, 5000), (REMOTE, 80)), fragments(&udp((HOST, 5000), (REMOTE, 80)), &[8], 1)[0].clone()] {
+        g.dropped(plane::Side::Customer, &between(AFTR6, AFTR6, &frame), "tunnel.martian-source");
+    }
+    assert_eq!((g.entries(), g.workers[0].customers()), ((0, 0), 0));
+}

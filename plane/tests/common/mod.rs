@@ -4,6 +4,7 @@
 mod frame;
 pub mod ip4;
 pub mod nat;
+pub mod page;
 pub mod quota;
 
 pub use frame::Frame;

@@ -103,6 +103,29 @@ fn rfc7597_8_1_the_relay_checks_the_source() {
     b.dropped(true, &from("2001:db9::1", ("192.0.2.18", 1232)), "unknown-softwire");
 }
 
+/// RFC 7597, section 8.1: of who shares an address only what shows a port can be checked, in fragments, too.
+#[test]
+fn rfc7597_8_1_protocols_without_ports_need_an_address_of_ones_own() {
+    let mut b = br();
+    let (shared, whole) = (("192.0.2.18", 1232), ("198.18.7.7", 1232));
+    let as_protocol = |number: u8, from, fragment: u16| {
+        let mut f = udp4(from, ("10.2.3.4", 80));
+        f[23] = number;
+        f[20..22].copy_from_slice(&fragment.to_be_bytes());
+        f[24..26].fill(0);
+        let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&f[14..34]).ones_complement();
+        f[24..26].copy_from_slice(&sum.to_ne_bytes());
+        f
+    };
+    for fragment in [0, 0x2000, 2] {
+        let answer = b.dropped(true, &in_tunnel(CE, RELAY, &as_protocol(132, shared, fragment)), "protocol").unwrap();
+        assert_eq!((judge(&answer).icmp, judge(&answer).dst), (Some((1, 5)), ip(CE)));
+        b.pass(true, &in_tunnel("2001:db8:dd07:0:0:c612:700:0", RELAY, &as_protocol(132, whole, fragment)));
+    }
+    // Later fragments of UDP follow their address.
+    b.pass(true, &in_tunnel(CE, RELAY, &as_protocol(17, shared, 2)));
+}
+
 /// RFC 7597, section 8.2: identifiers stand for ports, and errors go by the packet that they quote.
 #[test]
 fn rfc7597_8_2_icmp() {

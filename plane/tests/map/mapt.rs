@@ -154,6 +154,42 @@ fn rfc7599_9_icmp_errors_by_the_quoted_packet() {
     assert_eq!(seen.src, ip("198.51.100.254"));
 }
 
+/// RFC 7599, sections 8.3 and 9: a customer speaks of its own packets only, and from its own address; routers of no rule may speak of all.
+#[test]
+fn rfc7599_8_3_errors_about_other_customers_are_not_believed() {
+    let mut b = br();
+    let sent = b.pass(false, &udp4(("10.2.3.4", 80), ("192.0.2.18", 1232)));
+    // Who shares the address, who has its own, and nobody in the customer's prefix.
+    for from in [NEIGHBOUR, SHARING, WHOLE, "2001:db8:12:3400::1", "2001:db8:12:3401:0:c000:212:34"] {
+        let answer = b.dropped(true, &unreachable6(from, REMOTE, &sent), "spoofed-source");
+        assert_eq!(answer, None, "no errors about errors");
+    }
+    b.pass(true, &unreachable6(CE, REMOTE, &sent));
+    b.pass(true, &unreachable6("2001:db8:fffc::1", REMOTE, &sent));
+    // The same identifier at another address.
+    let other = b.pass(false, &udp4(("10.2.3.4", 80), ("192.0.2.19", 1232)));
+    b.dropped(true, &unreachable6(CE, REMOTE, &other), "spoofed-source");
+    // All addresses of a customer with a prefix are its own.
+    let whole = b.pass(false, &udp4(("10.2.3.4", 80), ("198.18.7.77", 80)));
+    let seen = judge(&b.pass(true, &unreachable6("2001:db8:dd07:0:0:c612:701:0", REMOTE, &whole)));
+    assert_eq!(seen.src, ip("198.18.7.1"));
+}
+
+/// RFC 7597, section 8.1, and RFC 7599, section 8.3: of who shares an address only what shows a port can be checked.
+#[test]
+fn rfc7599_8_3_protocols_without_ports_need_an_address_of_ones_own() {
+    let mut b = br();
+    let sctp = |from: &str| {
+        let mut f = udp6((from, 1232), (REMOTE, 80));
+        f[20] = 132;
+        f
+    };
+    for from in [CE, SHARING] {
+        assert_eq!(b.dropped(true, &sctp(from), "protocol"), None);
+    }
+    assert_eq!(judge(&b.pass(true, &sctp(WHOLE))).src, ip("198.18.7.77"));
+}
+
 #[test]
 fn rfc7599_8_1_the_edge_sends_by_the_default_rule() {
     let mut c = ce(false);

@@ -1,10 +1,11 @@
 //! The pages about MAP and the code must name the same counters.
 
+use crate::common::page::names;
 use plane::event::NAMES;
 
 fn check(page: &str, text: &str, not_there: &[&str]) {
     for name in NAMES {
-        let named = text.contains(name);
+        let named = names(text).contains(name);
         assert!(named != not_there.contains(name), "{page}: `{name}` is {}", if named { "named" } else { "missing" });
     }
 }

@@ -28,6 +28,7 @@ fn each_fault_has_its_name() {
         f
     };
     g.dropped(Customer, &good[..13], "short-frame");
+    let to_internet = |f: &[u8]| [&INTERNET_MAC[..], &INTERNET_HOP, &f[12..]].concat();
     g.dropped(Customer, &good[..20], "short-frame");
     g.dropped(Customer, &broken(5, 9, false), "other-mac");
     g.dropped(Customer, &broken(0, 3, false), "link-multicast");
@@ -40,11 +41,20 @@ fn each_fault_has_its_name() {
     g.dropped(Customer, &broken(39, 7, false), "bad-length");
     g.dropped(Customer, &broken(23, 47, true), "protocol");
     g.dropped(Customer, &from_to([172, 16, 0, 1], REMOTE), "not-inside");
-    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
         g.dropped(Customer, &from_to(martian, REMOTE), "martian-source");
     }
+    // The gateway's own addresses, of which one is inside; nothing is kept of them, and nobody is told.
+    for own in [[10, 255, 255, 1], [192, 0, 2, 254]] {
+        for to in [REMOTE, own] {
+            g.dropped(Customer, &from_to(own, to), "martian-source");
+            g.dropped(Internet, &to_internet(&from_to(own, to)), "martian-source");
+        }
+        g.dropped(Customer, &ping([10, 255, 255, 1], REMOTE, 9), "martian-source");
+    }
+    assert_eq!(g.entries(), (0, 0));
     g.dropped(Customer, &from_to(A, [224, 0, 0, 5]), "multicast");
-    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [240, 0, 0, 1], [255; 4]] {
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [240, 0, 0, 1], [255; 4]] {
         g.dropped(Customer, &from_to(A, martian), "martian-destination");
     }
     g.dropped(Internet, &udp((REMOTE, 80), ([192, 0, 2, 99], 5000)), "not-pool");

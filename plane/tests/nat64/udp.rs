@@ -157,6 +157,11 @@ fn a_lifetime_below_two_minutes_is_refused() {
 fn a_source_in_the_prefix_is_dropped() {
     let mut g = nat64(&config());
     g.dropped(Customer, &udp((x(OTHER), 5000), (x(REMOTE), 80)), "translate.martian-source");
+    // Nor may one come from an IPv4-mapped address (RFC 6890), or from the gateway itself.
+    let mapped = "::ffff:198.51.100.10".parse().unwrap();
+    g.dropped(Customer, &udp((mapped, 5000), (x(REMOTE), 80)), "translate.martian-source");
+    g.dropped(Customer, &udp((GATEWAY6, 5000), (x(REMOTE), 80)), "translate.martian-source");
+    g.dropped(Customer, &udp_with((GATEWAY6, 5000), (x(REMOTE), 80), 1, b"x"), "translate.martian-source");
     assert_eq!(g.workers[0].customers(), 0);
 }
 

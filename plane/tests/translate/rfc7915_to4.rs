@@ -75,11 +75,18 @@ fn rfc7915_5_1_hop_limit_runs_out() {
 #[test]
 fn rfc7915_5_1_illegal_addresses_are_dropped_silently() {
     let mut b = bed(|_| {});
-    for src in ["::", "::1", "fe80::1", "ff02::1"] {
+    for src in ["::", "::1", "::ffff:198.51.100.10", "fe80::1", "ff02::1"] {
         b.dropped(true, &udp6_of(src, THERE6, 64, b"x"), "martian-source");
     }
     b.dropped(true, &udp6_of("2001:db8:64::127.0.0.1", THERE6, 64, b"x"), "martian-source");
+    // What claims to come from the gateway itself, which is told of nothing either.
+    for (dst, hops) in [(THERE6, 64), (THERE6, 1), (OWN6, 64), ("2001:db8:77::1", 64)] {
+        b.dropped(true, &udp6_of(OWN6, dst, hops, b"x"), "martian-source");
+    }
     b.dropped(true, &udp6_of(HERE6, "2001:db8:64::127.0.0.1", 64, b"x"), "martian-destination");
+    b.dropped(true, &udp6_of("2001:db8:64::169.254.1.1", THERE6, 64, b"x"), "martian-source");
+    b.dropped(true, &udp6_of(HERE6, "2001:db8:64::169.254.1.1", 64, b"x"), "martian-destination");
+    b.dropped(true, &udp6_of(HERE6, "::ffff:203.0.113.7", 64, b"x"), "martian-destination");
     b.dropped(true, &udp6_of(HERE6, "2001:db8:64::224.0.0.1", 64, b"x"), "martian-destination");
     b.dropped(true, &udp6_of(HERE6, "::1", 64, b"x"), "martian-destination");
     b.dropped(true, &udp6_of(HERE6, "ff0e::1", 64, b"x"), "multicast");

@@ -50,10 +50,14 @@ fn in_a_chain_the_other_function_takes_the_hop() {
 #[test]
 fn rfc7915_4_1_an_illegal_source_is_dropped_silently() {
     let mut b = bed(|_| {});
-    for src in [[0, 0, 0, 0], [127, 0, 0, 1], [224, 0, 0, 1], [255; 4]] {
+    for src in [[0, 0, 0, 0], [127, 0, 0, 1], [169, 254, 1, 1], [224, 0, 0, 1], [255; 4]] {
         b.dropped(false, &udp4_of(src, HERE4, 64, b"x"), "martian-source");
     }
-    for dst in [[0, 0, 0, 1], [127, 0, 0, 1], [240, 0, 0, 1], [255; 4]] {
+    // What claims to come from the gateway itself, which is told of nothing either.
+    for (dst, ttl) in [(HERE4, 64), (HERE4, 1), (OWN4, 64)] {
+        b.dropped(false, &udp4_of(OWN4, dst, ttl, b"x"), "martian-source");
+    }
+    for dst in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [240, 0, 0, 1], [255; 4]] {
         b.dropped(false, &udp4_of(THERE4, dst, 64, b"x"), "martian-destination");
     }
     b.dropped(false, &udp4_of(THERE4, [224, 0, 0, 251], 64, b"x"), "multicast");
@@ -398,4 +402,20 @@ fn each_fault_has_its_name() {
     b.dropped(false, &with6(good.clone(), 39, &[7]), "bad-length");
     b.dropped(false, &fragments4(&tcp4(&[1; 64]), &[16])[0], "bad-length");
     b.dropped(false, &with4(fragments4(&udp4(&[1; 64]), &[32])[1].clone(), 20, &[0x1f, 0xff]), "bad-length");
+}
+
+/// RFC 8200, section 4.5: a fragment that others follow ends with a whole block of eight octets, or nobody could put the datagram together.
+#[test]
+fn rfc8200_4_5_a_fragment_that_others_follow_has_whole_blocks() {
+    let mut b = bed(|_| {});
+    let parts = fragments4(&udp4(&[7; 100]), &[32, 64]);
+    for part in &parts[..2] {
+        b.to6(part);
+        for less in [1, 4, 7] {
+            let mut odd = part[..14 + 52 - less].to_vec();
+            odd.resize(60.max(odd.len()), 0);
+            b.dropped(false, &with4(odd, 16, &(52 - less as u16).to_be_bytes()), "bad-length");
+        }
+    }
+    b.to6(&parts[2]);
 }

@@ -36,11 +36,11 @@ fn each_fault_has_its_name() {
     end.dropped(true, &sealed(2, 9), "bad-length");
     end.dropped(true, &sealed(3, 19), "bad-length");
     end.dropped(true, &frame4(&with(good.clone(), |p| p[3] = 24)), "short-frame");
-    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
         end.dropped(true, &from_to(martian, SHARED), "martian-source");
     }
     end.dropped(true, &from_to(REMOTE, [224, 0, 0, 5]), "multicast");
-    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [240, 0, 0, 1], [255; 4]] {
+    for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [240, 0, 0, 1], [255; 4]] {
         end.dropped(true, &from_to(REMOTE, martian), "martian-destination");
     }
     let route = [&good[..20], &[131, 3, 4, 0], &good[20..]].concat();
@@ -56,6 +56,21 @@ fn each_fault_has_its_name() {
     end.dropped(false, &broken(&f6, 0, 3), "link-multicast");
     end.dropped(false, &broken(&f6, 14, 0x45), "bad-ip-header");
     end.dropped(false, &broken(&f6, 22, 0xff), "martian-source");
+    // What claims to come from this end itself would go round (RFC 2473, sections 4.1.2 and 7): from the end of the softwire or the
+    // gateway's own address, over IPv4 too; and nobody is told.
+    for own in [PE, OWN6] {
+        end.dropped(false, &wrapped(own, PE, &udp((SHARED, PORT), (REMOTE, 80), b"hello")), "martian-source");
+        end.dropped(false, &wrapped(own, PE, &udp((SHARED, 1), (REMOTE, 80), b"hello")), "martian-source");
+        end.dropped(false, &frame6(&icmp6(own, OWN6, 128, 0, 0, b"ping")), "martian-source");
+    }
+    end.dropped(true, &from_to(OWN4, SHARED), "martian-source");
+    end.dropped(true, &from_to(OWN4, OWN4), "martian-source");
+    // Link-local ones are of one link alone (RFC 4291, section 2.5.6), on the fast path and on the slow one.
+    let ping = ping(SHARED, REMOTE, PORT);
+    for link_local in ["fe80::b4", "febf::1"] {
+        end.dropped(false, &wrapped(link_local, PE, &udp((SHARED, PORT), (REMOTE, 80), b"hello")), "martian-source");
+        end.dropped(false, &wrapped(link_local, PE, &ping), "martian-source");
+    }
     end.dropped(false, &broken(&f6, 20, 17), "not-a-tunnel-packet");
     end.dropped(false, &broken(&f6, 54, 0x65), "bad-ip-header");
     end.dropped(false, &broken(&f6, 64, f6[64] ^ 1), "bad-header-checksum");

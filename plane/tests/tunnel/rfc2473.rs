@@ -190,6 +190,57 @@ fn extension_headers_in_front_of_the_packet_inside() {
     end.dropped(false, &frame6(&ipv6(PE, B4, 43, &route)), "source-route");
 }
 
+/// RFC 8200, section 4.2: the end of a tunnel looks at the options of what is sent to it, as their types ask.
+#[test]
+fn options_in_front_of_the_packet_inside() {
+    let mut end = End::b4(|_| {});
+    let p = udp((CUSTOMER, 80), (REMOTE, 5000), b"hello");
+    let with = |number: u8, options: [u8; 6]| ipv6(PE, B4, number, &[&[4, 0][..], &options, &p].concat());
+    for number in [0, 60] {
+        // Unknown, to be skipped: types 00; padding of one octet in any number.
+        for skipped in [[0x3e, 2, 9, 9, 1, 0], [0x1e, 4, 1, 2, 3, 4], [0; 6], [1, 4, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]] {
+            assert_eq!(end.leave(&frame6(&with(number, skipped))), one_hop(&p), "{skipped:02x?}");
+        }
+        // Longer than the header.
+        for long in [[1, 5, 0, 0, 0, 0], [0, 0, 0, 1, 2, 0], [0, 0, 0, 0, 0, 1], [0x3e, 255, 0, 0, 0, 0]] {
+            end.dropped(false, &frame6(&with(number, long)), "bad-extension-header");
+        }
+        // Unknown, to be dropped, without a word or with one.
+        end.dropped(false, &frame6(&with(number, [0x43, 4, 0, 0, 0, 0])), "bad-extension-header");
+        for (options, pointer) in [([0x83, 4, 0, 0, 0, 0], 42), ([0, 1, 0, 0xc3, 1, 0], 45)] {
+            let packet = with(number, options);
+            let told = end.refused(false, &frame6(&packet), "bad-extension-header");
+            assert_eq!(judge_icmp6(&told), (4, 2, pointer, packet));
+        }
+        // What is sent to another is none of our business.
+        let other = ipv6(PE, OTHER_B4, number, &[&[4u8, 0, 0xc3, 4, 0, 0, 0, 0][..], &p].concat());
+        end.dropped(false, &frame6(&other), "unknown-softwire");
+    }
+}
+
+/// The same in parts: in front of the fragment header each has its own, behind it the whole has them.
+#[test]
+fn options_of_packets_in_parts() {
+    let mut end = End::b4(|_| {});
+    let p = udp((CUSTOMER, 80), (REMOTE, 5000), &[7; 200]);
+    let mut refused = |frames: &[Vec<u8>], when: usize| {
+        for (i, f) in frames.iter().enumerate() {
+            assert_eq!(end.send(plane::Side::Internet, f).len(), usize::from(i == when), "part {i}");
+        }
+        end.count("bad-extension-header")
+    };
+    let behind = ipv6(PE, B4, 60, &[&[4u8, 0, 0xc3, 4, 0, 0, 0, 0][..], &p].concat());
+    let parts: Vec<_> = fragments6(&behind, 7, &[104]).iter().map(|f| frame6(f)).collect();
+    assert_eq!(refused(&parts, 1), 1, "when all are there");
+    let plain = fragments6(&ipv6(PE, B4, 4, &p), 8, &[104]);
+    let in_front = |f: &Vec<u8>| {
+        let options = [&[44u8, 0, 0xc3, 4, 0, 0, 0, 0][..], &f[40..]].concat();
+        frame6(&ipv6(PE, B4, 60, &options))
+    };
+    let parts: Vec<_> = plain.iter().map(in_front).collect();
+    assert_eq!(refused(&parts[..1], 0), 2, "at once");
+}
+
 /// Section 8.3: what ICMPv6 errors about tunnel packets become.
 #[test]
 fn tunnel_errors_are_told_to_the_sender_inside() {
@@ -203,8 +254,10 @@ fn tunnel_errors_are_told_to_the_sender_inside() {
         (&p, 3, 0, 0, Some((3, 1, 0))),
         (&p, 4, 1, 6, Some((3, 1, 0))),
         (&big, 2, 0, 1400, Some((3, 4, 1360))),
-        // No IPv6 link has less (RFC 8200, section 5).
-        (&big, 2, 0, 600, Some((3, 4, 1240))),
+        (&big, 2, 0, 1280, Some((3, 4, 1240))),
+        // No IPv6 link has less (RFC 8200, section 5), and who says so is not believed (RFC 8201, section 4).
+        (&big, 2, 0, 1279, None),
+        (&big, 2, 0, 0, None),
         (&p, 2, 0, 1400, None),
         (&p, 3, 1, 0, None),
     ] {
@@ -221,7 +274,7 @@ fn tunnel_errors_are_told_to_the_sender_inside() {
         });
         assert_eq!(seen, want, "type {kind}, code {code}");
     }
-    assert_eq!((end.count("icmp-relayed"), end.count("icmp-untranslatable")), (6, 2));
+    assert_eq!((end.count("icmp-relayed"), end.count("icmp-untranslatable")), (6, 4));
 }
 
 /// Section 7.2 with RFC 8201: where there is one tunnel, its MTU follows what a router on its path says, for ten minutes.

@@ -215,3 +215,17 @@ fn only_the_other_end_is_listened_to() {
     end.dropped(false, &wrapped(PE, B4, &udp((REMOTE, 80), (INSIDE, 53), b"hello")), "local");
     end.dropped(true, &frame4(&udp((CUSTOMER, 80), (OWN4, 53), b"hello")), "local");
 }
+
+/// Section 6, and RFC 2473, section 4.1.2: no packet goes through a tunnel from this end to itself, even where both ends were given as the
+/// same by mistake.
+#[test]
+fn a_tunnel_to_oneself_carries_nothing() {
+    let mut end = End::b4(|_| {});
+    let p = udp((REMOTE, 80), (CUSTOMER, 5000), b"hello");
+    end.leave(&wrapped(PE, B4, &p));
+    end.dropped(false, &wrapped(B4, B4, &p), "martian-source");
+    end.dropped(false, &wrapped(OWN6, B4, &p), "martian-source");
+    let itself = || plane::tunnel::OneTunnel::new(B4.parse().unwrap(), B4.parse().unwrap());
+    let mut end = End::new(&config(plane::Side::Internet), 1, itself);
+    end.dropped(false, &wrapped(B4, B4, &p), "martian-source");
+}

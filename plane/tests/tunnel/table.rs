@@ -48,6 +48,8 @@ fn every_mistake_has_its_place_and_reason() {
     for (line, want) in [
         ("2001:db8::g 192.0.2.2", "line 2, column 1: `2001:db8::g` as the lwB4's IPv6 address: not an IPv6 address"),
         ("ff02::1 192.0.2.2", "column 1: `ff02::1` as the lwB4's IPv6 address: no lwB4 can have this address"),
+        ("fe80::b4 192.0.2.2", "column 1: `fe80::b4` as the lwB4's IPv6 address: no lwB4 can have this address"),
+        ("2001:db8::2 192.0.2.2 5/6 fe80::1", "`fe80::1` as the lwAFTR's IPv6 address: no lwAFTR can have"),
         ("2001:db8::2", "line 2: the IPv4 address is missing"),
         ("2001:db8::2 192.0.2", "column 13: `192.0.2` as the IPv4 address: not an IPv4 address"),
         ("2001:db8::2 224.0.0.1", "`224.0.0.1` as the IPv4 address: no host can have this address"),
@@ -205,4 +207,44 @@ proptest! {
     fn any_text_is_read_or_refused(text in "[0-9a-f:./@# \t\n\r]{0,200}") {
         let _ = read("t", OWN, text.as_bytes());
     }
+}
+
+/// RFC 7596, section 6.2: the lwAFTR is no lwB4 of its own, by whichever of its addresses; and the gateway's IPv4 address is nobody
+/// else's, since what is sent to it never gets into a tunnel. A table that is changed knows them, too.
+#[test]
+fn no_softwire_has_an_address_of_the_gateway() {
+    let own4 = Ipv4Addr::new(192, 0, 2, 254);
+    let at = |text: &str| {
+        let gateway = [own4.into(), "2001:db8:af::99".parse().unwrap()];
+        plane::lw4o6::read_into(Builder::new("softwires.txt", OWN).at(&gateway), text.as_bytes())
+    };
+    let other = "2001:db8:b4::1 192.0.2.1 5/6 2001:db8:af::2";
+    for (line, want) in [
+        (
+            "2001:db8:af::1 192.0.2.2",
+            "line 1: 2001:db8:af::1 as the lwB4's IPv6 address: this is an address of the lwAFTR",
+        ),
+        (
+            "2001:db8:af::2 192.0.2.2",
+            "line 1: 2001:db8:af::2 as the lwB4's IPv6 address: this is an address of the lwAFTR",
+        ),
+        ("2001:db8:af::99 192.0.2.2", "line 1: 2001:db8:af::99 as the lwB4's"),
+        ("2001:db8:b4::2 192.0.2.254", "line 1: 192.0.2.254 as the IPv4 address: this is the gateway's own"),
+    ] {
+        let e = at(&format!("{line}\n{other}\n")).err().expect("an error").to_string();
+        assert!(e.contains(want) && e.contains("nothing was loaded"), "{e}");
+    }
+    let table = at(other).unwrap();
+    let own = |t: &Table| {
+        ["2001:db8:af::1", "2001:db8:af::2", "2001:db8:af::99"]
+            .map(|a| (&*t).is_own(a.parse::<Ipv6Addr>().unwrap().to_bits()))
+    };
+    assert_eq!(own(&table), [true; 3]);
+    for (b4, ipv4) in [(OWN, Ipv4Addr::new(192, 0, 2, 2)), ("2001:db8:b4::2".parse().unwrap(), own4)] {
+        let mut changed = Builder::of("changed", &table);
+        changed.add(&Softwire { b4, ipv4, ports: PortSet::ALL, own: None }).unwrap();
+        let e = changed.build().err().expect("an error").to_string();
+        assert!(e.starts_with("changed, line 2: ") && e.contains("own") | e.contains("itself"), "{e}");
+    }
+    assert_eq!(own(&Builder::of("again", &table).build().unwrap()), [true; 3]);
 }

@@ -64,6 +64,9 @@ pub(super) struct Reading<'a> {
 const INSIDE: [([u8; 4], u8); 4] =
     [([10, 0, 0, 0], 8), ([172, 16, 0, 0], 12), ([192, 168, 0, 0], 16), ([198, 18, 0, 0], 16)];
 
+/// A B4's own address in its tunnel (RFC 6333, section 5.7).
+const B4: ([u8; 4], u8) = ([192, 0, 0, 2], 32);
+
 impl Reading<'_> {
     fn technology(&mut self, kind: &str) -> Option<Technology> {
         match kind {
@@ -91,7 +94,8 @@ impl Reading<'_> {
                 let (b4, aftr) = (self.address("b4"), self.address("aftr"));
                 let any = Prefix6 { addr: Ipv6Addr::UNSPECIFIED, len: 0 };
                 let b4s = self.section.get("b4s", section::prefix6).value.unwrap_or(any);
-                let (inside, options, nat) = (self.inside(), self.tunnel_options(), self.nat());
+                let inside = self.inside_or(&[&INSIDE[..], &[B4]].concat());
+                let (options, nat) = (self.tunnel_options(), self.nat());
                 Some(Technology::DsLite { b4: b4?, b4s, aftr: aftr?, inside, options, nat: nat? })
             }
             "lw4o6" => self.lw4o6().map(Technology::Lw4o6),
@@ -134,8 +138,12 @@ impl Reading<'_> {
     }
 
     pub(super) fn inside(&mut self) -> Vec<Prefix> {
+        self.inside_or(&INSIDE)
+    }
+
+    fn inside_or(&mut self, usual: &[([u8; 4], u8)]) -> Vec<Prefix> {
         let given = self.section.list("inside", section::prefix4);
-        let usual = || INSIDE.map(|(addr, len)| Prefix { addr: addr.into(), len }).to_vec();
+        let usual = || usual.iter().map(|&(addr, len)| Prefix { addr: addr.into(), len }).collect();
         given.value.map_or_else(usual, values)
     }
 

@@ -107,7 +107,7 @@ impl Reading<'_> {
 /// Read one rule; the keys that it lacks.
 fn rule(section: &mut Section<'_>) -> (Option<Written>, Missing) {
     let ipv6 = section.get("ipv6-prefix", section::prefix6);
-    let ipv4 = section.get("ipv4-prefix", section::prefix4);
+    let ipv4 = section.get("ipv4-prefix", section::prefix4_of_rule);
     let ea = section.get("ea-bits", section::count_in(0..=48));
     let offset = section.get("psid-offset", section::count_in(0..=16));
     let psid = section.get("psid", section::count_in(0..=65_535));
