@@ -345,7 +345,7 @@ fn check(file: Option<&Path>, global: &Global) -> Exit {
     };
     let plan = Plan::new(&loaded.scenario);
     let summary = Summary::new(&loaded.scenario);
-    let notes = notes::notes(&loaded.scenario, &plan, Machine::here());
+    let notes = notes::notes(&loaded, &plan, Machine::here());
     if global.json {
         let event = json!({
             "event": "checked",
@@ -370,7 +370,7 @@ fn plan(args: &PlanArgs, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = Plan::new(&loaded.scenario);
-    let notes = notes::notes(&loaded.scenario, &plan, Machine::here());
+    let notes = notes::notes(&loaded, &plan, Machine::here());
     if global.json {
         let event = json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted(), "notes": notes });
         out(&format!("{event}\n"));

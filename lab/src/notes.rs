@@ -4,7 +4,7 @@
 use crate::plan::{Plan, Point};
 use crate::rig::embedded::are_too_few;
 use crate::rig::kernel::device_config;
-use crate::scenario::{Dut, Scenario};
+use crate::scenario::{Dut, Loaded, Scenario};
 use std::collections::BTreeSet;
 
 /// What counts of a machine.
@@ -25,10 +25,12 @@ impl Machine {
 }
 
 /// What is to be known before a run, one sentence each.
-pub fn notes(scenario: &Scenario, plan: &Plan, machine: Machine) -> Vec<String> {
+pub fn notes(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
+    let scenario = &loaded.scenario;
     let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
     points.dedup();
-    let mut notes: Vec<String> = shared_cores(scenario, &points, machine).into_iter().collect();
+    let mut notes: Vec<String> = loaded.notes.clone();
+    notes.extend(shared_cores(scenario, &points, machine));
     if !machine.root {
         notes.extend(root(scenario, &points));
     }
@@ -83,8 +85,8 @@ mod tests {
 
     fn of(text: &str, set: &[&str], machine: Machine) -> Vec<String> {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario = parse("test.toml", text, &Options { full: false, set }).unwrap().scenario;
-        notes(&scenario, &Plan::new(&scenario), machine)
+        let loaded = parse("test.toml", text, &Options { full: false, set }).unwrap();
+        notes(&loaded, &Plan::new(&loaded.scenario), machine)
     }
 
     #[test]
@@ -96,6 +98,19 @@ mod tests {
             assert!(note.contains("has 2 cores: with cores = 2 tester and device share them"), "{note}");
             assert!(note.contains("not a scaling result; write cores = 1 at most"), "{note}");
         }
+    }
+
+    /// 4,500 sources on a set of 8,192 ports are right, and slow in many an edge.
+    #[test]
+    fn a_port_set_in_use_by_more_than_half() {
+        let machine = Machine { cores: 8, root: true };
+        let of = |ports: &str| {
+            let set = format!("source-ports={ports}");
+            of(include_str!("../../scenarios/map-e.toml"), &[&set, "connections=100k"], machine)
+        };
+        assert_eq!(of("1024-5023"), Vec::<String>::new());
+        let [note] = &of("1024-5523")[..] else { panic!("one note: {:?}", of("1024-5523")) };
+        assert!(note.contains("4,500 inside addresses × ports") && note.contains("more than half"), "{note}");
     }
 
     #[test]

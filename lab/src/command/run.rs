@@ -33,7 +33,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     if let Err(exit) = privilege(&loaded.scenario, &plan) {
         return exit;
     }
-    cli::tell(&notes::notes(&loaded.scenario, &plan, Machine::here()), global);
+    cli::tell(&notes::notes(&loaded, &plan, Machine::here()), global);
     let now = SystemTime::now();
     let header = Header {
         version: env!("CARGO_PKG_VERSION").to_owned(),

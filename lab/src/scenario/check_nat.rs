@@ -107,6 +107,26 @@ fn ports(draft: &Draft, dut: &DutDraft, nat: &NatDraft, range: &Spot<PortRange>,
     }
 }
 
+/// What is right and still unwise: a customer's edge whose port set is more than half in use. An edge that searches for a free port
+/// takes ever longer there, and that is what is measured.
+pub fn notes(draft: &Draft) -> Vec<String> {
+    let full = |dut: &DutDraft| {
+        let nat = dut.kind.nat()?;
+        let (Ports::Set(set, _), Some(_)) = (&nat.ports, &nat.state) else { return None };
+        let outside = nat.pool.iter().map(|pool| u64::from(pool.value.count)).sum::<u64>() * usable(*set);
+        let (clients, _) = clients(draft, insides(draft));
+        (outside > 0 && clients > outside / 2).then(|| {
+            let [clients, outside] = [clients, outside].map(show_grouped);
+            let name = dut.name();
+            format!(
+                "{clients} inside addresses × ports share the {outside} outside ports of `{name}`: with more than half of a set in use a \
+                 search for free ones slows a customer's edge down; use fewer source ports and more destination ports"
+            )
+        })
+    };
+    draft.duts.iter().filter_map(full).collect()
+}
+
 /// The port set of a customer who shares an address holds what comes out of it (RFC 7597, section 5.1): of a CE an outside port for
 /// each inside address and port, of a provider edge's subscribers the source ports.
 fn port_set(draft: &Draft, dut: &DutDraft, nat: &NatDraft, set: (PortSet, Option<Place>), log: &mut Vec<Diagnostic>) {

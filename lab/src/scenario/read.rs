@@ -4,6 +4,7 @@
 
 use super::axis::{AXES, Axis, MOST_SUBSCRIBERS};
 use super::check;
+use super::check_nat;
 use super::diagnostic::{Complaints, Diagnostic, Place, Source, nearest};
 use super::draft::{AxisDraft, Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
 use super::nat::Words;
@@ -33,6 +34,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// The text of the file, verbatim.
     pub text: String,
+    /// What is right and still unwise, one sentence each.
+    pub notes: Vec<String>,
     /// What it was read from: the file and the overrides.
     sources: Vec<Source>,
     /// Where the keys stand that name further files.
@@ -101,7 +104,8 @@ pub fn parse(name: &str, text: &str, options: &Options) -> Result<Loaded, Compla
     check::check(&draft, &mut log);
     if log.is_empty() {
         let (scenario, text) = (draft.build(options.full), text.to_owned());
-        return Ok(Loaded { scenario, text, files: files(&draft), sources });
+        let notes = check_nat::notes(&draft);
+        return Ok(Loaded { scenario, text, notes, files: files(&draft), sources });
     }
     Err(Complaints::new(sources, log))
 }
