@@ -1,7 +1,8 @@
-//! What each back-end costs: CPU time a frame for sending, the kernel's IPv4 forwarding and receiving, all in
+//! What each back-end costs: CPU time a frame for sending, the kernel's IPv4 forwarding or NAT44 and receiving, all in
 //! one thread on one core, so that the DUT's work is inside. Builds its own namespaces, which vanish with it.
 //!
-//! `cargo run --release -p natmeter-port --example forward_cost [SECONDS]`, as root.
+//! `cargo run --release -p natmeter-port --example forward_cost [SECONDS] [nat]`, as root. With `nat`: nftables masquerade, 200,000
+//! connections, what a new one costs and what a frame of one that stands, from left to right in random order.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -23,15 +24,59 @@ enum Way {
     Xdp(XdpMode),
 }
 
+/// What the kernel does with a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Forward,
+    /// NAT44, each frame a new connection.
+    New,
+    /// NAT44, all connections stand.
+    Standing,
+}
+
+impl Work {
+    fn suffix(self) -> &'static str {
+        match self {
+            Work::Forward => "",
+            Work::New => ", new",
+            Work::Standing => ", standing",
+        }
+    }
+}
+
+/// Connections of a NAT44: fewer than a kernel's table holds as it comes.
+const CONNECTIONS: u64 = 200_000;
+
+/// Makes frame number `n` of a template that of another connection: all of them once in a random order, and again in it.
+fn connect(frame: &mut [u8], n: u64) {
+    // Prime to the number of connections, and of no small multiple near it.
+    let at = (n % CONNECTIONS) * 123_457 % CONNECTIONS;
+    let (source, destination) = (1024 + (at % 40_000) as u16, 1 + (at / 40_000) as u16);
+    frame[34..36].copy_from_slice(&source.to_be_bytes());
+    frame[36..38].copy_from_slice(&destination.to_be_bytes());
+    frame[40..42].fill(0);
+    let words =
+        |b: &[u8]| b.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w.get(1).copied().unwrap_or(0))).sum::<u32>();
+    let length = (frame.len() - 34) as u32;
+    let mut sum = words(&frame[26..]) + 17 + length;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    frame[40..42].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
 fn main() -> Result<(), PortError> {
     let seconds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(0.5);
+    let nat = std::env::args().nth(2).is_some_and(|word| word == "nat");
     let core = host::cores()[0];
     host::pin(core)?;
-    println!("64-byte frames, IPv4 forwarding in one namespace, everything on core {core}, {RUNS} runs of {seconds} s");
+    let does = if nat { "nftables NAT44" } else { "IPv4 forwarding" };
+    println!("64-byte frames, {does} in one namespace, everything on core {core}, {RUNS} runs of {seconds} s");
     println!(
-        "{:<36} {:>9} {:>9} {:>9} {:>9} {:>12}",
+        "{:<42} {:>9} {:>9} {:>9} {:>9} {:>12}",
         "sent by -> received by", "min ns/f", "median", "max", "kfps*", "loss, own"
     );
+    let works = if nat { vec![Work::New, Work::Standing] } else { vec![Work::Forward] };
     let generic = Way::Xdp(XdpMode::Generic);
     for (name, send, receive) in [
         ("TAP write -> TAP read", Way::Tap, Way::Tap),
@@ -40,38 +85,51 @@ fn main() -> Result<(), PortError> {
         ("AF_XDP -> AF_XDP generic", generic, generic),
         ("AF_XDP -> AF_XDP native", generic, Way::Xdp(XdpMode::Native)),
     ] {
-        let mut results = Vec::new();
-        for _ in 0..RUNS {
-            results.push(measure(send, receive, Duration::from_secs_f64(seconds))?);
+        for work in &works {
+            let mut results = Vec::new();
+            for _ in 0..RUNS {
+                results.push(measure(send, receive, *work, Duration::from_secs_f64(seconds))?);
+            }
+            results.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let median = results[RUNS / 2].0;
+            let (lost, own) = results.iter().fold((0, 0), |sum, r| (sum.0 + r.1, sum.1 + r.2));
+            println!(
+                "{:<42} {:>9.0} {median:>9.0} {:>9.0} {:>9.0} {:>12}",
+                format!("{name}{}", work.suffix()),
+                results[0].0,
+                results[RUNS - 1].0,
+                1e6 / median,
+                format!("{lost}, {own}")
+            );
         }
-        results.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let median = results[RUNS / 2].0;
-        let (lost, own) = results.iter().fold((0, 0), |sum, r| (sum.0 + r.1, sum.1 + r.2));
-        println!(
-            "{name:<36} {:>9.0} {median:>9.0} {:>9.0} {:>9.0} {:>12}",
-            results[0].0,
-            results[RUNS - 1].0,
-            1e6 / median,
-            format!("{lost}, {own}")
-        );
     }
     println!("* one core could carry: 1e6 / median");
     Ok(())
 }
 
 /// CPU nanoseconds a frame, frames lost, and drops of our own.
-fn measure(send: Way, receive: Way, time: Duration) -> Result<(f64, u64, u64), PortError> {
+fn measure(send: Way, receive: Way, work: Work, time: Duration) -> Result<(f64, u64, u64), PortError> {
     let clock = Clock::calibrated();
     let mut pool = Pool::single(PoolConfig::umem(1, 8192))?;
-    let (mut left, mut right, _namespaces) =
+    let (mut left, mut right, namespaces) =
         if send == Way::Tap { taps(clock)? } else { cables(send, receive, clock, &mut pool)? };
+    let dut = namespaces.last().expect("the DUT's is the last");
+    if work != Work::Forward {
+        sh(dut, "nft 'add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }'");
+        sh(dut, "nft add rule ip nat out oifname d1 masquerade");
+    }
     let template = udp_frame(0, 60);
+    let mut number = 0;
     let (mut out, mut back) = (burst(), burst());
     let (mut sent, mut received) = (0u64, 0u64);
     let mut round = |sending: bool| -> Result<u64, PortError> {
         while sending && out.len() < BURST {
             let Some(mut frame) = pool.alloc(60) else { break };
             frame.bytes_mut().copy_from_slice(&template);
+            if work != Work::Forward {
+                connect(frame.bytes_mut(), number);
+            }
+            number += 1;
             out.push(frame);
         }
         let done = left.transmit(&mut pool, &mut out)?;
@@ -81,15 +139,19 @@ fn measure(send: Way, receive: Way, time: Duration) -> Result<(f64, u64, u64), P
         pool.free_all(&mut back);
         Ok(got)
     };
-    for _ in 0..200 {
+    let before = if work == Work::Standing { CONNECTIONS / BURST as u64 + 1 } else { 200 };
+    for _ in 0..before {
         round(true)?;
     }
     let (start, cpu) = (Instant::now(), host::thread_cpu_nanos());
-    let mut frames = 0;
-    while start.elapsed() < time {
+    let (mut frames, mut rounds) = (0, before);
+    // Those that are new end with the last of them.
+    let all = if work == Work::New { CONNECTIONS / BURST as u64 } else { u64::MAX };
+    while start.elapsed() < time && rounds + 20 < all {
         for _ in 0..20 {
             frames += round(true)?;
         }
+        rounds += 20;
     }
     let spent = host::thread_cpu_nanos() - cpu;
     let mut last = Instant::now();
@@ -98,7 +160,12 @@ fn measure(send: Way, receive: Way, time: Duration) -> Result<(f64, u64, u64), P
             last = Instant::now();
         }
     }
-    Ok((spent as f64 / frames as f64, sent - received, right.counters().own_drops))
+    let own = right.counters().own_drops;
+    if work != Work::Forward {
+        // Or the kernel frees them in the background, while the next is measured.
+        sh(dut, "conntrack -F 2>/dev/null");
+    }
+    Ok((spent as f64 / frames as f64, sent - received, own))
 }
 
 /// Two ports, and the namespaces that must stay as long as they are used.
