@@ -7,7 +7,7 @@ use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, create_reader};
 use plane::{Function, Packet, Side, Spare, Verdict};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// What went wrong with a capture file.
@@ -90,6 +90,8 @@ pub struct Reader {
     inner: Box<dyn PcapReaderIterator>,
     path: PathBuf,
     packet: u64,
+    /// Of blocks, each with its length in front (pcapng), else classic.
+    blocks: bool,
     /// Of a classic file: nanoseconds a unit of the fraction.
     unit: u64,
     /// Of a pcapng file: units a second and offset in seconds of each interface.
@@ -111,8 +113,13 @@ impl Reader {
     /// When it cannot be read or is none.
     pub fn open(path: &Path) -> Result<Reader, FileError> {
         let io = |cause| FileError::Io { doing: "opening", path: path.to_owned(), cause };
-        let file = File::open(path).map_err(io)?;
-        let reader = |inner| Reader { inner, path: path.to_owned(), packet: 0, unit: 1000, interfaces: Vec::new() };
+        let mut file = File::open(path).map_err(io)?;
+        let mut first = Vec::new();
+        Read::by_ref(&mut file).take(SECTION.len() as u64).read_to_end(&mut first).map_err(io)?;
+        file.rewind().map_err(io)?;
+        let blocks = first == SECTION;
+        let reader =
+            |inner| Reader { inner, path: path.to_owned(), packet: 0, blocks, unit: 1000, interfaces: Vec::new() };
         // Larger than the largest packet, or it could never be taken in whole.
         match create_reader(1 << 20, file) {
             Ok(inner) => Ok(reader(inner)),
@@ -135,6 +142,9 @@ impl Reader {
     /// When the file is cut off or not of Ethernet.
     pub fn read(&mut self) -> Result<Option<Stamped>, FileError> {
         loop {
+            if self.blocks && is_too_short(self.inner.data()) {
+                return Err(self.wrong("a block is shorter than its own frame of 12 octets".into()));
+            }
             let step = match self.inner.next() {
                 Ok((size, block)) => Step::Got(size, read_block(&block, &mut self.unit, &mut self.interfaces)),
                 Err(PcapError::Eof) => Step::End,
@@ -169,6 +179,16 @@ impl Reader {
     fn wrong(&self, why: String) -> FileError {
         FileError::Wrong { path: self.path.clone(), packet: self.packet + 1, why }
     }
+}
+
+/// What a pcapng file begins with.
+const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// Whether a pcapng block says a length that not even its type and its two lengths have, in either byte order: in the other one
+/// that is more than any block has. The parser takes it for granted that nobody says so.
+fn is_too_short(block: &[u8]) -> bool {
+    let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
+    length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)
 }
 
 /// What asking a file for its next block gave.
@@ -434,5 +454,28 @@ impl Spare<Heap> for Collect {
     fn hand_over(&mut self, to: u16, _from: Side, _packet: Heap) {
         // Never with one worker (see `Spare::hand_over`).
         debug_assert!(false, "handed over to worker {to} of one");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A section of little-endian order with an interface and then a block that says nine octets (found by fuzzing).
+    #[test]
+    fn a_block_that_is_too_short_for_its_frame_is_no_block() {
+        let mut file = Vec::new();
+        for words in [
+            &[0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28][..],
+            &[1, 20, 1, 0, 20],
+            &[9, 9, 0x20_0000, 0x6_0000],
+        ] {
+            file.extend(words.iter().flat_map(|word: &u32| word.to_le_bytes()));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("short.pcapng");
+        std::fs::write(&path, &file).unwrap();
+        let error = Reader::open(&path).unwrap().read().err().expect("a fault").to_string();
+        assert!(error.contains("a block is shorter than its own frame"), "{error}");
     }
 }
