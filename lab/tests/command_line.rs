@@ -109,18 +109,9 @@ fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
 fn a_report_follows_json_and_format() {
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
-    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
-                metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n";
-    let scenario = lab::scenario::parse("x.toml", text, &lab::scenario::Options::default()).unwrap().scenario;
-    let plan = lab::plan::Plan::new(&scenario);
-    let header = lab::folder::Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
-    let folder =
-        lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH, text, &header).unwrap();
-    let path = folder.path().to_str().unwrap().to_owned();
-    let mut nobody = ();
-    let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
-    run.complete(lab::folder::Facts::default(), None).unwrap();
-    let report = |options: &[&str]| stdout(&natmeter(&[&["report", path.as_str()], options].concat()));
+    let path = carried_out(dir.path(), &Simulated { self_test: None, ..SIMULATED });
+    let path = path.to_str().unwrap();
+    let report = |options: &[&str]| stdout(&natmeter(&[&["report", path], options].concat()));
     let json = report(&["--json"]);
     assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
     assert_eq!(json, report(&["--format", "json"]));
@@ -201,22 +192,10 @@ fn help_shows_examples_and_exit_codes() {
 
 #[test]
 fn a_run_whose_self_test_failed_does_not_end_well() {
-    use lab::folder::{Header, SelfTest};
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
-    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
-                metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n";
-    let scenario = lab::scenario::parse("x.toml", text, &lab::scenario::Options::default()).unwrap().scenario;
-    let plan = lab::plan::Plan::new(&scenario);
-    let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
     for (passed, code) in [(true, 0), (false, 1)] {
-        let folder =
-            lab::store::RunFolder::create(dir.path(), "x", std::time::SystemTime::UNIX_EPOCH, text, &header).unwrap();
-        let path = folder.path().to_path_buf();
-        let mut nobody = ();
-        let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
-        // Without facts, so that it is this machine's.
-        run.complete(lab::folder::Facts::default(), Some(SelfTest { passed, checks: Vec::new() })).unwrap();
+        let path = carried_out(dir.path(), &Simulated { self_test: Some(passed), ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
         assert_eq!(stderr(&output).contains("self-test failed"), !passed);
@@ -224,10 +203,22 @@ fn a_run_whose_self_test_failed_does_not_end_well() {
     }
 }
 
-/// The folder of a run of a simulated device, carried out here as far as it goes and with a self-test that passed, so that
-/// who resumes it finds nothing to be done but to end.
-fn carried_out(parent: &Path, device: &str, measure: &str, has_time: bool) -> std::path::PathBuf {
+/// A run of a simulated device.
+struct Simulated {
+    /// More lines of [dut.simulated] and [measure].
+    device: &'static str,
+    measure: &'static str,
+    has_time: bool,
+    /// Whether its self-test passed; none without one.
+    self_test: Option<bool>,
+}
+
+const SIMULATED: Simulated = Simulated { device: "", measure: "", has_time: true, self_test: Some(true) };
+
+/// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
+fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     use lab::folder::{Facts, Header, SelfTest};
+    let Simulated { device, measure, has_time, self_test } = run;
     let text = format!(
         "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
          metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n{measure}\n"
@@ -246,7 +237,8 @@ fn carried_out(parent: &Path, device: &str, measure: &str, has_time: bool) -> st
     let path = folder.path().to_path_buf();
     let mut nobody = ();
     let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
-    run.complete(Facts::default(), Some(SelfTest { passed: true, checks: Vec::new() })).unwrap();
+    // Without facts, so that it is this machine's.
+    run.complete(Facts::default(), self_test.map(|passed| SelfTest { passed, checks: Vec::new() })).unwrap();
     path
 }
 
@@ -263,7 +255,7 @@ fn a_run_ends_with_the_code_of_what_became_of_it() {
         ("set-up-rate = \"2G\"", "max-rate = \"2G\"", 0, ""),
         ("", "", 6, "error: not measured: "),
     ] {
-        let path = carried_out(dir.path(), device, measure, code != 6);
+        let path = carried_out(dir.path(), &Simulated { device, measure, has_time: code != 6, ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(code), "{device} {measure}: {}", stderr(&output));
         assert!(stderr(&output).contains(says), "{device} {measure}: {}", stderr(&output));
