@@ -16,6 +16,7 @@ pub mod facts;
 pub mod host;
 pub mod journal;
 pub mod lock;
+pub mod packet_threads;
 pub mod probe;
 pub mod software;
 pub mod step;
@@ -29,5 +30,6 @@ pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there, what_take
 pub use error::{DutError, Holder};
 pub use facts::Fact;
 pub use lock::RunDir;
+pub use packet_threads::PacketThreads;
 pub use step::{Action, Event, Executed, Place, Sink, Step};
 pub use turn::Turn;

@@ -250,7 +250,7 @@ pub struct HostNoise {
     /// thread that waited longest); `None` where the kernel does not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_run_delay: Option<Nanos>,
-    /// The same for the DUT's threads, where they are ours to look at.
+    /// The same for the DUT's threads: workers of the embedded gateway, packet threads of the kernel on cores of the DUT's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut_run_delay: Option<Nanos>,
     /// For how long the shortest known queue in front of the DUT or of the receiver lasts at the offered rate; `None` if

@@ -7,7 +7,7 @@ use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use crate::plan::Point;
 use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
-use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, RunDir, software};
+use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Device, Engine, Lane};
 use method::{Loop, Nanos};
 use plane::Hop;
@@ -144,7 +144,7 @@ pub fn build(
     };
     let running = Arc::new(Mutex::new(Some(device)));
     let settings = settings(scenario, dut_loop);
-    let handle = Box::new(Kernel { running: Arc::clone(&running) });
+    let handle = Box::new(Kernel { running: Arc::clone(&running), threads: packet_threads(&config.bed) });
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
         trials: Box::new(engine),
@@ -198,6 +198,13 @@ fn range(r: AddrRange) -> AddressRange {
 /// The engine's handle on the device.
 struct Kernel {
     running: Arc<Mutex<Option<dut::Device>>>,
+    threads: PacketThreads,
+}
+
+/// Those on cores of the device alone: on the tester's core they wait for the tester, which is no noise.
+fn packet_threads(bed: &BedConfig) -> PacketThreads {
+    let own: Vec<usize> = bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect();
+    PacketThreads::of(&own)
 }
 
 impl Kernel {
@@ -215,8 +222,11 @@ impl Device for Kernel {
         self.with(dut::Device::count)
     }
     fn stall(&mut self) -> Nanos {
-        // The kernel's work is done in threads that are not ours to look at.
+        // The kernel's threads do not tell how long they were away at a time.
         Nanos(0)
+    }
+    fn run_delay(&mut self) -> Option<Nanos> {
+        self.threads.run_delay().map(Nanos)
     }
 }
 

@@ -1,0 +1,86 @@
+//! The kernel's threads that do a device's work on cores of its own (`ksoftirqd/N`): how
+//! long they waited for their cores. Whoever keeps them from their work loses frames that the device would have forwarded.
+
+use std::path::{Path, PathBuf};
+
+/// The packet threads of some cores.
+pub struct PacketThreads {
+    /// `/proc/PID/schedstat` of each, and what it said last.
+    accounts: Vec<(PathBuf, u64)>,
+}
+
+impl PacketThreads {
+    /// Those of these cores that can be seen: none in a container, where the kernel's own threads are hidden.
+    pub fn of(cores: &[usize]) -> PacketThreads {
+        PacketThreads::under(Path::new("/proc"), cores)
+    }
+
+    fn under(proc: &Path, cores: &[usize]) -> PacketThreads {
+        let names: Vec<String> = cores.iter().map(|core| format!("ksoftirqd/{core}")).collect();
+        let processes = std::fs::read_dir(proc).into_iter().flatten().flatten().map(|entry| entry.path());
+        // A program of the same name that waits for its core would be no harm to the device.
+        let threads = processes.filter(|p| {
+            read(&p.join("comm")).is_some_and(|name| names.iter().any(|n| n == name.trim_end()))
+                && read(&p.join("cmdline")).is_some_and(|line| line.is_empty())
+        });
+        let accounts = threads.map(|p| p.join("schedstat")).filter_map(|a| waited(&a).map(|nanos| (a, nanos)));
+        PacketThreads { accounts: accounts.collect() }
+    }
+
+    /// Nanoseconds since the last call that the one that waited longest was runnable and waited for its core; none if none
+    /// of them can be seen.
+    pub fn run_delay(&mut self) -> Option<u64> {
+        let since = |(account, last): &mut (PathBuf, u64)| {
+            let now = waited(account)?;
+            Some(now.saturating_sub(std::mem::replace(last, now)))
+        };
+        self.accounts.iter_mut().filter_map(since).max()
+    }
+}
+
+/// The second figure of a thread's account, in nanoseconds.
+fn waited(account: &Path) -> Option<u64> {
+    read(account)?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+fn read(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(proc: &Path, number: u32, name: &str, line: &str, waited: u64) {
+        let folder = proc.join(number.to_string());
+        std::fs::create_dir_all(&folder).unwrap();
+        for (file, text) in
+            [("comm", format!("{name}\n")), ("cmdline", line.to_owned()), ("schedstat", format!("77 {waited} 5\n"))]
+        {
+            std::fs::write(folder.join(file), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_thread_that_waited_longest_counts_and_no_program_of_its_name() {
+        let proc = tempfile::tempdir().unwrap();
+        process(proc.path(), 14, "ksoftirqd/0", "", 1_000);
+        process(proc.path(), 22, "ksoftirqd/1", "", 2_000);
+        process(proc.path(), 30, "ksoftirqd/11", "", 3_000);
+        process(proc.path(), 99, "ksoftirqd/1", "/tmp/ksoftirqd/1", 4_000);
+        let mut threads = PacketThreads::under(proc.path(), &[0, 1]);
+        assert_eq!(threads.run_delay(), Some(0));
+        process(proc.path(), 14, "ksoftirqd/0", "", 1_007);
+        process(proc.path(), 22, "ksoftirqd/1", "", 2_500);
+        process(proc.path(), 30, "ksoftirqd/11", "", 9_000);
+        process(proc.path(), 99, "ksoftirqd/1", "/tmp/ksoftirqd/1", 9_000);
+        assert_eq!(threads.run_delay(), Some(500));
+        assert_eq!(threads.run_delay(), Some(0));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_not_called_zero() {
+        let proc = tempfile::tempdir().unwrap();
+        assert_eq!(PacketThreads::under(proc.path(), &[0]).run_delay(), None);
+    }
+}
