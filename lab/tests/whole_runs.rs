@@ -160,6 +160,17 @@ fn the_first_scenario_comes_to_its_report() {
 }
 
 #[test]
+fn a_device_that_does_not_answer_is_said_to_be_dead_and_has_no_figure() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
+    let output = run.args(["--set", "link.impair.loss=1"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(said(&output).contains("the device under test does not answer: Left to Right"), "{}", said(&output));
+    let outcomes: Vec<Outcome> = read_lines(&only_run(dir.path()).expect("a run folder").join(RESULTS)).unwrap().values;
+    assert_eq!(outcomes.len(), 0);
+}
+
+#[test]
 #[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
 fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
     }
     let mut calibration = Calibration::default();
     let _raised = priority::raise();
-    let found = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}"))).and_then(|process| {
+    let found = process().map_err(RunError::Signals).and_then(|process| {
         let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
         let measured = plan.measurements.iter().try_for_each(each);
         process.commands.take().notes.iter().for_each(|note| cli::err(&format!("note: {note}\n")));

@@ -44,7 +44,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     let mut listener = listener(global);
     let begin = || {
         // Before there is a folder: from then on a signal is a wish to end in order.
-        let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
+        let process = process().map_err(RunError::Signals)?;
         let folder = RunFolder::create(&global.runs, &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, folder, process.clone(), &mut *listener);
@@ -71,7 +71,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
         for repair in repairs {
             listener.on(&Event::Repaired { text: format!("{repair:?}") });
         }
-        let process = process().map_err(|e| RunError::DutDead(format!("handling signals: {e}")))?;
+        let process = process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
         Ok(Ok((path.to_path_buf(), carry_out(run, beside, &process)?)))
     });

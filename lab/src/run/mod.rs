@@ -30,6 +30,9 @@ pub enum RunError {
     /// Ctrl-C: what was measured is in the folder.
     #[error("interrupted; continue with `natmeter resume {0}`")]
     Interrupted(PathBuf),
+    /// Nobody would hear of a wish to end.
+    #[error("handling signals: {0}")]
+    Signals(std::io::Error),
     /// The device does not answer.
     #[error("{0}")]
     DutDead(String),
