@@ -184,6 +184,7 @@ fn one() -> u32 {
     1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_one(workers: &u32) -> bool {
     *workers == 1
 }

@@ -373,6 +373,7 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
                 ))
                 .at(n.place, label)
                 .at(draft.link.depth, "the link's depth")
+                .at(draft.testers.place.filter(|_| draft.testers.value > 1), "each worker of the tester has rings")
                 .instead(format!(
                     "use {} connections at least, or a shallower link",
                     show_count(100 * depth as u64 * rings)

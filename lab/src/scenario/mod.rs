@@ -244,6 +244,7 @@ impl Default for Tester {
 }
 
 impl Tester {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
     fn is_usual(&self) -> bool {
         *self == Tester::default()
     }
