@@ -33,8 +33,8 @@ pub struct Basics {
 pub struct How {
     /// By which clock.
     pub clock: Clock,
-    /// On which core; `None`: wherever the scheduler likes.
-    pub core: Option<usize>,
+    /// The core of each of its lanes, one at least; `None`: wherever the scheduler likes.
+    pub cores: Vec<Option<usize>>,
     /// Directions of phase 2.
     pub direction: Direction,
     /// Order in which the Responder uses its state table.
@@ -55,7 +55,7 @@ pub struct Ends {
     pub right: Box<dyn Port>,
 }
 
-/// What one thread of the tester can do with the frames and flows of a view.
+/// What the tester's threads can do together with the frames and flows of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ceiling {
     /// Frames per second that it sends, receives and judges, per direction.
@@ -86,7 +86,8 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
     Ok(Basics { clock_read_ps: clock_read(clock), departure_p50_ns, departure_p99_ns, latency_floor_ns })
 }
 
-/// Measure what one thread can do over a plain cable: the link within the process, or `over` these ends.
+/// Measure what the tester's threads can do over plain cables, each over one of its own: the link within the process, or
+/// one thread alone `over` these ends.
 ///
 /// Frames must be right as they were sent; so a stateful view is one in which what phase 1 learns is what the Initiator
 /// sent. Its table is filled by a phase 1 with all its connections, and then used as in phase 2. It is filled over the link
@@ -157,10 +158,23 @@ const KERNEL: Cabling = Cabling { slow_frame: 5_000, first_guess: 5_000, drain: 
 fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     let Ends { pool, left, right } = ends;
     let (left, right) = window::ends(how.clock, left, right);
-    vec![Lane { core: how.core, pool, left: Some(left), right: Some(right), companion: None }]
+    let core = how.cores.first().copied().flatten();
+    vec![Lane { core, pool, left: Some(left), right: Some(right), companion: None }]
 }
 
-/// One lane with both ends of a cable.
+/// Lanes that get back what they send. Each has a pool and a link to itself, so that none can fill the ring of another that
+/// is kept from its core.
+fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
+    let lane = |&core| {
+        let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
+        let (mut left, mut right) = link("loop", how.clock, 256, (1, Steer::First), (1, Steer::First));
+        let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
+        Ok(Lane { core, pool, left: Some(left), right: Some(right), companion: None })
+    };
+    how.cores.iter().map(lane).collect()
+}
+
+/// Lanes with both ends of a cable each.
 struct Cable {
     stage: Stage,
     stateful: bool,
@@ -169,15 +183,11 @@ struct Cable {
 
 impl Cable {
     fn new(how: &How, view: &Arc<View>) -> Result<Cable, CalibrateError> {
-        let How { clock, core, .. } = *how;
-        let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
-        let (mut left, mut right) = link("loop", clock, 256, (1, Steer::First), (1, Steer::First));
-        let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
-        let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
+        let lanes = within_process(how, view)?;
         let store =
             view.stateful.then(|| StateTable::new(view.connections())).transpose().map_err(EngineError::from)?;
         let interrupted = Arc::clone(&how.interrupted);
-        let mut stage = Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, interrupted);
+        let mut stage = Stage::new(how.clock, lanes, Arc::clone(view), store, Nanos(0), 1, interrupted);
         stage.never_give_up();
         Ok(Cable { stage, stateful: view.stateful, link: PROCESS })
     }

@@ -4,9 +4,12 @@
 use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
 use method::{Leg, Nanos};
+use port::link::Steer;
 use port::{Clock, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use wire::{Expect, Tag};
 
 /// What a lane polls besides its own tasks, on its own core: a DUT that has no core of its own.
 pub type Companion = Box<dyn FnMut() + Send>;
@@ -23,6 +26,13 @@ pub struct Lane {
     pub right: Option<Box<dyn Port>>,
     /// A DUT that is polled by this thread.
     pub companion: Option<Companion>,
+}
+
+/// How a link spreads the frames of which this is expected over the lanes at its end: each lane gets back what it has sent.
+/// Any lane may judge any frame, but so every queue has the same share of the rate, frames of one sender come in a row, and
+/// the sender frees them itself.
+pub fn back_to_sender(expect: &Expect) -> Steer {
+    Steer::Byte { at: expect.tag_at() + Tag::SENDER_AT }
 }
 
 /// What all lanes of a phase share.
@@ -46,6 +56,9 @@ pub struct Shared {
     pub broken: AtomicBool,
 }
 
+/// Between two looks whether all lanes are ready; far less than there is from then to the start.
+const WAIT_FOR_OTHERS: Duration = Duration::from_micros(50);
+
 impl Shared {
     /// Wait until all lanes are ready; the last one sets the start.
     fn all_ready(&self, clock: Clock) -> Ticks {
@@ -59,7 +72,9 @@ impl Shared {
             if start != 0 || self.stop.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed) {
                 return start;
             }
-            std::hint::spin_loop();
+            // Not spinning: a lane that comes before all other threads of its core would keep from it a lane that is still on its
+            // way to its own, or the thread that is to start one.
+            std::thread::sleep(WAIT_FOR_OTHERS);
         }
     }
 }

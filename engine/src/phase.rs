@@ -244,12 +244,13 @@ impl Stage {
     }
 
     /// How long the shortest known queue on the way lasts at this rate, and how many frames the shortest in front of the
-    /// device holds. 0 in the facts is "unknown".
+    /// device holds. 0 in the facts is "unknown". Lanes have queues of their own, each with its share of the rate.
     fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
         let facts = self.port_facts();
         let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
         let in_front = facts.iter().map(|f| f.dut_queue as Count).min().filter(|&frames| frames > 0);
-        (known.map(|frames| rate.time_for(frames as Count)), in_front)
+        let lanes = self.senders(true).min(self.senders(false)).max(1);
+        (known.map(|frames| rate.time_for(frames as Count * lanes)), in_front)
     }
 
     fn on_all_lanes(&mut self, phase: &Phase, planned: &[Vec<Count>; 2]) -> Result<Vec<Report>, PortError> {

@@ -17,7 +17,7 @@ const SHORT: Nanos = Nanos::from_millis(2);
 fn how() -> How {
     How {
         clock: Clock::system(),
-        core: None,
+        cores: vec![None],
         direction: Direction::Both,
         responder_order: Order::Random,
         per_run: SHORT,
@@ -59,6 +59,16 @@ fn a_table_is_filled_and_used() {
     let found = measured(nat44(&bed, nothing)).unwrap();
     assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
     assert!(found.send_ps > 0 && found.receive_ps > 0, "{found:?}");
+}
+
+/// Whichever lane opened a connection, every lane finds it in the table.
+#[test]
+fn several_lanes_fill_one_table() {
+    let bed = bed(64);
+    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let three = How { cores: vec![None; 3], ..how() };
+    let found = ceiling(&three, &Arc::new(nat44(&bed, nothing)), None).unwrap();
+    assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod common;
 
 use common::bed;
 use engine::Lane;
+use engine::lane::back_to_sender;
 use engine::phase::{Phase, PhaseOutcome, Stage};
 use engine::store::StateTable;
 use method::{Direction, Fault, Nanos, Order, Rate};
@@ -41,7 +42,11 @@ fn stage(view: View, lanes: Vec<Lane>) -> Stage {
 
 /// Lanes with both ends of one link that spreads frames over them by their ports.
 fn lanes(n: usize) -> Vec<Lane> {
-    let steer = || Steer::Hash(vec![(34, 4)]);
+    steered(n, || Steer::Hash(vec![(34, 4)]))
+}
+
+/// The same with this rule at both ends.
+fn steered(n: usize, steer: impl Fn() -> Steer) -> Vec<Lane> {
     let (left, right) = link("cable", Clock::system(), 8192, (n, steer()), (n, steer()));
     let pools = Pool::for_workers(PoolConfig::compact(n, 8192, 128)).unwrap();
     let parts = left.into_iter().zip(right).zip(pools);
@@ -72,6 +77,21 @@ fn several_senders_share_a_phase_without_rest() {
         complete(&stage.run(&odd).unwrap(), 7001, 7001);
         complete(&stage.run(&phase(501, Direction::Forward)).unwrap(), 501, 0);
         complete(&stage.run(&phase(502, Direction::Reverse)).unwrap(), 0, 502);
+    }
+}
+
+/// Each lane has received as many frames as its share, and none is out of order: they are its own.
+#[test]
+fn what_a_lane_has_sent_comes_back_to_it() {
+    let view = forwarding(&bed(64));
+    let lanes = steered(3, || back_to_sender(&view.expect_left));
+    let mut stage = stage(view, lanes);
+    let out = stage.run(&phase(6000, Direction::Both)).unwrap();
+    complete(&out, 6000, 6000);
+    assert_eq!((out.forward.reordered, out.reverse.reordered), (0, 0));
+    for mut lane in stage.into_lanes() {
+        let received = [&mut lane.left, &mut lane.right].map(|p| p.as_mut().unwrap().counters().received);
+        assert_eq!(received, [2000, 2000]);
     }
 }
 
@@ -186,4 +206,13 @@ fn the_shortest_known_queue_counts() {
     assert_eq!(queues([1000, 512], [1000, 512]), (Some(Nanos(512_000)), Some(1000)));
     assert_eq!(queues([0, 512], [1000, 0]), (Some(Nanos(512_000)), None));
     assert_eq!(queues([0, 0], [0, 0]), (None, None));
+}
+
+/// Two lanes have queues of their own, each with half of the rate.
+#[test]
+fn the_queues_of_several_lanes_last_longer() {
+    let host = |n| stage(forwarding(&bed(64)), lanes(n)).run(&phase(100, Direction::Both)).unwrap().host;
+    let [one, two] = [1, 2].map(host);
+    assert_eq!((one.queue_lasts, one.dut_queue), (Some(Nanos(8_192_000)), Some(8192)));
+    assert_eq!((two.queue_lasts, two.dut_queue), (Some(Nanos(16_384_000)), Some(8192)));
 }

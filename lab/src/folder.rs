@@ -155,7 +155,7 @@ impl Over {
     }
 }
 
-/// What one thread of the tester can do with no device in between, in the directions of the scenario.
+/// What the tester can do with no device in between, in the directions of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// Connections (N) in the state table; 0: stateless, no table.
@@ -166,6 +166,9 @@ pub struct Ceiling {
     /// What it was measured over.
     #[serde(default)]
     pub over: Over,
+    /// Threads of the tester.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub workers: u32,
     /// Frames per second per direction that it sends, receives and judges, on connections in random order.
     pub frames: Rate,
     /// Connections per second that it opens and learns in phase 1; `None` without a table.
@@ -174,6 +177,16 @@ pub struct Ceiling {
     pub send_ps: u64,
     /// Picoseconds a frame of receiving and judging, back-end excluded.
     pub receive_ps: u64,
+}
+
+/// Of runs that were made before the tester could have several threads.
+fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_one(workers: &u32) -> bool {
+    *workers == 1
 }
 
 impl Ceiling {

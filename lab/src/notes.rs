@@ -2,7 +2,7 @@
 //! file because a scenario is right or wrong on every machine alike.
 
 use crate::plan::{Plan, Point};
-use crate::rig::embedded::are_too_few;
+use crate::rig::embedded::{are_too_few, testers};
 use crate::rig::kernel::device_config;
 use crate::scenario::{Dut, Loaded, Scenario};
 use std::collections::BTreeSet;
@@ -31,6 +31,7 @@ pub fn notes(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
     points.dedup();
     let mut notes: Vec<String> = loaded.notes.clone();
     notes.extend(shared_cores(scenario, &points, machine));
+    notes.extend(one_core(scenario, machine));
     if !machine.root {
         notes.extend(root(scenario, &points));
     }
@@ -43,7 +44,7 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
         Dut::Simulated { .. } => false,
         // Without cores as an axis the kernel's work is done where a frame is sent.
         Dut::Kernel { .. } if scenario.sweep.cores == [1] => false,
-        _ => are_too_few(machine.cores, point.cores as usize),
+        _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
     };
     let cores: BTreeSet<u32> = points.iter().filter(shares).map(|point| point.cores).collect();
     if cores.is_empty() {
@@ -51,14 +52,28 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
     }
     let values = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let have = if machine.cores == 1 { "1 core".to_owned() } else { format!("{} cores", machine.cores) };
-    let way_out = match machine.cores {
-        0 | 1 => "measure on a machine with more cores".to_owned(),
-        n => format!("write cores = {} at most, or measure on a machine with more", n - 1),
+    let testers = testers(scenario, machine.cores);
+    let way_out = match machine.cores.saturating_sub(testers) {
+        0 if testers > 1 && machine.cores > 1 => {
+            format!(
+                "write workers = {} at most in [tester], or measure on a machine with more cores",
+                machine.cores - 1
+            )
+        }
+        0 => "measure on a machine with more cores".to_owned(),
+        n => format!("write cores = {n} at most, or measure on a machine with more"),
     };
     Some(format!(
         "this machine has {have}: with cores = {values} tester and device share them, and such a row has the rate of both and is \
          not a scaling result; {way_out}"
     ))
+}
+
+/// Several workers of the tester where one thread plays tester and device in turn.
+fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
+    let wanted = scenario.tester.workers as usize;
+    let words = format!("this machine has 1 core: the tester has one worker on it, and not {wanted}");
+    (testers(scenario, machine.cores) < wanted).then_some(words)
 }
 
 /// What takes root, as a run without it refuses it.
@@ -98,6 +113,23 @@ mod tests {
             assert!(note.contains("has 2 cores: with cores = 2 tester and device share them"), "{note}");
             assert!(note.contains("not a scaling result; write cores = 1 at most"), "{note}");
         }
+    }
+
+    /// The tester's workers count as those of the gateway do.
+    #[test]
+    fn workers_of_the_tester_take_cores() {
+        let machine = |cores| Machine { cores, root: true };
+        let set = ["cores=1,2", "tester.workers=2"];
+        assert!(of(GATEWAY_CORES, &set, machine(4)).is_empty());
+        for (cores, shared, way_out) in [
+            (3, "with cores = 2 tester", "write cores = 1 at most"),
+            (2, "with cores = 1, 2 tester", "write workers = 1 at most in [tester]"),
+        ] {
+            let [note] = &of(GATEWAY_CORES, &set, machine(cores))[..] else { panic!("one note") };
+            assert!(note.contains(shared) && note.contains(way_out), "{note}");
+        }
+        let notes = of(GATEWAY_CORES, &set, machine(1));
+        assert!(notes.iter().any(|n| n.contains("the tester has one worker on it, and not 2")), "{notes:?}");
     }
 
     /// 4,500 sources on a set of 8,192 ports are right, and slow in many an edge.

@@ -229,6 +229,17 @@ mod tests {
         assert_eq!(keys.len(), plan.measurements.len());
     }
 
+    /// Any worker may receive any frame, so each has a bitmap of all; and each has a pool.
+    #[test]
+    fn every_worker_of_the_tester_takes_memory() {
+        let text = include_str!("../../scenarios/quickstart.toml");
+        let memory = |n: u64| plan_of(&format!("{text}\n[tester]\nworkers = {n}\n")).1.tester_memory;
+        let pool = 4096 * 128;
+        let [one, two, four] = [1, 2, 4].map(memory);
+        // More frames are offered, too.
+        assert!(two > one + pool && four - two > 2 * (two - one), "{one} {two} {four}");
+    }
+
     #[test]
     fn memory_is_that_of_the_largest_point() {
         let (scenario, plan) = plan_of(KERNEL);

@@ -1,7 +1,7 @@
 //! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
 
 use lab::plan::{Plan, text};
-use lab::scenario::{Dut, Link, Loaded, Options, conformance, parse, read};
+use lab::scenario::{Dut, Link, Loaded, Options, Scenario, conformance, parse, read};
 use method::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +51,26 @@ fn the_example_of_the_page_is_right_and_quick() {
     assert!(Plan::new(&example).predicted() < Nanos::from_secs(60));
     let full = parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }).unwrap().scenario;
     assert_eq!(conformance(&full), Vec::<String>::new());
+}
+
+/// A run that was begun with several workers goes on with them, and one of before there were any has one.
+#[test]
+fn workers_of_the_tester_stand_in_the_run() {
+    let text = files_of_the_page()[1];
+    let with = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        parse("x.toml", text, &Options { full: false, set }).unwrap_or_else(|error| panic!("{error}")).scenario
+    };
+    let (one, two) = (with(&[]), with(&["workers=2", "connections=300k"]));
+    assert_eq!((one.tester.workers, two.tester.workers), (1, 2));
+    for scenario in [&one, &two] {
+        let json = serde_json::to_string(scenario).unwrap();
+        assert_eq!(json.contains("tester"), scenario.tester.workers > 1, "{json}");
+        assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), *scenario);
+    }
+    // A hundredth of the connections holds all rings.
+    let depth = |link: &Link| if let Link::InProcess { depth } = link { *depth } else { 0 };
+    assert_eq!([&with(&["connections=300k"]), &two].map(|s| depth(&s.link)), [2048, 1024]);
 }
 
 #[test]

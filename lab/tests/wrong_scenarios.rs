@@ -112,6 +112,18 @@ macro_rules! refused {
 }
 
 refused! {
+    tester_without_workers: set(&["tester.workers=0"]);
+    tester_of_too_many_workers: set(&["workers=65"]);
+    several_workers_and_kernel_devices: small(
+        "[dut.nftables]\n[dut.simulated]\n[tester]\nworkers = 2\n[link.tap]\n[sweep]\nconnections = \"1M\"\n",
+    );
+    several_workers_and_a_simulated_device: small(
+        "[dut.embedded]\n[dut.simulated]\n[tester]\nworkers = 2\n[sweep]\nconnections = \"1M\"\n",
+    );
+    several_workers_and_tables_of_one_port: complaints(&format!(
+        "{GOOD}\n[tester]\nworkers = 2\n[link.impair]\nloss = 0.1\n[link.capture]\nframes = 9\n"
+    ));
+    buffers_of_several_workers: set(&["tester.workers=2", "link.in-process.depth=2048"]);
     not_toml: complaints("name = quickstart\n[sweep\nconnections = [1,\n");
     no_name: complaints("[dut.embedded]\n[sweep]\nconnections = \"100k\"\n");
     name_that_is_no_folder: but("name = \"quickstart\"", "name = \"../quick start\"");

@@ -38,6 +38,9 @@ pub struct Tag {
 }
 
 impl Tag {
+    /// Where the number of the sender stands in a tag: the last byte of the second word.
+    pub const SENDER_AT: usize = 15;
+
     /// The stream byte of a kind and direction.
     pub const fn stream(kind: Kind, reverse: bool) -> u8 {
         kind as u8 | (reverse as u8) << 7

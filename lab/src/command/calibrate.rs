@@ -75,9 +75,10 @@ fn text(c: &Calibration) -> String {
             0 => "stateless".to_owned(),
             n => format!("{} connections", si(n as f64, 3)),
         } + &more_in_words(&c.axes);
+        let threads = if c.workers == 1 { "one thread".to_owned() } else { format!("{} threads", c.workers) };
         let _ = write!(
             out,
-            "\none thread, {at}, no device in between, over: {}\n\
+            "\n{threads}, {at}, no device in between, over: {}\n\
              \x20 send               {:.1} ns a frame\n\
              \x20 judge              {:.1} ns a frame\n\
              \x20 ceiling            {frames} frames/s per direction\n",

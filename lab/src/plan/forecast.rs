@@ -38,7 +38,9 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
         (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
     };
-    let most = scenario.measure.max_rate.map_or(guess.top, |most| guess.top.min(Rate(most)));
+    // What the tester can offer grows with its workers; what the device does, does not.
+    let top = Rate(guess.top.0 * u64::from(scenario.tester.workers));
+    let most = scenario.measure.max_rate.map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
 }
 
@@ -83,10 +85,10 @@ fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
 }
 
 /// Bytes of the tester at a point: the Responder's store (8 B a connection), the bitmaps of sequence numbers
-/// that tell a duplicate (a bit a frame), and the frame pools.
+/// that tell a duplicate (a bit a frame for each worker, any of which may receive it), and the frame pools.
 pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
-    /// Two workers with 4,096 frames each.
-    const POOL_FRAMES: u64 = 2 * 4096;
+    /// Frames of the pool of a worker.
+    const POOL_FRAMES: u64 = 4096;
     let guess = guess(scenario, &scenario.duts[point.dut]);
     let directions = match scenario.traffic.direction {
         Direction::Both => 2,
@@ -100,7 +102,10 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     };
     // IPv6 addresses of the subscribers, 16 B each.
     let rows = if scenario.traffic.subscribers > 1 { 16 * u64::from(scenario.traffic.subscribers) } else { 0 };
-    8 * point.connections + frames.max(point.connections).div_ceil(8) + POOL_FRAMES * slot + rows
+    let workers = u64::from(scenario.tester.workers);
+    let bitmaps = workers * frames.max(point.connections).div_ceil(8);
+    // The device's worker has a pool, too.
+    8 * point.connections + bitmaps + (1 + workers) * POOL_FRAMES * slot + rows
 }
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all

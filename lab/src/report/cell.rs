@@ -228,8 +228,9 @@ pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[T
         let own = || trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&cell.key()));
         let queued =
             own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
-        // Every core has queues of its own.
-        let (queued, loss) = (queued.map(|q| q * u64::from(cell.cores)), own().filter_map(loss_point).collect());
+        // Every core has queues of its own, from each worker of the tester.
+        let queues = u64::from(cell.cores) * u64::from(scenario.tester.workers);
+        let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
         (cell.queued, cell.loss) = (queued, loss);
     }
     relate(&mut cells, scenario);

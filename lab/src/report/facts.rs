@@ -150,6 +150,9 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
+    if scenario.tester.workers > 1 {
+        conditions.push(("Tester", format!("{} workers, each in both directions", scenario.tester.workers)));
+    }
     if let Some(alpha) = m.alpha_ppm {
         conditions.push(("Validation", format!("alpha {}", number::significant(f64::from(alpha) / 1e6, 6))));
     }
@@ -232,15 +235,17 @@ pub fn ceiling_is_whole(report: &Report) -> bool {
 }
 
 fn ceiling_in_words(c: &Ceiling) -> String {
+    let workers = if c.workers > 1 { format!("{} workers together, ", c.workers) } else { String::new() };
     let frames = format!("{} a direction", number::si_unit(c.frames.0 as f64, 3, "fps"));
-    match c.set_up {
+    let rates = match c.set_up {
         None if c.axes.is_empty() => frames,
         None => format!("{}: {frames}", in_words(&c.axes)),
         Some(rate) => {
             let (n, rate) = (grouped(c.connections), si(rate.0 as f64, 3));
             format!("{n} connections{}: {frames}, {rate} connections/s", more_in_words(&c.axes))
         }
-    }
+    };
+    workers + &rates
 }
 
 /// The smallest and the largest of a figure in picoseconds.

@@ -1,11 +1,11 @@
-//! The embedded gateway as device: in-process links, one worker a core, the tester on a core of its own.
+//! The embedded gateway as device: in-process links, one worker a core, the tester on cores of its own.
 
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, mac, see_that_frames_fit, settings};
 use crate::folder::{FactTable, Figures};
 use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
-use engine::lane::Companion;
+use engine::lane::{Companion, back_to_sender};
 use engine::{Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, steer};
 use method::{Loop, Nanos};
@@ -13,7 +13,7 @@ use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Prefix, SideConfig};
 use plane::view::{self, Bed};
 use plane::{Function, Hop, Steering};
-use port::link::{LinkPort, Steer, link};
+use port::link::{LinkPort, link};
 use port::{Pool, PoolConfig, Port};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,7 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     let view = Arc::new(nat44_view(scenario, nat, point)?);
     see_that_frames_fit(&view, MTU.into())?;
     let functions = functions(nat, scenario, workers)?;
-    let cores = Cores::assign(workers);
+    let cores = Cores::at(scenario, point);
     let wires = Wires::of(scenario, process.clock);
     let times = settings(scenario, Loop::Open);
     let mut rig = wired(view, functions, depth, times, &cores, process, wires, STEERING)?;
@@ -48,7 +48,7 @@ pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Proce
     Ok(rig)
 }
 
-/// A rig of one tester thread and one worker a function, joined by in-process links of this depth.
+/// A rig of the tester's threads and one worker a function, on these cores, joined by in-process links of this depth.
 ///
 /// # Errors
 /// As [`build`].
@@ -78,16 +78,20 @@ pub(super) fn wired<F: Function + 'static>(
     mut wires: Wires,
     steering: [Steering; 2],
 ) -> Result<Rig, RigError> {
-    let workers = functions.len();
+    let (testers, workers) = (cores.testers.len(), functions.len());
     let clock = process.clock;
+    // Of each of the tester's workers: what the rings hold to and from all of the gateway's, on both sides.
     let frames = 4 * depth * workers + SLACK + wires.frames();
-    let mut pools = Pool::for_workers(PoolConfig::compact(1 + workers, frames, view.longest()))?;
-    let pool = pools.remove(0);
-    let (mut left, customer) = link("left", clock, depth, (1, Steer::First), (workers, steer(steering[0])));
-    let (mut right, internet) = link("right", clock, depth, (1, Steer::First), (workers, steer(steering[1])));
+    let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
+    let pools = own.split_off(testers);
+    let to_tester = [&view.expect_left, &view.expect_right].map(|expect| (testers, back_to_sender(expect)));
+    let to_gateway = steering.map(|rule| (workers, steer(rule)));
+    let ([to_left, to_right], [to_customer, to_internet]) = (to_tester, to_gateway);
+    let (left, customer) = link("left", clock, depth, to_left, to_customer);
+    let (right, internet) = link("right", clock, depth, to_right, to_internet);
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
-    let (embedded, companion) = if cores.only_one {
+    let (embedded, mut companion) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
         settings.dut_loop = Loop::Inline;
         let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
@@ -99,28 +103,33 @@ pub(super) fn wired<F: Function + 'static>(
         cores.leave_workers_alone()?;
         (embedded, None)
     };
-    let lane = Lane {
-        core: cores.tester,
-        pool,
-        left: Some(wires.wrap("left", Box::new(left.remove(0)))),
-        right: Some(wires.wrap("right", Box::new(right.remove(0)))),
-        companion,
-    };
+    // With a companion there is one lane.
+    let lanes = cores.testers.iter().zip(own).zip(left.into_iter().zip(right));
+    let lanes: Vec<Lane> = lanes
+        .map(|((&core, pool), (left, right))| Lane {
+            core,
+            pool,
+            left: Some(wires.wrap("left", Box::new(left))),
+            right: Some(wires.wrap("right", Box::new(right))),
+            companion: companion.take(),
+        })
+        .collect();
     let running = Arc::new(Mutex::new(Some(embedded)));
     let device = Box::new(Gateway { running: Arc::clone(&running) });
-    let engine = Engine::new(clock, vec![lane], view, device, settings, Arc::clone(&process.interrupted))?;
+    let engine = Engine::new(clock, lanes, view, device, settings, Arc::clone(&process.interrupted))?;
     let placed = [
         ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
         ("workers".to_owned(), workers.to_string()),
-        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.tester, cores.workers)),
+        ("tester workers".to_owned(), testers.to_string()),
+        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.testers, cores.workers)),
     ];
     Ok(Rig {
         trials: Box::new(engine),
-        // Every worker has a ring of its own.
-        buffered: (depth * workers) as u64,
+        // Every worker of the gateway has a ring from each of the tester's.
+        buffered: (depth * workers * testers) as u64,
         facts: placed.into_iter().collect(),
         figures: Figures::new(),
-        doubts: wires.doubts(),
+        doubts: wires.doubts().into_iter().chain(cores.doubt()).collect(),
         shares_core: cores.shared,
         price: Some(Box::new({
             let running = Arc::clone(&running);
@@ -195,24 +204,67 @@ fn covering(range: AddrRange) -> Prefix {
 
 /// Which cores the threads of a rig run on.
 pub struct Cores {
-    tester: Option<usize>,
+    /// One for each of the tester's threads.
+    testers: Vec<Option<usize>>,
     workers: Vec<Option<usize>>,
     shared: bool,
     only_one: bool,
+    /// Workers of the tester that were asked for.
+    wanted: usize,
 }
 
-/// Whether tester and workers must share cores where there are so many.
-pub fn are_too_few(cores: usize, workers: usize) -> bool {
-    cores < workers + 1
+/// Whether workers of tester and gateway must share cores where there are so many.
+pub fn are_too_few(cores: usize, testers: usize, workers: usize) -> bool {
+    cores < testers + workers
+}
+
+/// Workers that the tester has on a machine with so many cores: on a single one its only thread is the gateway's, too.
+pub fn testers(scenario: &Scenario, cores: usize) -> usize {
+    testers_of(scenario.tester.workers as usize, cores)
+}
+
+fn testers_of(wanted: usize, cores: usize) -> usize {
+    if cores <= 1 { 1 } else { wanted }
+}
+
+/// Where the tester's threads run while it is measured without a device: on the first cores, or wherever there is room if there
+/// are too few.
+pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
+    let all = port::host::cores();
+    let testers = testers(scenario, all.len());
+    (0..testers).map(|i| all.get(i).copied().filter(|_| all.len() >= testers)).collect()
 }
 
 impl Cores {
-    /// The tester on the first core, each worker on one of its own; whoever is left over is not pinned.
-    pub fn assign(workers: usize) -> Cores {
+    /// Those of a point of a scenario.
+    pub fn at(scenario: &Scenario, point: &Point) -> Cores {
+        Cores::assign(scenario.tester.workers as usize, point.cores as usize)
+    }
+
+    /// The tester's threads on the first cores, each worker of the gateway on one of the next; if these are too few, nobody
+    /// is pinned.
+    pub fn assign(wanted: usize, workers: usize) -> Cores {
         let all = port::host::cores();
-        let shared = are_too_few(all.len(), workers);
+        let testers = testers_of(wanted, all.len());
+        let shared = are_too_few(all.len(), testers, workers);
         let pin = |i: usize| if shared { None } else { all.get(i).copied() };
-        Cores { tester: pin(0), workers: (1..=workers).map(pin).collect(), shared, only_one: all.len() == 1 }
+        Cores {
+            testers: (0..testers).map(pin).collect(),
+            workers: (testers..testers + workers).map(pin).collect(),
+            shared,
+            only_one: all.len() == 1,
+            wanted,
+        }
+    }
+
+    /// That the tester has fewer workers than were asked for.
+    fn doubt(&self) -> Option<String> {
+        let Cores { testers, wanted, .. } = self;
+        (testers.len() < *wanted).then(|| {
+            format!(
+                "The tester had one worker and not {wanted}: on the machine's one core its thread is the device's, too."
+            )
+        })
     }
 
     /// Keep this thread, and those that it will start, off the workers' cores: a thread that begins its life on the core
@@ -228,7 +280,7 @@ impl Cores {
     /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
     pub fn one_thread(workers: usize) -> Cores {
         let first = port::host::cores().first().copied();
-        Cores { tester: first, workers: vec![first; workers], shared: true, only_one: true }
+        Cores { testers: vec![first], workers: vec![first; workers], shared: true, only_one: true, wanted: 1 }
     }
 }
 

@@ -35,7 +35,7 @@ pub fn build(
     point: &Point,
     process: &Process,
 ) -> Result<Rig, RigError> {
-    build_on(scenario, plays, technology, point, process, &Cores::assign(point.cores as usize))
+    build_on(scenario, plays, technology, point, process, &Cores::at(scenario, point))
 }
 
 /// The same with its threads on these cores.

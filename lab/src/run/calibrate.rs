@@ -5,7 +5,7 @@
 use super::RunError;
 use crate::folder::{Calibration, Ceiling, Over};
 use crate::plan::Point;
-use crate::rig::{self, Process, RigError, kernel};
+use crate::rig::{self, Process, RigError, embedded, kernel};
 use crate::scenario::{Dut, Scenario};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
@@ -47,11 +47,13 @@ fn measured(
     point: &Point,
     process: &Process,
 ) -> Result<Ceiling, RunError> {
-    let (clock, core) = (process.clock, port::host::cores().first().copied());
+    // The tester is measured with the threads that it has at the point.
+    let (clock, cores) = (process.clock, embedded::tester_cores(scenario));
+    let workers = cores.len() as u32;
     let view = cable(scenario, point).map_err(|e| CalibrateError::from(TrialError::Refused(e.to_string())))?;
     let view = Arc::new(view);
     if known.clock.is_empty() {
-        let basics = calibrate::basics(clock, core, &view)?;
+        let basics = calibrate::basics(clock, port::host::cores().first().copied(), &view)?;
         known.clock = clock.describe();
         known.clock_read_ps = basics.clock_read_ps;
         (known.departure_p50_ns, known.departure_p99_ns) = (basics.departure_p50_ns, basics.departure_p99_ns);
@@ -60,7 +62,7 @@ fn measured(
     let traffic = &scenario.traffic;
     let how = How {
         clock,
-        core,
+        cores,
         direction: traffic.direction,
         responder_order: traffic.responder_order,
         per_run: RUN,
@@ -74,6 +76,7 @@ fn measured(
         connections: point.connections,
         axes: point.axes.clone(),
         over: Over::of(&scenario.link),
+        workers,
         frames: found.frames,
         set_up: found.set_up,
         send_ps: found.send_ps,

@@ -23,6 +23,7 @@ pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
     uncut(draft, log);
     links(draft, log);
     beside_the_link(draft, log);
+    testers(draft, log);
     repeated(&draft.cores.value, |n| format!("`{n}`"), log);
     check_axes::check(draft, log);
     for measure in [&draft.quick, &draft.full] {
@@ -230,6 +231,35 @@ fn beside_the_link(draft: &Draft, log: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Several workers of the tester are for devices of this process: a kernel device has one queue on each side. Damage and
+/// captures are of one port a side, as their seed and their files are.
+fn testers(draft: &Draft, log: &mut Vec<Diagnostic>) {
+    let workers = &draft.testers;
+    if workers.value == 1 {
+        return;
+    }
+    let many = |what: &str| Diagnostic::new(what).at(workers.place, format!("{} workers of the tester", workers.value));
+    let gateway = |dut: &&DutDraft| matches!(dut.kind, DutKind::Embedded(_) | DutKind::Technology { .. });
+    for dut in draft.duts.iter().filter(|dut| !gateway(dut)) {
+        let label = if dut.is_in_process() { "has no frames, only numbers" } else { "has one queue on each side" };
+        log.push(
+            many(&format!("`{}` is measured by one worker of the tester", dut.name()))
+                .at(dut.key, label)
+                .instead("leave `workers` out, or measure the embedded gateway in a scenario of its own"),
+        );
+    }
+    let beside = [
+        (draft.link.impair.map(|i| i.0), "damage is done to the frames of one worker of the tester", "impaired"),
+        (draft.link.capture.map(|c| c.0), "captures are of the frames of one worker of the tester", "captured"),
+    ];
+    for (place, what, word) in beside {
+        if place.is_some() {
+            let way_out = "leave `workers` out, or this table";
+            log.push(many(what).at(place, format!("one port a side is {word}")).instead(way_out));
+        }
+    }
+}
+
 /// Every metric is known, can be measured, applies to a device, and comes after what it needs.
 fn metrics(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
     let metrics = &measure.metrics;
@@ -329,7 +359,7 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
             few_flows(draft, n, flows, log);
         }
         log.extend(draft.duts.iter().filter_map(|dut| check_shares::table(draft, dut, n)));
-        let rings = draft.cores.value.iter().map(|n| n.value).max().unwrap_or(1);
+        let rings = draft.most_rings();
         if let Link::InProcess { depth } = draft.link.link
             && draft.link.sound
             && n.value < 100 * depth as u64 * rings
@@ -343,6 +373,7 @@ fn sweep(draft: &Draft, measure: &MeasureDraft, log: &mut Vec<Diagnostic>) {
                 ))
                 .at(n.place, label)
                 .at(draft.link.depth, "the link's depth")
+                .at(draft.testers.place.filter(|_| draft.testers.value > 1), "each worker of the tester has rings")
                 .instead(format!(
                     "use {} connections at least, or a shallower link",
                     show_count(100 * depth as u64 * rings)

@@ -7,7 +7,7 @@ use super::nat::Words;
 use super::quantity::WrittenRate;
 use super::section::{Given, Spot};
 use super::technology::{Plays, Technology};
-use super::{Capture, Conntrack, Dut, Impair, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic};
+use super::{Capture, Conntrack, Dut, Impair, Link, Mapping, Measure, Nat44, Scenario, Sweep, Tester, Traffic};
 use method::{Count, Direction, Nanos, Order};
 use wire::{AddrRange, PortRange};
 
@@ -18,6 +18,8 @@ pub struct Draft {
     pub allow_addresses: Vec<Spot<AddrRange>>,
     pub duts: Vec<DutDraft>,
     pub link: LinkDraft,
+    /// Workers of the tester.
+    pub testers: Spot<Count>,
     pub traffic: TrafficDraft,
     pub cores: Spot<Vec<Spot<Count>>>,
     pub axes: Vec<AxisDraft>,
@@ -165,6 +167,7 @@ impl Draft {
             link: self.link.link.clone(),
             impair: self.link.impair.map(|(_, impair)| impair),
             capture: self.link.capture.map(|(_, capture)| capture),
+            tester: Tester { workers: self.testers.value as u32 },
             traffic: self.traffic.build(),
             sweep: Sweep {
                 connections,
@@ -198,12 +201,22 @@ impl Draft {
         self.cores.value.iter().map(|n| n.value).max().unwrap_or(1)
     }
 
+    /// Rings of a link at most: every worker of the gateway has one from each of the tester's.
+    pub(super) fn most_rings(&self) -> u64 {
+        rings(&self.cores, &self.testers)
+    }
+
     /// Customers at the point of the scenario that has the fewest.
     pub(super) fn fewest_customers(&self) -> u64 {
         let axis = |a: &&AxisDraft| a.axis.sets_subscribers || a.axis.name == "inside-addresses";
         let swept = self.axes.iter().filter(axis).flat_map(|a| a.values.iter().map(|n| n.value)).min();
         swept.unwrap_or_else(|| self.traffic.subscribers.value.max(self.traffic.inside.value.count.into())).max(1)
     }
+}
+
+/// Rings that a link has at most with so many cores of the gateway and workers of the tester.
+pub(super) fn rings(cores: &Spot<Vec<Spot<Count>>>, testers: &Spot<Count>) -> u64 {
+    cores.value.iter().map(|n| n.value).max().unwrap_or(1).max(1) * testers.value
 }
 
 /// What a table is made for that the scenario does not give a size.

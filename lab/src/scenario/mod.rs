@@ -66,6 +66,9 @@ pub struct Scenario {
     /// What is kept of the tester's frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
+    /// The tester itself.
+    #[serde(default, skip_serializing_if = "Tester::is_usual")]
+    pub tester: Tester,
     /// Test frames.
     pub traffic: Traffic,
     /// The axes.
@@ -225,6 +228,26 @@ pub struct Impair {
 pub struct Capture {
     /// Of each of the tester's ports in each trial at most so many: the first half, and the last.
     pub frames: u32,
+}
+
+/// The tester itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tester {
+    /// Threads that send, receive and judge in each direction, from 1.
+    pub workers: u32,
+}
+
+impl Default for Tester {
+    fn default() -> Tester {
+        Tester { workers: 1 }
+    }
+}
+
+impl Tester {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Tester::default()
+    }
 }
 
 /// Back-end on a veth pair.

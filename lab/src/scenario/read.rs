@@ -6,7 +6,7 @@ use super::axis::{AXES, Axis, MOST_SUBSCRIBERS};
 use super::check;
 use super::check_nat;
 use super::diagnostic::{Complaints, Diagnostic, Place, Source, nearest};
-use super::draft::{AxisDraft, Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft};
+use super::draft::{AxisDraft, Draft, DutDraft, DutKind, LinkDraft, MeasureDraft, Nat44Draft, TrafficDraft, rings};
 use super::nat::Words;
 use super::quantity::WrittenRate;
 use super::section::{self, Given, Section, Spot};
@@ -74,6 +74,8 @@ pub enum ScenarioError {
 
 /// The shallowest in-process link, in frames; a burst is as long.
 const LEAST_DEPTH: usize = 32;
+/// Workers of the tester at most: each has rings with every worker of the gateway, and a bitmap of all frames of a trial.
+const MOST_TESTERS: Count = 64;
 
 /// Read and check a scenario file.
 ///
@@ -137,13 +139,15 @@ fn draft(root: &Table, log: &mut Vec<Diagnostic>) -> Draft {
     let (axes, axes_sound) = axes(&mut sweep);
     sweep.finish();
     let (quick, full) = measures(root, &connections, log);
-    let link = link(root, &duts, usual_depth([&quick, &full], &cores), log);
+    let testers = testers(root, log);
+    let link = link(root, &duts, usual_depth([&quick, &full], rings(&cores, &testers)), log);
     Draft {
         name: name.value.unwrap_or_default(),
         about: about.value.unwrap_or_default(),
         allow_addresses: allow_addresses.value.unwrap_or_default(),
         duts,
         link,
+        testers,
         traffic,
         cores,
         axes,
@@ -300,10 +304,9 @@ const NO_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 /// Frames that the in-process link holds if nothing else is said: so many that a host which takes a core away for a tenth of
 /// a millisecond does no harm, and few enough for the smallest number of connections (METHODOLOGY.md, buffers).
 ///
-/// Every core of the gateway has a ring of its own.
-fn usual_depth(measures: [&MeasureDraft; 2], cores: &Spot<Vec<Spot<Count>>>) -> usize {
+/// There are so many of its rings.
+fn usual_depth(measures: [&MeasureDraft; 2], rings: u64) -> usize {
     const MOST: usize = 2048;
-    let rings = cores.value.iter().map(|n| n.value).max().unwrap_or(1).max(1);
     let connections = measures.into_iter().filter_map(|measure| measure.connections.value.as_ref()).flatten();
     let fits = connections.map(|n| (n.value / 100 / rings) as usize).min().unwrap_or(MOST);
     1 << fits.clamp(LEAST_DEPTH, MOST).ilog2()
@@ -380,6 +383,14 @@ fn traffic(root: &Table, log: &mut Vec<Diagnostic>) -> TrafficDraft {
     };
     section.finish();
     traffic
+}
+
+/// Workers of the tester.
+fn testers(root: &Table, log: &mut Vec<Diagnostic>) -> Spot<Count> {
+    let mut section = Section::new(root, "tester", "tester", log);
+    let workers = section.get("workers", section::count_in(1..=MOST_TESTERS)).or(1);
+    section.finish();
+    workers
 }
 
 /// `[measure]` or `[full]` as it stands.

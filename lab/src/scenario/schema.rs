@@ -15,6 +15,7 @@ pub const TABLES: &[(&str, &[&[&str]])] = &[
     ("link.veth", &[&["io"]]),
     ("link.impair", &[&["loss", "duplicate", "reorder", "corrupt", "delay", "seed"]]),
     ("link.capture", &[&["frames"]]),
+    ("tester", &[&["workers"]]),
     (
         "traffic",
         &[&[

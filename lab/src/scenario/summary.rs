@@ -44,6 +44,9 @@ impl Summary {
             rows.push((name, all(swept.values.iter().map(|&n| show_count(n)).collect())));
         }
         rows.push(("cores", all(sweep.cores.iter().map(u32::to_string).collect())));
+        if scenario.tester.workers > 1 {
+            rows.push(("tester", format!("{} workers", scenario.tester.workers)));
+        }
         let repetitions =
             if measure.repetitions == 1 { "once".to_owned() } else { format!("{} times", measure.repetitions) };
         let error = show_share(measure.error_ppm);

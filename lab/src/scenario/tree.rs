@@ -165,9 +165,10 @@ fn resolve(root: &Table, name: &str, place: Place, full: bool) -> Result<String,
     }
 }
 
-/// Whether a table takes part in short names: DUTs and links only when the scenario has them.
+/// Whether a table takes part in short names: DUTs and links only when the scenario has them, and what is a gateway's and
+/// not a scenario's.
 fn is_used(root: &Table, table: &str) -> bool {
-    !table.contains('.') || find(root, table).is_some()
+    (!table.contains('.') && table != "gateway") || find(root, table).is_some()
 }
 
 /// The table at a dotted path.

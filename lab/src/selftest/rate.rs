@@ -28,8 +28,9 @@ impl Tester<'_> {
     pub(super) fn capacity(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         near("forwarding capacity", truth, "frames/s", self.end, || {
-            let rig =
-                self.forwarding(config, SMALLEST, &Cores::assign(1)).map_err(|e| TrialError::Tester(e.to_string()))?;
+            let rig = self
+                .forwarding(config, SMALLEST, &Cores::assign(1, 1))
+                .map_err(|e| TrialError::Tester(e.to_string()))?;
             let mut trials = Until { inner: rig, end: self.end };
             throughput::stateless(&mut trials, &self.settings(truth), &mut |_| {})
         })
@@ -40,7 +41,7 @@ impl Tester<'_> {
         let config = TruthConfig { set_up_rate: truth.0, ..TruthConfig::default() };
         let connections = self.depth.connections;
         near("connection set-up rate", truth, "connections/s", self.end, || {
-            let rig = self.nat(config, connections, &Cores::assign(1));
+            let rig = self.nat(config, connections, &Cores::assign(1, 1));
             let mut trials = Until { inner: rig.map_err(|e| TrialError::Tester(e.to_string()))?, end: self.end };
             let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
             let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };

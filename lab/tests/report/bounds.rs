@@ -237,3 +237,20 @@ fn what_was_not_measured_has_no_figures() {
     assert!(csv.lines().skip(1).all(|line| line.contains(",,,") && line.contains("nothing-measured")), "{csv}");
     assert!(!csv.contains(",0,0,") && !csv.contains("19000000"), "{csv}");
 }
+
+/// Several workers of the tester stand in its conditions and its ceiling, and each has queues of its own in front of the device.
+#[test]
+fn several_workers_of_the_tester_are_said() {
+    let with = |workers: u32| {
+        let mut run = fixture::quickstart();
+        run.header.scenario.tester.workers = workers;
+        run.calibration.ceilings.iter_mut().for_each(|c| c.workers = workers);
+        run.trials.iter_mut().for_each(|t| t.outcome.host.dut_queue = Some(1024));
+        run
+    };
+    let [one, two] = [1, 2].map(|n| text(&with(n)));
+    assert!(two.contains("2 workers, each in both directions") && two.contains("2 workers together, 100,000"), "{two}");
+    assert!(!one.contains("workers together") && !one.contains("each in both directions"), "{one}");
+    let queued = |n| report(&with(n)).cells[0].queued;
+    assert_eq!([1, 2].map(queued), [Some(1024), Some(2048)]);
+}

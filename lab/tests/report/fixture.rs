@@ -3,7 +3,7 @@
 
 use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
-use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Traffic, VethIo};
+use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Tester, Traffic, VethIo};
 use lab::store::{self, RunFolder};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
@@ -268,6 +268,7 @@ pub fn quickstart_scenario() -> Scenario {
         link: Link::InProcess { depth: 1024 },
         impair: None,
         capture: None,
+        tester: Tester::default(),
         traffic: Traffic {
             subscribers: 1,
             frame_size: 64,
@@ -356,6 +357,7 @@ fn calibration(header: &Header) -> Calibration {
         if ceilings.iter().all(|c| c.connections != n || c.axes != point.axes) {
             ceilings.push(Ceiling {
                 over: Over::of(&header.scenario.link),
+                workers: header.scenario.tester.workers,
                 connections: n,
                 axes: point.axes.clone(),
                 frames: Rate(15_600_000 - n.min(4_000_000)),

@@ -24,6 +24,11 @@ pub enum Steer {
         /// log2 of the block size.
         shift: u32,
     },
+    /// By the byte at `at`: its value modulo queues; frames too short go to the first queue.
+    Byte {
+        /// Offset of the byte.
+        at: usize,
+    },
 }
 
 impl Steer {
@@ -37,6 +42,7 @@ impl Steer {
                 Some(f) => (u16::from_be_bytes([f[0], f[1]]) >> shift) as usize % queues,
                 None => 0,
             },
+            Steer::Byte { at } => frame.get(*at).map_or(0, |&byte| usize::from(byte) % queues),
         }
     }
 }
@@ -170,6 +176,19 @@ impl LinkPort {
         }
     }
 
+    /// The queue to which all of these frames go, where that is seen at once: there is one alone, or they are steered by a byte
+    /// that frames of one burst usually have in common. What is steered by a hash is nearly always spread.
+    #[inline]
+    fn common_queue(&self, burst: &Burst) -> Option<usize> {
+        let queues = self.to.len();
+        if queues == 1 {
+            return Some(0);
+        }
+        let Steer::Byte { .. } = self.steer else { return None };
+        let queue = self.steer.queue(burst.first()?.bytes(), queues);
+        burst.iter().all(|frame| self.steer.queue(frame.bytes(), queues) == queue).then_some(queue)
+    }
+
     fn push_steered(&mut self, pool: &mut Pool, burst: &mut Burst) -> Sent {
         let mut sent = Sent::default();
         for frame in burst.drain(..) {
@@ -220,14 +239,15 @@ impl Port for LinkPort {
 
     #[inline]
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        let sent = if self.to.len() == 1 {
-            let sent = LinkPort::push_all(&mut self.to[0], pool, burst);
-            if sent.refused > 0 {
-                self.theirs[0].fetch_add(sent.refused as u64, Ordering::Relaxed);
+        let sent = match self.common_queue(burst) {
+            Some(queue) => {
+                let sent = LinkPort::push_all(&mut self.to[queue], pool, burst);
+                if sent.refused > 0 {
+                    self.theirs[queue].fetch_add(sent.refused as u64, Ordering::Relaxed);
+                }
+                sent
             }
-            sent
-        } else {
-            self.push_steered(pool, burst)
+            None => self.push_steered(pool, burst),
         };
         self.counters.accepted += sent.accepted as u64;
         self.counters.refused += sent.refused as u64;
@@ -324,5 +344,35 @@ mod tests {
         let steer = Steer::Block { at: 0, shift: 6 };
         let queue = |port: u16| steer.queue(&port.to_be_bytes(), 3);
         assert_eq!((queue(0), queue(63), queue(64), queue(128), queue(192)), (0, 0, 1, 2, 0));
+    }
+
+    /// Whether a burst goes to one queue or to several: every frame comes to its own, and what finds no room is counted there.
+    #[test]
+    fn bursts_of_one_queue_and_of_several_are_steered_alike() {
+        let mut pool = Pool::single(PoolConfig::compact(1, 16, 60)).unwrap();
+        let (mut a, mut b) = link("t", Clock::system(), 4, (1, Steer::First), (2, Steer::Byte { at: 3 }));
+        let (mut out, mut back) = (crate::burst(), crate::burst());
+        let mut send = |a: &mut LinkPort, pool: &mut Pool, bytes: &[u8]| {
+            pool.alloc_burst(bytes.len(), 60, &mut out);
+            out.iter_mut().zip(bytes).for_each(|(f, &byte)| f.bytes_mut()[3] = byte);
+            a.transmit(pool, &mut out).unwrap()
+        };
+        assert_eq!(send(&mut a[0], &mut pool, &[1, 3, 1]), Sent { accepted: 3, refused: 0 });
+        assert_eq!(send(&mut a[0], &mut pool, &[0, 1, 1, 2]), Sent { accepted: 3, refused: 1 });
+        assert_eq!(send(&mut a[0], &mut pool, &[1, 1]), Sent { accepted: 0, refused: 2 });
+        let mut got = |port: &mut LinkPort| {
+            port.receive(&mut pool, &mut back).unwrap();
+            let bytes: Vec<u8> = back.iter().map(|f| f.bytes()[3]).collect();
+            pool.free_all(&mut back);
+            (bytes, port.counters().own_drops)
+        };
+        assert_eq!(got(&mut b[0]), (vec![0, 2], 0));
+        assert_eq!(got(&mut b[1]), (vec![1, 3, 1, 1], 3));
+    }
+
+    #[test]
+    fn a_byte_steers_to_the_queue_of_its_number() {
+        let queue = |frame: &[u8]| Steer::Byte { at: 1 }.queue(frame, 3);
+        assert_eq!((queue(&[9, 0]), queue(&[9, 2]), queue(&[9, 3]), queue(&[9])), (0, 2, 0, 0));
     }
 }
