@@ -21,7 +21,8 @@ pub enum ArenaError {
     },
 }
 
-/// Mappings are whole huge pages. Fuzz targets and Miri make many small arrays, one after the other.
+/// Mappings are whole huge pages. Fuzz targets and Miri make many small arrays, one after the other: there nothing is asked of the
+/// kernel that could be spared, and of fuzz targets they lie on the heap.
 const UNIT: usize = if cfg!(any(fuzzing, miri)) { 4096 } else { 2 << 20 };
 
 /// Anonymous memory, zeroed by the kernel.
@@ -39,6 +40,12 @@ impl Mapping {
     fn new(what: &str, bytes: usize) -> Result<Mapping, ArenaError> {
         let bytes = bytes.max(1).next_multiple_of(UNIT);
         let no = |source: std::io::Error| ArenaError::NoMemory { what: what.to_owned(), bytes, source };
+        if cfg!(fuzzing) {
+            // SAFETY: there is at least one unit.
+            let base = unsafe { std::alloc::alloc_zeroed(heap(bytes)) };
+            let base = NonNull::new(base).ok_or_else(|| no(std::io::ErrorKind::OutOfMemory.into()))?;
+            return Ok(Mapping { base, bytes });
+        }
         if bytes as u64 > available_memory() {
             return Err(no(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "more than the machine has free")));
         }
@@ -63,6 +70,9 @@ impl Mapping {
 
     /// Touch every page now, so that no fault happens while a trial runs.
     fn populate(&self) {
+        if cfg!(fuzzing) {
+            return;
+        }
         // SAFETY: the range is our own mapping; populating writes nothing that could be seen.
         let done = !cfg!(miri)
             && unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxPopulateWrite) }.is_ok();
@@ -78,9 +88,18 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if cfg!(fuzzing) {
+            // SAFETY: it was had from the heap with this layout, and its only user is being dropped.
+            return unsafe { std::alloc::dealloc(self.base.as_ptr(), heap(self.bytes)) };
+        }
         // SAFETY: the mapping is ours and its only user is being dropped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
     }
+}
+
+/// So many octets of the heap, as a mapping has them.
+fn heap(bytes: usize) -> std::alloc::Layout {
+    std::alloc::Layout::from_size_align(bytes, 4096).expect("less than half of all addresses")
 }
 
 /// Memory that the kernel calls available, in bytes; without limit where it does not say.
@@ -97,6 +116,9 @@ fn available_memory() -> u64 {
         })
         .map_or(u64::MAX, |kib| kib * 1024)
 }
+
+/// Octets that are copied at a time when an array is filled.
+const CHUNK: usize = 1 << 14;
 
 /// A fixed number of plain values in one pre-faulted mapping, owned by one thread at a time.
 pub struct Array<T: Copy> {
@@ -115,9 +137,17 @@ impl<T: Copy> Array<T> {
         let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX >> 1);
         let map = Mapping::new(what, bytes)?;
         let base = map.base.as_ptr().cast::<T>();
-        for i in 0..len {
-            // SAFETY: i < len and the mapping holds len values; page alignment satisfies T's.
-            unsafe { base.add(i).write(value) };
+        let mut done = len.min(1);
+        if done == 1 {
+            // SAFETY: the mapping holds len values, of which this is the first; page alignment satisfies T's.
+            unsafe { base.write(value) };
+        }
+        while done < len {
+            // As much as a cache holds at a time: the rest of a large array is only written.
+            let n = done.min(len - done).min(CHUNK.div_ceil(size_of::<T>().max(1)));
+            // SAFETY: the first `done` values have been written, n of them are copied behind them, and done + n <= len.
+            unsafe { std::ptr::copy_nonoverlapping(base, base.add(done), n) };
+            done += n;
         }
         Ok(Array { map, len, _values: std::marker::PhantomData })
     }

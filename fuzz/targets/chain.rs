@@ -18,7 +18,7 @@ use plane::nat64::{self, Nat64};
 use plane::translate::{self, Clat, Hosts, Pref64, Translate};
 use plane::tunnel::{self, OneTunnel, Tunnel};
 use plane::{Addressing, Chain, Function, Prefix6, Side, Side4, Side6, Softwires};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wire::{AddrRange, Mac, PortRange, PortSet};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl Links {
         let clat = Clat::new(Hosts::Prefix(known("2001:2:0:2::")), known("2001:2:0:1000::")).expect("two prefixes");
         let config = translate::Config::new(Side::Internet, self.left, self.ce);
         let mut plat = nat64::Config::new(self.pe, self.right, prefix("2001:2:0:1000::"), Links::pool());
-        plat.nat.sessions = self.sessions;
+        self.keep_small(&mut plat.nat);
         plat.customers = 4;
         let plat = Nat64::new(plat, w, self.workers, SEED).expect("valid");
         Chain::new(("ce", Translate::new(config, clat).expect("valid")), ("pe", plat), self.workers, SEED)
@@ -74,7 +74,7 @@ impl Links {
         let config = tunnel::Config::new(Side::Internet, self.left, self.ce);
         let b4 = Tunnel::new(config, OneTunnel::new(b4, end), 0, 1, SEED).expect("valid");
         let mut config = aftr::Config::new(Side6 { address: end, ..self.pe }, self.right, Links::pool());
-        config.nat.sessions = self.sessions;
+        self.keep_small(&mut config.nat);
         config.customers = 4;
         Chain::new(("ce", b4), ("pe", Aftr::new(config, w, self.workers, SEED).expect("valid")), self.workers, SEED)
     }
@@ -82,11 +82,15 @@ impl Links {
     fn lw4o6(self, w: usize) -> Chain<Chain<Nat44, Tunnel<OneTunnel>>, Tunnel<Bindings>> {
         let relay = ip6("2001:2:0:100::2");
         let table = "2001:db8:1:: 192.0.2.0 0/1\n2001:db8:1::1 192.0.2.0 1/1\n2001:db8:2:: 192.0.2.1\n";
-        let table = plane::lw4o6::read("table", relay, table.as_bytes()).expect("a right table");
+        // Made once: it takes longer than most inputs do.
+        static LIVE: OnceLock<Arc<Live>> = OnceLock::new();
+        let read = || Live::new(plane::lw4o6::read("table", relay, table.as_bytes()).expect("a right table"));
+        let live = LIVE.get_or_init(read);
+        let table = live.current();
         let own = table.iter().nth(1).expect("three softwires");
         let edge = self.tunnel(OneTunnel::new(own.b4, relay), Side::Internet, self.near(), self.ce, w);
         let ce = self.behind_nat(AddrRange::one(own.ipv4), own.ports, 40, w, edge);
-        let br = self.tunnel(Live::new(table).bindings(), Side::Customer, self.right, self.pe, w);
+        let br = self.tunnel(live.bindings(), Side::Customer, self.right, self.pe, w);
         Chain::new(("ce", ce), ("pe", br), self.workers, SEED)
     }
 
@@ -112,7 +116,9 @@ impl Links {
     }
 
     fn domain() -> Arc<Domain> {
-        Arc::new(Domain::parse("2001:db8:1::/53 192.0.2.0/24 11 offset=0\n").expect("a right rule"))
+        static DOMAIN: OnceLock<Arc<Domain>> = OnceLock::new();
+        let parse = || Domain::parse("2001:db8:1::/53 192.0.2.0/24 11 offset=0\n").expect("a right rule");
+        DOMAIN.get_or_init(|| Arc::new(parse())).clone()
     }
 
     fn customer() -> Customer {
@@ -120,7 +126,8 @@ impl Links {
     }
 
     fn nobody() -> Arc<Domain> {
-        Arc::new(Domain::new(Vec::new()).expect("no rules"))
+        static NOBODY: OnceLock<Arc<Domain>> = OnceLock::new();
+        NOBODY.get_or_init(|| Arc::new(Domain::new(Vec::new()).expect("no rules"))).clone()
     }
 
     /// The inner link of an edge, as its half with IPv6 sees it.
@@ -139,6 +146,13 @@ impl Links {
         Translate::new(config, addressing).expect("valid").on_worker(w as u16, self.workers as u16)
     }
 
+    /// Tables that are made fast, as there are new ones for every input.
+    fn keep_small(self, nat: &mut nat44::config::Config) {
+        nat.sessions = self.sessions;
+        nat.ports = PortRange { first: 1024, last: 5119 };
+        nat.fragments.datagrams = 64;
+    }
+
     /// An edge that keeps state, with what speaks IPv6 behind it.
     fn behind_nat<F: Function>(self, pool: AddrRange, ports: PortSet, less: u16, w: usize, half: F) -> Chain<Nat44, F> {
         let mtu = self.ce.mtu - less;
@@ -148,9 +162,9 @@ impl Links {
             vec![nat44::config::Prefix { addr: [10, 0, 0, 0].into(), len: 8 }],
             vec![pool],
         );
+        self.keep_small(&mut nat);
         nat.ports = PortRange { first: 1, last: 65_535 };
         nat.port_set = ports;
-        nat.sessions = self.sessions;
         let nat = Nat44::new(nat, w, self.workers, SEED).expect("valid");
         Chain::new(("nat44", nat), ("behind", half), self.workers, SEED)
     }

@@ -33,7 +33,8 @@ impl Input {
             Side6 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address: ip6("2001:db8:9::1"), mtu: mtu6 };
         let pool = Pool6::new(Prefix6 { addr: ip6("2001:db8:64::"), len: 126 }).expect("four addresses");
         let four = |a: [u8; 4], len| Prefix { addr: a.into(), len };
-        let mut c = Config::new(customer, internet, vec![four([10, 0, 0, 0], 8)], pool);
+        // In a larger prefix it would take long to see that there is no room for the numbers.
+        let mut c = Config::new(customer, internet, vec![four([10, 0, 0, 0], 24)], pool);
         c.maps = vec![Pair { v4: four([203, 0, 113, 0], 24), v6: Prefix6 { addr: ip6("2001:db8:1::"), len: 120 } }];
         c.pref64 = self.prefix.then_some(Prefix6 { addr: ip6("2001:db8:65::"), len: 96 });
         self.nat.apply(&mut c.nat, false);

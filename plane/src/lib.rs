@@ -13,6 +13,7 @@ pub mod ends;
 pub mod event;
 pub mod function;
 pub mod hash;
+mod inner;
 mod ip4;
 pub mod ip6;
 pub mod lw4o6;

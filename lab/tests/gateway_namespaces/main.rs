@@ -3,6 +3,7 @@
 //! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
 
 mod traffic;
+mod tun;
 
 use lab::folder::{Calibration, Over};
 use port::Netns;
@@ -276,36 +277,6 @@ fn nat46() {
 #[ignore = "needs root"]
 fn nat66() {
     to_ipv6_server(true, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", "2001:2:0:3000::2");
-}
-
-/// TUN devices that the gateway makes, and the kernel of its namespace as router on both ends: what comes in from the
-/// customer is routed into one of them, what is for the outside address into the other.
-#[test]
-#[ignore = "needs root"]
-fn nat44_between_tun_devices() {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    cable(&host, "lan", &box_, "lan");
-    cable(&server, "wan", &box_, "wan");
-    for (ns, name) in [(&box_, "lan"), (&box_, "wan"), (&host, "lan"), (&server, "wan")] {
-        bare(ns, name);
-    }
-    address(&host, "lan", "192.168.1.2/24");
-    address(&box_, "lan", "192.168.1.1/24");
-    run(&host, "ip route add default via 192.168.1.1");
-    address(&server, "wan", "198.19.0.2/30");
-    address(&box_, "wan", "198.19.0.1/30");
-    run(&server, "ip route add default via 198.19.0.1");
-    run(&box_, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0");
-    let ends = (("g-lan", "192.168.2.1", "192.168.2.2"), ("g-wan", "198.18.5.1", "198.18.5.2"));
-    let file = config("pe", ends.0, ends.1, NAT44).replace("[gateway]", "[gateway]\nio = \"tun\"");
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
-    gateway.wait();
-    run(&box_, "ip rule add iif lan table 100");
-    run(&box_, "ip route add default dev g-lan table 100");
-    run(&box_, "ip route add 198.19.0.10 dev g-wan");
-    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
-    gateway.stop();
 }
 
 /// Links with two queues, a worker at each. Flows and answers come in at either worker whoever's they are: they must find

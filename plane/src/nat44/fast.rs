@@ -4,11 +4,11 @@
 
 use super::core::Point;
 use super::counters::Event;
-use super::identification::identify;
 use super::rewrite::{End, hop};
 use super::session::{HAIRPIN, UNANSWERED, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
+use crate::inner;
 use crate::ip4::is_ordinary;
 use crate::table::{Guess, Index, NONE};
 use wire::checksum::Sum;
@@ -278,11 +278,28 @@ impl Nat44 {
     /// Translate a packet of session `e`, checked by [`Self::parse`].
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
+        if OUT && self.shared && b[20] & 0x40 == 0 {
+            return self.forward_identified(b, e);
+        }
+        self.forward_as_it_is::<OUT>(b, e)
+    }
+
+    /// The same for a packet that gets an identification of the port set. Apart, so that no other packet has work of it.
+    #[inline(never)]
+    fn forward_identified(&mut self, b: &mut [u8], e: u32) -> Verdict {
+        let old = inner::identify(b, self.identifications.draw());
+        let v = self.forward_as_it_is::<true>(b, e);
+        if self.behind_is_a_half {
+            inner::keep(b, old);
+        }
+        v
+    }
+
+    /// The same, whatever its identification.
+    #[inline(always)]
+    fn forward_as_it_is<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let tick = self.tick;
         let refresh = OUT || self.config.inbound_refresh;
-        if OUT && self.shared && b[20] & 0x40 == 0 {
-            identify(b, self.identifications.draw());
-        }
         let s = &mut self.sessions.slab[e];
         let (end, to, macs) = if OUT {
             (End::Source, s.outside, &self.macs.to_internet)

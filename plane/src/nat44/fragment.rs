@@ -10,10 +10,10 @@ pub use store::Fragments;
 use super::Nat44;
 use super::counters::Event;
 use super::cover::Fit;
-use super::identification::identify;
 use super::rewrite::{End, L3, address};
 use crate::cut::Cut;
 use crate::function::{Packet, Side, Spare, Verdict, fresh};
+use crate::inner::{self, identify};
 use crate::ip4::Head4;
 use crate::steer::by_hash;
 use store::Fate;
@@ -103,6 +103,9 @@ impl Nat44 {
         spare: &mut S,
     ) -> Result<Verdict, Event> {
         let result = self.translate(from, p, head);
+        if let Ok(v) = result {
+            self.tell_inside(p.bytes_mut(), v, head.id);
+        }
         let b = p.bytes();
         let fate = match result {
             // To the worker that owns the flow: from there on it is settled. A hairpin's second half is marked already,
@@ -152,6 +155,7 @@ impl Nat44 {
                     self.fits(head, to)?;
                 }
                 let v = self.follow(p, src, dst, verdict);
+                self.tell_inside(p.bytes_mut(), v, head.id);
                 self.cut(p, v, spare)
             }
         }
@@ -199,6 +203,7 @@ impl Nat44 {
             }
             Fate::Dropped | Fate::GivenUp | Fate::Unknown => return,
         };
+        self.tell_inside(p.bytes_mut(), verdict, self.fragments.slab[e].sent_with());
         match self.cut(&mut p, verdict, spare) {
             Ok(Verdict::Forward(to)) => spare.emit(to, p),
             Ok(Verdict::HandOver(w)) => spare.hand_over(w, from, p),
@@ -214,7 +219,16 @@ impl Nat44 {
         let Verdict::Forward(to) = v else { return };
         let leaves = self.shared && to == Side::Internet;
         if from == Side::Customer && !head.df && (leaves || head.total() > self.mtu(to)) {
-            identify(b, self.identifications.draw());
+            let old = identify(b, self.identifications.draw());
+            self.tell_inside(b, v, old);
+        }
+    }
+
+    /// Say which identification a packet had, where the half that it goes on to may have to quote it. What another worker has
+    /// drawn is not known here, and the packet is quoted with it.
+    fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
+        if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
+            inner::keep(b, identification);
         }
     }
 

@@ -2,11 +2,8 @@
 //! of each other, and two datagrams with the same one get mixed up when they are put together (RFC 6864, sections 4.3 and 5.2).
 //! A file of its own, because it is arithmetic alone.
 
-use super::rewrite::L3;
 use crate::hash::Hasher;
 use wire::PortSet;
-use wire::checksum::update16;
-use wire::header::{be16, put16};
 
 /// The identifications of one worker: its share of a port set, each once before the first comes again, in an order that
 /// follows from the seed.
@@ -47,15 +44,6 @@ impl Identifications {
 
 fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Change the identification of a frame's IPv4 packet, and its header checksum.
-#[inline]
-pub(super) fn identify(b: &mut [u8], new: u16) {
-    let old = be16(b, L3 + 4);
-    put16(b, L3 + 4, new);
-    let sum = update16([b[L3 + 10], b[L3 + 11]], old, new);
-    b[L3 + 10..L3 + 12].copy_from_slice(&sum);
 }
 
 #[cfg(test)]

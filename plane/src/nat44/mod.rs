@@ -29,6 +29,7 @@ use crate::answer::Limiter;
 use crate::chain::Nested;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::inner;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
@@ -110,6 +111,8 @@ pub struct Nat44 {
     identifications: Identifications,
     /// Whether whole packets get one, too: others use the same outside addresses.
     shared: bool,
+    /// Whether the Internet's side is the inner link to another half, which is told what they had before.
+    behind_is_a_half: bool,
     now: u64,
     tick: u32,
     /// Ports drawn so far: makes each draw another one.
@@ -153,6 +156,7 @@ impl Nat44 {
             identification: hasher.one(worker as u64) as u16,
             identifications: Identifications::new(config.port_set, worker, workers, hasher),
             shared: config.shares_addresses(),
+            behind_is_a_half: inner::leads_inside(&config.internet),
             count: Counters::default(),
             sweep: Sweep::default(),
             now: 0,

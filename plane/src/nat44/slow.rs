@@ -9,6 +9,7 @@ use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
 use super::{Nat44, tcp};
 use crate::answer::{Error, TIME_EXCEEDED};
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
 use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
@@ -128,7 +129,12 @@ impl Nat44 {
             return self.cut(p, v, spare);
         }
         if head.is_fragment() {
-            return self.fragment(from, p, head, settled, spare);
+            let result = self.fragment(from, p, head, settled, spare);
+            if result.is_err() && from == Side::Customer {
+                // Whoever is told of it reads the packet that he sent.
+                inner::identify(p.bytes_mut(), head.id);
+            }
+            return result;
         }
         let v = self.translate(from, p, head)?;
         self.identify_whole(from, p.bytes_mut(), head, v);

@@ -116,9 +116,8 @@ impl<A: Addressing> Translate<A> {
     pub fn on_worker(mut self, worker: u16, workers: u16) -> Translate<A> {
         assert!(worker < workers, "worker {worker} of {workers}");
         (self.own, self.workers) = (worker, workers);
-        for _ in 0..u32::from(worker) * 65_536 / u32::from(workers) {
-            self.next_identification();
-        }
+        let steps = u32::from(worker) * 65_536 / u32::from(workers);
+        self.identification = identifications_later(self.identification, steps);
         self
     }
 
@@ -163,9 +162,26 @@ impl<A: Addressing> Translate<A> {
     /// The next identification: all 65,536 in a scattered order that the seed fixes, so that none comes back soon.
     #[inline(always)]
     fn next_identification(&mut self) -> u16 {
-        self.identification = self.identification.wrapping_mul(25_173).wrapping_add(13_849);
+        self.identification = self.identification.wrapping_mul(ROUND.0).wrapping_add(ROUND.1);
         self.identification
     }
+}
+
+/// From one identification to the next: a factor, and what is added.
+const ROUND: (u16, u16) = (25_173, 13_849);
+
+/// The identification so many steps behind `from`: the step, then two at once, four, …, those of them that `steps` is made of.
+fn identifications_later(from: u16, mut steps: u32) -> u16 {
+    let (mut at, (mut factor, mut more)) = (from, ROUND);
+    while steps > 0 {
+        if steps & 1 == 1 {
+            at = at.wrapping_mul(factor).wrapping_add(more);
+        }
+        more = more.wrapping_mul(factor).wrapping_add(more);
+        factor = factor.wrapping_mul(factor);
+        steps >>= 1;
+    }
+    at
 }
 
 /// The roles of source and destination of a packet that came in on a side.
@@ -234,4 +250,18 @@ impl<A: Addressing> Function for Translate<A> {
     }
 
     fn nest(&mut self, _: Nested) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_steps_at_once_are_as_many_one_by_one() {
+        let mut at = 0x1234;
+        for steps in 0..70_000 {
+            assert_eq!(identifications_later(0x1234, steps), at, "{steps} steps");
+            at = at.wrapping_mul(ROUND.0).wrapping_add(ROUND.1);
+        }
+    }
 }

@@ -56,7 +56,7 @@ impl<A: Addressing> Translate<A> {
                     }
                 }
                 Err(why) => {
-                    self.refuse4(p.bytes(), why, spare);
+                    self.refuse4(&mut p, why, spare);
                     self.count.add(why);
                 }
             }

@@ -6,6 +6,7 @@ use super::{Translate, reply};
 use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::inner;
 use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use wire::header::{self, ICMP, ICMPV6, be16};
@@ -32,7 +33,7 @@ impl<A: Addressing> Translate<A> {
                 if over_ipv6 {
                     self.refuse6(p.bytes(), why, spare);
                 } else {
-                    self.refuse4(p.bytes(), why, spare);
+                    self.refuse4(p, why, spare);
                 }
                 self.count.add(why);
                 Verdict::Drop
@@ -149,9 +150,10 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// The ICMP error that a drop owes to the sender.
-    pub(super) fn refuse4<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
-        if let Some(error) = reply::due4(why, &self.config, b) {
-            self.reply4(b, error, spare);
+    pub(super) fn refuse4<F: Packet, P: Packet, S: Spare<P>>(&mut self, p: &mut F, why: Event, spare: &mut S) {
+        if let Some(error) = reply::due4(why, &self.config, p.bytes()) {
+            inner::restore(self.config.v4.mac, p.bytes_mut());
+            self.reply4(p.bytes(), error, spare);
         }
     }
 

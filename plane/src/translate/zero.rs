@@ -66,7 +66,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add(Event::Reassembled);
         let verdict = self.over_ipv4::<Buffer, P, S>(&mut whole, spare).inspect_err(|why| {
             // The sender is told about the datagram; about a later fragment nobody is told anything.
-            self.refuse4(whole.bytes(), *why, spare);
+            self.refuse4(&mut whole, *why, spare);
         })?;
         let len = whole.bytes().len();
         if !p.set_len(len) {

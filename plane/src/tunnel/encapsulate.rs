@@ -8,6 +8,7 @@ use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict, send_copy};
+use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
@@ -26,6 +27,7 @@ impl<S: Softwires> Tunnel<S> {
         };
         result.unwrap_or_else(|refusal| {
             if let Answer::Inner(error) = refusal.answer {
+                inner::restore(self.config.v4.mac, p.bytes_mut());
                 self.reply4(None, &p.bytes()[L3..], error, spare);
             }
             self.count.add(refusal.why);

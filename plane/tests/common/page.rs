@@ -1,4 +1,5 @@
-//! The names of counters that a page gives. Prose does not count: `local` or `protocol` stand in any text.
+//! What a page of a technology gives: the names of counters, and the packet that it shows octet by octet. Prose does not count:
+//! `local` or `protocol` stand in any text.
 
 use std::collections::HashSet;
 
@@ -21,6 +22,29 @@ pub fn names(page: &str) -> HashSet<&str> {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|w| !w.is_empty())
+}
+
+/// The octets of a page's "One packet, octet by octet": as it comes in and as it goes out, read from the page itself. Whatever follows
+/// the digits of a line explains them.
+#[track_caller]
+pub fn packet(page: &str) -> [Vec<u8>; 2] {
+    let (_, part) = page.split_once("One packet, octet by octet").expect("a page with a packet");
+    let picture = part.split("```").nth(1).expect("octets behind the heading");
+    let (into, out) = picture.split_once("\n out ").expect("what goes out");
+    [into.trim_start().strip_prefix("in ").expect("what comes in"), out].map(octets)
+}
+
+fn octets(lines: &str) -> Vec<u8> {
+    let is_hex = |word: &&str| word.bytes().all(|b| b.is_ascii_hexdigit());
+    let digits = lines.lines().flat_map(|line| line.split_whitespace().take_while(is_hex)).collect::<String>();
+    assert!(digits.len().is_multiple_of(2), "half an octet: {digits}");
+    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
+}
+
+#[test]
+fn the_packet_of_a_page_is_its_digits() {
+    let page = "## One packet, octet by octet\nFrom 1.\n```\n in   0200  to the gateway\n      6 00 00000 2001\n out  45 ff\n```\nab cd";
+    assert_eq!(packet(page), [vec![0x02, 0x00, 0x60, 0x00, 0x00, 0x00, 0x20, 0x01], vec![0x45, 0xff]]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A customer's edge whole, alone and with a border relay behind it: plain IPv4 on both sides, as one stateful NAT44.
 
 use crate::bed::*;
+use crate::common::ip4::{clear_df, reseal};
 use crate::rules::{p4, p6, rule, v6};
 use etherparse::PacketBuilder;
 use plane::map::{Domain, EdgeConfig, MapEBr, MapEEdge, MapTBr, MapTEdge};
@@ -206,4 +207,86 @@ fn errors_of_the_nat44_reach_the_internet() {
         let seen = judge(&ce.dropped(true, &six, "nat44.too-big").unwrap());
         assert_eq!((seen.src, seen.dst, seen.icmp), (own.into(), remote.into(), Some((2, 0))));
     }
+}
+
+/// The edge refuses a customer's packet after its NAT44 has translated it, with an identification of the port set if the address is
+/// shared: what is quoted is what the customer sent, but for the hop that was taken off (RFC 792; RFC 5508, REQ-4).
+fn quotes_as_sent<F: Function>(ce: &mut Bed<F>, frame: &[u8], why: &str) {
+    let before = ce.count("nat44.icmp-sent");
+    let error = ce.dropped(false, frame, why).expect("its sender is told");
+    let mut quote = error[42 - 14..].to_vec();
+    quote[14 + 8] += 1;
+    reseal(&mut quote);
+    let n = (frame.len() - 14).min(576 - 28);
+    assert_eq!(quote[14..14 + n], frame[14..14 + n], "{why}");
+    assert_eq!(ce.count("nat44.icmp-sent"), before, "not the NAT44's own");
+}
+
+/// A UDP frame of the customer with an identification of its own, without DF.
+fn identified(to: [u8; 4], port: u16, payload: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    let step = PacketBuilder::ethernet2(V4_HOP, V4_MAC).ipv4([10, 0, 0, 2], to, 64);
+    step.udp(5000, port).write(&mut frame, payload).unwrap();
+    frame[18..20].copy_from_slice(&[0x43, 0x21]);
+    clear_df(frame)
+}
+
+/// The first fragment of a datagram, with DF, too large for the IPv6 side.
+fn large_first_fragment() -> Vec<u8> {
+    let mut frame = identified([203, 0, 113, 7], 80, &[7; 1472]);
+    frame[20] = 0x60;
+    reseal(&mut frame);
+    frame
+}
+
+#[test]
+fn rfc792_errors_of_the_tunnel_quote_the_identification_that_the_customer_gave() {
+    for shared in [true, false] {
+        let mut c = whose(shared);
+        c.mesh = domain();
+        let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+        // Port 80 of the address is nobody's. The first packet opens a session, the second is of one.
+        let frame = identified([192, 0, 2, 19], 80, b"to nobody");
+        for _ in 0..2 {
+            quotes_as_sent(&mut ce, &frame, "tunnel.outside-port-set");
+        }
+        quotes_as_sent(&mut ce, &large_first_fragment(), "tunnel.too-big");
+    }
+}
+
+#[test]
+fn rfc792_errors_of_the_translator_quote_the_identification_that_the_customer_gave() {
+    for shared in [true, false] {
+        let c = whose(shared);
+        let drop = translate::Config { zero_udp_checksum: translate::ZeroChecksum::Drop, ..c.translator() };
+        let mut ce = Bed::new(c.map_t(drop, dmr(), 0, 1, 7).unwrap(), Side::Internet);
+        let mut frame = identified([203, 0, 113, 7], 80, b"without checksum");
+        frame[40..42].fill(0);
+        for _ in 0..2 {
+            quotes_as_sent(&mut ce, &frame, "translate.udp-checksum-zero");
+        }
+        quotes_as_sent(&mut ce, &large_first_fragment(), "translate.too-big");
+    }
+}
+
+/// The NAT44 draws an identification for a fragment before it knows whether there is room for its flow.
+#[test]
+fn rfc792_the_nat44_quotes_fragments_as_they_were_sent() {
+    let mut c = edge();
+    c.nat.sessions = 1;
+    let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+    let mut frame = identified([203, 0, 113, 7], 80, &[7; 64]);
+    frame[20] = 0x20;
+    reseal(&mut frame);
+    for port in 5000..6200u16 {
+        frame[34..36].copy_from_slice(&port.to_be_bytes());
+        frame[18..20].copy_from_slice(&port.to_be_bytes());
+        reseal(&mut frame);
+        let out = ce.send(false, &frame);
+        if let Some((_, error)) = out.iter().find(|(six, _)| !six) {
+            assert_eq!(error[42..42 + 24], frame[14..14 + 24], "refused, and quoted as it came in");
+            return;
+        }
+    }
+    panic!("a table without end: {:?}", ce.nonzero());
 }

@@ -17,6 +17,17 @@ fn the_page_names_every_counter() {
     }
 }
 
+/// What the page of 464XLAT says of its PLAT are counters of a NAT64, and of its CLAT, those of the same translator.
+#[test]
+fn the_page_of_464xlat_names_nothing_that_is_not_counted() {
+    let page = include_str!("../../../docs/technologies/464xlat.md");
+    let g = crate::set_up::nat64(&crate::set_up::config());
+    let counted: Vec<_> = g.workers[0].counters().iter().map(|(n, _)| n.rsplit('.').next().unwrap()).collect();
+    for name in crate::common::page::names(page).iter().filter(|n| n.contains('-')) {
+        assert!(counted.contains(name), "docs/technologies/464xlat.md: nothing counts `{name}`");
+    }
+}
+
 /// The packet of the page, whose checksums come from a separate program (RFC 1071 written out in Python).
 #[test]
 fn the_packet_of_the_page() {

@@ -1,4 +1,15 @@
-//! The pages and the code must name the same events.
+//! The pages about SIIT and the CLAT, and the code: they must name the same events, and the packets that the pages show, whose
+//! checksums are worked out by hand (RFC 1071), must be what is made.
+
+use crate::bed::*;
+use crate::common::page::{names, packet};
+use crate::packets::{V4_HOP, V4_MAC, V6_HOP, V6_MAC};
+use plane::nat44::config::Prefix;
+use plane::translate::{Clat, Hosts, Pair, Pref64};
+use plane::{Prefix6, Side};
+
+const SIIT: &str = include_str!("../../../docs/technologies/siit.md");
+const XLAT464: &str = include_str!("../../../docs/technologies/464xlat.md");
 
 /// Counters that a translator of its own never touches: they belong to tunnels, port sets, state and fragment stores.
 const OTHERS: [&str; 15] = [
@@ -21,8 +32,37 @@ const OTHERS: [&str; 15] = [
 
 #[test]
 fn the_page_names_every_event() {
-    let page = include_str!("../../../docs/technologies/siit.md");
     for name in plane::event::NAMES.iter().filter(|n| !OTHERS.contains(n)) {
-        assert!(crate::common::page::names(page).contains(name), "docs/technologies/siit.md does not mention `{name}`");
+        assert!(names(SIIT).contains(name), "docs/technologies/siit.md does not mention `{name}`");
     }
+}
+
+/// All but `hairpinned`: a CLAT's hosts are its IPv4 side, where nothing is turned round.
+#[test]
+fn the_page_of_464xlat_names_every_event_of_a_clat() {
+    for name in plane::event::NAMES.iter().filter(|n| !OTHERS.contains(n) && **n != "hairpinned") {
+        assert!(names(XLAT464).contains(name), "docs/technologies/464xlat.md does not mention `{name}`");
+    }
+}
+
+#[test]
+fn the_packet_of_the_page_about_siit() {
+    let [sent, want] = packet(SIIT);
+    assert_eq!((sent.len(), want.len()), (14 + 32, 14 + 52));
+    assert_eq!(bed(|_| {}).to6(&sent), want);
+}
+
+#[test]
+fn the_packet_of_the_page_about_464xlat() {
+    let v4 = Prefix { addr: [198, 18, 0, 0].into(), len: 24 };
+    let v6 = Prefix6 { addr: "2001:2:0:2::".parse().unwrap(), len: 120 };
+    let plat = Pref64::new(Prefix6 { addr: "2001:2:0:64::".parse().unwrap(), len: 96 }, false).unwrap();
+    let mut c = config();
+    c.ipv6 = Side::Internet;
+    let mut clat = Bed::new(c, Clat::new(Hosts::Pair(Pair { v4, v6 }), plat).unwrap());
+    let [sent, want] = packet(XLAT464);
+    assert_eq!((sent.len(), want.len()), (32, 52));
+    let framed = |to: [u8; 6], from: [u8; 6], kind: [u8; 2], packet: &[u8]| [&to, &from, &kind[..], packet].concat();
+    let sent = framed(V4_MAC, V4_HOP, [8, 0], &sent);
+    assert_eq!(clat.to6(&sent), framed(V6_HOP, V6_MAC, [0x86, 0xdd], &want));
 }

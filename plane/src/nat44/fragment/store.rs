@@ -50,6 +50,11 @@ const NO_DATAGRAM: Datagram = Datagram {
 };
 
 impl Datagram {
+    /// The identification that its fragments came in with.
+    pub(super) fn sent_with(&self) -> u16 {
+        self.rest as u16
+    }
+
     /// Whether none of its fragments has been sent on.
     fn is_idle(&self) -> bool {
         matches!(self.fate, Fate::Unknown | Fate::Dropped | Fate::GivenUp)
