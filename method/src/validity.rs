@@ -237,9 +237,9 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
 fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     let late = part.leg.timing.finished_late;
     let limit = late_limit(part.send_time);
-    // Had it not been kept from its core, the sender would have been in time.
-    let explains = |off: &OffCore| !off.of_dut && late <= Nanos(limit.0.saturating_add(off.time.0));
-    if let Some(off) = off_core(outcome).find(explains) {
+    // Had it not been kept from its core, the sender would have been in time; no queue helps against that.
+    let explains = |off: &OffCore| !off.of_dut && off.time.0 > 0 && late <= Nanos(limit.0.saturating_add(off.time.0));
+    if let Some(off) = ever_off_core(outcome).find(explains) {
         return Verdict::Invalid(off.reason);
     }
     if outcome.dut_loop.is_closed() && own_share_fits(parts) {
@@ -265,7 +265,7 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
     parts.iter().all(|part| own <= u128::from(part.send_time.0))
 }
 
-/// A thread that was off its core for longer than the queues last.
+/// A thread that was off its core.
 struct OffCore {
     of_dut: bool,
     time: Nanos,
@@ -274,26 +274,37 @@ struct OffCore {
     reason: Invalid,
 }
 
-/// Who was off its core for longer than the queues last: by the longest stall, of which there may have been more, and by
-/// the scheduler's run delay, which is the sum of all.
+/// Who was off its core for longer than the queues last, which may cost frames.
+fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
+    let bridged = bridged(outcome);
+    ever_off_core(outcome).filter(move |off| off.time > bridged)
+}
+
+fn bridged(outcome: &TrialOutcome) -> Nanos {
+    outcome.host.queue_lasts.unwrap_or(QUEUE_UNKNOWN)
+}
+
+/// Who was off its core, however short: by the longest stall, of which there may have been more, and by the scheduler's run
+/// delay, which is the sum of all.
 ///
 /// In a closed loop the tester's run delay says nothing about the host where the DUT's work may be done by threads of
 /// the kernel on the tester's own core: waiting for these is waiting for the DUT.
-fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
+fn ever_off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let HostNoise { tester_stall, dut_stall, tester_run_delay, dut_run_delay, queue_lasts, .. } = outcome.host;
     let tester_run_delay = tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed);
-    let bridged = queue_lasts.unwrap_or(QUEUE_UNKNOWN);
-    [(false, tester_stall, tester_run_delay), (true, dut_stall, dut_run_delay)]
-        .into_iter()
-        .flat_map(move |(of_dut, stall, delay)| {
+    [(false, tester_stall, tester_run_delay), (true, dut_stall, dut_run_delay)].into_iter().flat_map(
+        move |(of_dut, stall, delay)| {
             let delay = delay.unwrap_or_default();
-            [
-                (stall, STALLS_HELD_POSSIBLE, Invalid::HostStall { of_dut, stall, queue_lasts }),
-                (delay, 1, Invalid::HostRunDelay { of_dut, delay, queue_lasts }),
-            ]
-            .map(|(time, times, reason)| OffCore { of_dut, time, times, reason })
-        })
-        .filter(move |off| off.time > bridged)
+            let stalled = Invalid::HostStall { of_dut, stall, queue_lasts };
+            let waited = Invalid::HostRunDelay { of_dut, delay, queue_lasts };
+            [(stall, STALLS_HELD_POSSIBLE, stalled), (delay, 1, waited)].map(|(time, times, reason)| OffCore {
+                of_dut,
+                time,
+                times,
+                reason,
+            })
+        },
+    )
 }
 
 /// What the host did that can explain the loss, if anything.

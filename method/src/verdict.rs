@@ -274,10 +274,10 @@ impl fmt::Display for Invalid {
                 write!(f, "{stream}: loss in a trial with a catch-up burst of {worst} frames, {declared} declared")
             }
             Invalid::HostStall { of_dut, stall, queue_lasts } => {
-                write!(f, "a {} thread was off its core for {}{}", who(of_dut), show(stall), queues(queue_lasts))
+                write!(f, "a {} thread was off its core for {}{}", who(of_dut), show(stall), queues(stall, queue_lasts))
             }
             Invalid::HostRunDelay { of_dut, delay, queue_lasts } => {
-                let (who, delay, queues) = (who(of_dut), show(delay), queues(queue_lasts));
+                let (who, delay, queues) = (who(of_dut), show(delay), queues(delay, queue_lasts));
                 write!(f, "a {who} thread waited {delay} for its core by the scheduler's account{queues}")
             }
         }
@@ -288,8 +288,13 @@ fn who(of_dut: bool) -> &'static str {
     if of_dut { "DUT" } else { "tester" }
 }
 
-fn queues(last: Option<Nanos>) -> String {
-    last.map_or_else(|| ", no queue is known".to_owned(), |last| format!(", queues last {}", show(last)))
+/// What a thread's absence did: it was longer than the queues last, or they lasted, and it made a sender late all the same.
+fn queues(away: Nanos, last: Option<Nanos>) -> String {
+    match last {
+        None => ", no queue is known".to_owned(),
+        Some(last) if last < away => format!(", queues last {}", show(last)),
+        Some(_) => ", and a sender was late by it".to_owned(),
+    }
 }
 
 /// A duration in the unit that reads best.

@@ -293,6 +293,24 @@ fn a_fail_with_a_stall_longer_than_the_queue_lasts_is_the_hosts() {
     }
 }
 
+/// No queue keeps a frame for a sender that is not there to send it.
+#[test]
+fn a_sender_that_a_short_stall_made_late_is_the_hosts_whatever_the_queues_bridge() {
+    let late = |late: u64, stall: u64, delay: u64| {
+        invalid(verdict(|o| {
+            o.forward.timing.finished_late = Nanos(late_limit(Nanos::from_secs(60)).0 + late);
+            o.host.queue_lasts = Some(Nanos::from_millis(8));
+            (o.host.tester_stall, o.host.tester_run_delay) = (Nanos(stall), Some(Nanos(delay)));
+        }))
+    };
+    let stalled = late(300_000, 300_000, 0);
+    assert!(matches!(stalled, Invalid::HostStall { of_dut: false, .. }), "{stalled}");
+    assert_eq!(stalled.to_string(), "a tester thread was off its core for 300 µs, and a sender was late by it");
+    assert!(matches!(late(300_000, 0, 300_000), Invalid::HostRunDelay { of_dut: false, .. }));
+    assert!(matches!(late(300_001, 300_000, 300_000), Invalid::SenderLate { .. }));
+    assert!(matches!(late(1, 0, 0), Invalid::SenderLate { .. }));
+}
+
 #[test]
 fn a_fail_with_a_stall_that_the_queue_bridges_stands() {
     loss(verdict(|o| {
