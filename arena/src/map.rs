@@ -41,8 +41,9 @@ impl Mapping {
         let bytes = bytes.max(1).next_multiple_of(UNIT);
         let no = |source: std::io::Error| ArenaError::NoMemory { what: what.to_owned(), bytes, source };
         if cfg!(fuzzing) {
+            let layout = heap(bytes).ok_or_else(|| no(std::io::ErrorKind::OutOfMemory.into()))?;
             // SAFETY: there is at least one unit.
-            let base = unsafe { std::alloc::alloc_zeroed(heap(bytes)) };
+            let base = unsafe { std::alloc::alloc_zeroed(layout) };
             let base = NonNull::new(base).ok_or_else(|| no(std::io::ErrorKind::OutOfMemory.into()))?;
             return Ok(Mapping { base, bytes });
         }
@@ -89,17 +90,20 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         if cfg!(fuzzing) {
-            // SAFETY: it was had from the heap with this layout, and its only user is being dropped.
-            return unsafe { std::alloc::dealloc(self.base.as_ptr(), heap(self.bytes)) };
+            if let Some(layout) = heap(self.bytes) {
+                // SAFETY: it was had from the heap with this layout, and its only user is being dropped.
+                unsafe { std::alloc::dealloc(self.base.as_ptr(), layout) };
+            }
+            return;
         }
         // SAFETY: the mapping is ours and its only user is being dropped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// So many octets of the heap, as a mapping has them.
-fn heap(bytes: usize) -> std::alloc::Layout {
-    std::alloc::Layout::from_size_align(bytes, 4096).expect("less than half of all addresses")
+/// So many octets of the heap, as a mapping has them; none if there are not so many addresses.
+fn heap(bytes: usize) -> Option<std::alloc::Layout> {
+    std::alloc::Layout::from_size_align(bytes, 4096).ok()
 }
 
 /// Memory that the kernel calls available, in bytes; without limit where it does not say.

@@ -6,8 +6,21 @@ use std::path::{Path, PathBuf};
 /// The packet threads of some cores.
 pub struct PacketThreads {
     /// `/proc/PID/schedstat` of each, and what it said last.
-    accounts: Vec<(PathBuf, u64)>,
+    accounts: Vec<(PathBuf, Account)>,
 }
+
+/// What a thread's account says.
+#[derive(Clone, Copy)]
+struct Account {
+    /// Nanoseconds that it was runnable and waited for its core.
+    waited: u64,
+    /// How often it got it.
+    turns: u64,
+}
+
+/// Nanoseconds that a thread may wait before each of its turns although nobody is in its way: it sleeps when there is nothing
+/// to do, thousands of times a second, and a core takes some microseconds to wake it.
+const WAKE_UP: u64 = 20_000;
 
 impl PacketThreads {
     /// Those of these cores that can be seen: none in a container, where the kernel's own threads are hidden.
@@ -23,24 +36,28 @@ impl PacketThreads {
             read(&p.join("comm")).is_some_and(|name| names.iter().any(|n| n == name.trim_end()))
                 && read(&p.join("cmdline")).is_some_and(|line| line.is_empty())
         });
-        let accounts = threads.map(|p| p.join("schedstat")).filter_map(|a| waited(&a).map(|nanos| (a, nanos)));
+        let accounts = threads.map(|p| p.join("schedstat")).filter_map(|path| account(&path).map(|now| (path, now)));
         PacketThreads { accounts: accounts.collect() }
     }
 
-    /// Nanoseconds since the last call that the one that waited longest was runnable and waited for its core; none if none
-    /// of them can be seen.
+    /// Nanoseconds since the last call that the one that waited longest was kept from its core, beyond what waking takes; none
+    /// if none of them can be seen.
     pub fn run_delay(&mut self) -> Option<u64> {
-        let since = |(account, last): &mut (PathBuf, u64)| {
-            let now = waited(account)?;
-            Some(now.saturating_sub(std::mem::replace(last, now)))
+        let since = |(path, last): &mut (PathBuf, Account)| {
+            let now = account(path)?;
+            let before = std::mem::replace(last, now);
+            let waking = now.turns.saturating_sub(before.turns).saturating_mul(WAKE_UP);
+            Some(now.waited.saturating_sub(before.waited).saturating_sub(waking))
         };
         self.accounts.iter_mut().filter_map(since).max()
     }
 }
 
-/// The second figure of a thread's account, in nanoseconds.
-fn waited(account: &Path) -> Option<u64> {
-    read(account)?.split_ascii_whitespace().nth(1)?.parse().ok()
+/// The second and the third figure of a thread's account.
+fn account(path: &Path) -> Option<Account> {
+    let text = read(path)?;
+    let mut figures = text.split_ascii_whitespace().skip(1).map(|figure| figure.parse().ok());
+    Some(Account { waited: figures.next()??, turns: figures.next()?? })
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -51,12 +68,14 @@ fn read(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn process(proc: &Path, number: u32, name: &str, line: &str, waited: u64) {
+    fn process(proc: &Path, number: u32, name: &str, line: &str, [waited, turns]: [u64; 2]) {
         let folder = proc.join(number.to_string());
         std::fs::create_dir_all(&folder).unwrap();
-        for (file, text) in
-            [("comm", format!("{name}\n")), ("cmdline", line.to_owned()), ("schedstat", format!("77 {waited} 5\n"))]
-        {
+        for (file, text) in [
+            ("comm", format!("{name}\n")),
+            ("cmdline", line.to_owned()),
+            ("schedstat", format!("77 {waited} {turns}\n")),
+        ] {
             std::fs::write(folder.join(file), text).unwrap();
         }
     }
@@ -64,18 +83,29 @@ mod tests {
     #[test]
     fn the_thread_that_waited_longest_counts_and_no_program_of_its_name() {
         let proc = tempfile::tempdir().unwrap();
-        process(proc.path(), 14, "ksoftirqd/0", "", 1_000);
-        process(proc.path(), 22, "ksoftirqd/1", "", 2_000);
-        process(proc.path(), 30, "ksoftirqd/11", "", 3_000);
-        process(proc.path(), 99, "ksoftirqd/1", "/tmp/ksoftirqd/1", 4_000);
+        process(proc.path(), 14, "ksoftirqd/0", "", [1_000, 5]);
+        process(proc.path(), 22, "ksoftirqd/1", "", [2_000, 5]);
+        process(proc.path(), 30, "ksoftirqd/11", "", [3_000, 5]);
+        process(proc.path(), 99, "ksoftirqd/1", "/tmp/ksoftirqd/1", [4_000, 5]);
         let mut threads = PacketThreads::under(proc.path(), &[0, 1]);
         assert_eq!(threads.run_delay(), Some(0));
-        process(proc.path(), 14, "ksoftirqd/0", "", 1_007);
-        process(proc.path(), 22, "ksoftirqd/1", "", 2_500);
-        process(proc.path(), 30, "ksoftirqd/11", "", 9_000);
-        process(proc.path(), 99, "ksoftirqd/1", "/tmp/ksoftirqd/1", 9_000);
+        process(proc.path(), 14, "ksoftirqd/0", "", [1_007, 5]);
+        process(proc.path(), 22, "ksoftirqd/1", "", [2_500, 5]);
+        process(proc.path(), 30, "ksoftirqd/11", "", [9_000, 5]);
+        process(proc.path(), 99, "ksoftirqd/1", "/tmp/ksoftirqd/1", [9_000, 5]);
         assert_eq!(threads.run_delay(), Some(500));
         assert_eq!(threads.run_delay(), Some(0));
+    }
+
+    #[test]
+    fn a_thread_that_wakes_often_was_not_kept_from_its_core() {
+        let proc = tempfile::tempdir().unwrap();
+        process(proc.path(), 14, "ksoftirqd/0", "", [0, 0]);
+        let mut threads = PacketThreads::under(proc.path(), &[0]);
+        process(proc.path(), 14, "ksoftirqd/0", "", [10_000_000, 5_000]);
+        assert_eq!(threads.run_delay(), Some(0));
+        process(proc.path(), 14, "ksoftirqd/0", "", [14_000_000, 5_001]);
+        assert_eq!(threads.run_delay(), Some(3_980_000));
     }
 
     #[test]

@@ -109,7 +109,7 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
         }
     };
     let mut ceiling = Ceiling { set_up, ..Ceiling::default() };
-    let (mut runs, mut frames) = (Vec::with_capacity(RUNS), cable.link.first_guess);
+    let (mut runs, mut frames) = (Vec::with_capacity(RUNS), cable.first_guess());
     // A first run guesses how many frames fill the time.
     for run in 0..=RUNS {
         let out = cable.run(&Phase {
@@ -144,7 +144,7 @@ fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
 struct Cabling {
     /// Nanoseconds that a frame takes at most, nearly everywhere.
     slow_frame: u64,
-    /// Frames of a first run.
+    /// Frames of a first run with one lane.
     first_guess: u64,
     /// Time in which the last frame arrives.
     drain: Nanos,
@@ -177,6 +177,7 @@ fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
 /// Lanes with both ends of a cable each.
 struct Cable {
     stage: Stage,
+    lanes: u64,
     stateful: bool,
     link: Cabling,
 }
@@ -184,12 +185,13 @@ struct Cable {
 impl Cable {
     fn new(how: &How, view: &Arc<View>) -> Result<Cable, CalibrateError> {
         let lanes = within_process(how, view)?;
+        let count = lanes.len() as u64;
         let store =
             view.stateful.then(|| StateTable::new(view.connections())).transpose().map_err(EngineError::from)?;
         let interrupted = Arc::clone(&how.interrupted);
         let mut stage = Stage::new(how.clock, lanes, Arc::clone(view), store, Nanos(0), 1, interrupted);
         stage.never_give_up();
-        Ok(Cable { stage, stateful: view.stateful, link: PROCESS })
+        Ok(Cable { stage, lanes: count, stateful: view.stateful, link: PROCESS })
     }
 
     /// Go on over another cable; the lanes until now.
@@ -198,11 +200,15 @@ impl Cable {
         self.stage.exchange(lanes)
     }
 
+    fn first_guess(&self) -> u64 {
+        self.link.first_guess * self.lanes
+    }
+
     fn phase1(&self) -> Phase {
         Phase {
             kind: Kind::Establish,
             // Always behind schedule: the loop runs as fast as it can.
-            rate: Rate(1_000_000_000),
+            rate: Rate(1_000_000_000 * self.lanes),
             frames: self.stage.connections(),
             connections: self.stage.connections(),
             direction: Direction::Forward,
@@ -237,7 +243,7 @@ impl Cable {
         if !self.stateful {
             return Ok(None);
         }
-        let (mut rates, mut frames) = (Vec::with_capacity(RUNS), self.link.first_guess);
+        let (mut rates, mut frames) = (Vec::with_capacity(RUNS), self.first_guess());
         for run in 0..=RUNS {
             frames = frames.min(self.stage.connections());
             let out = self.run(&Phase { learn: true, frames, ..self.phase1() })?;

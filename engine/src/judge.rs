@@ -42,14 +42,32 @@ impl Seen {
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
+        (self.frames, self.highest) = (frames, 0);
         self.otherwise.clear();
-        self.frames = frames;
-        self.highest = 0;
+    }
+
+    /// The same where none of the `frames` is expected: there is no room until one comes. Lanes that get back what they sent
+    /// need none for what others did.
+    pub fn reset_unexpected(&mut self, frames: u64) {
+        *self = Seen { frames, ..Seen::default() };
+    }
+
+    /// Whether a frame may have come.
+    pub fn has_room(&self) -> bool {
+        !self.bits.is_empty()
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        self.bits = vec![0; self.frames.div_ceil(64) as usize];
     }
 
     /// Note the arrival of `sequence`: `None` if it had arrived before, else whether it came out of order.
     #[inline(always)]
     fn arrive(&mut self, sequence: u64) -> Option<bool> {
+        if !self.has_room() {
+            self.make_room();
+        }
         let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
         if *word & bit != 0 {
             return None;
@@ -63,7 +81,7 @@ impl Seen {
     /// Note the arrival of `sequence` with other hop limits than the first frame's: false if it had arrived so before.
     #[cold]
     fn arrive_otherwise(&mut self, sequence: u64) -> bool {
-        self.otherwise.resize(self.bits.len(), 0);
+        self.otherwise.resize(self.frames.div_ceil(64) as usize, 0);
         let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
         let new = *word & bit == 0;
         *word |= bit;
@@ -74,6 +92,9 @@ impl Seen {
     /// if one of them had arrived before or is out of order.
     #[inline(always)]
     fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
+        if !self.has_room() {
+            self.make_room();
+        }
         let last = first + count as u64 - 1;
         let run = (((1u64 << count) - 1) as u128) << (first % 64);
         let (word, next) = ((first / 64) as usize, (last / 64) as usize);

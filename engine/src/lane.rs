@@ -119,7 +119,8 @@ pub fn run(
     tasks: Tasks<'_>,
     lane: &mut Lane,
 ) -> Result<Report, PortError> {
-    if let Some(Err(error)) = lane.core.map(port::host::pin) {
+    let _told = Told(shared);
+    if let Err(error) = port::host::place(lane.core) {
         // Nobody shall wait for a lane that does not come.
         shared.broken.store(true, Ordering::Relaxed);
         return Err(error);
@@ -130,7 +131,7 @@ pub fn run(
     let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
     let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
     // 0 is "unknown": then what one poll of each port fetches.
-    let queued = facts.iter().map(|f| f.own_queue.max(port::BURST)).sum();
+    let queued = facts.iter().map(|f| f.own_queue.max(port::BURST) * f.own_queues.max(1)).sum();
     let start = shared.all_ready(clock);
     // A file is read for it: before the start and after the end, never in between.
     let waited_before = port::host::thread_run_delay_nanos();
@@ -157,6 +158,17 @@ pub fn run(
         stall: Nanos(clock.nanos(stall)),
         run_delay: run_delay.map(Nanos),
     })
+}
+
+/// Tells the other lanes of a panic in this one: they would wait for its frames for ever.
+struct Told<'s>(&'s Shared);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 struct Round<'r, 'a> {

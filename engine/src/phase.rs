@@ -224,11 +224,21 @@ impl Stage {
     }
 
     fn reset_seen(&mut self, planned: &[Vec<Count>; 2]) {
-        for [at_left, at_right] in &mut self.seen {
+        let (mut next_left, mut next_right) = (0, 0);
+        for (lane, [at_left, at_right]) in self.lanes.iter().zip(&mut self.seen) {
+            let own_left = number(lane.left.is_some(), &mut next_left);
+            let own_right = number(lane.right.is_some(), &mut next_right);
             // What Left sends arrives at Right and the other way round.
-            for (seen, planned) in [(at_right, &planned[0]), (at_left, &planned[1])] {
+            for (seen, planned, own) in [(at_right, &planned[0], own_left), (at_left, &planned[1], own_right)] {
                 seen.resize_with(planned.len(), Seen::default);
-                seen.iter_mut().zip(planned).for_each(|(s, &n)| s.reset(n));
+                for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
+                    // A lane that sends gets back what it sent; one that only receives may get anything.
+                    if own.is_none_or(|own| own == sender) {
+                        seen.reset(frames);
+                    } else {
+                        seen.reset_unexpected(frames);
+                    }
+                }
             }
         }
     }
@@ -344,15 +354,23 @@ impl Stage {
     }
 
     fn merge_seen(&mut self, side: usize, senders: usize) -> Count {
-        let Some((first, rest)) = self.seen.split_first_mut() else { return 0 };
         let mut twice = 0;
-        for other in rest {
-            for s in 0..senders {
-                twice += first[side][s].merge(&other[side][s]);
+        for sender in 0..senders {
+            let mut receivers = self.seen.iter_mut().map(|at| &mut at[side][sender]).filter(|seen| seen.has_room());
+            if let Some(first) = receivers.next() {
+                twice += receivers.map(|other| first.merge(other)).sum::<u64>();
             }
         }
         twice
     }
+}
+
+/// The number of a lane's sender on a side where it has an end, and the next one.
+fn number(has_end: bool, next: &mut usize) -> Option<usize> {
+    has_end.then(|| {
+        *next += 1;
+        *next - 1
+    })
 }
 
 fn add_sender(leg: &mut Leg, sent: &Leg) {

@@ -216,3 +216,31 @@ fn the_queues_of_several_lanes_last_longer() {
     assert_eq!((one.queue_lasts, one.dut_queue), (Some(Nanos(8_192_000)), Some(8192)));
     assert_eq!((two.queue_lasts, two.dut_queue), (Some(Nanos(16_384_000)), Some(8192)));
 }
+
+/// A port with a fault of its own.
+struct Breaks;
+
+impl Port for Breaks {
+    fn receive(&mut self, _: &mut Pool, _: &mut Burst) -> Result<usize, PortError> {
+        panic!("a fault in a port")
+    }
+    fn transmit(&mut self, _: &mut Pool, _: &mut Burst) -> Result<Sent, PortError> {
+        Ok(Sent::default())
+    }
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+    fn facts(&self) -> PortFacts {
+        PortFacts::default()
+    }
+}
+
+/// The others have frames to send for an hour.
+#[test]
+#[should_panic(expected = "a lane panicked")]
+fn a_lane_that_panics_ends_the_others() {
+    let mut lanes = lanes(2);
+    lanes[1].right = Some(Box::new(Breaks));
+    let slow = Phase { rate: Rate(1), ..phase(3_600, Direction::Forward) };
+    let _ = stage(forwarding(&bed(64)), lanes).run(&slow);
+}

@@ -108,7 +108,7 @@ impl Embedded {
                 .name(format!("gateway-{i}"))
                 .spawn(move || {
                     round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
-                    core.map(port::host::pin).transpose()?;
+                    port::host::place(core)?;
                     // Who has no core of its own must let others run.
                     round.preempts = preempt && core.is_some() && port::host::preempt_others();
                     let _ = round.preempts || port::host::hurry();

@@ -229,10 +229,11 @@ mod tests {
         assert_eq!(keys.len(), plan.measurements.len());
     }
 
-    /// Any worker may receive any frame, so each has a bitmap of all; and each has a pool.
+    /// Each has a pool, and rings on which frames come home from the others.
     #[test]
     fn every_worker_of_the_tester_takes_memory() {
-        let text = include_str!("../../scenarios/quickstart.toml");
+        let quickstart = include_str!("../../scenarios/quickstart.toml");
+        let text = quickstart.replace("[link.in-process]", "[link.in-process]\ndepth = 512");
         let memory = |n: u64| plan_of(&format!("{text}\n[tester]\nworkers = {n}\n")).1.tester_memory;
         let pool = 4096 * 128;
         let [one, two, four] = [1, 2, 4].map(memory);

@@ -237,8 +237,11 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
 fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     let late = part.leg.timing.finished_late;
     let limit = late_limit(part.send_time);
-    // Had it not been kept from its core, the sender would have been in time; no queue helps against that.
-    let explains = |off: &OffCore| !off.of_dut && off.time.0 > 0 && late <= Nanos(limit.0.saturating_add(off.time.0));
+    // Had it not been kept from its core, the sender would have been in time; no queue helps against that. In a closed loop
+    // threads of the kernel that do the DUT's work keep it from its core, too.
+    let noticed = if outcome.dut_loop == Loop::Closed { bridged(outcome) } else { bridged(outcome).min(LATE_FLOOR) };
+    let explains =
+        |off: &OffCore| !off.of_dut && off.time > noticed && late <= Nanos(limit.0.saturating_add(off.time.0));
     if let Some(off) = ever_off_core(outcome).find(explains) {
         return Verdict::Invalid(off.reason);
     }

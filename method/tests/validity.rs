@@ -308,7 +308,23 @@ fn a_sender_that_a_short_stall_made_late_is_the_hosts_whatever_the_queues_bridge
     assert_eq!(stalled.to_string(), "a tester thread was off its core for 300 µs, and a sender was late by it");
     assert!(matches!(late(300_000, 0, 300_000), Invalid::HostRunDelay { of_dut: false, .. }));
     assert!(matches!(late(300_001, 300_000, 300_000), Invalid::SenderLate { .. }));
-    assert!(matches!(late(1, 0, 0), Invalid::SenderLate { .. }));
+    // Every round takes some time: what no sender's lateness is judged by explains none.
+    assert!(matches!(late(1, LATE_FLOOR.0, LATE_FLOOR.0), Invalid::SenderLate { .. }));
+}
+
+/// There the kernel's threads do the device's work on the sender's core, a little at a time.
+#[test]
+fn in_a_closed_loop_a_stall_that_the_queues_bridge_excuses_no_late_sender() {
+    let late = |stall: Nanos| {
+        verdict(|o| {
+            o.dut_loop = Loop::Closed;
+            o.forward.timing.finished_late = Nanos::from_millis(4);
+            o.host.queue_lasts = Some(Nanos::from_millis(8));
+            o.host.tester_stall = stall;
+        })
+    };
+    assert!(matches!(late(Nanos::from_millis(8)), Verdict::Fail(failure) if failure.closed_loop));
+    assert_eq!(invalid(late(Nanos::from_millis(9))).spoiler(), Spoiler::Host);
 }
 
 #[test]

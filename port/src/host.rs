@@ -16,6 +16,15 @@ pub fn pin(core: usize) -> Result<(), PortError> {
     keep_to(&[core])
 }
 
+/// Put the calling thread on its core; on any that this process was given, if it has none of its own: whoever started it may be
+/// kept off some of them.
+///
+/// # Errors
+/// As [`pin`].
+pub fn place(core: Option<usize>) -> Result<(), PortError> {
+    core.map_or_else(|| keep_to(&cores()), pin)
+}
+
 /// Keep the calling thread, and the threads that it starts from now on, on these cores.
 ///
 /// # Errors

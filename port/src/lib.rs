@@ -73,8 +73,11 @@ pub struct PortFacts {
     pub mode: String,
     /// Frames that can wait in front of the DUT on this port (its ingress queue as far as we can know it).
     pub dut_queue: usize,
-    /// Frames that can wait in front of us on this port.
+    /// Frames that can wait in front of us on this port, in each of its queues.
     pub own_queue: usize,
+    /// How many such queues it has, where it has several.
+    #[serde(default)]
+    pub own_queues: usize,
     /// The DUT does its work inside our transmit call.
     pub inline: bool,
 }

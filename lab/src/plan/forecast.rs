@@ -85,27 +85,35 @@ fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
 }
 
 /// Bytes of the tester at a point: the Responder's store (8 B a connection), the bitmaps of sequence numbers
-/// that tell a duplicate (a bit a frame for each worker, any of which may receive it), and the frame pools.
+/// that tell a duplicate (a bit a frame), and the frame pools.
 pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
-    /// Frames of the pool of a worker.
-    const POOL_FRAMES: u64 = 4096;
     let guess = guess(scenario, &scenario.duts[point.dut]);
     let directions = match scenario.traffic.direction {
         Direction::Both => 2,
         Direction::Forward | Direction::Reverse => 1,
     };
     let frames = guess.top.frames_in(scenario.measure.duration) * directions;
+    // IPv6 addresses of the subscribers, 16 B each.
+    let rows = if scenario.traffic.subscribers > 1 { 16 * u64::from(scenario.traffic.subscribers) } else { 0 };
+    8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
+}
+
+/// Bytes of the frame pools: one for each worker of tester and device, with what all rings of its links hold, and from each to
+/// each other one a ring on which frames come home.
+fn pools(scenario: &Scenario, point: &Point) -> u64 {
+    /// Frames of the pool of a worker with one worker at the other end.
+    const POOL_FRAMES: u64 = 4096;
     let slot = match scenario.link {
         Link::Veth { .. } => 2048,
         // Headroom, and whole cache lines.
         Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
     };
-    // IPv6 addresses of the subscribers, 16 B each.
-    let rows = if scenario.traffic.subscribers > 1 { 16 * u64::from(scenario.traffic.subscribers) } else { 0 };
-    let workers = u64::from(scenario.tester.workers);
-    let bitmaps = workers * frames.max(point.connections).div_ceil(8);
-    // The device's worker has a pool, too.
-    8 * point.connections + bitmaps + (1 + workers) * POOL_FRAMES * slot + rows
+    let (testers, workers) = (u64::from(scenario.tester.workers), u64::from(point.cores));
+    let (pools, frames) = match scenario.link {
+        Link::InProcess { depth } => (testers + workers, POOL_FRAMES.max(4 * depth as u64 * workers)),
+        Link::Veth { .. } | Link::Tap => (2, POOL_FRAMES),
+    };
+    pools * frames * slot + 8 * pools * (pools - 1) * frames
 }
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all

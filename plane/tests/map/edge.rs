@@ -284,6 +284,7 @@ fn rfc792_the_nat44_quotes_fragments_as_they_were_sent() {
         reseal(&mut frame);
         let out = ce.send(false, &frame);
         if let Some((_, error)) = out.iter().find(|(six, _)| !six) {
+            assert_eq!(error[34..36], [3, 1], "host unreachable");
             assert_eq!(error[42..42 + 24], frame[14..14 + 24], "refused, and quoted as it came in");
             return;
         }

@@ -265,6 +265,7 @@ impl Port for LinkPort {
             mode: String::new(),
             dut_queue: self.depth,
             own_queue: self.depth,
+            own_queues: self.from.len(),
             inline: false,
         }
     }

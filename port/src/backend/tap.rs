@@ -211,6 +211,7 @@ impl Port for TapPort {
             mode: if self.config.steered { "receive packet steering".into() } else { "inline".into() },
             dut_queue: super::cpu_backlog(),
             own_queue: self.watch.at_open().queue_len as usize,
+            own_queues: 1,
             inline: !self.config.steered,
         }
     }

@@ -315,6 +315,7 @@ impl Port for AfPacketPort {
             },
             dut_queue: if here { super::cpu_backlog() } else { 0 },
             own_queue: self.slots,
+            own_queues: 1,
             inline: here && !self.config.steered,
         }
     }

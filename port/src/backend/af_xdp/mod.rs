@@ -455,6 +455,7 @@ impl Port for AfXdpPort {
             mode: format!("{mode}, {copying}, {place}"),
             dut_queue: if here { super::cpu_backlog() } else { 0 },
             own_queue: self.config.ring as usize,
+            own_queues: 1,
             inline: here && !self.config.steered,
         }
     }
