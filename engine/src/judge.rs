@@ -58,6 +58,7 @@ impl Seen {
     }
 
     #[cold]
+    #[inline(never)]
     fn make_room(&mut self) {
         self.bits = vec![0; self.frames.div_ceil(64) as usize];
     }
