@@ -33,7 +33,10 @@ pub struct Seen {
     bits: Vec<u64>,
     /// The same of frames whose hop limits differ from the first frame's; empty until there is one.
     otherwise: Vec<u64>,
+    /// Frames that there is room for.
     frames: u64,
+    /// Frames that there is no room for, because they are expected elsewhere.
+    unexpected: u64,
     highest: u64,
 }
 
@@ -42,14 +45,14 @@ impl Seen {
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
-        (self.frames, self.highest) = (frames, 0);
         self.otherwise.clear();
+        (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
     /// The same where none of the `frames` is expected: there is no room until one comes. Lanes that get back what they sent
     /// need none for what others did.
     pub fn reset_unexpected(&mut self, frames: u64) {
-        *self = Seen { frames, ..Seen::default() };
+        *self = Seen { unexpected: frames, ..Seen::default() };
     }
 
     /// Whether a frame may have come.
@@ -57,18 +60,20 @@ impl Seen {
         !self.bits.is_empty()
     }
 
+    /// Make room if `sequence` is one of the frames that were not expected here; false if it is not.
     #[cold]
-    #[inline(never)]
-    fn make_room(&mut self) {
+    fn is_unexpected(&mut self, sequence: u64) -> bool {
+        if sequence >= self.unexpected {
+            return false;
+        }
+        self.frames = std::mem::take(&mut self.unexpected);
         self.bits = vec![0; self.frames.div_ceil(64) as usize];
+        true
     }
 
     /// Note the arrival of `sequence`: `None` if it had arrived before, else whether it came out of order.
     #[inline(always)]
     fn arrive(&mut self, sequence: u64) -> Option<bool> {
-        if !self.has_room() {
-            self.make_room();
-        }
         let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
         if *word & bit != 0 {
             return None;
@@ -82,7 +87,7 @@ impl Seen {
     /// Note the arrival of `sequence` with other hop limits than the first frame's: false if it had arrived so before.
     #[cold]
     fn arrive_otherwise(&mut self, sequence: u64) -> bool {
-        self.otherwise.resize(self.frames.div_ceil(64) as usize, 0);
+        self.otherwise.resize(self.bits.len(), 0);
         let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
         let new = *word & bit == 0;
         *word |= bit;
@@ -93,9 +98,6 @@ impl Seen {
     /// if one of them had arrived before or is out of order.
     #[inline(always)]
     fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
-        if !self.has_room() {
-            self.make_room();
-        }
         let last = first + count as u64 - 1;
         let run = (((1u64 << count) - 1) as u128) << (first % 64);
         let (word, next) = ((first / 64) as usize, (last / 64) as usize);
@@ -384,7 +386,8 @@ fn fetch_rows(ends: &Ends6, values: &Batch) {
 /// Where the arrival of a frame is noted, if there was to be such a frame.
 #[inline(always)]
 fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
-    seen.get_mut(sender as usize).filter(|s| sequence < s.frames)
+    let seen = seen.get_mut(sender as usize)?;
+    (sequence < seen.frames || seen.is_unexpected(sequence)).then_some(seen)
 }
 
 impl Findings {
