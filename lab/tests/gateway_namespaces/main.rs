@@ -60,6 +60,13 @@ impl Running {
         Running { child, socket }
     }
 
+    /// A customer edge and a provider edge, each with its file in a namespace of its own, once they answer.
+    fn both_edges(folder: &Path, (ce, ce_file): (&Netns, &str), (pe, pe_file): (&Netns, &str)) -> [Running; 2] {
+        let mut edges = [Running::start(ce, folder, "ce", ce_file), Running::start(pe, folder, "pe", pe_file)];
+        edges.iter_mut().for_each(Running::wait);
+        edges
+    }
+
     fn ask(&self, word: &str) -> std::process::Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
         command.args(["gateway", word, "--socket"]).arg(&self.socket).output().unwrap()
@@ -145,9 +152,7 @@ fn between_edges(technology: &str) {
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
     let ce_file = config("ce", LAN, ("g-access", at_ce, at_pe), technology);
     let pe_file = config("pe", ("g-access", at_pe, at_ce), WAN, technology);
-    let mut edges =
-        [Running::start(&ce, folder.path(), "ce", &ce_file), Running::start(&pe, folder.path(), "pe", &pe_file)];
-    edges.iter_mut().for_each(Running::wait);
+    let edges = Running::both_edges(folder.path(), (&ce, &ce_file), (&pe, &pe_file));
     traffic(&host, &server, "198.19.0.2", "198.19.0.2");
     edges.into_iter().for_each(Running::stop);
 }
@@ -160,6 +165,7 @@ fn nat44() {
     between_ipv4_hosts("pe", NAT44);
 }
 
+const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n";
 const XLAT464: &str =
     "[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.10\"\n";
 const DS_LITE: &str =
@@ -217,10 +223,7 @@ fn from_ipv6_host(technology: &str, seen_as: &str) {
 #[test]
 #[ignore = "needs root"]
 fn nat64() {
-    from_ipv6_host(
-        "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n",
-        "2001:2:0:1000::c613:2",
-    );
+    from_ipv6_host(NAT64, "2001:2:0:1000::c613:2");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Ethernet. Apart from the gateways on interfaces of their own, because here routes do what there a cable does.
 
 use super::traffic::traffic;
-use super::{DS_LITE, LW4O6, MAP_E, MAP_T, NAT44, Running, XLAT464, address, bare, cable, config, run};
+use super::{DS_LITE, LW4O6, MAP_E, MAP_T, NAT44, NAT64, Running, XLAT464, address, bare, cable, config, run};
 use port::Netns;
 
 const IPV4_WAN: (&str, &str, &str) = ("g-wan", "198.18.5.1", "198.18.5.2");
@@ -20,28 +20,24 @@ fn routes(ns: &Netns) {
     run(ns, "sysctl -qw net.ipv6.conf.all.forwarding=1");
 }
 
-/// A server with IPv4, at the end of a cable from a router.
-fn with_server(router: &Netns) -> Netns {
-    let server = Netns::new().unwrap();
-    cable(&server, "wan", router, "wan");
-    bare(&server, "wan");
-    bare(router, "wan");
-    address(&server, "wan", "198.19.0.2/30");
-    address(router, "wan", "198.19.0.1/30");
-    run(&server, "ip route add default via 198.19.0.1");
-    server
+/// A machine with IPv4 at the end of a cable from a router: interface names, its address, the router's, the prefix length.
+fn behind(router: &Netns, name: &str, own: &str, routers: &str, length: u8) -> Netns {
+    let machine = Netns::new().unwrap();
+    cable(&machine, name, router, name);
+    for (ns, addr) in [(&machine, own), (router, routers)] {
+        bare(ns, name);
+        address(ns, name, &format!("{addr}/{length}"));
+    }
+    run(&machine, &format!("ip route add default via {routers}"));
+    machine
 }
 
-/// A customer's host with IPv4, at the end of a cable to a router.
+fn with_server(router: &Netns) -> Netns {
+    behind(router, "wan", "198.19.0.2", "198.19.0.1", 30)
+}
+
 fn with_host(router: &Netns) -> Netns {
-    let host = Netns::new().unwrap();
-    cable(&host, "lan", router, "lan");
-    bare(&host, "lan");
-    bare(router, "lan");
-    address(&host, "lan", "192.168.1.2/24");
-    address(router, "lan", "192.168.1.1/24");
-    run(&host, "ip route add default via 192.168.1.1");
-    host
+    behind(router, "lan", "192.168.1.2", "192.168.1.1", 24)
 }
 
 /// Send what the customer's host sends into the gateway.
@@ -78,8 +74,7 @@ fn nat64_between_tun_devices() {
     address(&host, "lan", "2001:2::2/64");
     address(&router, "lan", "2001:2::1/64");
     run(&host, "ip -6 route add default via 2001:2::1");
-    let technology = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n";
-    let file = on_tun("pe", ("g-lan", "2001:2:0:5::1", "2001:2:0:5::2"), IPV4_WAN, technology);
+    let file = on_tun("pe", ("g-lan", "2001:2:0:5::1", "2001:2:0:5::2"), IPV4_WAN, NAT64);
     let mut gateway = Running::start(&router, folder.path(), "gateway", &file);
     gateway.wait();
     run(&router, "ip -6 route add 2001:2:0:1000::/96 dev g-lan");
@@ -102,9 +97,7 @@ fn between_edges(technology: &str, ce: &str, pe: &str, outside: &str) {
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
     let ce_file = on_tun("ce", IPV4_LAN, ("g-access", at_ce, at_pe), technology);
     let pe_file = on_tun("pe", ("g-access", at_pe, at_ce), IPV4_WAN, technology);
-    let mut edges =
-        [Running::start(&left, folder.path(), "ce", &ce_file), Running::start(&right, folder.path(), "pe", &pe_file)];
-    edges.iter_mut().for_each(Running::wait);
+    let edges = Running::both_edges(folder.path(), (&left, &ce_file), (&right, &pe_file));
     lead_in(&left);
     run(&left, &format!("ip -6 route add {pe} via 2001:2:0:101::2"));
     run(&left, &format!("ip -6 route add {ce} dev g-access"));
