@@ -4,7 +4,8 @@
 
 use lab::folder::{Facts, Header, Outcome};
 use lab::store::{FACTS, HEADER, RESULTS, TRIALS, read_document, read_lines};
-use method::{ResultKind, TrialRecord};
+use method::ResultKind::{AtUpperLimit, Exact};
+use method::TrialRecord;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -55,13 +56,18 @@ fn see_that_it_is_complete(output: &Output, run: &Path) {
     let missing: Vec<&String> = keys.iter().filter(|key| !has_result(key)).collect();
     assert!(missing.iter().all(|key| said.contains(key.as_str())), "not named: {missing:?} in {said}");
     assert!(missing.len() < keys.len(), "nothing was measured: {said}");
-    let is_bound = |o: &Outcome| !matches!(o.result.kind, ResultKind::Exact | ResultKind::AtUpperLimit);
-    let code = match (missing.is_empty(), outcomes.iter().any(is_bound) || facts.without_result() > 0) {
-        (false, _) => 6,
-        (true, true) => 3,
-        (true, false) => 0,
+    // Whether the upper end of a search was the scenario's or the tester's depends on how fast this machine is just now.
+    let codes: &[i32] = if !missing.is_empty() {
+        &[6]
+    } else if outcomes.iter().any(|o| !matches!(o.result.kind, Exact | AtUpperLimit)) || facts.without_result() > 0 {
+        &[3]
+    } else if outcomes.iter().any(|o| o.result.kind == AtUpperLimit) {
+        &[0, 3]
+    } else {
+        &[0]
     };
-    assert_eq!(output.status.code(), Some(code), "{said}");
+    let code = output.status.code().expect("not ended by a signal");
+    assert!(codes.contains(&code), "{code}, not one of {codes:?}: {said}");
     let report = std::fs::read_to_string(run.join("report.html")).unwrap();
     for outcome in &outcomes {
         assert!(report.contains(&outcome.measurement.point.dut_name), "{}", outcome.measurement.key());

@@ -2,6 +2,7 @@
 //! file because all of it rests on guesses, which stand here at one place and are printed with the plan.
 
 use super::Point;
+use crate::rig::{embedded, kernel};
 use crate::scenario::technology::{Plays, Technology};
 use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo};
 use method::{Count, Direction, Nanos, Rate};
@@ -98,20 +99,20 @@ pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
 }
 
-/// Bytes of the frame pools: one for each worker of tester and device, with what all rings of its links hold, and from each to
-/// each other one a ring on which frames come home.
+/// Bytes of the frame pools, one for each worker of this process, and of the rings from each to each other on which frames come
+/// home.
 fn pools(scenario: &Scenario, point: &Point) -> u64 {
-    /// Frames of the pool of a worker with one worker at the other end.
-    const POOL_FRAMES: u64 = 4096;
     let slot = match scenario.link {
         Link::Veth { .. } => 2048,
         // Headroom, and whole cache lines.
         Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
     };
-    let (testers, workers) = (u64::from(scenario.tester.workers), u64::from(point.cores));
     let (pools, frames) = match scenario.link {
-        Link::InProcess { depth } => (testers + workers, POOL_FRAMES.max(4 * depth as u64 * workers)),
-        Link::Veth { .. } | Link::Tap => (2, POOL_FRAMES),
+        Link::InProcess { depth } => {
+            let frames = embedded::pool_frames(depth, point.cores as usize);
+            (u64::from(scenario.tester.workers + point.cores), frames as u64)
+        }
+        Link::Veth { .. } | Link::Tap => (1, kernel::FRAMES as u64),
     };
     pools * frames * slot + 8 * pools * (pools - 1) * frames
 }

@@ -26,6 +26,12 @@ pub(super) const MTU: u16 = 9_216 + 40;
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
 
+/// Frames of the pool of each worker, of the tester's as of the gateway's: what the rings hold between one of the tester's and so
+/// many of the gateway's, to and fro on both sides.
+pub fn pool_frames(depth: usize, workers: usize) -> usize {
+    4 * depth * workers + SLACK
+}
+
 /// The rig of the embedded gateway.
 ///
 /// # Errors
@@ -80,8 +86,7 @@ pub(super) fn wired<F: Function + 'static>(
 ) -> Result<Rig, RigError> {
     let (testers, workers) = (cores.testers.len(), functions.len());
     let clock = process.clock;
-    // Of each of the tester's workers: what the rings hold to and from all of the gateway's, on both sides.
-    let frames = 4 * depth * workers + SLACK + wires.frames();
+    let frames = pool_frames(depth, workers) + wires.frames();
     let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
     let pools = own.split_off(testers);
     let to_tester = [&view.expect_left, &view.expect_right].map(|expect| (testers, back_to_sender(expect)));

@@ -74,7 +74,7 @@ pub enum ScenarioError {
 
 /// The shallowest in-process link, in frames; a burst is as long.
 const LEAST_DEPTH: usize = 32;
-/// Workers of the tester at most: each has rings with every worker of the gateway, and a bitmap of all frames of a trial.
+/// Workers of the tester at most: each has rings with every worker of the gateway.
 const MOST_TESTERS: Count = 64;
 
 /// Read and check a scenario file.
