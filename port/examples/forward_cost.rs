@@ -2,7 +2,8 @@
 //! one thread on one core, so that the DUT's work is inside. Builds its own namespaces, which vanish with it.
 //!
 //! `cargo run --release -p natmeter-port --example forward_cost [SECONDS] [nat]`, as root. With `nat`: nftables masquerade, 200,000
-//! connections, what a new one costs and what a frame of one that stands, from left to right in random order.
+//! connections, what a new one costs and what a frame of one that stands, from left to right in random order. The first row is of
+//! write(2) and read(2) alone, without port and pool: what this kernel costs any program.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -12,6 +13,7 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::{BURST, Clock, Netns, Pool, PoolConfig, Port, PortError, burst, host};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 const RUNS: usize = 5;
@@ -19,6 +21,8 @@ const RUNS: usize = 5;
 /// Which way frames go in and come out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
+    /// A TAP by its system calls.
+    Calls,
     Tap,
     Packet,
     Xdp(XdpMode),
@@ -79,6 +83,7 @@ fn main() -> Result<(), PortError> {
     let works = if nat { vec![Work::New, Work::Standing] } else { vec![Work::Forward] };
     let generic = Way::Xdp(XdpMode::Generic);
     for (name, send, receive) in [
+        ("write(2) -> read(2), TAP", Way::Calls, Way::Calls),
         ("TAP write -> TAP read", Way::Tap, Way::Tap),
         ("sendmmsg -> TPACKET_V2 ring", Way::Packet, Way::Packet),
         ("AF_XDP -> TPACKET_V2 ring", generic, Way::Packet),
@@ -107,22 +112,86 @@ fn main() -> Result<(), PortError> {
     Ok(())
 }
 
+/// Frames sent and received in a round of one burst.
+type Round = (u64, u64);
+
 /// CPU nanoseconds a frame, frames lost, and drops of our own.
 fn measure(send: Way, receive: Way, work: Work, time: Duration) -> Result<(f64, u64, u64), PortError> {
     let clock = Clock::calibrated();
+    if send == Way::Calls {
+        let (left, right, dut) = taps(clock)?;
+        let (spent, lost) = timed(&dut, work, time, by_calls(left.as_fd(), right.as_fd(), work))?;
+        return Ok((spent, lost, 0));
+    }
     let mut pool = Pool::single(PoolConfig::umem(1, 8192))?;
-    let (mut left, mut right, namespaces) =
-        if send == Way::Tap { taps(clock)? } else { cables(send, receive, clock, &mut pool)? };
+    let (mut left, mut right, namespaces): Rig = if send == Way::Tap {
+        let (left, right, dut) = taps(clock)?;
+        (Box::new(left), Box::new(right), vec![dut])
+    } else {
+        cables(send, receive, clock, &mut pool)?
+    };
     let dut = namespaces.last().expect("the DUT's is the last");
+    let (spent, lost) = timed(dut, work, time, by_ports(&mut *left, &mut *right, &mut pool, work))?;
+    Ok((spent, lost, right.counters().own_drops))
+}
+
+/// CPU nanoseconds a frame that came, and how many did not. A round sends a burst only if it is told so.
+fn timed(
+    dut: &Netns,
+    work: Work,
+    time: Duration,
+    mut round: impl FnMut(bool) -> Result<Round, PortError>,
+) -> Result<(f64, u64), PortError> {
     if work != Work::Forward {
         sh(dut, "nft 'add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }'");
         sh(dut, "nft add rule ip nat out oifname d1 masquerade");
     }
+    let (mut sent, mut received) = (0, 0);
+    let mut counted = |sending: bool| -> Result<u64, PortError> {
+        let (out, back) = round(sending)?;
+        sent += out;
+        received += back;
+        Ok(back)
+    };
+    let before = if work == Work::Standing { CONNECTIONS / BURST as u64 + 1 } else { 200 };
+    for _ in 0..before {
+        counted(true)?;
+    }
+    let (start, cpu) = (Instant::now(), host::thread_cpu_nanos());
+    let (mut frames, mut rounds) = (0, before);
+    // Those that are new end with the last of them.
+    let all = if work == Work::New { CONNECTIONS / BURST as u64 } else { u64::MAX };
+    while start.elapsed() < time && rounds + 20 < all {
+        for _ in 0..20 {
+            frames += counted(true)?;
+        }
+        rounds += 20;
+    }
+    let spent = host::thread_cpu_nanos() - cpu;
+    let mut last = Instant::now();
+    while last.elapsed() < Duration::from_millis(20) {
+        if counted(false)? > 0 {
+            last = Instant::now();
+        }
+    }
+    if work != Work::Forward {
+        // Or the kernel frees them in the background, while the next is measured.
+        sh(dut, "conntrack -F 2>/dev/null");
+    }
+    Ok((spent as f64 / frames as f64, sent - received))
+}
+
+/// Rounds over ports, as the tester has them.
+fn by_ports<'a>(
+    left: &'a mut dyn Port,
+    right: &'a mut dyn Port,
+    pool: &'a mut Pool,
+    work: Work,
+) -> impl FnMut(bool) -> Result<Round, PortError> + 'a {
     let template = udp_frame(0, 60);
     let mut number = 0;
     let (mut out, mut back) = (burst(), burst());
-    let (mut sent, mut received) = (0u64, 0u64);
-    let mut round = |sending: bool| -> Result<u64, PortError> {
+    move |sending| {
         while sending && out.len() < BURST {
             let Some(mut frame) = pool.alloc(60) else { break };
             frame.bytes_mut().copy_from_slice(&template);
@@ -132,57 +201,53 @@ fn measure(send: Way, receive: Way, work: Work, time: Duration) -> Result<(f64, 
             number += 1;
             out.push(frame);
         }
-        let done = left.transmit(&mut pool, &mut out)?;
-        sent += (done.accepted + done.refused) as u64;
-        let got = right.receive(&mut pool, &mut back)? as u64;
-        received += got;
+        let done = left.transmit(pool, &mut out)?;
+        let got = right.receive(pool, &mut back)?;
         pool.free_all(&mut back);
-        Ok(got)
-    };
-    let before = if work == Work::Standing { CONNECTIONS / BURST as u64 + 1 } else { 200 };
-    for _ in 0..before {
-        round(true)?;
+        Ok(((done.accepted + done.refused) as u64, got as u64))
     }
-    let (start, cpu) = (Instant::now(), host::thread_cpu_nanos());
-    let (mut frames, mut rounds) = (0, before);
-    // Those that are new end with the last of them.
-    let all = if work == Work::New { CONNECTIONS / BURST as u64 } else { u64::MAX };
-    while start.elapsed() < time && rounds + 20 < all {
-        for _ in 0..20 {
-            frames += round(true)?;
-        }
-        rounds += 20;
-    }
-    let spent = host::thread_cpu_nanos() - cpu;
-    let mut last = Instant::now();
-    while last.elapsed() < Duration::from_millis(20) {
-        if round(false)? > 0 {
-            last = Instant::now();
-        }
-    }
-    let own = right.counters().own_drops;
-    if work != Work::Forward {
-        // Or the kernel frees them in the background, while the next is measured.
-        sh(dut, "conntrack -F 2>/dev/null");
-    }
-    Ok((spent as f64 / frames as f64, sent - received, own))
 }
 
-/// Two ports, and the namespaces that must stay as long as they are used.
+/// Rounds of nothing but one write a frame and one read a frame.
+fn by_calls<'a>(
+    left: BorrowedFd<'a>,
+    right: BorrowedFd<'a>,
+    work: Work,
+) -> impl FnMut(bool) -> Result<Round, PortError> + 'a {
+    let (mut frame, mut read) = (udp_frame(0, 60), [0; 2048]);
+    let mut number = 0;
+    move |sending| {
+        let (mut out, mut back) = (0, 0);
+        while sending && out < BURST as u64 {
+            if work != Work::Forward {
+                connect(&mut frame, number);
+            }
+            number += 1;
+            out += u64::from(rustix::io::write(left, &frame).is_ok());
+        }
+        while back < BURST as u64 && rustix::io::read(right, &mut read).is_ok() {
+            back += 1;
+        }
+        Ok((out, back))
+    }
+}
+
+/// Two ports, and the namespaces that must stay as long as they are used, the DUT's last.
 type Rig = (Box<dyn Port>, Box<dyn Port>, Vec<Netns>);
 
-fn taps(clock: Clock) -> Result<Rig, PortError> {
+/// Two TAPs of a namespace, which must stay as long as they are used.
+fn taps(clock: Clock) -> Result<(TapPort, TapPort, Netns), PortError> {
     let dut = quiet_namespace();
-    let open = |side: usize| -> Result<Box<dyn Port>, PortError> {
+    let open = |side: usize| {
         let config = TapConfig { mac: Some(DUT_MAC[side]), ..TapConfig::named(["d0", "d1"][side]) };
-        Ok(Box::new(TapPort::open(&dut, &config, clock)?))
+        TapPort::open(&dut, &config, clock)
     };
     let (left, right) = (open(0)?, open(1)?);
     forward(&dut, "d0", "d1");
-    Ok((left, right, vec![dut]))
+    Ok((left, right, dut))
 }
 
-/// Two cables between a namespace of the tester and one of the DUT.
+/// Two cables between a namespace of the tester and one of the DUT, both of which must stay.
 fn cables(send: Way, receive: Way, clock: Clock, pool: &mut Pool) -> Result<Rig, PortError> {
     let (tester, dut) = (quiet_namespace(), quiet_namespace());
     for (side, mac) in DUT_MAC.into_iter().enumerate() {

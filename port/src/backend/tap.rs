@@ -8,7 +8,7 @@ use crate::{BURST, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFac
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// How to make a TAP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +132,13 @@ fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
         return Err(PortError::system(doing(), error, advice));
     }
     Ok(device)
+}
+
+impl AsFd for TapPort {
+    /// The device itself: a read takes one frame from the kernel, a write gives it one.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
 }
 
 impl Port for TapPort {
