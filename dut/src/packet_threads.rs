@@ -2,16 +2,19 @@
 //! long they waited for their cores. Whoever keeps them from their work loses frames that the device would have forwarded.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The packet threads of some cores.
 pub struct PacketThreads {
-    /// `/proc/PID/schedstat` of each, and what it said last.
+    /// `/proc/PID` of each, and what its account said last.
     accounts: Vec<(PathBuf, Account)>,
 }
 
 /// What a thread's account says.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Account {
+    /// Nanoseconds that it had its core.
+    ran: u64,
     /// Nanoseconds that it was runnable and waited for its core.
     waited: u64,
     /// How often it got it.
@@ -21,6 +24,8 @@ struct Account {
 /// Nanoseconds that a thread may wait before each of its turns although nobody is in its way: it sleeps when there is nothing
 /// to do, thousands of times a second, and a core takes some microseconds to wake it.
 const WAKE_UP: u64 = 20_000;
+/// For how long a thread that is kept from its core is waited for: its account does not say so before it is back.
+const BACK_WITHIN: Duration = Duration::from_secs(1);
 
 impl PacketThreads {
     /// Those of these cores that can be seen: none in a container, where the kernel's own threads are hidden.
@@ -36,7 +41,7 @@ impl PacketThreads {
             read(&p.join("comm")).is_some_and(|name| names.iter().any(|n| n == name.trim_end()))
                 && read(&p.join("cmdline")).is_some_and(|line| line.is_empty())
         });
-        let accounts = threads.map(|p| p.join("schedstat")).filter_map(|path| account(&path).map(|now| (path, now)));
+        let accounts = threads.filter_map(|path| account(&path).map(|now| (path, now)));
         PacketThreads { accounts: accounts.collect() }
     }
 
@@ -44,7 +49,7 @@ impl PacketThreads {
     /// if none of them can be seen.
     pub fn run_delay(&mut self) -> Option<u64> {
         let since = |(path, last): &mut (PathBuf, Account)| {
-            let now = account(path)?;
+            let now = settled(path)?;
             let before = std::mem::replace(last, now);
             let waking = now.turns.saturating_sub(before.turns).saturating_mul(WAKE_UP);
             Some(now.waited.saturating_sub(before.waited).saturating_sub(waking))
@@ -53,11 +58,30 @@ impl PacketThreads {
     }
 }
 
-/// The second and the third figure of a thread's account.
-fn account(path: &Path) -> Option<Account> {
-    let text = read(path)?;
-    let mut figures = text.split_ascii_whitespace().skip(1).map(|figure| figure.parse().ok());
-    Some(Account { waited: figures.next()??, turns: figures.next()?? })
+/// A thread's account when it does not wait for its core, or has had it meanwhile.
+fn settled(thread: &Path) -> Option<Account> {
+    let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
+    loop {
+        let wants_its_core = is_runnable(thread);
+        let now = account(thread)?;
+        if !wants_its_core || now != first || Instant::now() > end {
+            return Some(now);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether a thread has its core or waits for it, which its state does not tell apart.
+fn is_runnable(thread: &Path) -> bool {
+    // The state follows the name, which is in parentheses and may hold any.
+    read(&thread.join("stat")).is_some_and(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
+}
+
+fn account(thread: &Path) -> Option<Account> {
+    let text = read(&thread.join("schedstat"))?;
+    let mut figures = text.split_ascii_whitespace().map(|figure| figure.parse().ok());
+    let mut next = || figures.next()?;
+    Some(Account { ran: next()?, waited: next()?, turns: next()? })
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -106,6 +130,24 @@ mod tests {
         assert_eq!(threads.run_delay(), Some(0));
         process(proc.path(), 14, "ksoftirqd/0", "", [14_000_000, 5_001]);
         assert_eq!(threads.run_delay(), Some(3_980_000));
+    }
+
+    /// Its account grows when it is back: until then it would seem never to have waited.
+    #[test]
+    fn a_thread_that_waits_for_its_core_is_waited_for() {
+        let proc = tempfile::tempdir().unwrap();
+        process(proc.path(), 14, "ksoftirqd/0", "", [0, 0]);
+        let thread = proc.path().join("14");
+        std::fs::write(thread.join("stat"), "14 (ksoftirqd/0) R 2 0").unwrap();
+        let mut threads = PacketThreads::under(proc.path(), &[0]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(5));
+                std::fs::write(thread.join("next"), "77 5000000 1\n").unwrap();
+                std::fs::rename(thread.join("next"), thread.join("schedstat")).unwrap();
+            });
+            assert_eq!(threads.run_delay(), Some(4_980_000));
+        });
     }
 
     #[test]

@@ -26,8 +26,13 @@ pub trait Device: Send {
     /// # Errors
     /// In words.
     fn entries(&mut self) -> Result<Option<Count>, String>;
-    /// Longest time since the last call that a thread of the device was kept from its work, where that is known.
-    fn stall(&mut self) -> Nanos;
+    /// What kept threads of the device from their work since the last call, those included that still do not run.
+    ///
+    /// # Errors
+    /// In words.
+    fn away(&mut self) -> Result<Away, String> {
+        Ok(Away::default())
+    }
     /// A trial begins, which is to last about this long: a device that shares the machine with the tester gives its work
     /// its whole attention.
     fn wake(&mut self, _lasts: Nanos) {}
@@ -35,11 +40,15 @@ pub trait Device: Send {
     /// threads of these cores (the kernel's own among them) that never got a turn would take one in the middle of a
     /// trial, for as long as they like.
     fn rest(&mut self) {}
-    /// Time since the last call that a thread of the device waited for its core, by the scheduler's account (that of the
-    /// thread that waited longest); `None` where it cannot be known.
-    fn run_delay(&mut self) -> Option<Nanos> {
-        None
-    }
+}
+
+/// What kept a device's threads from their work, where that is known: each figure is that of the thread that was kept longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Away {
+    /// The longest time between two rounds.
+    pub stall: Nanos,
+    /// How long it waited for its core in all, by the scheduler's account; `None` where that cannot be known.
+    pub run_delay: Option<Nanos>,
 }
 
 /// Stateless devices: nothing to clear or to count.
@@ -51,9 +60,6 @@ impl Device for NoDevice {
     }
     fn entries(&mut self) -> Result<Option<Count>, String> {
         Ok(None)
-    }
-    fn stall(&mut self) -> Nanos {
-        Nanos(0)
     }
 }
 
@@ -320,11 +326,10 @@ impl Engine {
 
     /// One phase, with what the device knows of its own stalls and waits.
     fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
-        self.device.run_delay();
-        self.device.stall();
+        self.device.away().map_err(TrialError::Tester)?;
         let mut outcome = self.stage.run(phase)?;
-        outcome.host.dut_stall = self.device.stall();
-        outcome.host.dut_run_delay = self.device.run_delay();
+        let Away { stall, run_delay } = self.device.away().map_err(TrialError::Tester)?;
+        (outcome.host.dut_stall, outcome.host.dut_run_delay) = (stall, run_delay);
         Ok(outcome)
     }
 

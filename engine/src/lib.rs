@@ -16,6 +16,6 @@ pub mod sender;
 pub mod store;
 mod window;
 
-pub use engine::{Device, Engine, EngineError, NoDevice, Settings};
+pub use engine::{Away, Device, Engine, EngineError, NoDevice, Settings};
 pub use lane::Lane;
 pub use store::StateTable;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::bed;
-use engine::{Device, Engine, Lane, Settings};
+use engine::{Away, Device, Engine, Lane, Settings};
 use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::nat44;
 use port::link::{LinkPort, Steer, link};
@@ -81,8 +81,8 @@ impl Device for Stalled {
     fn entries(&mut self) -> Result<Option<u64>, String> {
         Ok(None)
     }
-    fn stall(&mut self) -> Nanos {
-        self.0
+    fn away(&mut self) -> Result<Away, String> {
+        Ok(Away { stall: self.0, run_delay: None })
     }
 }
 

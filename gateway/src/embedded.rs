@@ -65,7 +65,10 @@ struct Control {
     published: AtomicU64,
     sessions: AtomicU64,
     mappings: AtomicU64,
-    /// Longest gap between two rounds since the last look, in ticks.
+    /// Counts looks at the stall; the worker answers in `looked`.
+    look: AtomicU64,
+    looked: AtomicU64,
+    /// Its answer: the longest gap between two rounds since the look before, in ticks.
     stall: AtomicU64,
     /// CPU time while frames were there, in ticks, and frames seen: for the price of a frame.
     busy: AtomicU64,
@@ -85,6 +88,16 @@ pub struct Embedded {
     /// Nobody answers while nobody polls: requests are left for the next poll, and entries are those of the last round
     /// without frames.
     polled: bool,
+}
+
+/// What kept workers from their rounds, each figure that of the worker that was kept longest, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Away {
+    /// The longest time between two rounds.
+    pub stall: u64,
+    /// How long it waited for its core in all, by the scheduler's account; `None` where the kernel keeps none, or without
+    /// threads.
+    pub run_delay: Option<u64>,
 }
 
 /// Frames that another worker may have waiting for this one.
@@ -183,19 +196,29 @@ impl Embedded {
         Ok(self.controls.iter().map(|c| c.counters.lock().expect("no panic while held").clone()).collect())
     }
 
-    /// Longest time since the last call that a worker was kept from its rounds, in nanoseconds.
-    pub fn stall(&self) -> u64 {
-        self.controls.iter().map(|c| self.clock.nanos(c.stall.swap(0, Ordering::Relaxed))).max().unwrap_or(0)
-    }
-
-    /// Nanoseconds since the last call that the worker that waited longest for its core did so, by the scheduler's account;
-    /// `None` where the kernel keeps none, or without threads. The workers are not asked: they have better to do.
-    pub fn run_delay(&self) -> Option<u64> {
+    /// What kept workers from their rounds since the last call. They are waited for: one that is off its core just now, or was
+    /// all the time, cannot say so before it is back.
+    ///
+    /// # Errors
+    /// When a worker does not answer.
+    pub fn away(&self) -> Result<Away, EmbeddedError> {
+        if self.polled {
+            // The rounds are part of somebody else's thread: what keeps him from them he knows himself.
+            return Ok(Away::default());
+        }
+        self.controls.iter().for_each(|c| {
+            c.look.fetch_add(1, Ordering::Release);
+        });
+        self.wait(|c| c.looked.load(Ordering::Acquire) == c.look.load(Ordering::Relaxed))?;
+        let stall = |c: &Arc<Control>| self.clock.nanos(c.stall.load(Ordering::Relaxed));
         let delay = |c: &Arc<Control>| {
             let waited = port::host::run_delay(c.thread.load(Ordering::Relaxed))?;
             Some(waited.saturating_sub(c.waited.swap(waited, Ordering::Relaxed)))
         };
-        if self.polled { None } else { self.controls.iter().filter_map(delay).max() }
+        Ok(Away {
+            stall: self.controls.iter().map(stall).max().unwrap_or(0),
+            run_delay: self.controls.iter().filter_map(delay).max(),
+        })
     }
 
     /// Nanoseconds that workers spent in rounds with frames, and frames, since the last call.
@@ -279,6 +302,7 @@ struct Rounds<F> {
     cleared: u64,
     published: u64,
     last: Ticks,
+    looked: u64,
     stall: Ticks,
     busy: Ticks,
     frames: u64,
@@ -309,6 +333,7 @@ impl<F: Function> Rounds<F> {
                 cleared: 0,
                 published: 0,
                 last,
+                looked: 0,
                 stall: 0,
                 busy: 0,
                 frames: 0,
@@ -323,11 +348,13 @@ impl<F: Function> Rounds<F> {
         let control = &*self.control;
         let now = self.clock.now();
         // The time of a round itself is part of the gap: a round is a burst, microseconds at most.
-        if now - self.last > self.stall {
-            self.stall = now - self.last;
-            control.stall.fetch_max(self.stall, Ordering::Relaxed);
-        }
+        self.stall = self.stall.max(now - self.last);
         self.last = now;
+        if control.look.load(Ordering::Relaxed) != self.looked {
+            self.looked = control.look.load(Ordering::Acquire);
+            control.stall.store(std::mem::take(&mut self.stall), Ordering::Relaxed);
+            control.looked.store(self.looked, Ordering::Release);
+        }
         // Before any frame is looked at: without a thread nobody waits for it, and what comes after the request stays.
         if control.clear.load(Ordering::Relaxed) != self.cleared {
             self.cleared = control.clear.load(Ordering::Acquire);
@@ -356,11 +383,6 @@ impl<F: Function> Rounds<F> {
         }
         if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
             std::thread::sleep(NAP);
-        }
-        if control.stall.load(Ordering::Relaxed) == 0 {
-            // Somebody has looked: begin anew. What passed while this control work was done does not count.
-            self.stall = 0;
-            self.last = self.clock.now();
         }
         Ok(!control.stop.load(Ordering::Relaxed))
     }
@@ -418,29 +440,55 @@ mod tests {
         fn nest(&mut self, _: Nested) {}
     }
 
+    /// A worker between two in-process links, and the far ends of these.
+    fn wired(clock: Clock) -> (Pool, [Box<dyn Port>; 2], EmbeddedConfig) {
+        let mut pools = Pool::for_workers(PoolConfig::compact(2, 16, 60)).unwrap();
+        let own = pools.remove(0);
+        let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
+        let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
+        let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
+        let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
+        (own, [Box::new(left.remove(0)), Box::new(right.remove(0))], config)
+    }
+
+    /// It is away when a trial is over and still is when it is asked: that is when the frames were lost.
+    #[test]
+    fn a_worker_that_is_not_back_yet_is_waited_for() {
+        let (clock, away) = (Clock::system(), Duration::from_millis(20));
+        let (_own, _ends, config) = wired(clock);
+        let (embedded, desk) = Embedded::start(clock, config, vec![Counting(0)]);
+        let (gone, has_gone) = std::sync::mpsc::channel();
+        embedded.away().unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                desk.ask(move |_, _| {
+                    gone.send(()).unwrap();
+                    std::thread::sleep(away);
+                })
+            });
+            has_gone.recv().unwrap();
+            assert!(embedded.away().unwrap().stall >= away.as_nanos() as u64);
+        });
+    }
+
     /// The tester asks between two phases, when nobody polls: what the phase before left must be known. And what it sends
     /// after it asked for an empty table is not cleared with the rest, even if it is there before the first round.
     #[test]
     fn a_polled_device_knows_its_entries_when_nobody_polls() {
         let clock = Clock::system();
-        let mut pools = Pool::for_workers(PoolConfig::compact(2, 16, 60)).unwrap();
-        let mut own = pools.remove(0);
-        let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
-        let ((mut left, mut customer), (_right, mut internet)) = (end("left"), end("right"));
-        let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
-        let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
+        let (mut own, [mut left, _right], config) = wired(clock);
         let (embedded, mut polls) = Embedded::polled(clock, config, vec![Counting(0)]);
         let mut burst = port::burst();
         for expected in [5, 10] {
             own.alloc_burst(5, 60, &mut burst);
-            left[0].transmit(&mut own, &mut burst).unwrap();
+            left.transmit(&mut own, &mut burst).unwrap();
             // A round with the frames, and one of the drain.
             (0..2).for_each(|_| polls[0]());
             assert_eq!(embedded.entries().unwrap().0, expected);
         }
         embedded.clear().unwrap();
         own.alloc_burst(3, 60, &mut burst);
-        left[0].transmit(&mut own, &mut burst).unwrap();
+        left.transmit(&mut own, &mut burst).unwrap();
         (0..2).for_each(|_| polls[0]());
         assert_eq!(embedded.entries().unwrap().0, 3);
     }

@@ -14,7 +14,7 @@ pub mod truth;
 pub mod worker;
 
 pub use desk::Desk;
-pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError};
+pub use embedded::{Away, Embedded, EmbeddedConfig, EmbeddedError};
 pub use own::{Own, Owns};
 pub use steer::steer;
 pub use truth::{Truth, TruthConfig};

@@ -6,7 +6,7 @@ use crate::folder::{FactTable, Figures};
 use crate::plan::Point;
 use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
 use engine::lane::{Companion, back_to_sender};
-use engine::{Device, Engine, Lane, Settings};
+use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, steer};
 use method::{Loop, Nanos};
 use plane::nat44::Nat44;
@@ -336,8 +336,9 @@ impl Device for Gateway {
     fn entries(&mut self) -> Result<Option<u64>, String> {
         self.with(|e| Ok(Some(e.entries()?.0)))
     }
-    fn stall(&mut self) -> Nanos {
-        Nanos(self.with(|e| Ok(e.stall())).unwrap_or(0))
+    fn away(&mut self) -> Result<Away, String> {
+        let away = self.with(Embedded::away)?;
+        Ok(Away { stall: Nanos(away.stall), run_delay: away.run_delay.map(Nanos) })
     }
     fn wake(&mut self, lasts: Nanos) {
         // A gateway that has been stopped is reported by whatever is asked of it next.
@@ -351,8 +352,5 @@ impl Device for Gateway {
             e.rest();
             Ok(())
         });
-    }
-    fn run_delay(&mut self) -> Option<Nanos> {
-        self.with(|e| Ok(e.run_delay())).ok().flatten().map(Nanos)
     }
 }

@@ -8,7 +8,7 @@ use crate::plan::Point;
 use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
-use engine::{Device, Engine, Lane};
+use engine::{Away, Device, Engine, Lane};
 use method::{Loop, Nanos};
 use plane::Hop;
 use plane::view::{self, Bed};
@@ -221,12 +221,9 @@ impl Device for Kernel {
     fn entries(&mut self) -> Result<Option<u64>, String> {
         self.with(dut::Device::count)
     }
-    fn stall(&mut self) -> Nanos {
+    fn away(&mut self) -> Result<Away, String> {
         // The kernel's threads do not tell how long they were away at a time.
-        Nanos(0)
-    }
-    fn run_delay(&mut self) -> Option<Nanos> {
-        self.threads.run_delay().map(Nanos)
+        Ok(Away { stall: Nanos(0), run_delay: self.threads.run_delay().map(Nanos) })
     }
 }
 
