@@ -82,8 +82,9 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
     let (departure_p50_ns, departure_p99_ns) = departure_error(clock, core)?;
     let mut pool = Pool::single(PoolConfig::compact(1, 8, view.left.len()))?;
     let (mut left, mut right) = link("loop", clock, 4, (1, Steer::First), (1, Steer::First));
-    let latency_floor_ns = latency(clock, view, (&mut left[0], &mut right[0]), &mut pool, &mut || {})?;
-    Ok(Basics { clock_read_ps: clock_read(clock), departure_p50_ns, departure_p99_ns, latency_floor_ns })
+    let floor = latency(clock, view, (&mut left[0], &mut right[0]), &mut pool, &mut || {})?;
+    let (clock_read_ps, latency_floor_ns) = (clock_read(clock), floor.median);
+    Ok(Basics { clock_read_ps, departure_p50_ns, departure_p99_ns, latency_floor_ns })
 }
 
 /// Measure what the tester's threads can do over plain cables, each over one of its own: the link within the process, or
@@ -275,13 +276,21 @@ impl Cable {
     }
 }
 
-/// Frames of which the median latency is taken.
+/// Frames whose latency is taken.
 const PROBES: usize = 301;
 /// A frame that has not come by then does not come.
 const PROBE_LOST: Duration = Duration::from_secs(1);
 
-/// Median time in nanoseconds from hand-over to receipt of single frames, from Left to Right over what lies between
-/// these ports. Whatever must be polled so that the frame gets on is called again and again: `work`.
+/// Times from hand-over to receipt of single frames, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// The shortest: the host only makes them longer.
+    pub least: u64,
+    /// The median.
+    pub median: u64,
+}
+
+/// Latency of single frames from Left to Right over what lies between these ports. Whatever must be polled so that the frame gets on is called again and again: `work`.
 ///
 /// # Errors
 /// When a port breaks, or a frame does not arrive.
@@ -291,7 +300,7 @@ pub fn latency(
     (left, right): (&mut dyn Port, &mut dyn Port),
     pool: &mut Pool,
     work: &mut dyn FnMut(),
-) -> Result<u64, CalibrateError> {
+) -> Result<Latency, CalibrateError> {
     let (mut burst, mut times) = (port::burst(), Vec::with_capacity(PROBES));
     let values = Values::of(view.flows.flow(view.order.get(0)));
     for sequence in 0..PROBES as u64 {
@@ -314,7 +323,7 @@ pub fn latency(
         pool.free_all(&mut burst);
     }
     times.sort_unstable();
-    Ok(clock.nanos(times[PROBES / 2]))
+    Ok(Latency { least: clock.nanos(times[0]), median: clock.nanos(times[PROBES / 2]) })
 }
 
 /// Picoseconds of one reading of the clock.

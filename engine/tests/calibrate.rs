@@ -97,7 +97,7 @@ fn latency_grows_by_the_delay_of_what_lies_between() {
         while start.elapsed() < delay {}
     };
     let found = latency(clock, &view, (&mut left[0], &mut right[0]), &mut pool, &mut wait).unwrap();
-    // On a busy machine it may be more, but never less, and not by half as much again in the median.
-    let least = floor.min(1_000) + 200_000 - 1_000;
-    assert!((least..300_000).contains(&found), "{found} ns over a floor of {floor} ns");
+    // On a busy machine some take longer, but none less, and not each half as long again.
+    let fastest = floor.min(1_000) + 200_000 - 1_000;
+    assert!(found.median >= found.least && (fastest..300_000).contains(&found.least), "{found:?}, floor {floor} ns");
 }

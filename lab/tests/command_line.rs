@@ -198,7 +198,9 @@ fn a_run_whose_self_test_failed_does_not_end_well() {
         let path = carried_out(dir.path(), &Simulated { self_test: Some(passed), ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
-        assert_eq!(stderr(&output).contains("self-test failed"), !passed);
+        for words in ["self-test failed", "  delay: truth ; measured 404 us"] {
+            assert_eq!(stderr(&output).contains(words), !passed, "{}", stderr(&output));
+        }
         std::fs::remove_dir_all(path).unwrap();
     }
 }
@@ -217,7 +219,7 @@ const SIMULATED: Simulated = Simulated { device: "", measure: "", has_time: true
 
 /// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
 fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
-    use lab::folder::{Facts, Header, SelfTest};
+    use lab::folder::{Facts, Header, SelfTest, SelfTestCheck};
     let Simulated { device, measure, has_time, self_test } = run;
     let text = format!(
         "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
@@ -238,7 +240,9 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     let mut nobody = ();
     let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
     // Without facts, so that it is this machine's.
-    run.complete(Facts::default(), self_test.map(|passed| SelfTest { passed, checks: Vec::new() })).unwrap();
+    let delay = SelfTestCheck { name: "delay".to_owned(), measured: "404 us".to_owned(), ..SelfTestCheck::default() };
+    let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] });
+    run.complete(Facts::default(), tested).unwrap();
     path
 }
 

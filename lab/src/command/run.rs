@@ -132,8 +132,11 @@ fn conclude(
         cli::out(&format!("\n{text}\nReport: {}\n", page.display()));
     }
     let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
-    if tested.is_some_and(|test| !test.passed) {
+    if let Some(test) = tested.filter(|test| !test.passed) {
         cli::err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
+        for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
+            cli::err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
+        }
         return Exit::Failed;
     }
     let header = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten();
