@@ -82,31 +82,34 @@ fn main() -> Result<(), PortError> {
     );
     let works = if nat { vec![Work::New, Work::Standing] } else { vec![Work::Forward] };
     let generic = Way::Xdp(XdpMode::Generic);
-    for (name, send, receive) in [
+    let ways = [
         ("write(2) -> read(2), TAP", Way::Calls, Way::Calls),
         ("TAP write -> TAP read", Way::Tap, Way::Tap),
         ("sendmmsg -> TPACKET_V2 ring", Way::Packet, Way::Packet),
         ("AF_XDP -> TPACKET_V2 ring", generic, Way::Packet),
         ("AF_XDP -> AF_XDP generic", generic, generic),
         ("AF_XDP -> AF_XDP native", generic, Way::Xdp(XdpMode::Native)),
-    ] {
-        for work in &works {
-            let mut results = Vec::new();
-            for _ in 0..RUNS {
-                results.push(measure(send, receive, *work, Duration::from_secs_f64(seconds))?);
-            }
-            results.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let median = results[RUNS / 2].0;
-            let (lost, own) = results.iter().fold((0, 0), |sum, r| (sum.0 + r.1, sum.1 + r.2));
-            println!(
-                "{:<42} {:>9.0} {median:>9.0} {:>9.0} {:>9.0} {:>12}",
-                format!("{name}{}", work.suffix()),
-                results[0].0,
-                results[RUNS - 1].0,
-                1e6 / median,
-                format!("{lost}, {own}")
-            );
+    ];
+    let rows: Vec<_> = ways.iter().flat_map(|way| works.iter().map(move |work| (way, *work))).collect();
+    let mut results = vec![Vec::new(); rows.len()];
+    // In turn, so that an hour in which the machine is slow is slow for all.
+    for _ in 0..RUNS {
+        for (&(&(_, send, receive), work), of_row) in rows.iter().zip(&mut results) {
+            of_row.push(measure(send, receive, work, Duration::from_secs_f64(seconds))?);
         }
+    }
+    for ((&(name, ..), work), mut of_row) in rows.into_iter().zip(results) {
+        of_row.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let median = of_row[RUNS / 2].0;
+        let (lost, own) = of_row.iter().fold((0, 0), |sum, r| (sum.0 + r.1, sum.1 + r.2));
+        println!(
+            "{:<42} {:>9.0} {median:>9.0} {:>9.0} {:>9.0} {:>12}",
+            format!("{name}{}", work.suffix()),
+            of_row[0].0,
+            of_row[RUNS - 1].0,
+            1e6 / median,
+            format!("{lost}, {own}")
+        );
     }
     println!("* one core could carry: 1e6 / median");
     Ok(())
