@@ -101,6 +101,14 @@ pub fn half(b: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
 }
 
+/// Preamble, start of frame delimiter and inter-frame gap, in octets.
+const BETWEEN_FRAMES: u64 = 20;
+
+/// Frames per second and direction that a line of this many bits per second carries; `frame_size` in octets with FCS.
+pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
+    bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod addr;
 pub mod batch;
 pub mod checksum;
 mod divisor;
@@ -21,6 +22,7 @@ pub mod tag;
 pub mod template;
 pub mod view;
 
+pub use addr::{Prefix4, Prefix6};
 pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
 pub use fields::{Fields, Source, Values};

@@ -2,8 +2,8 @@
 //! "198.18.0.0/24") to integers and back, exactly: no floating point, nothing rounded in silence.
 
 use method::{Count, Nanos};
-use plane::view::size::line_limit;
 use std::net::Ipv4Addr;
+use wire::header::line_limit;
 use wire::{AddrRange, PortRange};
 
 /// What is wrong with a quantity, and how to write it.

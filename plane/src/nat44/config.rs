@@ -4,41 +4,10 @@
 use super::pool::{PortClasses, below};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+pub use wire::Prefix4 as Prefix;
 use wire::{AddrRange, PortRange, PortSet};
-
-/// An IPv4 prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prefix {
-    /// Any address inside.
-    pub addr: Ipv4Addr,
-    /// Length, 0 to 32.
-    pub len: u8,
-}
-
-impl Prefix {
-    /// Network mask.
-    pub fn mask(&self) -> u32 {
-        (u64::from(u32::MAX) << (32 - u32::from(self.len.min(32)))) as u32
-    }
-    /// Whether an address lies inside.
-    #[inline]
-    pub fn contains(&self, addr: u32) -> bool {
-        (addr ^ u32::from(self.addr)) & self.mask() == 0
-    }
-    /// How many addresses.
-    pub fn count(&self) -> u64 {
-        1 << (32 - u32::from(self.len.min(32)))
-    }
-}
-
-impl fmt::Display for Prefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.addr, self.len)
-    }
-}
 
 /// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,6 @@
 use wire::View;
 use wire::header::{ETH, FCS};
 
-/// Preamble, start of frame delimiter and inter-frame gap.
-const BETWEEN_FRAMES: u64 = 20;
-
 /// Frame sizes in octets with FCS on the left and on the right link: the same in both directions.
 pub fn frame_sizes(view: &View) -> [usize; 2] {
     [&view.left, &view.right].map(|sent| sent.len() + FCS)
@@ -15,9 +12,4 @@ pub fn frame_sizes(view: &View) -> [usize; 2] {
 /// The MTU that the left and the right link must have, or the DUT fragments and something else is measured.
 pub fn mtus(view: &View) -> [usize; 2] {
     [&view.left, &view.right].map(|sent| sent.len() - ETH)
-}
-
-/// Frames per second and direction that a line of this many bits per second carries.
-pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
-    bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
 }

@@ -1,0 +1,169 @@
+//! All tables of a kind of file: what is unknown in a file follows from it, and so do the JSON Schema and the reference page.
+
+use crate::declare::{Key, Table};
+use crate::did_you_mean::did_you_mean;
+use crate::fault::Fault;
+use crate::section::join;
+use crate::tree::{Entry, Tree, TreeTable};
+use crate::value::Value;
+
+/// One table of a file.
+pub struct Chapter {
+    /// Its dotted path; empty is the top level.
+    pub path: String,
+    /// What it is.
+    pub about: String,
+    /// Its keys.
+    pub keys: Vec<&'static Key>,
+    /// There may be several: `[[path]]`.
+    pub is_array: bool,
+}
+
+impl Chapter {
+    /// The table that a struct declares, at a path.
+    pub fn of<T: Table>(path: impl Into<String>) -> Chapter {
+        Chapter::with(path, T::about(), T::keys())
+    }
+
+    /// A table with these keys.
+    pub fn with(path: impl Into<String>, about: impl Into<String>, keys: Vec<&'static Key>) -> Chapter {
+        Chapter { path: path.into(), about: about.into(), keys, is_array: false }
+    }
+
+    /// The same as an array of tables.
+    #[must_use]
+    pub fn as_array(self) -> Chapter {
+        Chapter { is_array: true, ..self }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|known| known.name == key)
+    }
+}
+
+/// All tables of a kind of file.
+pub struct Book {
+    /// In the order of the reference page.
+    pub chapters: Vec<Chapter>,
+}
+
+impl Book {
+    /// The table at a path.
+    pub fn chapter(&self, path: &str) -> Option<&Chapter> {
+        self.chapters.iter().find(|chapter| chapter.path == path)
+    }
+
+    /// A key by its dotted path.
+    pub fn key(&self, path: &str) -> Option<&'static Key> {
+        let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
+        self.chapter(table)?.keys.iter().copied().find(|key| key.name == name)
+    }
+
+    /// The tables that have a key.
+    pub fn tables_with<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Chapter> {
+        self.chapters.iter().filter(move |chapter| chapter.has(key))
+    }
+
+    /// The tables right below one, by their last names: `kinds("dut")`.
+    pub fn kinds<'a>(&'a self, of: &'a str) -> impl Iterator<Item = &'a str> {
+        let below = self.chapters.iter().filter_map(move |chapter| chapter.path.strip_prefix(of)?.strip_prefix('.'));
+        below.filter(|kind| !kind.contains('.'))
+    }
+
+    /// A fault for every key and table that no chapter has.
+    pub fn unknown(&self, tree: &Tree) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        self.look_at("", &tree.root, &mut faults);
+        faults
+    }
+
+    fn look_at(&self, path: &str, table: &TreeTable, faults: &mut Vec<Fault>) {
+        let chapter = self.chapter(path);
+        for entry in table.entries() {
+            let full = join(path, &entry.name);
+            if chapter.is_some_and(|chapter| chapter.has(&entry.name)) {
+                continue;
+            }
+            if !self.is_table(&full) {
+                faults.push(self.unknown_key(path, chapter, entry));
+                continue;
+            }
+            let is_array = self.chapter(&full).is_some_and(|chapter| chapter.is_array);
+            match &entry.node.value {
+                Value::Table(inner) if !is_array => self.look_at(&full, inner, faults),
+                Value::List(items) if is_array => {
+                    for item in items {
+                        if let Value::Table(inner) = &item.value {
+                            self.look_at(&full, inner, faults);
+                        }
+                    }
+                }
+                // Reading the array complains.
+                _ if is_array => {}
+                other => faults.push(self.no_table(&full, entry, other)),
+            }
+        }
+    }
+
+    /// Whether a path is a table, or leads to some.
+    fn is_table(&self, path: &str) -> bool {
+        let below = |chapter: &Chapter| chapter.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        self.chapters.iter().any(|chapter| chapter.path == path || below(chapter))
+    }
+
+    fn no_table(&self, path: &str, entry: &Entry, value: &Value) -> Fault {
+        let fault = Fault::new(format!("`{path}` must be a table")).at(entry.node.place, format!("{} here", value.type_name()));
+        let fault = if entry.node.place.source == entry.key.source { fault } else { fault.at(entry.key, "this key") };
+        match self.kinds(path).next() {
+            Some(kind) => fault.instead(format!("write a table for a kind, for example [{path}.{kind}]")),
+            None => fault.instead(format!("write [{path}] on a line of its own and its keys below")),
+        }
+    }
+
+    fn unknown_key(&self, path: &str, chapter: Option<&Chapter>, entry: &Entry) -> Fault {
+        let name = entry.name.as_str();
+        let tables = || {
+            let below = self.chapters.iter().filter_map(|chapter| {
+                let rest = if path.is_empty() { &chapter.path } else { chapter.path.strip_prefix(path)?.strip_prefix('.')? };
+                rest.split('.').next().filter(|name| !name.is_empty())
+            });
+            let mut all: Vec<&str> = below.collect();
+            all.dedup();
+            all
+        };
+        let is_table = matches!(entry.node.value, Value::Table(_));
+        let what = if is_table { "table" } else { "key" };
+        let place = match path {
+            "" => "at the top level".to_owned(),
+            path => format!("in [{path}]"),
+        };
+        let title = match (is_table, path) {
+            (true, path) => format!("unknown table [{}]", join(path, name)),
+            (false, _) => format!("unknown key `{name}` {place}"),
+        };
+        let fault = Fault::new(title).at(entry.key, format!("no such {what} here"));
+        let known: Vec<&str> = chapter.iter().flat_map(|chapter| &chapter.keys).map(|key| key.name).collect();
+        if let Some(meant) = did_you_mean(name, known.iter().copied()).filter(|_| !is_table) {
+            return fault.instead(format!("did you mean `{meant}`?"));
+        }
+        if let Some(meant) = did_you_mean(name, tables()) {
+            return fault.instead(format!("did you mean [{}]?", join(path, meant)));
+        }
+        if let Some(other) = self.tables_with(name).find(|other| !other.path.contains('.')).filter(|_| !is_table) {
+            let other = match other.path.as_str() {
+                "" => "the top level, above all tables".to_owned(),
+                path => format!("[{path}]"),
+            };
+            return fault.instead(format!("`{name}` belongs to {other}"));
+        }
+        let mut ways = Vec::new();
+        if !known.is_empty() {
+            ways.push(format!("keys are {}", known.join(", ")));
+        }
+        if !tables().is_empty() {
+            let all: Vec<String> = tables().iter().map(|name| format!("[{}]", join(path, name))).collect();
+            ways.push(format!("tables are {}", all.join(", ")));
+        }
+        fault.instead(if ways.is_empty() { "this table has no keys".to_owned() } else { ways.join("; ") })
+    }
+}

@@ -1,0 +1,150 @@
+//! The declaration of a table: its keys, and the macro that makes of them a struct, its reader and its description.
+
+use crate::kind::{Kind, Shape};
+use crate::section::Section;
+
+/// A key of a table.
+pub struct Key {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it means, in one or a few sentences; may have a space in front.
+    pub help: &'static str,
+    /// What holds without it.
+    pub default: Default,
+    /// What its value looks like.
+    pub shape: fn() -> Shape,
+}
+
+/// What holds where a key is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Default {
+    pub(crate) absent: Absent,
+    /// The value decides whether a run conforms to the RFCs: `--full` does not take it from where a quick run has it.
+    pub conforming: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// This value, as it would be written.
+    Written(&'static str),
+    /// What these words say; the value is none, or follows from other values.
+    Computed(&'static str),
+    /// A fault; this is an example.
+    Needed(&'static str),
+}
+
+/// The default is this value, as it would be written in the file.
+pub const fn or(written: &'static str) -> Default {
+    Default { absent: Absent::Written(written), conforming: false }
+}
+
+/// Without the key there is no value; these words say what holds then.
+pub const fn computed(words: &'static str) -> Default {
+    Default { absent: Absent::Computed(words), conforming: false }
+}
+
+/// The key must be there; an example as it would be written.
+pub const fn needed(example: &'static str) -> Default {
+    Default { absent: Absent::Needed(example), conforming: false }
+}
+
+impl Default {
+    /// Marks a key whose value decides whether a run conforms to the RFCs.
+    #[must_use]
+    pub const fn conforms(self) -> Default {
+        Default { conforming: true, ..self }
+    }
+
+    /// As the reference page shows it.
+    pub(crate) fn shown(&self) -> String {
+        match self.absent {
+            Absent::Written(text) => format!("`{}`", crate::section::as_toml(text)),
+            Absent::Computed(words) => words.to_owned(),
+            Absent::Needed(_) => "must be given".to_owned(),
+        }
+    }
+}
+
+impl Key {
+    /// What it means.
+    pub fn help(&self) -> &'static str {
+        self.help.trim()
+    }
+}
+
+/// A struct that [`crate::table!`] declares: a table, or a group of keys that several tables have.
+pub trait Table: Sized {
+    /// What the table is, in one or a few sentences.
+    fn about() -> &'static str;
+    /// Its keys, those of its groups included, in the order of the reference page.
+    fn keys() -> Vec<&'static Key>;
+    /// Reads it; faults go to the section. None where a value is missing or refused and has no default.
+    fn read(section: &mut Section<'_>) -> Option<Self>;
+}
+
+/// Ties the description of a kind to the type of the field that it is for.
+#[doc(hidden)]
+pub fn shape_of<T, K: Kind<Out = T>>(kind: &K) -> Shape {
+    kind.shape()
+}
+
+/// Declares a table as a struct. Each field has its help, its type, its key, the kind of its value and its default;
+/// `with` names groups of keys that are tables themselves and stand in the same table of the file.
+///
+/// ```
+/// key::table! {
+///     /// Test frames.
+///     pub struct Traffic {
+///         /// Time to live of test frames.
+///         ttl: u8 = "ttl", key::kind::number(2..=255), key::or("10");
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! table {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis struct $Name:ident {
+            $(
+                $(#[doc = $help:literal])+
+                $field:ident: $Type:ty = $key:literal, $kind:expr, $default:expr;
+            )*
+        }
+        $( with { $( $(#[doc = $group_help:literal])+ $group:ident: $Group:ty; )+ } )?
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $Name {
+            $( $(#[doc = $help])+ pub $field: $Type, )*
+            $( $( $(#[doc = $group_help])+ pub $group: $Group, )+ )?
+        }
+
+        impl $crate::Table for $Name {
+            fn about() -> &'static str {
+                concat!($($about),+).trim()
+            }
+
+            #[allow(unused_mut, reason = "a table without groups")]
+            fn keys() -> Vec<&'static $crate::Key> {
+                static OWN: &[$crate::Key] = &[$(
+                    $crate::Key {
+                        name: $key,
+                        help: concat!($($help),+),
+                        default: $default,
+                        shape: || $crate::declare::shape_of::<$Type, _>(&$kind),
+                    },
+                )*];
+                let mut keys: Vec<_> = OWN.iter().collect();
+                $( $( keys.extend(<$Group as $crate::Table>::keys()); )+ )?
+                keys
+            }
+
+            #[allow(unused_variables, reason = "a table without keys")]
+            fn read(section: &mut $crate::Section<'_>) -> Option<Self> {
+                $( let $field = section.get::<$Type, _>($key, &$kind, $default); )*
+                $( $( let $group = <$Group as $crate::Table>::read(section); )+ )?
+                Some($Name { $( $field: $field?, )* $( $( $group: $group?, )+ )? })
+            }
+        }
+    };
+}

@@ -1,0 +1,226 @@
+//! What is wrong with a file, and where: faults name the paths of keys, and complaints show them under the words that the
+//! paths lead to.
+
+use crate::source::{Place, Source};
+use crate::spans::Spans;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
+use std::collections::HashSet;
+use std::fmt;
+
+/// Where a fault points.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum At {
+    /// The value of a key, by its path. A path that begins with a dot is one of the table that the fault is about.
+    Value(String),
+    /// The key itself, or the name of a table.
+    Key(String),
+    /// The first of several that stands in the file.
+    First(Vec<At>),
+    /// These words.
+    Words(Place),
+}
+
+impl From<&str> for At {
+    fn from(path: &str) -> At {
+        At::Value(path.to_owned())
+    }
+}
+
+impl From<String> for At {
+    fn from(path: String) -> At {
+        At::Value(path)
+    }
+}
+
+impl From<Place> for At {
+    fn from(place: Place) -> At {
+        At::Words(place)
+    }
+}
+
+impl At {
+    /// The key at a path, or the name of a table.
+    pub fn key(path: impl Into<String>) -> At {
+        At::Key(path.into())
+    }
+
+    /// The first of several that stands in the file.
+    pub fn first<const N: usize>(all: [At; N]) -> At {
+        At::First(all.into())
+    }
+
+    fn below(&mut self, table: &str) {
+        match self {
+            At::Value(path) | At::Key(path) if path.starts_with('.') => *path = format!("{table}{path}"),
+            At::First(all) => all.iter_mut().for_each(|at| at.below(table)),
+            At::Value(_) | At::Key(_) | At::Words(_) => {}
+        }
+    }
+
+    fn place(&self, spans: &Spans) -> Option<Place> {
+        match self {
+            At::Value(path) => spans.value(path),
+            At::Key(path) => spans.key(path),
+            At::First(all) => all.iter().find_map(|at| at.place(spans)),
+            At::Words(place) => Some(*place),
+        }
+    }
+
+    fn is_wrong(&self, spans: &Spans) -> bool {
+        match self {
+            At::Value(path) => spans.is_wrong(path),
+            At::First(all) => all.iter().any(|at| at.is_wrong(spans)),
+            At::Key(_) | At::Words(_) => false,
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fault {
+    title: String,
+    marks: Vec<(At, String)>,
+    needs: Vec<At>,
+    instead: Vec<String>,
+}
+
+impl Fault {
+    /// What is wrong, in a sentence.
+    pub fn new(title: impl Into<String>) -> Fault {
+        Fault { title: title.into(), marks: Vec::new(), needs: Vec::new(), instead: Vec::new() }
+    }
+
+    /// Adds the words at fault, or words that explain them, with what is to be said there. A value that the file does not
+    /// give is left out.
+    pub fn at(mut self, at: impl Into<At>, label: impl Into<String>) -> Fault {
+        self.marks.push((at.into(), label.into()));
+        self
+    }
+
+    /// The same where a condition holds.
+    pub fn at_if(self, holds: bool, at: impl Into<At>, label: impl Into<String>) -> Fault {
+        if holds { self.at(at, label) } else { self }
+    }
+
+    /// Says that the fault follows from this value, too: it is not shown where the words of that value are refused themselves.
+    pub fn needs(mut self, at: impl Into<At>) -> Fault {
+        self.needs.push(at.into());
+        self
+    }
+
+    /// Adds what to write instead.
+    pub fn instead(mut self, way_out: impl Into<String>) -> Fault {
+        self.instead.push(way_out.into());
+        self
+    }
+
+    /// Makes paths that begin with a dot those of this table.
+    pub fn below(mut self, table: &str) -> Fault {
+        self.marks.iter_mut().for_each(|(at, _)| at.below(table));
+        self.needs.iter_mut().for_each(|at| at.below(table));
+        self
+    }
+
+    /// Whether it follows from words that were refused themselves.
+    fn follows_from_another(&self, spans: &Spans) -> bool {
+        self.marks.iter().map(|(at, _)| at).chain(&self.needs).any(|at| at.is_wrong(spans))
+    }
+}
+
+/// A fault whose words are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shown {
+    title: String,
+    marks: Vec<(Place, String)>,
+    instead: Vec<String>,
+}
+
+/// Everything that is wrong with one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaints {
+    sources: Vec<Source>,
+    shown: Vec<Shown>,
+}
+
+/// Faults that are shown; the others are counted.
+const MOST_SHOWN: usize = 20;
+
+impl Complaints {
+    /// The faults of single values, and those of rules between values that follow from no fault of the first kind.
+    pub fn new(sources: Vec<Source>, spans: &Spans, values: Vec<Fault>, rules: Vec<Fault>) -> Complaints {
+        let rules = rules.into_iter().filter(|fault| !fault.follows_from_another(spans));
+        let mut seen = HashSet::new();
+        let mut shown: Vec<Shown> = Vec::new();
+        for fault in values.into_iter().chain(rules) {
+            let Fault { title, marks, instead, .. } = fault;
+            let mut marked: Vec<(Place, String)> = Vec::new();
+            for (place, label) in marks.into_iter().filter_map(|(at, label)| Some((at.place(spans)?, label))) {
+                if marked.iter().all(|(other, _)| *other != place) {
+                    marked.push((place, label));
+                }
+            }
+            if seen.insert((title.clone(), marked.clone())) {
+                shown.push(Shown { title, marks: marked, instead });
+            }
+        }
+        // What is missing comes last: it often follows from what is misspelt.
+        shown.sort_by_key(|fault| (fault.marks.is_empty(), fault.marks.first().map(|&(place, _)| place)));
+        Complaints { sources, shown }
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    /// As text for people; `styled` with colours.
+    pub fn render(&self, styled: bool) -> String {
+        let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
+        let first = self.shown.iter().take(MOST_SHOWN);
+        let mut text: String = first.map(|fault| renderer.render(&[self.group(fault)]) + "\n\n").collect();
+        let count = self.shown.len();
+        if count > MOST_SHOWN {
+            text += &format!("… and {} more\n\n", crate::quantity::show_grouped((count - MOST_SHOWN) as u64));
+        }
+        let errors =
+            if count == 1 { "1 error".to_owned() } else { format!("{} errors", crate::quantity::show_grouped(count as u64)) };
+        format!("{text}{errors} in {}; nothing was changed.", self.sources[0].name)
+    }
+
+    fn group<'a>(&'a self, fault: &'a Shown) -> Group<'a> {
+        let mut group = Group::with_title(Level::ERROR.primary_title(normalize_untrusted_str(&fault.title)));
+        if fault.marks.is_empty() {
+            group = group.element(Origin::path(self.sources[0].name.as_str()));
+        }
+        for (at, source) in self.sources_of(fault) {
+            let marks = fault.marks.iter().enumerate().filter(|(_, (place, _))| place.source == at);
+            let annotations = marks.map(|(i, (place, label))| {
+                let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                kind.span(place.start..place.end).label(normalize_untrusted_str(label))
+            });
+            let snippet = Snippet::source(source.text.as_str()).path(source.name.as_str());
+            group = group.element(snippet.annotations(annotations.collect::<Vec<_>>()));
+        }
+        let help = fault.instead.iter().map(|way_out| Level::HELP.message(normalize_untrusted_str(way_out)));
+        group.elements(help)
+    }
+
+    /// The sources that a fault marks, that of the words at fault first.
+    fn sources_of(&self, fault: &Shown) -> Vec<(usize, &Source)> {
+        let mut seen: Vec<usize> = Vec::new();
+        for (place, _) in &fault.marks {
+            if !seen.contains(&place.source) {
+                seen.push(place.source);
+            }
+        }
+        seen.into_iter().map(|at| (at, &self.sources[at])).collect()
+    }
+}
+
+impl fmt::Display for Complaints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Complaints {}

@@ -1,0 +1,497 @@
+//! Kinds of values: how each is read, and how it is described. A kind is made where a key is declared, with its range.
+
+use crate::did_you_mean::did_you_mean;
+use crate::quantity::{self, WrittenRate};
+use crate::section::Refuse;
+use crate::tree::Node;
+use crate::value::{Value, Wrong};
+use method::{Count, Nanos};
+use serde_json::{Value as Json, json};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use wire::{AddrRange, Mac, PortRange, Prefix4, Prefix6};
+
+type Parsed<T> = Result<T, Wrong>;
+
+/// What a value looks like.
+pub struct Shape {
+    /// For people: `count, 2 to 255`.
+    pub words: String,
+    /// For editors: a JSON Schema.
+    pub json: Json,
+    /// It is a list: commas separate its items in an override.
+    pub is_list: bool,
+}
+
+impl Shape {
+    /// Of a single value.
+    pub fn one(words: impl Into<String>, json: Json) -> Shape {
+        Shape { words: words.into(), json, is_list: false }
+    }
+}
+
+/// A kind of value.
+pub trait Kind {
+    /// What it becomes.
+    type Out;
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    fn parse(&self, value: &Value) -> Parsed<Self::Out>;
+    /// What it looks like.
+    fn shape(&self) -> Shape;
+    /// What an absent value is, where that is a value.
+    fn absent(&self) -> Option<Self::Out> {
+        None
+    }
+    /// Reads a node, and tells of every part of it that is refused.
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Self::Out> {
+        self.parse(&node.value).map_err(|wrong| refuse(path, node.place, wrong)).ok()
+    }
+}
+
+/// A kind that is no more than a function and a description.
+pub struct Simple<T> {
+    parse: fn(&Value) -> Parsed<T>,
+    words: &'static str,
+    json: fn() -> Json,
+}
+
+impl<T> Kind for Simple<T> {
+    type Out = T;
+    fn parse(&self, value: &Value) -> Parsed<T> {
+        (self.parse)(value)
+    }
+    fn shape(&self) -> Shape {
+        Shape::one(self.words, (self.json)())
+    }
+}
+
+/// A kind of a technology's own: how it is read, and what it is called.
+pub const fn own<T>(parse: fn(&Value) -> Parsed<T>, words: &'static str, json: fn() -> Json) -> Simple<T> {
+    Simple { parse, words, json }
+}
+
+fn string() -> Json {
+    json!({ "type": "string" })
+}
+
+fn number_or_string() -> Json {
+    json!({ "type": ["integer", "number", "string"] })
+}
+
+/// A text.
+///
+/// # Errors
+/// Where it is something else.
+pub fn text_of(value: &Value) -> Parsed<String> {
+    match value {
+        Value::Text(text) => Ok(text.clone()),
+        other => Err(Wrong::new(format!("{} here", other.type_name()), "write a string in quotes")),
+    }
+}
+
+/// The words of a quantity, which may be a string or a number.
+///
+/// # Errors
+/// Where it is something else, or below zero.
+pub fn words_of(value: &Value) -> Parsed<&str> {
+    match value {
+        Value::Integer(text) | Value::Float(text) if text.starts_with('-') => {
+            Err(Wrong::new("below zero", "write a number above zero"))
+        }
+        Value::Text(text) | Value::Integer(text) | Value::Float(text) => Ok(text),
+        Value::List(_) => Err(Wrong::new(
+            "a list here",
+            "write one number; a comma separates the values of a list, never the digits of a number",
+        )),
+        other => Err(Wrong::new(
+            format!("{} here", other.type_name()),
+            "write a number, or a number with its unit in quotes",
+        )),
+    }
+}
+
+/// A string.
+pub const fn text() -> Simple<String> {
+    own(text_of, "string", string)
+}
+
+/// The name of a file.
+pub const fn path() -> Simple<PathBuf> {
+    own(|value| text_of(value).map(PathBuf::from), "string, a path", string)
+}
+
+/// A name that may be part of a folder's name.
+pub const fn name() -> Simple<String> {
+    fn parse(value: &Value) -> Parsed<String> {
+        let name = text_of(value)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) || name.starts_with('.') {
+            let instead = "write 1 to 64 letters, digits, `-`, `_` and `.`, as for a folder";
+            return Err(Wrong::new("this cannot be part of a folder's name", instead));
+        }
+        Ok(name)
+    }
+    own(parse, "string of 1 to 64 letters, digits, `-`, `_`, `.`; not with `.` in front", || {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$" })
+    })
+}
+
+/// true or false.
+pub const fn yes_or_no() -> Simple<bool> {
+    fn parse(value: &Value) -> Parsed<bool> {
+        match value {
+            Value::Bool(yes) => Ok(*yes),
+            other => Err(Wrong::new(format!("{} here", other.type_name()), "write true or false, without quotes")),
+        }
+    }
+    own(parse, "`true` or `false`", || json!({ "type": "boolean" }))
+}
+
+/// A whole number within limits that becomes a `T`.
+pub struct Number<T>(RangeInclusive<u64>, fn(u64) -> Option<T>);
+
+/// A whole number within limits.
+pub fn number<T: TryFrom<u64>>(limits: RangeInclusive<u64>) -> Number<T> {
+    Number(limits, |n| T::try_from(n).ok())
+}
+
+impl<T> Kind for Number<T> {
+    type Out = T;
+    fn parse(&self, value: &Value) -> Parsed<T> {
+        let n = quantity::count(words_of(value)?)?;
+        let limits = [self.0.start(), self.0.end()].map(|&n| quantity::show_count(n));
+        let out_of_range = || {
+            let [least, most] = limits;
+            Wrong::new(format!("{n} is out of range"), format!("write a number from {least} to {most}"))
+        };
+        Some(n).filter(|n| self.0.contains(n)).and_then(self.1).ok_or_else(out_of_range)
+    }
+    fn shape(&self) -> Shape {
+        let (least, most) = (*self.0.start(), *self.0.end());
+        let words = match most {
+            u64::MAX => "count".to_owned(),
+            _ if most.is_power_of_two() && most > 1 << 16 => format!("count, {least} to 2^{}", most.ilog2()),
+            _ => format!("count, {least} to {}", quantity::show_grouped(most)),
+        };
+        let json = json!({ "anyOf": [{ "type": "integer", "minimum": least, "maximum": most },
+            { "type": "string", "pattern": "^[0-9][0-9_.]* ?[kKMG]?$" }] });
+        Shape::one(words, json)
+    }
+}
+
+/// A whole number.
+pub fn any_number() -> Number<Count> {
+    number(0..=u64::MAX)
+}
+
+/// One of a few counts.
+pub struct OneOf(&'static [u64]);
+
+/// One of a few counts.
+pub const fn one_of(choices: &'static [u64]) -> OneOf {
+    OneOf(choices)
+}
+
+impl Kind for OneOf {
+    type Out = u16;
+    fn parse(&self, value: &Value) -> Parsed<u16> {
+        let n = quantity::count(words_of(value)?)?;
+        let all = || self.0.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let found = self.0.contains(&n).then(|| u16::try_from(n).ok()).flatten();
+        found.ok_or_else(|| Wrong::new(format!("{n} is none of these"), format!("write {}", all())))
+    }
+    fn shape(&self) -> Shape {
+        let all = self.0.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        Shape::one(all, json!({ "enum": self.0 }))
+    }
+}
+
+/// A duration within limits.
+pub struct Duration(RangeInclusive<Nanos>);
+
+/// A duration within limits.
+pub const fn duration(limits: RangeInclusive<Nanos>) -> Duration {
+    Duration(limits)
+}
+
+/// A duration of so many seconds at least, and a year at most.
+pub const fn seconds_from(least: u64) -> Duration {
+    Duration(Nanos::from_secs(least)..=Nanos::from_secs(365 * 86_400))
+}
+
+impl Kind for Duration {
+    type Out = Nanos;
+    fn parse(&self, value: &Value) -> Parsed<Nanos> {
+        match quantity::duration(words_of(value)?)? {
+            t if self.0.contains(&t) => Ok(t),
+            t => {
+                let [is, least, most] = [t, *self.0.start(), *self.0.end()].map(quantity::show_duration);
+                Err(Wrong::new(format!("{is} is out of range"), format!("write {least} to {most}")))
+            }
+        }
+    }
+    fn shape(&self) -> Shape {
+        let [least, most] = [*self.0.start(), *self.0.end()].map(quantity::show_long);
+        Shape::one(
+            format!("duration, {least} to {most}"),
+            json!({ "anyOf": [{ "const": 0 }, { "type": "string", "pattern": "^[0-9][0-9_.]* ?(ns|us|µs|ms|s|m|min|h)$" }] }),
+        )
+    }
+}
+
+/// A share in parts per million, above zero and at most 1.
+pub const fn share() -> Simple<u32> {
+    fn parse(value: &Value) -> Parsed<u32> {
+        match quantity::share_ppm(words_of(value)?)? {
+            0 => Err(Wrong::new("zero makes no sense here", "write a share above 0 and at most 1")),
+            ppm => Ok(ppm),
+        }
+    }
+    own(parse, "share, above 0", number_or_string)
+}
+
+/// A share in parts per million, zero included.
+pub const fn share_or_none() -> Simple<u32> {
+    own(|value| Ok(quantity::share_ppm(words_of(value)?)?), "share", number_or_string)
+}
+
+/// A rate above zero.
+pub const fn rate() -> Simple<WrittenRate> {
+    fn parse(value: &Value) -> Parsed<WrittenRate> {
+        match quantity::rate(words_of(value)?)? {
+            WrittenRate::Frames(0) | WrittenRate::Bits(0) => {
+                Err(Wrong::new("nothing moves at this rate", "write a rate above zero"))
+            }
+            rate => Ok(rate),
+        }
+    }
+    own(parse, "rate", number_or_string)
+}
+
+/// A range of ports.
+pub const fn ports() -> Simple<PortRange> {
+    own(|value| Ok(quantity::ports(words_of(value)?)?), "ports", number_or_string)
+}
+
+/// A range of IPv4 addresses.
+pub const fn addresses() -> Simple<AddrRange> {
+    own(|value| Ok(quantity::addresses(&text_of(value)?)?), "addresses", string)
+}
+
+/// An Ethernet address.
+pub const fn mac() -> Simple<Mac> {
+    fn parse(value: &Value) -> Parsed<Mac> {
+        text_of(value)?.parse().map_err(|what: String| Wrong::new(what, "write six octets: \"02:00:00:00:01:01\""))
+    }
+    own(parse, "Ethernet address", string)
+}
+
+/// An IP address of either version.
+pub const fn ip() -> Simple<IpAddr> {
+    fn parse(value: &Value) -> Parsed<IpAddr> {
+        let word = text_of(value)?;
+        let instead = "write an address such as \"198.18.0.1\" or \"2001:2::1\"";
+        word.parse().map_err(|_| Wrong::new(format!("`{word}` is not an IP address"), instead))
+    }
+    own(parse, "IP address", string)
+}
+
+/// An IPv6 address.
+pub const fn ip6() -> Simple<Ipv6Addr> {
+    fn parse(value: &Value) -> Parsed<Ipv6Addr> {
+        let word = text_of(value)?;
+        let instead = "write an address such as \"2001:2:0:100::1\"";
+        word.parse().map_err(|_| Wrong::new(format!("`{word}` is not an IPv6 address"), instead))
+    }
+    own(parse, "IPv6 address", string)
+}
+
+/// An IPv4 prefix; an address is one of 32 bits.
+pub const fn prefix4() -> Simple<Prefix4> {
+    fn parse(value: &Value) -> Parsed<Prefix4> {
+        let range = quantity::addresses(&text_of(value)?)?;
+        let first = u32::from(range.first);
+        if !range.count.is_power_of_two() || first & (range.count - 1) != 0 {
+            return Err(Wrong::new("this is not a prefix", "write a prefix: \"10.0.0.0/8\""));
+        }
+        Ok(Prefix4 { addr: range.first, len: 32 - range.count.trailing_zeros() as u8 })
+    }
+    own(parse, "IPv4 prefix", string)
+}
+
+/// An IPv4 prefix that may be all of IPv4, as that of a mapping rule (RFC 7597, section 5).
+pub const fn any_prefix4() -> Simple<Prefix4> {
+    fn parse(value: &Value) -> Parsed<Prefix4> {
+        match text_of(value)?.split_once('/').map(|(addr, len)| (addr.trim(), len.trim())) {
+            Some(("0.0.0.0", "0")) => Ok(Prefix4 { addr: Ipv4Addr::UNSPECIFIED, len: 0 }),
+            _ => prefix4().parse(value),
+        }
+    }
+    own(parse, "IPv4 prefix", string)
+}
+
+/// An IPv6 prefix.
+pub const fn prefix6() -> Simple<Prefix6> {
+    fn parse(value: &Value) -> Parsed<Prefix6> {
+        let word = text_of(value)?;
+        let wrong = |what: String| Wrong::new(what, "write a prefix such as \"2001:2:0:1000::/96\"");
+        let (addr, len) = word.split_once('/').ok_or_else(|| wrong(format!("`{word}` has no length")))?;
+        let addr: Ipv6Addr = addr.trim().parse().map_err(|_| wrong(format!("`{addr}` is not an IPv6 address")))?;
+        let len = len.trim().parse().ok().filter(|len| *len <= 128);
+        let len: u8 = len.ok_or_else(|| wrong(format!("`{word}` has a length that is not 0 to 128")))?;
+        let prefix = Prefix6 { addr, len };
+        if prefix.first() != addr.to_bits() {
+            let network = Ipv6Addr::from_bits(prefix.first());
+            let what = format!("`{addr}` has bits set beyond its /{len} prefix");
+            return Err(Wrong::new(what, format!("write \"{network}/{len}\"")));
+        }
+        Ok(prefix)
+    }
+    own(parse, "IPv6 prefix", string)
+}
+
+/// The length of an IPv6 prefix, with or without its slash.
+pub const fn prefix_length() -> Simple<u8> {
+    fn parse(value: &Value) -> Parsed<u8> {
+        let word = words_of(value)?;
+        match word.strip_prefix('/').unwrap_or(word).trim().parse() {
+            Ok(length @ 0..=128) => Ok(length),
+            _ => Err(Wrong::new(format!("`{word}` is not the length of a prefix"), "write a length of 0 to 128 bits: 56")),
+        }
+    }
+    own(parse, "prefix length, 0 to 128", number_or_string)
+}
+
+/// A word that a value may be, what it stands for, and what that means.
+pub type Choice<T> = (&'static str, T, &'static str);
+
+/// One of a few words.
+pub struct Choices<T: 'static>(&'static [Choice<T>]);
+
+/// One of a few words.
+pub const fn choice<T: Copy>(choices: &'static [Choice<T>]) -> Choices<T> {
+    Choices(choices)
+}
+
+impl<T: Copy> Kind for Choices<T> {
+    type Out = T;
+    fn parse(&self, value: &Value) -> Parsed<T> {
+        let names = || self.0.iter().map(|choice| choice.0);
+        let all = || names().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" or ");
+        let Value::Text(word) = value else {
+            return Err(Wrong::new(format!("{} here", value.type_name()), format!("write {}", all())));
+        };
+        let found = self.0.iter().find(|choice| choice.0 == word).map(|choice| choice.1);
+        found.ok_or_else(|| {
+            let instead = match did_you_mean(word, names()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("write {}", all()),
+            };
+            Wrong::new(format!("unknown word `{word}`"), instead)
+        })
+    }
+    fn shape(&self) -> Shape {
+        let each = |&(name, _, help): &Choice<T>| match help {
+            "" => format!("`\"{name}\"`"),
+            help => format!("`\"{name}\"` ({help})"),
+        };
+        let words: Vec<&str> = self.0.iter().map(|choice| choice.0).collect();
+        Shape::one(self.0.iter().map(each).collect::<Vec<_>>().join(", "), json!({ "enum": words }))
+    }
+}
+
+/// A list of values; a single value is a list of one.
+pub struct List<K>(K);
+
+/// A list of values; a single value is a list of one.
+pub const fn list<K: Kind>(of: K) -> List<K> {
+    List(of)
+}
+
+impl<K: Kind> Kind for List<K> {
+    type Out = Vec<K::Out>;
+    fn parse(&self, value: &Value) -> Parsed<Vec<K::Out>> {
+        match value {
+            Value::List(nodes) => nodes.iter().map(|node| self.0.parse(&node.value)).collect(),
+            one => self.0.parse(one).map(|value| vec![value]),
+        }
+    }
+    fn shape(&self) -> Shape {
+        let Shape { words, json, .. } = self.0.shape();
+        let json = json!({ "anyOf": [json, { "type": "array", "items": json, "minItems": 1 }] });
+        Shape { words: format!("list of {words}"), json, is_list: true }
+    }
+    fn absent(&self) -> Option<Vec<K::Out>> {
+        Some(Vec::new())
+    }
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<K::Out>> {
+        let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
+        if nodes.is_empty() {
+            refuse(path, node.place, Wrong::new("an empty list", "give one value at least, or leave the key out"));
+            return None;
+        }
+        let item = |(at, node)| self.0.read(node, &format!("{path}[{at}]"), refuse);
+        // All of them are looked at before one that is refused ends it.
+        let items: Vec<Option<K::Out>> = nodes.iter().enumerate().map(item).collect();
+        items.into_iter().collect()
+    }
+}
+
+/// A value that may be absent.
+pub struct Maybe<K>(K);
+
+/// A value that may be absent.
+pub const fn maybe<K: Kind>(of: K) -> Maybe<K> {
+    Maybe(of)
+}
+
+impl<K: Kind> Kind for Maybe<K> {
+    type Out = Option<K::Out>;
+    fn parse(&self, value: &Value) -> Parsed<Option<K::Out>> {
+        self.0.parse(value).map(Some)
+    }
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+    fn absent(&self) -> Option<Option<K::Out>> {
+        Some(None)
+    }
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Option<K::Out>> {
+        self.0.read(node, path, refuse).map(Some)
+    }
+}
+
+/// Another word for a value: `"none"`, `"copy"`.
+pub struct Or<K: Kind>(&'static str, K);
+
+/// A value, or a word that stands for none.
+pub const fn or_word<K: Kind>(word: &'static str, kind: K) -> Or<K> {
+    Or(word, kind)
+}
+
+impl<K: Kind> Kind for Or<K> {
+    type Out = Option<K::Out>;
+    fn parse(&self, value: &Value) -> Parsed<Option<K::Out>> {
+        match value {
+            Value::Text(word) if word == self.0 => Ok(None),
+            _ => match self.1.parse(value) {
+                Ok(value) => Ok(Some(value)),
+                Err(Wrong { what, instead }) => {
+                    let instead = instead.strip_prefix("write ").map_or(instead.clone(), str::to_owned);
+                    Err(Wrong::new(what, format!("write \"{}\", or {instead}", self.0)))
+                }
+            },
+        }
+    }
+    fn shape(&self) -> Shape {
+        let Shape { words, json, .. } = self.1.shape();
+        Shape::one(format!("`\"{}\"`, or {words}", self.0), json!({ "anyOf": [{ "const": self.0 }, json] }))
+    }
+    fn absent(&self) -> Option<Option<K::Out>> {
+        Some(None)
+    }
+}

@@ -1,0 +1,33 @@
+//! Keys: how the tables of a TOML file are declared, read and documented, and how a mistake in them is shown.
+//!
+//! A table is declared once, by [`table!`]: its keys with their types, ranges, defaults and one line of help each. The reader,
+//! `--set`, the complaints about unknown keys, the JSON Schema and the reference page follow from the declaration. This crate
+//! knows no key itself: `scenario` declares the tables of scenarios, `tech` those of the technologies.
+
+#![forbid(unsafe_code)]
+
+mod book;
+#[doc(hidden)]
+pub mod declare;
+mod did_you_mean;
+mod fault;
+pub mod kind;
+mod page;
+pub mod quantity;
+mod schema;
+mod section;
+mod source;
+mod spans;
+mod tree;
+mod value;
+
+pub use book::{Book, Chapter};
+pub use declare::{Default, Key, Table, computed, needed, or};
+pub use did_you_mean::did_you_mean;
+pub use fault::{At, Complaints, Fault};
+pub use kind::{Kind, Shape};
+pub use section::{Section, Sections};
+pub use source::{Place, Source};
+pub use spans::Spans;
+pub use tree::{Entry, Node, Tree, TreeTable, override_value, read};
+pub use value::{Value, Wrong};

@@ -1,0 +1,124 @@
+//! From the path of a key to the words that gave its value: `traffic.inside`, `sweep.connections[2]`,
+//! `technology.map-e.rule[1].ea-bits`.
+
+use crate::source::Place;
+use crate::tree::{Entry, Node, Tree, TreeTable};
+use crate::value::Value;
+use std::collections::HashSet;
+
+/// The words of a file by the paths of its keys.
+#[derive(Clone, Debug, Default)]
+pub struct Spans {
+    root: TreeTable,
+    /// Paths whose words were refused. A rule that needs such a value has nothing to say.
+    wrong: HashSet<String>,
+}
+
+impl Spans {
+    /// Those of a tree.
+    pub fn of(tree: &Tree) -> Spans {
+        Spans { root: tree.root.clone(), wrong: HashSet::new() }
+    }
+
+    /// The words of a value; none where a default holds. One value that stands for a list is item 0 of it.
+    pub fn value(&self, path: &str) -> Option<Place> {
+        self.node(path).map(|node| node.place)
+    }
+
+    /// Where a key or the name of a table stands.
+    pub fn key(&self, path: &str) -> Option<Place> {
+        self.entry(path).map(|entry| entry.key)
+    }
+
+    /// Whether the file or an override gives this value.
+    pub fn has(&self, path: &str) -> bool {
+        self.node(path).is_some()
+    }
+
+    /// Every string below a path, in lists and tables too, each with its place.
+    pub fn texts(&self, path: &str) -> Vec<(&str, Place)> {
+        fn below<'a>(node: &'a Node, all: &mut Vec<(&'a str, Place)>) {
+            match &node.value {
+                Value::Text(text) => all.push((text, node.place)),
+                Value::List(list) => list.iter().for_each(|node| below(node, all)),
+                Value::Table(table) => table.entries().iter().for_each(|entry| below(&entry.node, all)),
+                _ => {}
+            }
+        }
+        let mut all = Vec::new();
+        if let Some(node) = self.node(path) {
+            below(node, &mut all);
+        }
+        all
+    }
+
+    /// Notes that the words of a path were refused.
+    pub fn refuse(&mut self, path: &str) {
+        self.wrong.insert(path.to_owned());
+    }
+
+    /// Whether the words of a path, or of the list that it is an item of, were refused.
+    pub fn is_wrong(&self, path: &str) -> bool {
+        self.wrong.contains(path) || path.rsplit_once('[').is_some_and(|(list, _)| self.wrong.contains(list))
+    }
+
+    fn node(&self, path: &str) -> Option<&Node> {
+        let (names, index) = split_index(path);
+        let node = &self.entry(names)?.node;
+        match (index, &node.value) {
+            (Some(at), Value::List(items)) => items.get(at),
+            // One value stands for a list of one.
+            (Some(at), _) => Some(node).filter(|_| at == 0),
+            (None, _) => Some(node),
+        }
+    }
+
+    fn entry(&self, path: &str) -> Option<&Entry> {
+        let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut table = &self.root;
+        for name in tables.split('.').filter(|name| !name.is_empty()) {
+            let (name, index) = split_index(name);
+            table = match (&table.get(name)?.node.value, index) {
+                (Value::Table(inner), None) => inner,
+                (Value::List(items), Some(at)) => match &items.get(at)?.value {
+                    Value::Table(inner) => inner,
+                    _ => return None,
+                },
+                _ => return None,
+            };
+        }
+        table.get(last)
+    }
+}
+
+/// `eam[3]` as `eam` and 3.
+fn split_index(name: &str) -> (&str, Option<usize>) {
+    let index = |name: &str| {
+        let (list, rest) = name.rsplit_once('[')?;
+        Some((list.len(), rest.strip_suffix(']')?.parse().ok()?))
+    };
+    match index(name) {
+        Some((end, at)) => (&name[..end], Some(at)),
+        None => (name, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_find_words() {
+        let text = "a = 1\n[t]\nlist = [\"x\", \"y\"]\none = 7\n[[t.rule]]\nk = 2\n[[t.rule]]\nk = 3\n";
+        let (tree, faults) = crate::tree::read("f", text);
+        assert!(faults.is_empty());
+        let spans = Spans::of(&tree);
+        let words = |path: &str| spans.value(path).map(|p| &text[p.start..p.end]);
+        assert_eq!(words("a"), Some("1"));
+        assert_eq!(words("t.list[1]"), Some("\"y\""));
+        assert_eq!((words("t.one[0]"), words("t.one[1]")), (Some("7"), None));
+        assert_eq!((words("t.rule[1].k"), words("t.rule[2].k")), (Some("3"), None));
+        assert_eq!(spans.key("t.one").map(|p| &text[p.start..p.end]), Some("one"));
+        assert_eq!(spans.texts("t").into_iter().map(|(text, _)| text).collect::<Vec<_>>(), ["x", "y"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! The text of a file and its `--set` overrides as one tree in which every key and value knows the words it came from. A tree of
+//! our own, not serde: serde stops at the first mistake and cannot hold values of several sources.
+
+use crate::fault::Fault;
+use crate::source::{Place, Source};
+use crate::value::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The words.
+    pub place: Place,
+    /// What they say.
+    pub value: Value,
+}
+
+/// A table, sorted by name, so that the order in the file never matters.
+#[derive(Clone, Debug, Default)]
+pub struct TreeTable {
+    entries: Vec<Entry>,
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub name: String,
+    /// Where the key stands.
+    pub key: Place,
+    /// Its value.
+    pub node: Node,
+}
+
+/// A file and its overrides.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// The file first, then the overrides.
+    pub sources: Vec<Source>,
+    /// The top level.
+    pub root: TreeTable,
+}
+
+impl TreeTable {
+    /// Its entries, by name.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry with this key.
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.at(name).ok().map(|at| &self.entries[at])
+    }
+
+    /// The table below this key; none where there is none, or something else.
+    pub fn table(&self, name: &str) -> Option<&TreeTable> {
+        if let Value::Table(table) = &self.get(name)?.node.value { Some(table) } else { None }
+    }
+
+    /// Puts an entry in, in the place of one with its name.
+    pub fn put(&mut self, entry: Entry) {
+        match self.at(&entry.name) {
+            Ok(at) => self.entries[at] = entry,
+            Err(at) => self.entries.insert(at, entry),
+        }
+    }
+
+    /// Takes the entry with this key out.
+    pub fn take(&mut self, name: &str) -> Option<Entry> {
+        self.at(name).ok().map(|at| self.entries.remove(at))
+    }
+
+    /// The entry with this key, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Entry> {
+        self.at(name).ok().map(|at| &mut self.entries[at])
+    }
+
+    fn at(&self, name: &str) -> Result<usize, usize> {
+        self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name))
+    }
+}
+
+/// Parses the text of a file, called `name` in messages.
+///
+/// # Errors
+/// Every syntax error that the parser finds.
+pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
+    let sources = vec![Source { name: name.to_owned(), text: text.to_owned() }];
+    let (root, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        return (Tree { sources, root: table(root.get_ref(), 0, 0) }, Vec::new());
+    }
+    let fault = |error: &toml::de::Error| {
+        let span = error.span().unwrap_or(text.len()..text.len());
+        Fault::new("this is not TOML")
+            .at(Place::new(0, span), error.message())
+            .instead("strings stand in quotes, lists in [brackets], one `key = value` a line")
+    };
+    (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
+}
+
+impl Tree {
+    /// The table at a dotted path.
+    pub fn table(&self, path: &str) -> Option<&TreeTable> {
+        if path.is_empty() {
+            return Some(&self.root);
+        }
+        path.split('.').try_fold(&self.root, |table, name| table.table(name))
+    }
+
+    /// Puts a value at a dotted path. Where something else than a table stands in the way, nothing happens: reading
+    /// complains about it.
+    pub fn insert(&mut self, path: &str, key: Place, node: Node) {
+        let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut table = &mut self.root;
+        for name in tables.split('.').filter(|name| !name.is_empty()) {
+            if table.get(name).is_none() {
+                let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
+                table.put(Entry { name: name.to_owned(), key, node: empty });
+            }
+            match table.get_mut(name).map(|entry| &mut entry.node.value) {
+                Some(Value::Table(inner)) => table = inner,
+                _ => return,
+            }
+        }
+        table.put(Entry { name: last.to_owned(), key, node });
+    }
+}
+
+/// The value of an override that begins at byte `offset` of its source: TOML where it is TOML, a list where commas separate
+/// the items of one, else the bare words.
+pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -> Node {
+    let trimmed = text.trim();
+    let offset = offset + text.len() - text.trim_start().len();
+    let place = Place::new(source, offset..offset + trimmed.len());
+    if is_list && trimmed.contains(',') && !trimmed.starts_with('[') {
+        let mut at = offset;
+        let mut items = Vec::new();
+        for part in trimmed.split(',') {
+            items.push(override_value(part, source, at, false));
+            at += part.len() + 1;
+        }
+        return Node { place, value: Value::List(items) };
+    }
+    match DeValue::parse(trimmed) {
+        Ok(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => node(&value, source, offset),
+        _ => Node { place, value: Value::Text(trimmed.to_owned()) },
+    }
+}
+
+/// The value of a default, which is written as in a file.
+pub(crate) fn default_value(text: &str) -> Node {
+    override_value(text, 0, 0, false)
+}
+
+fn table(from: &DeTable<'_>, source: usize, offset: usize) -> TreeTable {
+    let mut table = TreeTable::default();
+    for (key, value) in from {
+        let span = key.span();
+        let key_place = Place::new(source, span.start + offset..span.end + offset);
+        let node = node(value, source, offset);
+        table.put(Entry { name: key.get_ref().to_string(), key: key_place, node });
+    }
+    table
+}
+
+fn node(from: &Spanned<DeValue<'_>>, source: usize, offset: usize) -> Node {
+    let span = from.span();
+    let value = match from.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Value::Integer(n.to_string()),
+            Err(_) => Value::Integer(n.as_str().to_owned()),
+        },
+        DeValue::Float(n) => Value::Float(n.as_str().to_owned()),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, source, offset)).collect()),
+        DeValue::Table(inner) => Value::Table(table(inner, source, offset)),
+        DeValue::Boolean(yes) => Value::Bool(*yes),
+        DeValue::Datetime(_) => Value::Other("a date or time"),
+    };
+    Node { place: Place::new(source, span.start + offset..span.end + offset), value }
+}

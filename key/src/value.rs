@@ -1,0 +1,60 @@
+//! A value as TOML has it, and why it may be refused.
+
+use crate::quantity::QuantityError;
+use crate::tree::{Node, TreeTable};
+
+/// A value; numbers stay text so that nothing is rounded.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// "text"
+    Text(String),
+    /// A whole number, in decimal.
+    Integer(String),
+    /// A number with a point.
+    Float(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A table.
+    Table(TreeTable),
+    /// true or false
+    Bool(bool),
+    /// What no file has (a date), by its name.
+    Other(&'static str),
+}
+
+impl Value {
+    /// What people call a value of this type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "an integer",
+            Value::Float(_) => "a number",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+            Value::Bool(_) => "a boolean",
+            Value::Other(name) => name,
+        }
+    }
+}
+
+/// Why a value is refused, and what to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// What is wrong.
+    pub what: String,
+    /// What to write instead.
+    pub instead: String,
+}
+
+impl Wrong {
+    /// What is wrong, and what to write instead.
+    pub fn new(what: impl Into<String>, instead: impl Into<String>) -> Wrong {
+        Wrong { what: what.into(), instead: instead.into() }
+    }
+}
+
+impl From<QuantityError> for Wrong {
+    fn from(error: QuantityError) -> Wrong {
+        Wrong { what: error.wrong, instead: error.instead }
+    }
+}
