@@ -1,6 +1,7 @@
 //! Ranges of ports and addresses. Apart from the flow space, because pools, expectations and scenarios speak of them without
 //! any flow.
 
+use crate::addr::Prefix4;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
@@ -43,6 +44,11 @@ impl AddrRange {
     /// One address.
     pub fn one(first: Ipv4Addr) -> AddrRange {
         AddrRange { first, count: 1 }
+    }
+    /// The longest prefix that holds all of it.
+    pub fn covering(&self) -> Prefix4 {
+        let (first, last) = (u32::from(self.first), u32::from(self.last()));
+        Prefix4 { addr: self.first, len: (first ^ last).leading_zeros() as u8 }
     }
     /// Last address.
     pub fn last(&self) -> Ipv4Addr {

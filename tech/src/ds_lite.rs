@@ -1,0 +1,196 @@
+//! DS-Lite (RFC 6333): the B4 at the customer's edge, the AFTR at the provider's.
+
+use crate::axis::{Fit, MOST_SUBSCRIBERS};
+use crate::fragments::{Held, Reassembly};
+use crate::Functions;
+use crate::gateway::{Answers, Built, Job, why};
+use crate::laboratory::is_for_laboratories;
+use crate::nat::Pool;
+use crate::parts::{Names, Plays};
+use crate::rows::{b4_in_row, b4s};
+use crate::state::State;
+use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::tester::{Flows, Setting};
+use crate::tunnel::TunnelEnd;
+use key::kind::{ip6, list, prefix4, prefix6};
+use key::{Chapter, Fault, Table, needed, or};
+use plane::Side;
+use plane::aftr::{Aftr, Config as AftrConfig};
+use plane::side::Side6;
+use plane::tunnel::{Config, OneTunnel, Tunnel};
+use plane::view::{self, Softwires, ce, pe};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::{FlowSpace, Prefix4, Prefix6, View};
+
+key::table! {
+    /// DS-Lite: a B4 puts the customer's IPv4 packets into a tunnel, the AFTR at its end is a stateful NAT44.
+    pub struct DsLite {
+        /// The B4's end of its tunnel; of several subscribers the first one's, the next have one /64 each.
+        b4: Ipv6Addr = "b4", ip6(), needed("\"2001:2:0:4000::1\"");
+        /// Prefix of the B4s that the AFTR accepts.
+        b4s: Prefix6 = "b4s", prefix6(), or("::/0");
+        /// The AFTR's end of all tunnels.
+        aftr: Ipv6Addr = "aftr", ip6(), needed("\"2001:2:0:100::2\"");
+        /// Prefixes of the customers' own addresses; 192.0.0.2 is the B4's own (RFC 6333, section 5.7).
+        inside: Vec<Prefix4> = "inside", list(prefix4()),
+            or("[\"10.0.0.0/8\", \"172.16.0.0/12\", \"192.168.0.0/16\", \"198.18.0.0/16\", \"192.0.0.2/32\"]");
+    } with {
+        /// Outside addresses of the AFTR.
+        pool: Pool;
+        /// Both ends of the tunnel.
+        tunnel: TunnelEnd;
+        /// Reassembly.
+        reassembly: Reassembly;
+        /// The AFTR's state.
+        state: State;
+        /// Fragments that wait.
+        held: Held;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::edges(
+        ("ds-lite", "DS-Lite, B4 and AFTR"),
+        ("b4", "B4 of DS-Lite, stateless"),
+        ("aftr", "AFTR of DS-Lite"),
+    ),
+    about: "DS-Lite (RFC 6333): B4 and AFTR",
+    chapters: |path| vec![Chapter::of::<DsLite>(path)],
+    read: |section| Some(Box::new(DsLite::read(section)?)),
+};
+
+/// B4 and AFTR inside their tunnel (RFC 6333, section 5.7).
+const B4_INSIDE: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 2);
+
+impl DsLite {
+    fn b4(&self, job: &Job<'_>, worker: usize) -> Result<Tunnel<OneTunnel>, String> {
+        let mut c = Config::new(Side::Internet, job.links.left4, job.links.right6);
+        c.inner_address = B4_INSIDE;
+        self.tunnel.set(&self.state.fragments, &self.reassembly, &self.state.errors, &mut c);
+        job.tunnel(c, OneTunnel::new(self.b4, self.aftr), worker)
+    }
+
+    fn aftr(&self, job: &Job<'_>, worker: usize) -> Result<Aftr, String> {
+        let customer = Side6 { address: self.aftr, ..job.links.left6 };
+        let mut c = AftrConfig::new(customer, job.links.right4, self.pool.pool.clone());
+        self.pool.set(&mut c.nat);
+        self.state.set(&mut c.nat);
+        self.held.set(&mut c.nat);
+        self.tunnel.set_aftr(&mut c);
+        self.reassembly.set(&mut c.reassembly);
+        c.customers = self.state.addresses();
+        c.softwires = if self.b4s.len == 0 { Vec::new() } else { vec![self.b4s] };
+        c.inner.clone_from(&self.inside);
+        Aftr::new(c, worker, job.workers, job.seed).map_err(why)
+    }
+}
+
+impl Technology for DsLite {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn overhead(&self) -> usize {
+        40
+    }
+    fn is_stateful(&self, plays: Plays) -> bool {
+        plays != Plays::Ce
+    }
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        Some(&mut self.inside)
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.state)
+    }
+    fn outside(&self, plays: Plays) -> Option<Outside> {
+        (plays != Plays::Ce).then(|| self.pool.outside(true))
+    }
+    fn port_pool(&self) -> Option<PortPool> {
+        Some(self.pool.port_pool())
+    }
+    fn answers(&self, plays: Plays) -> [Answers; 2] {
+        let pool = Answers::v4(&self.pool.pool);
+        match plays {
+            Plays::Ce => [Answers::default(), Answers::v6(self.b4)],
+            Plays::Pe => [Answers::v6(self.aftr), pool],
+            Plays::Dual => [Answers::default(), pool],
+        }
+    }
+    fn subscribers(&self, plays: Plays, customers: u64) -> u64 {
+        // One B4 is one softwire, with all that is behind it.
+        if plays == Plays::Dual { 1 } else { customers }
+    }
+    fn wholes(&self, plays: Plays, customers: u64) -> Option<u64> {
+        Some(self.subscribers(plays, customers))
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let (ce, pe) = (|job: &Job<'_>, w| self.b4(job, w), |job: &Job<'_>, w| self.aftr(job, w));
+        let functions = match job.plays {
+            Plays::Ce => Functions::B4(job.each(|w| ce(job, w))?),
+            Plays::Pe => Functions::Aftr(job.each(|w| pe(job, w))?),
+            Plays::Dual => Functions::DsLite(job.both(ce, pe)?),
+        };
+        Ok(functions.into())
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let f = setting.flows;
+        match plays {
+            Plays::Dual => Ok(view::nat44(&setting.bed(f.space()?), self.pool.seen())),
+            Plays::Ce => {
+                let softwire = ce::Softwire { ce: self.b4.to_bits(), pe: self.aftr.to_bits() };
+                Ok(ce::b4(&setting.bed(f.space()?), softwire))
+            }
+            Plays::Pe => {
+                // Behind each B4 there may be the same inside address.
+                let ports = (f.source_ports, f.destination_ports);
+                let space = FlowSpace::overlapping(f.subscribers, f.inside.first, ports.0, f.remote, ports.1);
+                let bed = setting.bed(space.map_err(why)?);
+                let rows = b4s(&bed, self.b4);
+                let ends = Softwires { subscribers: &rows, pe: self.aftr.to_bits() };
+                pe::aftr(&bed, &ends, self.pool.seen()).map_err(why)
+            }
+        }
+    }
+
+    fn fit(&self, axis: &str, plays: Plays, _: &Flows) -> Fit {
+        match axis {
+            "subscribers" if plays == Plays::Pe => {
+                let last = self.b4s.first() | u128::MAX.checked_shr(self.b4s.len.into()).unwrap_or(0);
+                let room = (last.saturating_sub(self.b4.to_bits()) >> 64).saturating_add(1);
+                Fit::UpTo(room.min(u128::from(MOST_SUBSCRIBERS)) as u64, "each B4 has a /64 of `b4s`", "widen `b4s`")
+            }
+            "outside-addresses" => self.pool.fit(plays),
+            _ => Fit::Lacks,
+        }
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "subscribers" => flows.subscribers = value as u32,
+            "outside-addresses" => self.pool.keep(value),
+            _ => {}
+        }
+    }
+
+    fn faults_in_test(&self, plays: Plays, _: &Flows, most: u64) -> Vec<Fault> {
+        if plays == Plays::Pe { grows_out(self.b4, most).into_iter().collect() } else { Vec::new() }
+    }
+}
+
+/// The fault of a row of B4s of which the last is not for laboratories.
+pub(crate) fn grows_out(b4: Ipv6Addr, count: u64) -> Option<Fault> {
+    let last = b4_in_row(b4, count.saturating_sub(1));
+    let [begins, ends] = [b4, last].map(|addr| is_for_laboratories(addr.into()));
+    (begins && !ends).then(|| {
+        Fault::new("these addresses are not for laboratories: frames to them could leave the test bed")
+            .at(".b4", format!("the last of {count} B4s, one /64 each, is {last}"))
+            .instead("use prefixes of 2001:2::/48 (RFC 5180), of 2001:db8::/32 where that is too small, or fd00::/8")
+    })
+}

@@ -1,0 +1,193 @@
+//! The gateway's part: what its functions are built from, and what technologies have in common when they build them.
+
+use crate::Functions;
+use crate::parts::Plays;
+use crate::state::State;
+use crate::table::Open;
+use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
+use plane::lw4o6;
+use plane::nat44::Nat44;
+use plane::nat44::config::Config as NatConfig;
+use plane::side::inner_address;
+use plane::translate::{Config as TranslateConfig, Translate};
+use plane::tunnel::{Config as TunnelConfig, Tunnel};
+use plane::{Addressing, Chain, Function, Side, Side4, Side6, Softwires, Steering};
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::{AddrRange, PortRange, PortSet, Prefix4, Prefix6};
+
+/// The links of a gateway, in both IP versions; those that the technology does not speak are not looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Links {
+    /// IPv4 on the left.
+    pub left4: Side4,
+    /// IPv6 on the left.
+    pub left6: Side6,
+    /// IPv4 on the right.
+    pub right4: Side4,
+    /// IPv6 on the right.
+    pub right6: Side6,
+}
+
+/// What the functions of a gateway are built for.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// Which part is played.
+    pub plays: Plays,
+    /// The links.
+    pub links: Links,
+    /// Workers.
+    pub workers: usize,
+    /// Seed of what is random in a gateway.
+    pub seed: u64,
+    /// Opens the files that a technology names.
+    pub open: Open<'a>,
+    /// Where running workers find their binding table, if they do: new functions use it, too.
+    pub live: Option<&'a Arc<lw4o6::Live>>,
+}
+
+/// The functions of a gateway, and what was loaded for them.
+pub struct Built {
+    /// One function a worker.
+    pub functions: Functions,
+    /// A table that was loaded and not learned.
+    pub loaded: Option<TableLoad>,
+    /// Where the workers find their binding table.
+    pub live: Option<Arc<lw4o6::Live>>,
+    /// A binding table to take the place of the one that the job's `live` has.
+    pub table: Option<lw4o6::Table>,
+}
+
+impl From<Functions> for Built {
+    fn from(functions: Functions) -> Built {
+        Built { functions, loaded: None, live: None, table: None }
+    }
+}
+
+/// A table that was loaded: a binding table, or mapping rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableLoad {
+    /// Softwires, or rules.
+    pub entries: u64,
+    /// Octets of memory that it takes.
+    pub octets: u64,
+    /// Time from its parameters, or its file, to a table that answers.
+    pub took: Duration,
+}
+
+/// Addresses of one side beside those of its link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// IPv4.
+    pub ipv4: Vec<AddrRange>,
+    /// IPv6.
+    pub ipv6: Vec<Prefix6>,
+}
+
+impl Answers {
+    /// IPv4 ranges.
+    pub(crate) fn v4(pool: &[AddrRange]) -> Answers {
+        Answers { ipv4: pool.to_vec(), ..Answers::default() }
+    }
+    /// One IPv6 address.
+    pub(crate) fn v6(addr: std::net::Ipv6Addr) -> Answers {
+        Answers { ipv6: vec![Prefix6 { addr, len: 128 }], ..Answers::default() }
+    }
+}
+
+/// What an IPv6 header is longer than an IPv4 header.
+pub(crate) const TRANSLATED: u16 = 20;
+
+/// Largest packet inside a gateway: no limit of its own.
+pub(crate) const INNER_MTU: u16 = 65_535;
+
+/// An error in words.
+pub(crate) fn why(e: impl Display) -> String {
+    e.to_string()
+}
+
+impl Job<'_> {
+    /// One function a worker.
+    pub(crate) fn each<F>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
+        (0..self.workers).map(one).collect()
+    }
+
+    /// Customer edge and provider edge in a row, with an IPv6 link between them.
+    pub(crate) fn both<C: Function, P: Function>(
+        &self,
+        ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
+        pe: impl Fn(&Job<'_>, usize) -> Result<P, String>,
+    ) -> Result<Vec<Chain<C, P>>, String> {
+        let side = |mac, next_hop, address: [u16; 8]| Side6 { mac, next_hop, address: address.into(), mtu: INNER_MTU };
+        let own = side(CUSTOMER_HALF, INTERNET_HALF, [0x2001, 2, 0, 0x100, 0, 0, 0, 1]);
+        let other = side(INTERNET_HALF, CUSTOMER_HALF, [0x2001, 2, 0, 0x100, 0, 0, 0, 2]);
+        let with = |links| Job { links, ..*self };
+        let ce_job = with(Links { right6: own, ..self.links });
+        let pe_job = with(Links { left6: other, ..self.links });
+        self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
+    }
+
+    /// The IPv4 link inside an edge that is made of two functions, as the half with IPv6 sees it.
+    pub(crate) fn inner4(&self) -> Side4 {
+        let address = inner_address(self.links.left4.address);
+        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: INNER_MTU }
+    }
+
+    /// The configuration of a translator.
+    pub(crate) fn translator(&self, ipv6: Side, v4: Side4, v6: Side6, hop: bool) -> TranslateConfig {
+        TranslateConfig { hop, seed: self.seed, ..TranslateConfig::new(ipv6, v4, v6) }
+    }
+
+    /// A worker's translator.
+    pub(crate) fn translate<A: Addressing>(
+        &self,
+        config: TranslateConfig,
+        addressing: A,
+        worker: usize,
+    ) -> Result<Translate<A>, String> {
+        Ok(Translate::new(config, addressing).map_err(why)?.on_worker(worker as u16, self.workers as u16))
+    }
+
+    /// A worker's tunnel end.
+    pub(crate) fn tunnel<S: Softwires>(&self, config: TunnelConfig, softwires: S, worker: usize) -> Result<Tunnel<S>, String> {
+        Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(why)
+    }
+
+    /// A customer edge that keeps state: a NAT44 into the customer's address and ports, and behind it what speaks IPv6, which
+    /// packets of `mtu` octets reach. A tunnel decides itself what happens to larger ones than it has room for.
+    pub(crate) fn behind_nat<F: Function>(
+        &self,
+        nat: &CustomerNat<'_>,
+        worker: usize,
+        (name, behind): (&'static str, F),
+    ) -> Result<Chain<Nat44, F>, String> {
+        let CustomerNat { inside, pool, ports, state, mtu, .. } = *nat;
+        let inner = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
+        let mut c = NatConfig::new(self.links.left4, inner, inside.to_vec(), vec![pool]);
+        // A shared address has no ports to spare, and the port set says which there are.
+        c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
+        c.port_set = ports;
+        state.set(&mut c);
+        nat.held.set(&mut c);
+        let nat = Nat44::new(c, worker, self.workers, self.seed).map_err(why)?;
+        Ok(Chain::new(("nat44", nat), (name, behind), self.workers, self.seed))
+    }
+}
+
+/// The NAT44 of a customer edge.
+#[derive(Clone, Copy)]
+pub(crate) struct CustomerNat<'a> {
+    pub(crate) inside: &'a [Prefix4],
+    pub(crate) pool: AddrRange,
+    pub(crate) ports: PortSet,
+    pub(crate) state: &'a State,
+    pub(crate) held: &'a crate::fragments::Held,
+    pub(crate) mtu: u16,
+}
+
+/// Steering of a customer edge whose NAT44 has the ports of this set, with `headers` octets of IP headers in front of them on
+/// the right.
+pub(crate) fn steer_by_port_set(headers: usize, set: PortSet, workers: usize) -> [Steering; 2] {
+    [Nat44::STEER_CUSTOMER, Nat44::steer_ports(14 + headers + 2, set, workers)]
+}

@@ -1,0 +1,65 @@
+//! Everything that natmeter knows about a technology, in one file each: its parameters and their keys, the functions of a
+//! gateway, what the tester's two sides send and expect, how packets are spread over workers, which addresses a gateway
+//! answers for, what a scenario can sweep, and what of its parameters cannot be measured.
+//!
+//! A new technology is one file and one line of the list below. Nothing here reads a file or prints: files that a technology
+//! needs are opened by the caller ([`Open`]).
+
+#![forbid(unsafe_code)]
+
+mod axis;
+mod customers;
+mod fragments;
+mod functions;
+mod gateway;
+mod laboratory;
+mod map;
+mod nat;
+mod parts;
+mod rows;
+mod state;
+mod table;
+mod technology;
+mod tester;
+mod translator;
+mod tunnel;
+
+pub use axis::{AXES, Axis, Fit, MOST_SUBSCRIBERS};
+pub use functions::Use;
+pub use gateway::{Answers, Built, Job, Links, TableLoad};
+pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};
+pub use nat::{Pool, Pool6};
+pub use parts::{Names, Plays, PLAYS};
+pub use state::{State, TEST_TIMEOUT};
+pub use translator::LowestMtu;
+pub use table::Open;
+pub use technology::{Entry, Outside, PortPool, Ports, Technology};
+pub use tester::{Flows, Setting};
+
+use plane::aftr::Aftr;
+use plane::lw4o6::Bindings;
+use plane::map::{MapEBr, MapECe, MapTBr, MapTCe};
+use plane::nat44::Nat44;
+use plane::nat46::Nat46;
+use plane::nat64::Nat64;
+use plane::nat66::Nat66;
+use plane::translate::{Clat, Siit};
+use plane::tunnel::{OneTunnel, Tunnel};
+use plane::{Chain, Translate};
+
+// The technologies, in the order of lists and pages: the file of each, and the functions that only it has.
+functions::technologies! {
+    nat44: Nat44(Nat44);
+    siit: Siit(Translate<Siit>);
+    nat64: Nat64(Nat64);
+    nat46: Nat46(Nat46);
+    nat66: Nat66(Nat66);
+    xlat464: Clat(Translate<Clat>), Xlat464(Chain<Translate<Clat>, Nat64>);
+    ds_lite: B4(Tunnel<OneTunnel>), Aftr(Aftr), DsLite(Chain<Tunnel<OneTunnel>, Aftr>);
+    lw4o6: LwB4(Chain<Nat44, Tunnel<OneTunnel>>), LwAftr(Tunnel<Bindings>),
+        Lw4o6(Chain<Chain<Nat44, Tunnel<OneTunnel>>, Tunnel<Bindings>>);
+    map_e: MapECe(Chain<Nat44, Tunnel<MapECe>>), MapEBr(Tunnel<MapEBr>),
+        MapE(Chain<Chain<Nat44, Tunnel<MapECe>>, Tunnel<MapEBr>>);
+    map_t: MapTCe(Chain<Nat44, Translate<MapTCe>>), MapTBr(Translate<MapTBr>),
+        MapT(Chain<Chain<Nat44, Translate<MapTCe>>, Translate<MapTBr>>);
+}

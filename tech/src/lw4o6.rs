@@ -1,0 +1,446 @@
+//! Lightweight 4over6 (RFC 7596): the lwB4 at the customer's edge, the lwAFTR at the provider's.
+
+use crate::axis::{ALL_SUBSCRIBERS, Fit};
+use crate::customers::used_ports;
+use crate::ds_lite::grows_out;
+use crate::fragments::{Held, Reassembly};
+use crate::Functions;
+use crate::gateway::{Answers, Built, CustomerNat, INNER_MTU, Job, TableLoad, steer_by_port_set, why};
+use crate::laboratory::is_for_laboratories;
+use crate::nat::Inside;
+use crate::parts::{Names, Plays};
+use crate::rows::{b4_in_row, b4s};
+use crate::state::State;
+use crate::table::{Open, in_file};
+use crate::technology::{Entry, Outside, Ports, Technology};
+use crate::tester::{Flows, Setting};
+use crate::tunnel::{Border, TunnelEnd};
+use arena::Array;
+use key::kind::{any_number, ip6, maybe, number, path, prefix4};
+use key::quantity::show_grouped;
+use key::{At, Chapter, Fault, Section, Table, computed, needed, or};
+use plane::lw4o6::{Bindings, Builder, Live, Softwire, Table as BindingTable, read_into};
+use plane::nat44::Nat44;
+use plane::tunnel::{Config, OneTunnel, Tunnel};
+use plane::view::{self, Bed, Softwires, Subscriber6, ce, pe};
+use plane::{Chain, Side, Steering};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use wire::flow::SharedPorts;
+use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet, Prefix4, View};
+
+key::table! {
+    /// Lightweight 4over6: the lwB4 is a NAT44 with the ports of a set in front of a tunnel, the lwAFTR keeps a binding table and
+    /// no state. The binding table comes from a file (`softwires`), or is a row of softwires: `ipv4`, `b4`, `psid-length` and
+    /// `psid-offset`.
+    pub struct Keys {
+        /// The lwAFTR's end of all softwires.
+        lwaftr: Ipv6Addr = "lwaftr", ip6(), needed("\"2001:2:0:100::2\"");
+        /// A file with the binding table.
+        softwires: Option<PathBuf> = "softwires", maybe(path()), computed("none");
+        /// Addresses that the softwires of a row share.
+        ipv4: Option<Prefix4> = "ipv4", maybe(prefix4()), computed("must be given without `softwires`");
+        /// The first lwB4 of a row; the next have one /64 each.
+        b4: Option<Ipv6Addr> = "b4", maybe(ip6()), computed("must be given without `softwires`");
+        /// Length of the PSID (RFC 7597, section 5.1): each address has 2^length softwires.
+        psid_len: u8 = "psid-length", number(0..=16), or("6");
+        /// Offset of the PSID in a port (RFC 7597, section 5.1).
+        psid_offset: u8 = "psid-offset", number(0..=16), or("0");
+        /// The softwire that the lwB4 has: its place in the table, from 0.
+        ce: u64 = "ce", any_number(), or("0");
+    } with {
+        /// Customers.
+        inside: Inside;
+        /// The lwAFTR.
+        border: Border;
+        /// Both ends of the tunnel.
+        tunnel: TunnelEnd;
+        /// Reassembly.
+        reassembly: Reassembly;
+        /// The lwB4's state.
+        state: State;
+        /// Fragments that wait.
+        held: Held;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::edges(
+        ("lw4o6", "lw4o6, lwB4 and lwAFTR"),
+        ("lwb4", "lwB4 of lw4o6"),
+        ("lwaftr", "lwAFTR of lw4o6, stateless"),
+    ),
+    about: "lightweight 4over6 (RFC 7596): lwB4 and lwAFTR",
+    chapters: |path| vec![Chapter::of::<Keys>(path)],
+    read,
+};
+
+/// Lightweight 4over6 with its parameters.
+#[derive(Clone, Debug)]
+struct Lw4o6 {
+    keys: Keys,
+    table: Source,
+}
+
+/// Where the binding table comes from.
+#[derive(Clone, Debug)]
+enum Source {
+    File(PathBuf),
+    Row(Row),
+}
+
+/// Softwires in a row: the addresses of a prefix, shared by 2^length customers each, B4s numbered upwards.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    ipv4: Prefix4,
+    b4: Ipv6Addr,
+    psid_len: u8,
+    psid_offset: u8,
+    /// How many there are; as many as the addresses have port sets where the number is not swept.
+    count: Option<u64>,
+}
+
+fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
+    let keys = Keys::read(section)?;
+    let table = match &keys.softwires {
+        Some(path) => Source::File(path.clone()),
+        None => {
+            for (key, example) in [("ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")"), ("b4", "\"2001:2:0:4000::1\"")] {
+                if !section.has(key) {
+                    let fault = Fault::new(format!("[{}] has no `{key}`", section.path()));
+                    section.fault(fault.at(At::key(section.path()), "this table").instead(format!("add {key} = {example}")));
+                }
+            }
+            let Keys { psid_len, psid_offset, .. } = keys;
+            Source::Row(Row { ipv4: keys.ipv4?, b4: keys.b4?, psid_len, psid_offset, count: None })
+        }
+    };
+    Some(Box::new(Lw4o6 { keys, table }))
+}
+
+impl Row {
+    /// How many there can be: one for each port set of each address.
+    fn room(&self) -> u64 {
+        self.ipv4.count() << self.psid_len
+    }
+
+    fn count(&self) -> u64 {
+        self.count.unwrap_or_else(|| self.room())
+    }
+
+    fn softwire(&self, i: u64) -> Result<Softwire, String> {
+        let psid = (i & ((1 << self.psid_len) - 1)) as u16;
+        let ports = PortSet::new(self.psid_offset, self.psid_len, psid).map_err(why)?;
+        let ipv4 = u32::from(self.ipv4.addr).wrapping_add((i >> self.psid_len) as u32).into();
+        Ok(Softwire { b4: b4_in_row(self.b4, i), ipv4, ports, own: None })
+    }
+}
+
+impl Lw4o6 {
+    fn row(&self) -> Option<&Row> {
+        if let Source::Row(row) = &self.table { Some(row) } else { None }
+    }
+
+    /// The binding table of a gateway with these addresses, which no softwire may have.
+    fn binding_table(&self, gateway: &[IpAddr], open: Open<'_>) -> Result<BindingTable, String> {
+        let builder = |name: &str| Builder::new(name, self.keys.lwaftr).at(gateway);
+        match &self.table {
+            Source::File(path) => {
+                let file = open(path).map_err(|e| in_file("softwires", path, e))?;
+                read_into(builder(&path.display().to_string()), file).map_err(why)
+            }
+            Source::Row(row) => {
+                let mut builder = builder("the softwires in a row");
+                for i in 0..row.count() {
+                    builder.add(&row.softwire(i)?).map_err(why)?;
+                }
+                builder.build().map_err(why)
+            }
+        }
+    }
+
+    /// The softwire of the lwB4.
+    fn own_softwire(&self, open: Open<'_>) -> Result<Softwire, String> {
+        match &self.table {
+            Source::File(_) => self.nth_of(&self.binding_table(&[], open)?),
+            Source::Row(row) => row.softwire(self.keys.ce),
+        }
+    }
+
+    fn nth_of(&self, table: &BindingTable) -> Result<Softwire, String> {
+        let ce = self.keys.ce;
+        table.iter().nth(ce as usize).ok_or_else(|| format!("ce = {ce}: the table has no such softwire"))
+    }
+
+    fn lwb4(&self, own: &Softwire, job: &Job<'_>, worker: usize) -> Result<Chain<Nat44, Tunnel<OneTunnel>>, String> {
+        let softwires = OneTunnel::new(own.b4, own.own.unwrap_or(self.keys.lwaftr));
+        let mut c = Config::new(Side::Internet, job.inner4(), job.links.right6);
+        c.hop = false;
+        self.set(&mut c);
+        let tunnel = job.tunnel(c, softwires, worker)?;
+        let Keys { inside, state, held, .. } = &self.keys;
+        let nat = CustomerNat {
+            inside: &inside.inside,
+            pool: AddrRange::one(own.ipv4),
+            ports: own.ports,
+            state,
+            held,
+            mtu: INNER_MTU,
+        };
+        job.behind_nat(&nat, worker, ("tunnel", tunnel))
+    }
+
+    fn lwaftr(&self, bindings: Bindings, job: &Job<'_>, worker: usize) -> Result<Tunnel<Bindings>, String> {
+        let mut c = Config::new(Side::Customer, job.links.right4, job.links.left6);
+        c.hairpinning = self.keys.state.hairpinning;
+        self.set(&mut c);
+        job.tunnel(c, bindings, worker)
+    }
+
+    fn set(&self, c: &mut Config) {
+        let Keys { tunnel, border, state, reassembly, .. } = &self.keys;
+        tunnel.set(&state.fragments, reassembly, &state.errors, c);
+        border.set(c);
+    }
+
+    /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that a table of which not every
+    /// line is played is looked at everywhere.
+    fn played(&self, path: &Path, n: u64, open: Open<'_>) -> Result<Vec<Softwire>, String> {
+        let table = self.binding_table(&[], open)?;
+        let all = table.len();
+        if n > all {
+            return Err(format!(
+                "{n} subscribers need a softwire each, but {} has {all}: write subscribers = {all} at most, or give more lines",
+                path.display()
+            ));
+        }
+        let public = |s: &Softwire| [IpAddr::from(s.b4), s.ipv4.into()].into_iter().any(|a| !is_for_laboratories(a));
+        if let Some(s) = table.iter().find(public) {
+            return Err(format!(
+                "{}: the softwire of {} and {} is not for laboratories, frames to it could leave the test bed: use 2001:db8::/32 \
+                 and 10.0.0.0/8, for example",
+                path.display(),
+                s.b4,
+                s.ipv4
+            ));
+        }
+        let wanted = |i: u64| (u128::from(i) * u128::from(all) / u128::from(n)) as u64;
+        let mut next = 0;
+        let played = |(at, softwire): (u64, Softwire)| {
+            let plays = next < n && wanted(next) == at;
+            next += u64::from(plays);
+            plays.then_some(softwire)
+        };
+        Ok((0..).zip(table.iter()).filter_map(played).collect())
+    }
+
+    /// Both ends of softwires of a file; the lwAFTR may have several addresses.
+    fn view_of(&self, bed: &Bed, played: &[Softwire]) -> Result<View, String> {
+        let ends = |of: &dyn Fn(&Softwire) -> Ipv6Addr| -> Vec<Subscriber6> {
+            played.iter().map(|s| Subscriber6 { address: of(s).to_bits() }).collect()
+        };
+        let pe = |s: &Softwire| s.own.unwrap_or(self.keys.lwaftr);
+        let (rows, first) = (ends(&|s| s.b4), played.first().map_or(self.keys.lwaftr, pe));
+        if played.iter().all(|s| pe(s) == first) {
+            return pe::lwaftr(bed, &Softwires { subscribers: &rows, pe: first.to_bits() }).map_err(why);
+        }
+        pe::lwaftr_of(bed, &rows, &ends(&pe)).map_err(why)
+    }
+}
+
+impl Technology for Lw4o6 {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn overhead(&self) -> usize {
+        40
+    }
+    fn is_stateful(&self, plays: Plays) -> bool {
+        plays != Plays::Pe
+    }
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        Some(&mut self.keys.inside.inside)
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.keys.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.keys.state)
+    }
+
+    fn outside(&self, plays: Plays) -> Option<Outside> {
+        let beside_inside = plays != Plays::Pe;
+        let Some(row) = self.row() else {
+            // Addresses and port sets stand in the file, which is read later.
+            let ports = Ports::Set(PortSet::ALL, At::First(Vec::new()));
+            return Some(Outside { key: "ipv4", pool: Vec::new(), ports, beside_inside: true });
+        };
+        let own = row.softwire(self.keys.ce).ok()?;
+        let all = AddrRange { first: row.ipv4.addr, count: row.ipv4.count().min(u32::MAX.into()) as u32 };
+        let pool = if plays == Plays::Pe { all } else { AddrRange::one(own.ipv4) };
+        let from = At::first([".psid-length".into(), ".psid-offset".into(), ".ipv4".into()]);
+        let pool = vec![(".ipv4".to_owned(), pool)];
+        Some(Outside { key: "ipv4", pool, ports: Ports::Set(own.ports, from), beside_inside })
+    }
+
+    fn answers(&self, plays: Plays) -> [Answers; 2] {
+        let left = if plays == Plays::Pe { Answers::v6(self.keys.lwaftr) } else { Answers::default() };
+        [left, Answers::default()]
+    }
+
+    fn steering(&self, plays: Plays, workers: usize, open: Open<'_>) -> [Steering; 2] {
+        let set = match &self.table {
+            Source::Row(row) => PortSet::new(row.psid_offset, row.psid_len, 0).ok(),
+            // Of a file that cannot be read there is no gateway either.
+            Source::File(_) => self.own_softwire(open).ok().map(|own| own.ports),
+        };
+        match (plays, set) {
+            (Plays::Ce, Some(set)) => steer_by_port_set(60, set, workers),
+            (Plays::Dual, Some(set)) => steer_by_port_set(20, set, workers),
+            _ => crate::technology::usual_steering(self.versions(plays), self.is_stateful(plays), None),
+        }
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let began = Instant::now();
+        let links = &job.links;
+        let gateway: &[IpAddr] = match job.plays {
+            Plays::Ce => &[],
+            Plays::Dual => &[links.right4.address.into()],
+            Plays::Pe => &[links.right4.address.into(), links.left6.address.into()],
+        };
+        let table = self.binding_table(gateway, job.open)?;
+        let loaded = TableLoad { entries: table.len(), octets: table.bytes(), took: began.elapsed() };
+        let own = self.nth_of(&table);
+        let (live, table) = match job.live {
+            Some(live) => (Arc::clone(live), Some(table)),
+            None => (Live::new(table), None),
+        };
+        let ce = |job: &Job<'_>, w| self.lwb4(own.as_ref().map_err(Clone::clone)?, job, w);
+        let pe = |job: &Job<'_>, w| self.lwaftr(live.bindings(), job, w);
+        let functions = match job.plays {
+            Plays::Ce => Functions::LwB4(job.each(|w| ce(job, w))?),
+            Plays::Pe => Functions::LwAftr(job.each(|w| pe(job, w))?),
+            Plays::Dual => Functions::Lw4o6(job.both(ce, pe)?),
+        };
+        Ok(Built { functions, loaded: Some(loaded), live: Some(live), table })
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let f = setting.flows;
+        if plays != Plays::Pe {
+            let own = self.own_softwire(setting.open)?;
+            let outside = seen(AddrRange::one(own.ipv4), own.ports);
+            let bed = setting.bed(f.space()?);
+            if plays == Plays::Dual {
+                return Ok(view::nat44(&bed, outside));
+            }
+            let softwire = ce::Softwire { ce: own.b4.to_bits(), pe: own.own.unwrap_or(self.keys.lwaftr).to_bits() };
+            return Ok(ce::lwb4(&bed, softwire, outside));
+        }
+        match &self.table {
+            Source::Row(row) => {
+                let bed = setting.bed(sharing(f, row.ipv4.addr, row.psid_offset, row.psid_len)?);
+                let rows = b4s(&bed, row.b4);
+                pe::lwaftr(&bed, &Softwires { subscribers: &rows, pe: self.keys.lwaftr.to_bits() }).map_err(why)
+            }
+            Source::File(path) => {
+                let played = self.played(path, f.subscribers.into(), setting.open)?;
+                let bed = setting.bed(listed(f, played.iter().map(|s| (s.ipv4, s.ports)))?);
+                self.view_of(&bed, &played)
+            }
+        }
+    }
+
+    fn fit(&self, axis: &str, plays: Plays, _: &Flows) -> Fit {
+        let all = || match self.row() {
+            Some(row) => Fit::UpTo(
+                row.room(),
+                "more than the addresses of `ipv4` have port sets",
+                "give a shorter `ipv4` prefix or a longer psid-length",
+            ),
+            None => ALL_SUBSCRIBERS,
+        };
+        match axis {
+            "softwires" if plays == Plays::Pe && self.row().is_none() => {
+                Fit::Refused("a file has as many softwires as lines; give ipv4, b4 and psid-length instead")
+            }
+            "softwires" | "subscribers" if plays == Plays::Pe => all(),
+            _ => Fit::Lacks,
+        }
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        flows.subscribers = value as u32;
+        // Every softwire has its subscriber: a table of which only a part is looked at measures that part.
+        if let ("softwires", Source::Row(row)) = (axis, &mut self.table) {
+            row.count = Some(value);
+        }
+    }
+
+    fn faults_in_test(&self, _: Plays, _: &Flows, _: u64) -> Vec<Fault> {
+        self.row().and_then(|row| grows_out(row.b4, row.count())).into_iter().collect()
+    }
+
+    /// The binding table; left out where its size is an axis, which has a row of its own.
+    fn summary(&self, plays: Plays, swept: &[&str]) -> Vec<(&'static str, String)> {
+        let all = match &self.table {
+            Source::File(path) => format!("those of {}", path.display()),
+            Source::Row(row) => show_grouped(row.count()),
+        };
+        match plays {
+            Plays::Pe if swept.contains(&"softwires") => Vec::new(),
+            Plays::Pe => vec![("softwires", all)],
+            Plays::Ce | Plays::Dual => {
+                vec![("softwires", format!("{all}; the customer edge has number {} of them, from 0", self.keys.ce))]
+            }
+        }
+    }
+
+    fn file(&self) -> Option<(&'static str, &Path)> {
+        self.keys.softwires.as_deref().map(|path| ("softwires", path))
+    }
+
+    fn check_file(&self, plays: Plays, flows: &Flows, open: Open<'_>) -> Result<(), String> {
+        match &self.table {
+            Source::File(path) if plays == Plays::Pe => self.played(path, flows.subscribers.into(), open).map(drop),
+            _ => self.own_softwire(open).map(drop),
+        }
+    }
+
+    /// A softwire takes 16 octets beside a directory of 264 KiB.
+    fn table_octets(&self) -> u64 {
+        self.row().map_or(0, |row| 16 * row.count() + (264 << 10))
+    }
+}
+
+/// What the Responder may see of a customer's edge with this address range and port set.
+pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
+    let first = if set == PortSet::ALL { 1024 } else { 1 };
+    view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
+}
+
+/// The flows of subscribers that share addresses from `first` on by port sets.
+pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
+    // Of a set the first ports that there are; a subscriber with all ports uses those that the scenario gives.
+    let place = if (offset, len) == (0, 0) { f.source_ports.first.into() } else { 0 };
+    let ports = SharedPorts { offset, len, first: place, count: f.source_ports.count() };
+    FlowSpace::sharing(f.subscribers, first, ports, f.remote, f.destination_ports).map_err(why)
+}
+
+/// The flows of subscribers with these addresses and port sets.
+pub(crate) fn listed(
+    f: &Flows,
+    each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>,
+) -> Result<FlowSpace, String> {
+    let mut rows = Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(why)?;
+    for (row, (addr, set)) in rows.iter_mut().zip(each) {
+        *row = Listed { addr: addr.to_bits(), set: used_ports(set) };
+    }
+    FlowSpace::listed(rows, f.source_ports.count(), f.remote, f.destination_ports).map_err(why)
+}

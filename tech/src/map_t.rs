@@ -1,0 +1,206 @@
+//! MAP-T (RFC 7599): the CE and the border relay (BR), both translators.
+
+use crate::axis::Fit;
+use crate::fragments::{FragmentOctets, Held};
+use crate::Functions;
+use crate::gateway::{Built, CustomerNat, Job, TRANSLATED, steer_by_port_set, why};
+use crate::map::{self, CeKeys, Map, MapEdges};
+use crate::nat::Inside;
+use crate::parts::{Names, Plays};
+use crate::rows::behind;
+use crate::state::State;
+use crate::table::Open;
+use crate::technology::{Entry, Outside, Technology, usual_steering};
+use crate::tester::{Flows, Setting};
+use crate::translator::{LowestMtu, Private, Translator, behind_well_known, embeds_nothing};
+use key::kind::prefix6;
+use key::{Fault, Section, Table, needed};
+use plane::map::{MapTBr, MapTCe};
+use plane::nat44::Nat44;
+use plane::translate::{Config, Hairpinning, Pref64, Translate};
+use plane::view::{self, Translated, ce, pe};
+use plane::{Chain, Side, Steering};
+use std::sync::Arc;
+use wire::{Prefix4, Prefix6, View};
+
+key::table! {
+    /// MAP-T: the CE is a NAT44 with the ports of a set in front of a translator, the BR translates by mapping rules and keeps no
+    /// state.
+    pub struct Keys {
+        /// The default mapping rule: the prefix that all other IPv4 addresses are embedded in (RFC 7599, section 5.1).
+        dmr: Prefix6 = "dmr", prefix6(), needed("\"2001:2:0:1000::/96\"");
+    } with {
+        /// The well-known prefix.
+        private: Private;
+        /// The CE.
+        ce: CeKeys;
+        /// Customers.
+        inside: Inside;
+        /// Both translators.
+        translator: Translator;
+        /// Fragments that wait.
+        octets: FragmentOctets;
+        /// The CE's state.
+        state: State;
+        /// Fragments that wait in the CE's NAT.
+        held: Held;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::edges(
+        ("map-t", "MAP-T, CE and BR"),
+        ("map-t-ce", "CE of MAP-T"),
+        ("map-t-br", "BR of MAP-T, stateless"),
+    )
+    .published_as("MAP-T"),
+    about: "MAP-T (RFC 7599): CE and BR",
+    chapters: map::chapters::<Keys>,
+    read,
+};
+
+/// MAP-T with its parameters.
+#[derive(Clone, Debug)]
+struct MapT {
+    keys: Keys,
+    map: Map,
+}
+
+fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
+    let keys = Keys::read(section);
+    let relay = keys.as_ref().map(|keys| keys.dmr);
+    let map = Map::read(section, keys.as_ref().map_or(0, |keys| keys.ce.ce), ("dmr", relay));
+    Some(Box::new(MapT { keys: keys?, map: map? }))
+}
+
+impl MapT {
+    fn dmr(&self) -> Result<Pref64, String> {
+        Pref64::new(self.keys.dmr, self.keys.private.private_behind_well_known).map_err(why)
+    }
+
+    fn ce(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Chain<Nat44, Translate<MapTCe>>, String> {
+        let addressing = MapTCe::new(map.customer, self.dmr()?, Arc::clone(&map.mesh)).map_err(why)?;
+        let mut config = job.translator(Side::Internet, job.inner4(), job.links.right6, false);
+        self.set(&mut config);
+        let translate = job.translate(config, addressing, worker)?;
+        let Keys { inside, state, held, .. } = &self.keys;
+        let (pool, ports) = (map.customer.pool(), map.customer.ports);
+        let mtu = job.links.right6.mtu.saturating_sub(TRANSLATED);
+        let nat = CustomerNat { inside: &inside.inside, pool, ports, state, held, mtu };
+        job.behind_nat(&nat, worker, ("translate", translate))
+    }
+
+    fn br(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Translate<MapTBr>, String> {
+        let addressing = MapTBr::new(Arc::clone(&map.domain), self.dmr()?).map_err(why)?;
+        let mut config = job.translator(Side::Customer, job.links.right4, job.links.left6, true);
+        self.set(&mut config);
+        if !self.keys.state.hairpinning {
+            config.hairpinning = Hairpinning::Off;
+        }
+        job.translate(config, addressing, worker)
+    }
+
+    fn set(&self, c: &mut Config) {
+        let Keys { translator, octets, state, .. } = &self.keys;
+        translator.set(c);
+        state.fragments.set(octets, &mut c.fragments);
+        c.icmp_errors_per_second = state.errors.icmp_errors_per_second.unwrap_or(c.icmp_errors_per_second);
+    }
+}
+
+impl Technology for MapT {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn overhead(&self) -> usize {
+        20
+    }
+    fn is_stateful(&self, plays: Plays) -> bool {
+        plays != Plays::Pe
+    }
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        Some(&mut self.keys.inside.inside)
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.keys.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.keys.state)
+    }
+    fn lowest(&self) -> Option<&LowestMtu> {
+        Some(&self.keys.translator.lowest)
+    }
+    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
+        Some(&mut self.keys.translator.lowest)
+    }
+    fn outside(&self, plays: Plays) -> Option<Outside> {
+        self.map.outside(plays)
+    }
+    fn steering(&self, plays: Plays, workers: usize, _: Open<'_>) -> [Steering; 2] {
+        match (plays, self.map.customer()) {
+            (Plays::Ce, Ok(own)) => steer_by_port_set(40, own.ports, workers),
+            (Plays::Dual, Ok(own)) => steer_by_port_set(20, own.ports, workers),
+            _ => usual_steering(self.versions(plays), self.is_stateful(plays), None),
+        }
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let map = self.map.domain()?;
+        let ce = |job: &Job<'_>, w| self.ce(&map, job, w);
+        let pe = |job: &Job<'_>, w| self.br(&map, job, w);
+        let functions = match job.plays {
+            Plays::Ce => Functions::MapTCe(job.each(|w| ce(job, w))?),
+            Plays::Pe => Functions::MapTBr(job.each(|w| pe(job, w))?),
+            Plays::Dual => Functions::MapT(job.both(ce, pe)?),
+        };
+        Ok(Built { loaded: Some(map.loaded), ..functions.into() })
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let bed = setting.bed(self.map.flows(plays, setting.flows)?);
+        match plays {
+            Plays::Dual => Ok(view::nat44(&bed, self.map.seen()?)),
+            Plays::Ce => {
+                let remotes = behind(&bed, self.keys.dmr)?;
+                let (own, outside) = (self.map.customer()?, self.map.seen()?);
+                let ce = own.address.to_bits();
+                if own.ipv4.len == 32 {
+                    return ce::map_t(&bed, ce, &remotes, outside).map_err(why);
+                }
+                ce::map_t_prefix(&bed, ce, &remotes, own.pool(), outside.range.ports).map_err(why)
+            }
+            Plays::Pe => {
+                let (rows, remotes) = (self.map.rows(&bed)?, behind(&bed, self.keys.dmr)?);
+                pe::map_t_br(&bed, &Translated { subscribers: &rows, remotes: &remotes }).map_err(why)
+            }
+        }
+    }
+
+    fn fit(&self, axis: &str, plays: Plays, _: &Flows) -> Fit {
+        self.map.fit(axis, plays)
+    }
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        self.map.set(axis, value, flows);
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.keys.state.faults();
+        faults.extend(embeds_nothing("dmr", self.keys.dmr));
+        faults
+    }
+
+    fn faults_in_test(&self, plays: Plays, flows: &Flows, _: u64) -> Vec<Fault> {
+        let mut faults = self.map.faults_in_test(plays, flows);
+        let private = self.keys.private.private_behind_well_known;
+        let remote = [("remote", flows.remote)];
+        faults.extend(behind_well_known(ENTRY.names.name(plays), ("dmr", self.keys.dmr), private, &remote));
+        faults
+    }
+
+    fn table_octets(&self) -> u64 {
+        self.map.octets()
+    }
+}

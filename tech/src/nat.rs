@@ -1,0 +1,135 @@
+//! Pools of outside addresses, of NATs whose Internet speaks IPv4 and of those whose Internet speaks IPv6; and the customers'
+//! own addresses.
+
+use crate::axis::Fit;
+use crate::parts::Plays;
+use crate::technology::{Outside, PortPool, Ports};
+use key::kind::{Kind, Simple, addresses, ip6, list, own, ports, prefix4, prefix6, text_of};
+use key::{Value, Wrong, needed, or};
+use plane::nat44::config::Config;
+use plane::view;
+use plane::view::natxy::Outside6;
+use serde_json::json;
+use wire::{AddrRange, OuterRange, PortRange, Prefix4, Prefix6};
+
+key::table! {
+    /// Outside addresses of a NAT.
+    pub struct Pool {
+        /// Outside addresses: a range, or a list of ranges.
+        pool: Vec<AddrRange> = "pool", list(addresses()), needed("\"198.19.0.1\"");
+        /// Outside ports of each address.
+        pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
+    }
+}
+
+key::table! {
+    /// Outside addresses of a NAT whose Internet speaks IPv6.
+    pub struct Pool6 {
+        /// Outside addresses: a prefix of 112 to 128 bits, or one address.
+        pool: Prefix6 = "pool", pool6(), needed("\"2001:2:0:200::/120\"");
+        /// Outside ports of each address.
+        pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
+    }
+}
+
+key::table! {
+    /// The customers' own addresses.
+    pub struct Inside {
+        /// Prefixes of the customers' own addresses.
+        inside: Vec<Prefix4> = "inside", list(prefix4()),
+            or("[\"10.0.0.0/8\", \"172.16.0.0/12\", \"192.168.0.0/16\", \"198.18.0.0/16\"]");
+    }
+}
+
+/// IPv6 addresses of a pool: a prefix that no pool is too small for, or one address.
+const fn pool6() -> Simple<Prefix6> {
+    fn parse(value: &Value) -> Result<Prefix6, Wrong> {
+        let is_prefix = text_of(value)?.contains('/');
+        let one = || ip6().parse(value).map(|addr| Prefix6 { addr, len: 128 });
+        let prefix = if is_prefix { prefix6().parse(value)? } else { one()? };
+        match plane::Pool6::new(prefix) {
+            Ok(_) => Ok(prefix),
+            Err(e) => Err(Wrong::new(e.to_string(), "write such as \"2001:2:0:200::/120\"")),
+        }
+    }
+    own(parse, "IPv6 prefix of 112 to 128 bits, or address", || json!({ "type": "string" }))
+}
+
+impl Pool {
+    /// Writes it into the configuration of a NAT.
+    pub(crate) fn set(&self, c: &mut Config) {
+        c.ports = self.pool_ports;
+    }
+
+    /// As rules see it.
+    pub(crate) fn outside(&self, beside_inside: bool) -> Outside {
+        let range = |(at, &range): (usize, &AddrRange)| (format!(".pool[{at}]"), range);
+        Outside {
+            key: "pool",
+            pool: self.pool.iter().enumerate().map(range).collect(),
+            ports: Ports::Range(self.pool_ports, ".pool-ports".to_owned()),
+            beside_inside,
+        }
+    }
+
+    /// Its addresses and ports.
+    pub(crate) fn port_pool(&self) -> PortPool {
+        let addresses = self.pool.iter().map(|range| u64::from(range.count)).sum();
+        PortPool { addresses, ports: self.pool_ports.count().into(), is_ipv6: false }
+    }
+
+    /// What the Responder may see.
+    pub(crate) fn seen(&self) -> view::Outside {
+        let (addrs, also) = match self.pool.as_slice() {
+            [first, also @ ..] => (*first, also.to_vec()),
+            [] => (AddrRange::one([198, 19, 0, 1].into()), Vec::new()),
+        };
+        view::Outside { also, ..OuterRange { addrs, ports: self.pool_ports }.into() }
+    }
+
+    /// Room for the axis `outside-addresses`, where the part has the pool.
+    pub(crate) fn fit(&self, plays: Plays) -> Fit {
+        match self.pool.first().filter(|_| plays != Plays::Ce) {
+            Some(range) => Fit::UpTo(range.count.into(), "more than `pool` has", "widen `pool`"),
+            None => Fit::Lacks,
+        }
+    }
+
+    /// Keeps the first so many addresses.
+    pub(crate) fn keep(&mut self, count: u64) {
+        self.pool.truncate(1);
+        self.pool.iter_mut().for_each(|range| range.count = count as u32);
+    }
+}
+
+impl Pool6 {
+    /// How many addresses there are.
+    pub(crate) fn addresses(&self) -> u64 {
+        1 << 128u8.saturating_sub(self.pool.len).min(63)
+    }
+
+    /// Its addresses and ports.
+    pub(crate) fn port_pool(&self) -> PortPool {
+        PortPool { addresses: self.addresses(), ports: self.pool_ports.count().into(), is_ipv6: true }
+    }
+
+    /// What the Responder may see.
+    pub(crate) fn seen(&self) -> Result<Outside6, String> {
+        Ok(Outside6 { pool: self.plane()?, ports: self.pool_ports })
+    }
+
+    /// As the plane has it.
+    pub(crate) fn plane(&self) -> Result<plane::Pool6, String> {
+        plane::Pool6::new(self.pool).map_err(|e| e.to_string())
+    }
+
+    /// Room for the axis `outside-addresses`.
+    pub(crate) fn fit(&self) -> Fit {
+        Fit::Powers(self.addresses(), "more than `pool` has", "widen `pool`")
+    }
+
+    /// Keeps the first so many addresses, which are a power of two.
+    pub(crate) fn keep(&mut self, count: u64) {
+        self.pool = Prefix6 { addr: self.pool.first().into(), len: 128 - count.max(1).ilog2() as u8 };
+    }
+}

@@ -1,0 +1,104 @@
+//! Stateful NAT44 (RFC 4787, 5382, 5508, 6888).
+
+use crate::axis::{Fit, inside_addresses};
+use crate::fragments::Held;
+use crate::Functions;
+use crate::gateway::{Answers, Built, Job, why};
+use crate::nat::{Inside, Pool};
+use crate::parts::{Names, Plays};
+use crate::state::State;
+use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::tester::{Flows, Setting};
+use key::{Chapter, Table};
+use plane::nat44::Nat44 as Function;
+use plane::nat44::config::Config;
+use plane::view;
+use wire::{Prefix4, View};
+
+key::table! {
+    /// Stateful NAT44: IPv4 on both sides.
+    pub struct Nat44 {
+    } with {
+        /// Customers.
+        inside: Inside;
+        /// Outside addresses.
+        pool: Pool;
+        /// The NAT.
+        state: State;
+        /// Fragments that wait.
+        held: Held;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::whole("nat44", "stateful NAT44").published_as("stateful NAT44"),
+    about: "stateful NAT44 (RFC 4787, 5382, 5508, 6888)",
+    chapters: |path| vec![Chapter::of::<Nat44>(path)],
+    read: |section| Some(Box::new(Nat44::read(section)?)),
+};
+
+impl Technology for Nat44 {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn versions(&self, _: Plays) -> (u8, u8) {
+        (4, 4)
+    }
+    fn overhead(&self) -> usize {
+        0
+    }
+    fn is_stateful(&self, _: Plays) -> bool {
+        true
+    }
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        Some(&mut self.inside.inside)
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.state)
+    }
+    fn outside(&self, _: Plays) -> Option<Outside> {
+        Some(self.pool.outside(true))
+    }
+    fn port_pool(&self) -> Option<PortPool> {
+        Some(self.pool.port_pool())
+    }
+    fn answers(&self, _: Plays) -> [Answers; 2] {
+        [Answers::default(), Answers::v4(&self.pool.pool)]
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let links = &job.links;
+        let mut c = Config::new(links.left4, links.right4, self.inside.inside.clone(), self.pool.pool.clone());
+        self.pool.set(&mut c);
+        self.state.set(&mut c);
+        self.held.set(&mut c);
+        let one = |w| Function::new(c.clone(), w, job.workers, job.seed).map_err(why);
+        Ok(Functions::Nat44(job.each(one)?).into())
+    }
+
+    fn view(&self, _: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        Ok(view::nat44(&setting.bed(setting.flows.space()?), self.pool.seen()))
+    }
+
+    fn fit(&self, axis: &str, _: Plays, flows: &Flows) -> Fit {
+        match axis {
+            "inside-addresses" => inside_addresses(flows.inside.count),
+            "outside-addresses" => self.pool.fit(Plays::Pe),
+            _ => Fit::Lacks,
+        }
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "inside-addresses" => flows.inside.count = value as u32,
+            "outside-addresses" => self.pool.keep(value),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Stateful NAT46 (RFC 9693): customers with IPv4, remote hosts with IPv6.
+
+use crate::axis::{Fit, inside_addresses};
+use crate::fragments::Held;
+use crate::Functions;
+use crate::gateway::{Answers, Built, Job, why};
+use crate::nat::{Inside, Pool6};
+use crate::parts::{Names, Plays};
+use crate::rows::{by_map_or_prefix, remotes};
+use crate::siit::{listed_maps, missing_eam, pair};
+use crate::state::State;
+use crate::table::Open;
+use crate::technology::{Entry, PortPool, Technology};
+use crate::tester::{Flows, Setting};
+use crate::translator::{LowestMtu, embeds_nothing};
+use key::kind::{list, maybe, prefix6};
+use key::{Chapter, Fault, Section, Table, computed};
+use plane::Steering;
+use plane::nat46::Config;
+use plane::translate::Pair;
+use plane::view::natxy;
+use wire::{Prefix4, Prefix6, View};
+
+key::table! {
+    /// Stateful NAT46: IPv4 on the left, IPv6 on the right. It needs `eam` or `pref64`.
+    pub struct Nat46 {
+        /// Remote hosts by explicit address maps (RFC 7757).
+        eam: Vec<Pair> = "eam", list(pair()), computed("none");
+        /// The prefix that stands for all other remote hosts (RFC 6052).
+        pref64: Option<Prefix6> = "pref64", maybe(prefix6()), computed("none");
+    } with {
+        /// Customers.
+        inside: Inside;
+        /// Outside addresses.
+        pool: Pool6;
+        /// The state.
+        state: State;
+        /// Fragments that wait.
+        held: Held;
+        /// Fragments to the Internet.
+        lowest: LowestMtu;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::whole("nat46", "stateful NAT46"),
+    about: "stateful NAT46 (RFC 9693, 7915, 6052, 7757)",
+    chapters: |path| vec![Chapter::of::<Nat46>(path)],
+    read,
+};
+
+fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
+    let nat46 = Nat46::read(section)?;
+    if !section.has("eam") && !section.has("pref64") {
+        missing_eam(section, "or pref64 = \"2001:2:0:1000::/96\"");
+        return None;
+    }
+    Some(Box::new(nat46))
+}
+
+impl Technology for Nat46 {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn versions(&self, _: Plays) -> (u8, u8) {
+        (4, 6)
+    }
+    fn overhead(&self) -> usize {
+        20
+    }
+    fn is_stateful(&self, _: Plays) -> bool {
+        true
+    }
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        Some(&mut self.inside.inside)
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.state)
+    }
+    fn lowest(&self) -> Option<&LowestMtu> {
+        Some(&self.lowest)
+    }
+    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
+        Some(&mut self.lowest)
+    }
+    fn port_pool(&self) -> Option<PortPool> {
+        Some(self.pool.port_pool())
+    }
+    fn answers(&self, _: Plays) -> [Answers; 2] {
+        [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]
+    }
+    fn steering(&self, _: Plays, _: usize, _: Open<'_>) -> [Steering; 2] {
+        [Config::STEER_CUSTOMER, Config::STEER_INTERNET]
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let links = &job.links;
+        let mut c = Config::new(links.left4, links.right6, self.inside.inside.clone(), self.pool.plane()?);
+        c.maps.clone_from(&self.eam);
+        c.pref64 = self.pref64;
+        c.lowest_ipv6_mtu = self.lowest.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
+        c.nat.ports = self.pool.pool_ports;
+        self.state.set(&mut c.nat);
+        self.held.set(&mut c.nat);
+        Ok(Functions::Nat46(job.each(|w| c.build(w, job.workers, job.seed).map_err(why))?).into())
+    }
+
+    fn view(&self, _: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let bed = setting.bed(setting.flows.space()?);
+        let maps = listed_maps(&self.eam)?;
+        let remotes = remotes(&bed, |a| by_map_or_prefix(maps.as_ref(), self.pref64, a))?;
+        natxy::nat46(&bed, &remotes, self.pool.seen()?).map_err(why)
+    }
+
+    fn fit(&self, axis: &str, _: Plays, flows: &Flows) -> Fit {
+        match axis {
+            "inside-addresses" => inside_addresses(flows.inside.count),
+            "outside-addresses" => self.pool.fit(),
+            _ => Fit::Lacks,
+        }
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "inside-addresses" => flows.inside.count = value as u32,
+            "outside-addresses" => self.pool.keep(value),
+            _ => {}
+        }
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.state.faults();
+        faults.extend(self.pref64.and_then(|prefix| embeds_nothing("pref64", prefix)));
+        faults
+    }
+}

@@ -1,0 +1,219 @@
+//! Stateful NAT64 (RFC 6146): a provider edge alone.
+
+use crate::axis::{ALL_SUBSCRIBERS, Fit, inside_addresses};
+use crate::fragments::{Held, Reassembly};
+use crate::Functions;
+use crate::gateway::{Answers, Built, Job, why};
+use crate::nat::Pool;
+use crate::parts::{Names, Plays};
+use crate::rows::{behind, hosts};
+use crate::state::State;
+use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::tester::{Flows, Setting};
+use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embeds_nothing};
+use key::kind::{maybe, prefix6, prefix_length};
+use key::{Chapter, Fault, Table, computed, needed};
+use plane::nat64::{Config, Nat64 as Function};
+use plane::pinned::SUBSCRIBER_PREFIX;
+use plane::view::{Translated, pe};
+use wire::{Prefix6, View};
+
+key::table! {
+    /// Subscribers with IPv6 addresses.
+    pub struct SubscriberPrefix {
+        /// Length of the prefix that is one subscriber: quotas and port blocks count all its addresses together, at one worker.
+        /// The tester's customers lie in one /64; with 128 each of them is a subscriber.
+        subscriber_prefix: Option<u8> = "subscriber-prefix", maybe(prefix_length()), computed("64");
+    }
+}
+
+key::table! {
+    /// The prefix that IPv4 addresses are embedded in.
+    pub struct Embedding {
+        /// The prefix that IPv4 addresses are embedded in (RFC 6052), in a part of the IPv6 address space that routers forward to.
+        pref64: Prefix6 = "pref64", prefix6(), needed("\"2001:2:0:1000::/96\"");
+    } with {
+        /// The well-known prefix.
+        private: Private;
+    }
+}
+
+key::table! {
+    /// The NAT of a NAT64.
+    pub struct Nat {
+    } with {
+        /// Subscribers.
+        subscriber: SubscriberPrefix;
+        /// The translator.
+        translator: Translator;
+        /// Reassembly.
+        reassembly: Reassembly;
+        /// Outside addresses.
+        pool: Pool;
+        /// The state.
+        state: State;
+        /// Fragments that wait.
+        held: Held;
+    }
+}
+
+key::table! {
+    /// Stateful NAT64: IPv6 on the left, IPv4 on the right.
+    pub struct Nat64 {
+    } with {
+        /// The prefix.
+        embedding: Embedding;
+        /// The NAT.
+        nat: Nat;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::whole("nat64", "stateful NAT64").published_as("stateful NAT64"),
+    about: "stateful NAT64 (RFC 6146)",
+    chapters: |path| vec![Chapter::of::<Nat64>(path)],
+    read: |section| Some(Box::new(Nat64::read(section)?)),
+};
+
+impl SubscriberPrefix {
+    /// The length.
+    pub(crate) fn length(&self) -> u8 {
+        self.subscriber_prefix.unwrap_or(SUBSCRIBER_PREFIX)
+    }
+
+    /// The length, where subscribers are counted.
+    pub(crate) fn counted(&self, state: &State) -> Option<u8> {
+        state.counts_subscribers().then(|| self.length())
+    }
+
+    /// How many of so many customers are one worker's with all sessions.
+    pub(crate) fn wholes(&self, state: &State, customers: u64) -> u64 {
+        // The tester's customers lie in one /64, one after the other; whole octets of the prefix name the worker.
+        let together = self.counted(state).map_or(0, |len| (128 - len / 8 * 8).min(63));
+        (customers >> together).max(1)
+    }
+}
+
+impl Nat {
+    /// One worker's NAT64.
+    pub(crate) fn build(&self, embedding: &Embedding, job: &Job<'_>, worker: usize) -> Result<Function, String> {
+        let mut c = Config::new(job.links.left6, job.links.right4, embedding.pref64, self.pool.pool.clone());
+        self.pool.set(&mut c.nat);
+        self.state.set(&mut c.nat);
+        self.held.set(&mut c.nat);
+        self.translator.set_nat64(&mut c);
+        self.reassembly.set(&mut c.reassembly);
+        c.private_behind_well_known = embedding.private.private_behind_well_known;
+        c.customers = self.state.addresses();
+        c.subscriber_prefix = self.subscriber.length();
+        Function::new(c, worker, job.workers, job.seed).map_err(why)
+    }
+
+    /// Keys of it that do not fit each other.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.state.faults();
+        faults.extend(self.state.uncounted(self.subscriber.subscriber_prefix));
+        faults
+    }
+}
+
+impl Embedding {
+    /// Faults of the prefix in a test of a part of this name.
+    pub(crate) fn faults_in_test(&self, name: &str, flows: &Flows) -> Vec<Fault> {
+        let private = self.private.private_behind_well_known;
+        behind_well_known(name, ("pref64", self.pref64), private, &[("remote", flows.remote)]).into_iter().collect()
+    }
+}
+
+impl Technology for Nat64 {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn versions(&self, _: Plays) -> (u8, u8) {
+        (6, 4)
+    }
+    fn overhead(&self) -> usize {
+        20
+    }
+    fn is_stateful(&self, _: Plays) -> bool {
+        true
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.nat.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.nat.state)
+    }
+    fn lowest(&self) -> Option<&LowestMtu> {
+        Some(&self.nat.translator.lowest)
+    }
+    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
+        Some(&mut self.nat.translator.lowest)
+    }
+    fn outside(&self, _: Plays) -> Option<Outside> {
+        // The customers of a NAT64 have IPv6 addresses alone.
+        Some(self.nat.pool.outside(false))
+    }
+    fn port_pool(&self) -> Option<PortPool> {
+        Some(self.nat.pool.port_pool())
+    }
+    fn answers(&self, _: Plays) -> [Answers; 2] {
+        [Answers::default(), Answers::v4(&self.nat.pool.pool)]
+    }
+    fn counts_by_prefix(&self) -> Option<u8> {
+        self.nat.subscriber.counted(&self.nat.state)
+    }
+    fn wholes(&self, _: Plays, customers: u64) -> Option<u64> {
+        Some(self.nat.subscriber.wholes(&self.nat.state, customers))
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        Ok(Functions::Nat64(job.each(|w| self.nat.build(&self.embedding, job, w))?).into())
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
+        let bed = setting.bed(flows);
+        let (rows, remotes) = (hosts(&bed, &[])?, behind(&bed, self.embedding.pref64)?);
+        pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, self.nat.pool.seen()).map_err(why)
+    }
+
+    fn fit(&self, axis: &str, plays: Plays, flows: &Flows) -> Fit {
+        fit_of_hosts(axis, plays, flows, self.nat.pool.fit(Plays::Pe))
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "subscribers" => flows.subscribers = value as u32,
+            "inside-addresses" => flows.inside.count = value as u32,
+            "outside-addresses" => self.nat.pool.keep(value),
+            _ => {}
+        }
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.nat.faults();
+        faults.extend(embeds_nothing("pref64", self.embedding.pref64));
+        faults
+    }
+
+    fn faults_in_test(&self, plays: Plays, flows: &Flows, _: u64) -> Vec<Fault> {
+        self.embedding.faults_in_test(ENTRY.names.name(plays), flows)
+    }
+}
+
+/// Axes of a NAT whose customers are hosts with IPv6.
+pub(crate) fn fit_of_hosts(axis: &str, plays: Plays, flows: &Flows, outside: Fit) -> Fit {
+    match axis {
+        "subscribers" if plays == Plays::Pe => ALL_SUBSCRIBERS,
+        "inside-addresses" if flows.subscribers > 1 => {
+            Fit::Refused("`subscribers` is the number of addresses; leave it out, or sweep it")
+        }
+        "inside-addresses" => inside_addresses(flows.inside.count),
+        "outside-addresses" => outside,
+        _ => Fit::Lacks,
+    }
+}

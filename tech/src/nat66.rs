@@ -1,0 +1,120 @@
+//! Stateful NAT66 (RFC 9693): IPv6 on both sides.
+
+use crate::axis::Fit;
+use crate::fragments::FragmentOctets;
+use crate::Functions;
+use crate::gateway::{Answers, Built, Job, why};
+use crate::nat::Pool6;
+use crate::nat64::{SubscriberPrefix, fit_of_hosts};
+use crate::parts::{Names, Plays};
+use crate::rows::{hosts, remotes};
+use crate::state::State;
+use crate::technology::{Entry, PortPool, Technology};
+use crate::tester::{Flows, Setting};
+use key::kind::{list, prefix6};
+use key::{Chapter, Fault, Table, computed};
+use plane::nat66::{Config, Nat66 as Function};
+use plane::view::{Translated, natxy};
+use wire::{Prefix6, View};
+
+key::table! {
+    /// Stateful NAT66: IPv6 on both sides.
+    pub struct Nat66 {
+        /// Prefixes of the customers' addresses.
+        inside: Vec<Prefix6> = "inside", list(prefix6()), computed("all");
+    } with {
+        /// Subscribers.
+        subscriber: SubscriberPrefix;
+        /// Fragments that wait.
+        octets: FragmentOctets;
+        /// Outside addresses.
+        pool: Pool6;
+        /// The state.
+        state: State;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::whole("nat66", "stateful NAT66"),
+    about: "stateful NAT66 (RFC 9693, 4787, 5382, 5508)",
+    chapters: |path| vec![Chapter::of::<Nat66>(path)],
+    read: |section| Some(Box::new(Nat66::read(section)?)),
+};
+
+/// Remote hosts: the last 32 bits are those of the remote IPv4 address in the flow space.
+const REMOTES: u128 = 0x2001_0002_0000_1000 << 64;
+
+impl Technology for Nat66 {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn versions(&self, _: Plays) -> (u8, u8) {
+        (6, 6)
+    }
+    fn overhead(&self) -> usize {
+        20
+    }
+    fn is_stateful(&self, _: Plays) -> bool {
+        true
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.state)
+    }
+    fn port_pool(&self) -> Option<PortPool> {
+        Some(self.pool.port_pool())
+    }
+    fn answers(&self, _: Plays) -> [Answers; 2] {
+        [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]
+    }
+    fn counts_by_prefix(&self) -> Option<u8> {
+        self.subscriber.counted(&self.state)
+    }
+    fn wholes(&self, _: Plays, customers: u64) -> Option<u64> {
+        Some(self.subscriber.wholes(&self.state, customers))
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let mut c = Config::new(job.links.left6, job.links.right6, self.pool.plane()?);
+        c.inside.clone_from(&self.inside);
+        c.nat.ports = self.pool.pool_ports;
+        self.state.set(&mut c.nat);
+        self.state.fragments.set(&self.octets, &mut c.fragments);
+        (c.customers, c.remotes) = (self.state.addresses(), self.state.addresses());
+        c.subscriber_prefix = self.subscriber.length();
+        Ok(Functions::Nat66(job.each(|w| Function::new(c.clone(), w, job.workers, job.seed).map_err(why))?).into())
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
+        let bed = setting.bed(flows);
+        let customers = hosts(&bed, &self.inside)?;
+        let remotes = remotes(&bed, |a| Ok(REMOTES | u128::from(a)))?;
+        let ends = Translated { subscribers: &customers, remotes: &remotes };
+        natxy::nat66(&bed, &ends, self.pool.seen()?).map_err(why)
+    }
+
+    fn fit(&self, axis: &str, plays: Plays, flows: &Flows) -> Fit {
+        fit_of_hosts(axis, plays, flows, self.pool.fit())
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "subscribers" => flows.subscribers = value as u32,
+            "inside-addresses" => flows.inside.count = value as u32,
+            "outside-addresses" => self.pool.keep(value),
+            _ => {}
+        }
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.state.faults();
+        faults.extend(self.state.uncounted(self.subscriber.subscriber_prefix));
+        faults
+    }
+}

@@ -1,0 +1,87 @@
+//! Which part of a technology a device plays, and what technologies and their parts are called.
+
+use key::kind::Choice;
+
+/// Which part of a technology a device plays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Plays {
+    /// Customer edge and provider edge in a row: IPv4 on both sides.
+    Dual,
+    /// The customer edge: IPv4 on the left, IPv6 on the right.
+    Ce,
+    /// The provider edge: IPv6 on the left, IPv4 on the right.
+    #[default]
+    Pe,
+}
+
+/// The words for [`Plays`].
+pub const PLAYS: &[Choice<Plays>] = &[
+    ("dual", Plays::Dual, "both edges in a row"),
+    ("ce", Plays::Ce, "the customer edge alone"),
+    ("pe", Plays::Pe, "the provider edge alone"),
+];
+
+/// What a technology and its parts are called. Results are filed under the first name of a part, and found by it in the
+/// published tables, whatever becomes of the parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    dual: (&'static str, &'static str),
+    ce: (&'static str, &'static str),
+    pe: (&'static str, &'static str),
+    /// In the published tables.
+    pub published: Option<&'static str>,
+}
+
+impl Names {
+    /// Of a technology without parts: its name, and a few words.
+    pub const fn whole(name: &'static str, words: &'static str) -> Names {
+        Names { dual: (name, words), ce: (name, words), pe: (name, words), published: None }
+    }
+
+    /// Of a technology with two edges: both in a row, customer edge, provider edge.
+    pub const fn edges(
+        dual: (&'static str, &'static str),
+        ce: (&'static str, &'static str),
+        pe: (&'static str, &'static str),
+    ) -> Names {
+        Names { dual, ce, pe, published: None }
+    }
+
+    /// The same with its name in the published tables.
+    #[must_use]
+    pub const fn published_as(self, name: &'static str) -> Names {
+        Names { published: Some(name), ..self }
+    }
+
+    /// The name of a part, under which its results are filed.
+    pub fn name(&self, plays: Plays) -> &'static str {
+        self.of(plays).0
+    }
+
+    /// What a part is, in a few words.
+    pub fn words(&self, plays: Plays) -> &'static str {
+        self.of(plays).1
+    }
+
+    /// Whether it has two edges.
+    pub fn has_edges(&self) -> bool {
+        self.ce.0 != self.pe.0
+    }
+
+    /// The edges that a device plays, as a scenario says it; none of a technology without edges.
+    pub fn edge_in_words(&self, plays: Plays) -> Option<&'static str> {
+        self.has_edges().then_some(match plays {
+            Plays::Dual => "both edges in a row (plays = \"dual\", the default)",
+            Plays::Ce => "the customer edge alone (plays = \"ce\")",
+            Plays::Pe => "the provider edge alone (plays = \"pe\")",
+        })
+    }
+
+    fn of(&self, plays: Plays) -> (&'static str, &'static str) {
+        match plays {
+            Plays::Dual => self.dual,
+            Plays::Ce => self.ce,
+            Plays::Pe => self.pe,
+        }
+    }
+}

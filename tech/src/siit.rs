@@ -1,0 +1,201 @@
+//! SIIT, stateless translation (RFC 7915), with explicit address maps (RFC 7757) and embedded addresses (RFC 6052).
+
+use crate::fragments::Errors;
+use crate::Functions;
+use crate::gateway::{Built, Job, why};
+use crate::parts::{Names, Plays};
+use crate::rows::{by_map_or_prefix, remotes, subscribers};
+use crate::table::{Lines, Open, in_file};
+use crate::technology::{Entry, Technology};
+use crate::tester::{Flows, Setting};
+use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embeds_nothing};
+use key::kind::{Choice, Kind, Simple, addresses, choice, list, maybe, own, path, prefix4, prefix6, text_of};
+use key::{At, Chapter, Fault, Section, Table, Value, Wrong, computed, or};
+use plane::Side;
+use plane::translate::{Config, Eam, Hairpinning, Pair, Pref64, Siit as Addressing, eam};
+use plane::view::{Translated, ce, pe};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use wire::{AddrRange, Prefix6, View};
+
+const SIDES: &[Choice<bool>] = &[("left", true, ""), ("right", false, "")];
+
+const HAIRPINNING: &[Choice<Hairpinning>] = &[
+    ("off", Hairpinning::Off, ""),
+    ("simple", Hairpinning::Simple, ""),
+    ("intrinsic", Hairpinning::Intrinsic, ""),
+];
+
+key::table! {
+    /// Stateless translation between IPv4 and IPv6. It needs `eam`, `eam-file` or `pref64`.
+    pub struct Siit {
+        /// Explicit address maps (RFC 7757), each an IPv4 and an IPv6 prefix: `"192.0.2.0/24 2001:db8::/120"`.
+        eam: Vec<Pair> = "eam", list(pair()), computed("none");
+        /// A file of explicit address maps, one a line.
+        eam_file: Option<PathBuf> = "eam-file", maybe(path()), computed("none");
+        /// The prefix that all other IPv4 addresses are embedded in (RFC 6052).
+        pref64: Option<Prefix6> = "pref64", maybe(prefix6()), computed("none");
+        /// The side where IPv6 is spoken.
+        ipv6_left: bool = "ipv6", choice(SIDES), or("left");
+        /// IPv4 sources of ICMP errors of routers without an IPv4 address (RFC 6791).
+        icmp_sources: Vec<AddrRange> = "icmp-sources", list(addresses()), computed("the gateway's own address");
+        /// Packets between explicitly mapped hosts (RFC 7757, section 4).
+        hairpinning: Option<Hairpinning> = "hairpinning", maybe(choice(HAIRPINNING)), computed("`\"intrinsic\"`");
+    } with {
+        /// The well-known prefix.
+        private: Private;
+        /// The translator.
+        translator: Translator;
+        /// ICMP errors.
+        errors: Errors;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::whole("siit", "SIIT, stateless"),
+    about: "stateless IPv4/IPv6 translation (RFC 7915, 6052, 7757)",
+    chapters: |path| vec![Chapter::of::<Siit>(path)],
+    read,
+};
+
+fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
+    let siit = Siit::read(section)?;
+    if !["eam", "eam-file", "pref64"].iter().any(|key| section.has(key)) {
+        missing_eam(section, "or eam-file = \"FILE\", or pref64 = \"2001:2:0:1000::/96\"");
+        return None;
+    }
+    Some(Box::new(siit))
+}
+
+/// The fault of a translator that has no address for anything.
+pub(crate) fn missing_eam(section: &mut Section<'_>, others: &str) {
+    let fault = Fault::new(format!("[{}] has no `eam`", section.path())).at(At::key(section.path()), "this table");
+    section.fault(fault.instead(format!("add eam = [\"198.18.0.0/24 2001:2::/120\"], {others}")));
+}
+
+/// An explicit address map: an IPv4 and an IPv6 prefix (RFC 7757, section 3.1).
+pub(crate) const fn pair() -> Simple<Pair> {
+    fn parse(value: &Value) -> Result<Pair, Wrong> {
+        let words = text_of(value)?;
+        let instead = "write both prefixes: \"198.18.0.0/24 2001:2::/120\"";
+        let (four, six) =
+            words.split_once(' ').ok_or_else(|| Wrong::new(format!("`{words}` is one prefix"), instead))?;
+        let four = prefix4().parse(&Value::Text(four.trim().to_owned()))?;
+        let six = prefix6().parse(&Value::Text(six.trim().to_owned()))?;
+        let pair = Pair { v4: four, v6: six };
+        pair.fault().map_or(Ok(pair), |why| Err(Wrong::new(why, instead)))
+    }
+    own(parse, "explicit address maps", || json!({ "type": "string" }))
+}
+
+/// Explicit address maps that stand in the table itself.
+pub(crate) fn listed_maps(pairs: &[Pair]) -> Result<Option<Eam>, String> {
+    let pairs: Vec<_> = pairs.iter().enumerate().map(|(i, &pair)| (i + 1, pair)).collect();
+    if pairs.is_empty() { Ok(None) } else { Eam::new(&pairs, true).map(Some).map_err(why) }
+}
+
+impl Siit {
+    /// The explicit address maps, if there are any.
+    fn maps(&self, open: Open<'_>) -> Result<Option<Eam>, String> {
+        let Some(path) = &self.eam_file else { return listed_maps(&self.eam) };
+        let wrong = |why: &dyn std::fmt::Display| in_file("eam-file", path, why);
+        let mut lines = Lines::of(open(path).map_err(|e| wrong(&e))?);
+        let pairs = eam::parse(&mut lines).map_err(|e| wrong(&e))?;
+        if let Some(why) = lines.unread {
+            return Err(wrong(&why));
+        }
+        Eam::new(&pairs, true).map(Some).map_err(|e| wrong(&e))
+    }
+}
+
+impl Technology for Siit {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn versions(&self, _: Plays) -> (u8, u8) {
+        if self.ipv6_left { (6, 4) } else { (4, 6) }
+    }
+    fn overhead(&self) -> usize {
+        20
+    }
+    fn is_stateful(&self, _: Plays) -> bool {
+        false
+    }
+    fn lowest(&self) -> Option<&LowestMtu> {
+        Some(&self.translator.lowest)
+    }
+    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
+        Some(&mut self.translator.lowest)
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let links = &job.links;
+        let (side, v4, v6) = if self.ipv6_left {
+            (Side::Customer, links.right4, links.left6)
+        } else {
+            (Side::Internet, links.left4, links.right6)
+        };
+        let mut config = Config { icmp_sources: self.icmp_sources.clone(), ..job.translator(side, v4, v6, true) };
+        self.translator.set(&mut config);
+        config.hairpinning = self.hairpinning.unwrap_or(config.hairpinning);
+        config.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(config.icmp_errors_per_second);
+        let one = |w| {
+            let prefix = self.pref64.map(|p| Pref64::new(p, self.private.private_behind_well_known));
+            let addressing = Addressing::new(self.maps(job.open)?, prefix.transpose().map_err(why)?);
+            job.translate(config.clone(), addressing, w)
+        };
+        Ok(Functions::Siit(job.each(one)?).into())
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
+        let bed = setting.bed(flows);
+        let maps = self.maps(setting.open)?;
+        let embed = |a: u32| by_map_or_prefix(maps.as_ref(), self.pref64, a);
+        let (customers, remotes) = (subscribers(&bed, embed)?, remotes(&bed, embed)?);
+        let ends = Translated { subscribers: &customers, remotes: &remotes };
+        let view = if self.ipv6_left { pe::siit(&bed, &ends) } else { ce::clat(&bed, &ends) };
+        view.map_err(why)
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = self.pref64.and_then(|p| embeds_nothing("pref64", p)).into_iter().collect();
+        if !self.eam.is_empty() && self.eam_file.is_some() {
+            let fault = Fault::new("explicit address maps stand in one place").at(".eam-file", "in a file");
+            faults.push(fault.at(".eam", "and here").instead("write these into the file, too, or leave the file out"));
+        }
+        faults
+    }
+
+    fn faults_in_test(&self, plays: Plays, flows: &Flows, _: u64) -> Vec<Fault> {
+        // What a file maps is not known yet.
+        let Some(pref64) = self.pref64.filter(|_| self.eam_file.is_none()) else { return Vec::new() };
+        let mapped = |range: AddrRange| {
+            let within = |pair: &Pair| [range.first, range.last()].iter().all(|&a| pair.v4.contains(a.into()));
+            self.eam.iter().any(within)
+        };
+        let ends = [("inside", flows.inside), ("remote", flows.remote)];
+        let others: Vec<_> = ends.into_iter().filter(|(_, range)| !mapped(*range)).collect();
+        let private = self.private.private_behind_well_known;
+        behind_well_known(ENTRY.names.name(plays), ("pref64", pref64), private, &others).into_iter().collect()
+    }
+
+    fn file(&self) -> Option<(&'static str, &Path)> {
+        self.eam_file.as_deref().map(|path| ("eam-file", path))
+    }
+
+    /// Every address of the tester has one in the other version.
+    fn check_file(&self, _: Plays, flows: &Flows, open: Open<'_>) -> Result<(), String> {
+        let maps = self.maps(open)?;
+        let inside = (flows.inside.first, flows.inside.count.max(flows.subscribers));
+        for (first, count) in [inside, (flows.remote.first, flows.remote.count)] {
+            for i in 0..count {
+                by_map_or_prefix(maps.as_ref(), self.pref64, u32::from(first).wrapping_add(i))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Files that technologies load: binding tables and explicit address maps. They are opened by the caller and read here line by
+//! line, so that a table of millions of lines is never in memory as text.
+
+use std::fmt::Display;
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+
+/// Opens a file that a technology names.
+pub type Open<'a> = &'a dyn Fn(&Path) -> io::Result<Box<dyn BufRead>>;
+
+/// Longest line that a pair of prefixes can need, with room for a comment.
+const LONGEST_LINE: u64 = 1024;
+
+/// A file's lines as an iterator that ends at the first one that cannot be read, and keeps why.
+pub(crate) struct Lines {
+    text: Box<dyn BufRead>,
+    number: u64,
+    /// Why it ended before the file did.
+    pub(crate) unread: Option<String>,
+}
+
+impl Lines {
+    pub(crate) fn of(text: Box<dyn BufRead>) -> Lines {
+        Lines { text, number: 0, unread: None }
+    }
+
+    fn line(&mut self) -> Result<Option<String>, String> {
+        self.number += 1;
+        let mut line = Vec::new();
+        let octets = (&mut self.text)
+            .take(LONGEST_LINE + 1)
+            .read_until(b'\n', &mut line)
+            .map_err(|e| format!("line {}: {e}", self.number))?;
+        if octets as u64 > LONGEST_LINE {
+            return Err(format!("line {}: longer than {LONGEST_LINE} octets", self.number));
+        }
+        let text = String::from_utf8(line).map_err(|_| format!("line {}: this is not UTF-8 text", self.number))?;
+        Ok(Some(text).filter(|_| octets > 0))
+    }
+}
+
+impl Iterator for Lines {
+    type Item = String;
+    fn next(&mut self) -> Option<String> {
+        self.line().unwrap_or_else(|why| {
+            self.unread = Some(why);
+            None
+        })
+    }
+}
+
+/// What a file of a key could not be used for.
+pub(crate) fn in_file(key: &str, path: &Path, why: impl Display) -> String {
+    format!("{key} = \"{}\": {why}", path.display())
+}

@@ -1,0 +1,283 @@
+//! What a technology has to say of itself. Each has a file with one implementation; everything else in natmeter works with
+//! this trait, and knows none of them by name.
+
+use crate::axis::Fit;
+use crate::gateway::{Answers, Built, Job};
+use crate::parts::{Names, Plays};
+use crate::state::{State, TEST_TIMEOUT};
+use crate::table::Open;
+use crate::tester::{Flows, Setting};
+use crate::translator::LowestMtu;
+use key::{At, Chapter, Fault, Section};
+use plane::Steering;
+use plane::nat44::Nat44;
+use plane::nat64::Nat64;
+use plane::nat66::Nat66;
+use plane::pinned;
+use plane::tunnel::{OneTunnel, Tunnel};
+use std::fmt;
+use std::path::Path;
+use wire::{AddrRange, PortRange, PortSet, Prefix4, View};
+
+/// An entry of the list of technologies.
+pub struct Entry {
+    /// What it and its parts are called; the first name is that of its table.
+    pub names: Names,
+    /// What it is, with its RFCs.
+    pub about: &'static str,
+    /// Its tables, at this path.
+    pub chapters: fn(path: &str) -> Vec<Chapter>,
+    /// Reads its table; faults go to the section.
+    pub read: fn(&mut Section<'_>) -> Option<Box<dyn Technology>>,
+}
+
+impl Entry {
+    /// Its name, as in its table.
+    pub fn name(&self) -> &'static str {
+        self.names.name(Plays::Dual)
+    }
+}
+
+/// Outside addresses and ports of a device, as rules about flows see them.
+#[derive(Clone, Debug)]
+pub struct Outside {
+    /// The key of the addresses.
+    pub key: &'static str,
+    /// Each range, and the path of the words that give it.
+    pub pool: Vec<(String, AddrRange)>,
+    /// Ports of each address.
+    pub ports: Ports,
+    /// The tester's inside addresses are on the wire, too, and so must be others.
+    pub beside_inside: bool,
+}
+
+/// Outside ports of an address.
+#[derive(Clone, Debug)]
+pub enum Ports {
+    /// A range, in which a source port can be kept; the path of its key.
+    Range(PortRange, String),
+    /// Those of one customer among others; what they follow from.
+    Set(PortSet, At),
+}
+
+/// Addresses and ports of a pool that all customers share.
+#[derive(Clone, Copy, Debug)]
+pub struct PortPool {
+    /// Addresses.
+    pub addresses: u64,
+    /// Ports of each.
+    pub ports: u64,
+    /// IPv6 addresses.
+    pub is_ipv6: bool,
+}
+
+/// A technology with its parameters.
+pub trait Technology: fmt::Debug + Send + Sync {
+    /// Its entry in the list.
+    fn entry(&self) -> &'static Entry;
+
+    /// A copy of it.
+    fn boxed(&self) -> Box<dyn Technology>;
+
+    /// Octets by which frames are longer than on an IPv4 link, where they are longest: translated, or in a tunnel (RFC 8219,
+    /// section 4.1), the link between two edges in a row included.
+    fn overhead(&self) -> usize;
+
+    /// Whether this part of it keeps connections.
+    fn is_stateful(&self, plays: Plays) -> bool;
+
+    /// The functions of a gateway that plays this part, one a worker.
+    ///
+    /// # Errors
+    /// When the parameters make no sense, a file cannot be used, or there is not enough memory.
+    fn build(&self, job: &Job<'_>) -> Result<Built, String>;
+
+    /// What the tester's two sides send and expect.
+    ///
+    /// # Errors
+    /// Parameters that do not fit each other or the flows, a file that cannot be used, or no memory.
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String>;
+
+    /// IP versions on the left and on the right.
+    fn versions(&self, plays: Plays) -> (u8, u8) {
+        match plays {
+            Plays::Dual => (4, 4),
+            Plays::Ce => (4, 6),
+            Plays::Pe => (6, 4),
+        }
+    }
+
+    /// How its NAT keeps state, at whichever edge it is.
+    fn state(&self) -> Option<&State> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn state_mut(&mut self) -> Option<&mut State> {
+        None
+    }
+
+    /// Prefixes of the customers' own IPv4 addresses, to be changed.
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        None
+    }
+
+    /// To what packets from IPv4 to IPv6 are fragmented, where the file says so.
+    fn lowest(&self) -> Option<&LowestMtu> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
+        None
+    }
+
+    /// Outside addresses and ports of this part, in IPv4.
+    fn outside(&self, _plays: Plays) -> Option<Outside> {
+        None
+    }
+
+    /// The pool of ports that all customers share.
+    fn port_pool(&self) -> Option<PortPool> {
+        None
+    }
+
+    /// Addresses that a gateway answers for on its links (left, right) beside those of the links themselves.
+    fn answers(&self, _plays: Plays) -> [Answers; 2] {
+        Default::default()
+    }
+
+    /// How packets from left and right are spread over the workers. A packet that comes to another worker than its own is
+    /// handed over, so a spreading that does not fit costs time and nothing else.
+    fn steering(&self, plays: Plays, _workers: usize, _open: Open<'_>) -> [Steering; 2] {
+        usual_steering(self.versions(plays), self.is_stateful(plays), self.counts_by_prefix())
+    }
+
+    /// Length of the IPv6 prefix whose addresses are one subscriber at one worker; none where subscribers are not counted, or
+    /// have no IPv6 addresses.
+    fn counts_by_prefix(&self) -> Option<u8> {
+        None
+    }
+
+    /// Subscribers of quotas and port blocks among so many customers.
+    fn subscribers(&self, _plays: Plays, customers: u64) -> u64 {
+        self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
+    }
+
+    /// How many there are, of so many customers, of whom each is one worker's with all sessions; none where sessions go to
+    /// the workers by inside address and port.
+    fn wholes(&self, _plays: Plays, _customers: u64) -> Option<u64> {
+        None
+    }
+
+    /// Whether, and up to which value, this part has an axis.
+    fn fit(&self, _axis: &str, _plays: Plays, _flows: &Flows) -> Fit {
+        Fit::Lacks
+    }
+
+    /// Sets the value of an axis that it has.
+    fn set(&mut self, _axis: &str, _value: u64, _flows: &mut Flows) {}
+
+    /// Keys that do not fit each other, in a gateway as in a scenario.
+    fn faults(&self) -> Vec<Fault> {
+        self.state().map(State::faults).unwrap_or_default()
+    }
+
+    /// What this part of it would rightly drop of the tester's flows, or what the tester cannot play. `most` is the largest
+    /// number of inside addresses or subscribers at any point.
+    fn faults_in_test(&self, _plays: Plays, _flows: &Flows, _most: u64) -> Vec<Fault> {
+        Vec::new()
+    }
+
+    /// Rows of a summary of a scenario that sweeps these axes.
+    fn summary(&self, _plays: Plays, _swept: &[&str]) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// The file that it loads, and the key that names it.
+    fn file(&self) -> Option<(&'static str, &Path)> {
+        None
+    }
+
+    /// Loads its file as a run would, and forgets it again.
+    ///
+    /// # Errors
+    /// Why it cannot be used with these flows.
+    fn check_file(&self, _plays: Plays, _flows: &Flows, _open: Open<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Octets of a table that is loaded and not learned.
+    fn table_octets(&self) -> u64 {
+        0
+    }
+}
+
+impl dyn Technology {
+    /// What it and its parts are called.
+    pub fn names(&self) -> &'static Names {
+        &self.entry().names
+    }
+
+    /// Its name, as in its table.
+    pub fn name(&self) -> &'static str {
+        self.entry().name()
+    }
+
+    /// Makes its table as large as `sessions` where the file does not give its size.
+    pub fn settle(&mut self, sessions: u64) {
+        if let Some(state) = self.state_mut() {
+            state.table.get_or_insert(sessions.max(1));
+        }
+    }
+
+    /// Lets no session end by itself within a test where the file does not say when one does.
+    pub fn outlast_tests(&mut self) {
+        if let Some(state) = self.state_mut() {
+            state.udp_timeout.get_or_insert(TEST_TIMEOUT);
+        }
+    }
+
+    /// Lets customers with these addresses pass, too.
+    pub fn admit(&mut self, customers: AddrRange) {
+        if let Some(inside) = self.inside_mut() {
+            inside.push(customers.covering());
+        }
+    }
+
+    /// Lets IPv6 packets of so many octets pass whole where the file does not say to what they are fragmented.
+    pub fn pass_whole(&mut self, packet: usize) {
+        if let Some(lowest) = self.lowest_mut().filter(|_| packet > 1280) {
+            lowest.lowest_ipv6_mtu.get_or_insert(packet.min(u16::MAX.into()) as u16);
+        }
+    }
+}
+
+impl Clone for Box<dyn Technology> {
+    fn clone(&self) -> Box<dyn Technology> {
+        self.boxed()
+    }
+}
+
+/// The same technology with the same parameters.
+impl PartialEq for dyn Technology {
+    fn eq(&self, other: &dyn Technology) -> bool {
+        // Parameters are plain data: what is printed is all that there is.
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+pub(crate) fn usual_steering(versions: (u8, u8), is_stateful: bool, prefix: Option<u8>) -> [Steering; 2] {
+    if !is_stateful {
+        // All fragments of a datagram meet: by both addresses where there are only these, by the ends of the tunnel.
+        let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };
+        return [by(versions.0), by(versions.1)];
+    }
+    let customers = prefix.map_or(pinned::STEER_CUSTOMER, pinned::steering);
+    match versions {
+        (6, 6) => [customers, Nat66::STEER_INTERNET],
+        (4, 4) => [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET],
+        (6, _) => [customers, Nat64::STEER_INTERNET],
+        (_, _) => [Nat44::STEER_CUSTOMER, Nat64::STEER_CUSTOMER],
+    }
+}

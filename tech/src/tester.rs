@@ -1,0 +1,90 @@
+//! The tester's part: which flows it sends, and what it needs to know to say what its two sides send and expect.
+
+use crate::axis::MOST_SUBSCRIBERS;
+use crate::table::Open;
+use key::kind::{addresses, number, ports};
+use key::or;
+use plane::Hop;
+use plane::view::Bed;
+use wire::{AddrRange, FlowSpace, PortRange};
+
+key::table! {
+    /// The flows: every combination of an inside address or subscriber, a source port, a remote address and a destination port.
+    pub struct Flows {
+        /// Addresses of the Initiator, on the left.
+        inside: AddrRange = "inside", addresses(), or("198.18.0.2");
+        /// Subscribers whose customer edges the tester plays, of a provider edge alone.
+        subscribers: u32 = "subscribers", number(1..=MOST_SUBSCRIBERS), or("1");
+        /// Source ports of the Initiator.
+        source_ports: PortRange = "source-ports", ports(), or("1024-41023");
+        /// Addresses of the Responder, on the right.
+        remote: AddrRange = "remote", addresses(), or("198.19.0.2");
+        /// Destination ports of the Initiator's frames.
+        destination_ports: PortRange = "destination-ports", ports(), or("1-100");
+    }
+}
+
+impl Flows {
+    /// Subscribers, or inside addresses, that the flows are spread over.
+    pub fn hosts(&self) -> u64 {
+        // Subscribers stand in the place of inside addresses, whether they share one or not.
+        u64::from(self.inside.count.max(self.subscribers))
+    }
+
+    /// Flows of each of them.
+    pub fn of_a_host(&self) -> u64 {
+        let each = [self.source_ports.count(), self.remote.count, self.destination_ports.count()];
+        each.into_iter().map(u64::from).product()
+    }
+
+    /// The flow space of hosts with addresses of their own.
+    ///
+    /// # Errors
+    /// When the ranges do not fit.
+    pub fn space(&self) -> Result<FlowSpace, String> {
+        FlowSpace::new(self.inside, self.source_ports, self.remote, self.destination_ports).map_err(|e| e.to_string())
+    }
+
+    /// The same, where each subscriber is a host.
+    pub(crate) fn space_of_subscribers(&self) -> Result<FlowSpace, String> {
+        if self.subscribers <= 1 {
+            return self.space();
+        }
+        Flows { inside: AddrRange { count: self.subscribers, ..self.inside }, ..self.clone() }.space()
+    }
+}
+
+/// What a view follows from, beside the technology.
+pub struct Setting<'a> {
+    /// The flows at this point of the matrix.
+    pub flows: &'a Flows,
+    /// IPv4 frame size in octets, with FCS.
+    pub frame_size: usize,
+    /// Time to live and hop limit of test frames.
+    pub ttl: u8,
+    /// Connections; 0: as many as flows.
+    pub connections: u64,
+    /// Seed of the pseudo-random order.
+    pub seed: u64,
+    /// The tester's link on the left.
+    pub left: Hop,
+    /// The tester's link on the right.
+    pub right: Hop,
+    /// Opens the files that a technology names.
+    pub open: Open<'a>,
+}
+
+impl Setting<'_> {
+    /// The test bed with these flows.
+    pub fn bed(&self, flows: FlowSpace) -> Bed {
+        Bed {
+            left: self.left,
+            right: self.right,
+            frame_size: self.frame_size,
+            ttl: self.ttl,
+            connections: if self.connections == 0 { flows.size() } else { self.connections },
+            flows,
+            seed: self.seed,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! 464XLAT (RFC 6877): CLAT at the customer's edge, PLAT at the provider's.
+
+use crate::axis::{ALL_SUBSCRIBERS, Fit};
+use crate::Functions;
+use crate::gateway::{Answers, Built, Job, why};
+use crate::nat::Inside;
+use crate::nat64::{Embedding, Nat};
+use crate::parts::{Names, Plays};
+use crate::rows::{behind, subscribers};
+use crate::state::State;
+use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::tester::{Flows, Setting};
+use crate::translator::{LowestMtu, embeds_nothing};
+use key::kind::prefix6;
+use key::{Chapter, Fault, Table, needed};
+use plane::translate::{Clat, Hosts, Pref64, Translate};
+use plane::view::{self, Translated, ce, pe};
+use plane::Side;
+use wire::{Prefix4, Prefix6, View};
+
+key::table! {
+    /// 464XLAT: a CLAT translates the customer's IPv4 packets without state, the PLAT is a stateful NAT64.
+    pub struct Xlat464 {
+        /// The prefix that the customer's IPv4 addresses are embedded in: a /64 of the customer's or a /96 in it (RFC 6877, section 6.3).
+        clat: Prefix6 = "clat", prefix6(), needed("\"2001:2:0:2::/96\"");
+    } with {
+        /// The prefix of the PLAT.
+        embedding: Embedding;
+        /// Customers.
+        inside: Inside;
+        /// The PLAT.
+        nat: Nat;
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry {
+    names: Names::edges(
+        ("464xlat", "464XLAT, CLAT and PLAT"),
+        ("clat", "CLAT of 464XLAT, stateless"),
+        ("plat", "PLAT of 464XLAT"),
+    )
+    .published_as("464XLAT"),
+    about: "464XLAT (RFC 6877): CLAT and PLAT",
+    chapters: |path| vec![Chapter::of::<Xlat464>(path)],
+    read: |section| Some(Box::new(Xlat464::read(section)?)),
+};
+
+impl Xlat464 {
+    fn clat(&self, job: &Job<'_>, worker: usize) -> Result<Translate<Clat>, String> {
+        let hosts = Hosts::Prefix(Pref64::new(self.clat, true).map_err(why)?);
+        let private = self.embedding.private.private_behind_well_known;
+        let addressing = Clat::new(hosts, Pref64::new(self.embedding.pref64, private).map_err(why)?)?;
+        let mut config = job.translator(Side::Internet, job.links.left4, job.links.right6, true);
+        self.nat.translator.set(&mut config);
+        let errors = self.nat.state.errors.icmp_errors_per_second;
+        config.icmp_errors_per_second = errors.unwrap_or(config.icmp_errors_per_second);
+        job.translate(config, addressing, worker)
+    }
+
+    fn plat(&self, job: &Job<'_>, worker: usize) -> Result<plane::nat64::Nat64, String> {
+        self.nat.build(&self.embedding, job, worker)
+    }
+}
+
+impl Technology for Xlat464 {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+    fn overhead(&self) -> usize {
+        20
+    }
+    fn is_stateful(&self, plays: Plays) -> bool {
+        plays != Plays::Ce
+    }
+    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
+        Some(&mut self.inside.inside)
+    }
+    fn state(&self) -> Option<&State> {
+        Some(&self.nat.state)
+    }
+    fn state_mut(&mut self) -> Option<&mut State> {
+        Some(&mut self.nat.state)
+    }
+    fn lowest(&self) -> Option<&LowestMtu> {
+        Some(&self.nat.translator.lowest)
+    }
+    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
+        Some(&mut self.nat.translator.lowest)
+    }
+    fn outside(&self, plays: Plays) -> Option<Outside> {
+        (plays != Plays::Ce).then(|| self.nat.pool.outside(true))
+    }
+    fn port_pool(&self) -> Option<PortPool> {
+        Some(self.nat.pool.port_pool())
+    }
+    fn answers(&self, plays: Plays) -> [Answers; 2] {
+        let pool = if plays == Plays::Ce { Answers::default() } else { Answers::v4(&self.nat.pool.pool) };
+        [Answers::default(), pool]
+    }
+    fn counts_by_prefix(&self) -> Option<u8> {
+        self.nat.subscriber.counted(&self.nat.state)
+    }
+    fn wholes(&self, _: Plays, customers: u64) -> Option<u64> {
+        Some(self.nat.subscriber.wholes(&self.nat.state, customers))
+    }
+
+    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+        let (ce, pe) = (|job: &Job<'_>, w| self.clat(job, w), |job: &Job<'_>, w| self.plat(job, w));
+        let functions = match job.plays {
+            Plays::Ce => Functions::Clat(job.each(|w| ce(job, w))?),
+            Plays::Pe => Functions::Nat64(job.each(|w| pe(job, w))?),
+            Plays::Dual => Functions::Xlat464(job.both(ce, pe)?),
+        };
+        Ok(functions.into())
+    }
+
+    fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
+        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
+        let bed = setting.bed(flows);
+        if plays == Plays::Dual {
+            return Ok(view::nat44(&bed, self.nat.pool.seen()));
+        }
+        let clat = Pref64::new(self.clat, true).map_err(why)?;
+        let rows = subscribers(&bed, |a| clat.to_ipv6(a).map_err(|e| format!("{e:?}")))?;
+        let remotes = behind(&bed, self.embedding.pref64)?;
+        let ends = Translated { subscribers: &rows, remotes: &remotes };
+        let view = if plays == Plays::Ce { ce::clat(&bed, &ends) } else { pe::plat(&bed, &ends, self.nat.pool.seen()) };
+        view.map_err(why)
+    }
+
+    fn fit(&self, axis: &str, plays: Plays, _: &Flows) -> Fit {
+        match axis {
+            "subscribers" if plays == Plays::Pe => ALL_SUBSCRIBERS,
+            "outside-addresses" => self.nat.pool.fit(plays),
+            _ => Fit::Lacks,
+        }
+    }
+
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "subscribers" => flows.subscribers = value as u32,
+            "outside-addresses" => self.nat.pool.keep(value),
+            _ => {}
+        }
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.nat.faults();
+        let prefixes = [("pref64", self.embedding.pref64), ("clat", self.clat)];
+        faults.extend(prefixes.into_iter().filter_map(|(key, prefix)| embeds_nothing(key, prefix)));
+        if self.embedding.pref64 == self.clat {
+            faults.push(
+                Fault::new("CLAT and PLAT have the same prefix")
+                    .at(".clat", "of the customer's hosts")
+                    .at(".pref64", "of the Internet's")
+                    .instead("give the CLAT a /64 of its own (RFC 6877, section 6.3), or a /96 in it"),
+            );
+        }
+        faults
+    }
+
+    fn faults_in_test(&self, plays: Plays, flows: &Flows, _: u64) -> Vec<Fault> {
+        self.embedding.faults_in_test(ENTRY.names.name(plays), flows)
+    }
+}
