@@ -139,10 +139,13 @@ macro_rules! table {
                 keys
             }
 
-            #[allow(unused_variables, reason = "a table without keys")]
+            #[allow(unused_variables, clippy::let_unit_value, reason = "a table without keys")]
             fn read(section: &mut $crate::Section<'_>) -> Option<Self> {
-                $( let $field = section.get::<$Type, _>($key, &$kind, $default); )*
-                $( $( let $group = <$Group as $crate::Table>::read(section); )+ )?
+                // All are read before one that is refused ends it.
+                let values = ( $( section.get::<$Type, _>($key, &$kind, $default), )* );
+                let groups = ( $( $( <$Group as $crate::Table>::read(section), )+ )? );
+                let ( $( $field, )* ) = values;
+                let ( $( $( $group, )+ )? ) = groups;
                 Some($Name { $( $field: $field?, )* $( $( $group: $group?, )+ )? })
             }
         }

@@ -49,6 +49,13 @@ impl At {
         At::First(all.into())
     }
 
+    /// The same, where paths that begin with a dot are of this table.
+    #[must_use]
+    pub fn in_table(mut self, table: &str) -> At {
+        self.below(table);
+        self
+    }
+
     fn below(&mut self, table: &str) {
         match self {
             At::Value(path) | At::Key(path) if path.starts_with('.') => *path = format!("{table}{path}"),
@@ -159,7 +166,9 @@ impl Complaints {
                     marked.push((place, label));
                 }
             }
-            if seen.insert((title.clone(), marked.clone())) {
+            // A value that `[full]` takes from `[measure]` is refused twice, under the same words.
+            let known = if marked.is_empty() { (Some(title.clone()), Vec::new()) } else { (None, marked.clone()) };
+            if seen.insert((known, instead.clone())) {
                 shown.push(Shown { title, marks: marked, instead });
             }
         }

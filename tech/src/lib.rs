@@ -28,7 +28,7 @@ pub use axis::{AXES, Axis, Fit, MOST_SUBSCRIBERS};
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};
-pub use nat::{Pool, Pool6};
+pub use plane::nat44::config::{Mapping, share_of_a_worker};
 pub use parts::{Names, Plays, PLAYS};
 pub use state::{State, TEST_TIMEOUT};
 pub use translator::LowestMtu;

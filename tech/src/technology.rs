@@ -43,12 +43,25 @@ impl Entry {
 pub struct Outside {
     /// The key of the addresses.
     pub key: &'static str,
-    /// Each range, and the path of the words that give it.
+    /// Each range, and the path of the words that give it, from the technology's table: `.pool[0]`.
     pub pool: Vec<(String, AddrRange)>,
     /// Ports of each address.
     pub ports: Ports,
     /// The tester's inside addresses are on the wire, too, and so must be others.
     pub beside_inside: bool,
+}
+
+impl Outside {
+    /// The same with whole paths of keys, which stand in this table.
+    #[must_use]
+    pub fn below(self, table: &str) -> Outside {
+        let whole = |path: String| format!("{table}{path}");
+        let ports = match self.ports {
+            Ports::Range(range, path) => Ports::Range(range, whole(path)),
+            Ports::Set(set, from) => Ports::Set(set, from.in_table(table)),
+        };
+        Outside { pool: self.pool.into_iter().map(|(path, range)| (whole(path), range)).collect(), ports, ..self }
+    }
 }
 
 /// Outside ports of an address.
@@ -213,7 +226,7 @@ pub trait Technology: fmt::Debug + Send + Sync {
     }
 }
 
-impl dyn Technology {
+impl dyn Technology + '_ {
     /// What it and its parts are called.
     pub fn names(&self) -> &'static Names {
         &self.entry().names
@@ -241,7 +254,10 @@ impl dyn Technology {
     /// Lets customers with these addresses pass, too.
     pub fn admit(&mut self, customers: AddrRange) {
         if let Some(inside) = self.inside_mut() {
-            inside.push(customers.covering());
+            let has = |prefix: &Prefix4| [customers.first, customers.last()].iter().all(|&a| prefix.contains(a.into()));
+            if !inside.iter().any(has) {
+                inside.push(customers.covering());
+            }
         }
     }
 
@@ -260,8 +276,8 @@ impl Clone for Box<dyn Technology> {
 }
 
 /// The same technology with the same parameters.
-impl PartialEq for dyn Technology {
-    fn eq(&self, other: &dyn Technology) -> bool {
+impl PartialEq for dyn Technology + '_ {
+    fn eq(&self, other: &Self) -> bool {
         // Parameters are plain data: what is printed is all that there is.
         format!("{self:?}") == format!("{other:?}")
     }

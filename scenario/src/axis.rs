@@ -1,0 +1,119 @@
+//! The axes of a scenario beside connections and cores. A point of the matrix carries their values by name; the scenario at a
+//! point is the scenario with these values set, so that nothing behind it knows what an axis is.
+
+use crate::quantity::show_grouped;
+use crate::{Dut, Scenario};
+use method::Count;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use tech::{AXES, Flows};
+
+pub use tech::{Axis, Fit};
+
+/// A value of each axis that a point has, by the axis' name; none where nothing beside connections and cores is swept.
+pub type AxisValues = BTreeMap<String, Count>;
+
+/// An axis with the values that are measured, as a scenario has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swept {
+    /// Name of the axis.
+    pub axis: String,
+    /// Its values, in the order written.
+    pub values: Vec<Count>,
+}
+
+/// The axes that a point has, with their values, in the order of [`AXES`].
+pub fn in_order(values: &AxisValues) -> impl Iterator<Item = (&'static Axis, Count)> {
+    AXES.iter().filter_map(|axis| values.get(axis.name()).map(|&value| (axis, value)))
+}
+
+/// A point's values in words, for titles: `1,000 softwires`.
+pub fn in_words(values: &AxisValues) -> String {
+    let each = in_order(values).map(|(axis, n)| format!("{} {}", show_grouped(n), axis.heading));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The same behind a comma, where there is something before it; nothing without values.
+pub fn more_in_words(values: &AxisValues) -> String {
+    if values.is_empty() { String::new() } else { format!(", {}", in_words(values)) }
+}
+
+impl Dut {
+    /// Whether, and up to which value, it has an axis.
+    pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
+        match (self, axis) {
+            (Dut::Gateway { plays, technology, .. }, _) => technology.fit(axis, *plays, flows),
+            (Dut::Kernel { nat44: Some(_), .. }, "inside-addresses") => {
+                Fit::UpTo(flows.inside.count.into(), "more than `inside` has", "widen `inside` in [traffic]")
+            }
+            (Dut::Kernel { nat44: Some(nat44), .. }, "outside-addresses") => {
+                Fit::UpTo(nat44.pool.count.into(), "more than `pool` has", "widen `pool`")
+            }
+            (Dut::Kernel { .. } | Dut::Simulated { .. }, _) => Fit::Lacks,
+        }
+    }
+
+    fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
+        match (self, axis) {
+            (Dut::Gateway { technology, .. }, _) => technology.set(axis, value, flows),
+            (Dut::Kernel { .. }, "inside-addresses") => flows.inside.count = value as u32,
+            (Dut::Kernel { nat44: Some(nat44), .. }, "outside-addresses") => nat44.pool.count = value as u32,
+            (Dut::Kernel { .. } | Dut::Simulated { .. }, _) => {}
+        }
+    }
+}
+
+impl Scenario {
+    /// All combinations of the swept values of the axes that a device has; one without values where it has none.
+    pub fn combinations(&self, dut: &Dut) -> Vec<AxisValues> {
+        let mut all = vec![AxisValues::new()];
+        for swept in self.axes.iter().filter(|swept| dut.fit(&swept.axis, &self.traffic.flows) != Fit::Lacks) {
+            let with = |values: AxisValues| {
+                swept.values.iter().map(move |&value| {
+                    let mut values = values.clone();
+                    values.insert(swept.axis.clone(), value);
+                    values
+                })
+            };
+            all = all.into_iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    /// The scenario as it is at a point of the matrix: with these values set for device number `dut`.
+    pub fn at(&self, dut: usize, values: &AxisValues) -> Cow<'_, Scenario> {
+        if values.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut scenario = self.clone();
+        let (duts, flows) = (&mut scenario.duts, &mut scenario.traffic.flows);
+        for (axis, value) in in_order(values) {
+            duts[dut].set(axis.name(), value, flows);
+        }
+        Cow::Owned(scenario)
+    }
+
+    /// The fewest and the most inside addresses, or subscribers, at any point; none where a value is not possible anyway.
+    pub(crate) fn hosts(&self) -> Option<(u64, u64)> {
+        let mut all: Option<(u64, u64)> = None;
+        for (at, dut) in self.duts.iter().enumerate() {
+            for values in self.combinations(dut) {
+                let refused = |axis: &str| matches!(dut.fit(axis, &self.traffic.flows), Fit::Refused(_));
+                if values.keys().any(|axis| refused(axis)) {
+                    return None;
+                }
+                let n = self.at(at, &values).traffic.flows.hosts();
+                all = Some(all.map_or((n, n), |(least, most)| (least.min(n), most.max(n))));
+            }
+        }
+        let usual = self.traffic.flows.hosts();
+        Some(all.unwrap_or((usual, usual)))
+    }
+
+    /// The axis that is the number of inside addresses or subscribers, if one is swept.
+    pub(crate) fn host_axis(&self) -> Option<&Swept> {
+        let sets = |axis: &Axis| axis.sets_subscribers || axis.name() == "inside-addresses";
+        self.axes.iter().find(|swept| Axis::by_name(&swept.axis).is_some_and(sets))
+    }
+}

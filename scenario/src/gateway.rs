@@ -1,0 +1,238 @@
+//! The file of `natmeter gateway`: interfaces, addresses and one technology, in the tables that scenarios have
+//! too. Read like a scenario, so that mistakes are shown in the same way.
+
+use crate::reader::text_of;
+use crate::tables::{GatewayKeys, SideKeys, book};
+use crate::{ScenarioError, Technologies};
+use key::{At, Complaints, Fault, Sections, Spans};
+use std::path::{Path, PathBuf};
+use tech::{Plays, Technology};
+
+pub use crate::tables::{Io, NextHop};
+
+/// A gateway as its file describes it.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    /// Which part of its technology it plays.
+    pub plays: Plays,
+    /// Workers.
+    pub workers: usize,
+    /// How packets come in and go out.
+    pub io: Io,
+    /// Poll without a pause, for throughput; otherwise a worker without work naps.
+    pub busy: bool,
+    /// Answer ARP, Neighbor Solicitations and pings; otherwise that is left to the kernel.
+    pub answer: bool,
+    /// Where the control socket is.
+    pub socket: PathBuf,
+    /// The customers' side.
+    pub left: Side,
+    /// The Internet's side.
+    pub right: Side,
+    /// What it does.
+    pub technology: Box<dyn Technology>,
+}
+
+/// One side as written.
+pub type Side = SideKeys;
+
+impl Gateway {
+    /// Whether a running gateway can become `new` without a restart, as far as this file knows.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn can_become(&self, new: &Gateway) -> Result<(), String> {
+        let by_ip = |s: &Side| if let NextHop::Ip(ip) = s.next_hop { Some(ip) } else { None };
+        // A neighbour that is named by its IP address was asked for before the start.
+        let other = |old: &Side, new: &Side| by_ip(new).is_some() && by_ip(old) != by_ip(new);
+        let fixed = [
+            ("plays", self.plays != new.plays),
+            ("workers", self.workers != new.workers),
+            ("io", self.io != new.io),
+            ("busy", self.busy != new.busy),
+            ("answer", self.answer != new.answer),
+            ("socket", self.socket != new.socket),
+            ("interface", self.left.interface != new.left.interface || self.right.interface != new.right.interface),
+            ("next-hop", other(&self.left, &new.left) || other(&self.right, &new.right)),
+            (
+                "address",
+                self.answer && (self.left.address, self.right.address) != (new.left.address, new.right.address),
+            ),
+            ("table", self.table() != new.table()),
+        ];
+        match fixed.iter().find(|(_, differs)| *differs) {
+            Some((what, _)) => Err(format!("{what}: cannot be changed while the gateway runs; restart it")),
+            None => Ok(()),
+        }
+    }
+
+    /// Entries of its table; none if it keeps no state.
+    fn table(&self) -> Option<u64> {
+        self.technology.state().map(tech::State::sessions)
+    }
+
+    /// The same without room for connections, for a look at its configuration alone.
+    pub fn without_tables(&self) -> Gateway {
+        let mut small = self.clone();
+        if let Some(state) = small.technology.state_mut() {
+            state.table = Some(0);
+        }
+        small
+    }
+}
+
+/// Reads and checks a gateway's file.
+///
+/// # Errors
+/// When the file cannot be read, and everything that is wrong with it.
+pub fn read(path: &Path, technologies: Technologies) -> Result<Gateway, ScenarioError> {
+    Ok(parse(&path.display().to_string(), &text_of(path)?, technologies)?)
+}
+
+/// Checks a gateway's file that is already text, called `name` in messages.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse(name: &str, text: &str, technologies: Technologies) -> Result<Gateway, Complaints> {
+    let (tree, mut faults) = key::read(name, text);
+    if !faults.is_empty() {
+        let spans = Spans::of(&tree);
+        return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
+    }
+    // Scenario tables may stand in the same file; what is no table of either is refused here.
+    faults.extend(book(technologies).unknown(&tree));
+    let mut sections = Sections::of(&tree);
+    let read = gateway(&mut sections, technologies);
+    let Sections { spans, faults: values, .. } = sections;
+    faults.extend(values);
+    let rules = read.iter().flat_map(versions).collect();
+    let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
+    match read {
+        Some(gateway) if complaints.is_empty() => Ok(gateway),
+        _ => Err(complaints),
+    }
+}
+
+/// Sessions of a table where the file does not say how many.
+const SESSIONS: u64 = 1 << 20;
+
+fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Gateway> {
+    let keys = sections.table::<GatewayKeys>("gateway");
+    let left = side(sections, "left");
+    let right = side(sections, "right");
+    let technology = technology(sections, technologies);
+    let GatewayKeys { plays, workers, io, busy, answer, socket } = keys?;
+    let mut technology = technology?;
+    technology.settle(SESSIONS);
+    let socket = socket.unwrap_or_else(default_socket);
+    Some(Gateway { plays, workers, io, busy, answer, socket, left: left?, right: right?, technology })
+}
+
+/// Where the control socket is when the file does not say.
+pub fn default_socket() -> PathBuf {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/run"), PathBuf::from);
+    folder.join("natmeter-gateway.sock")
+}
+
+fn side(sections: &mut Sections<'_>, name: &str) -> Option<Side> {
+    let path = format!("gateway.{name}");
+    if !sections.has(&path) {
+        let fault = Fault::new(format!("the gateway has no [{path}]"));
+        sections.faults.push(fault.instead(format!("add [{path}] with interface, address and next-hop")));
+        return None;
+    }
+    sections.table::<SideKeys>(&path)
+}
+
+/// The one technology of the file.
+fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Box<dyn Technology>> {
+    let path = |entry: &tech::Entry| format!("technology.{}", entry.name());
+    let mut found = technologies.iter().filter(|entry| sections.has(&path(entry)));
+    let Some(first) = found.next() else {
+        if !sections.has("technology") {
+            let all: Vec<String> = technologies.iter().map(|entry| format!("[{}]", path(entry))).collect();
+            let fault = Fault::new("the gateway has no technology");
+            sections.faults.push(fault.instead(format!("add a table for one: {}", all.join(", "))));
+        }
+        return None;
+    };
+    if let Some(second) = found.next() {
+        let fault = Fault::new("there is one technology at a time").at(At::key(path(second)), "the second");
+        sections.faults.push(fault.at(At::key(path(first)), "the first").instead("keep one of the tables"));
+        return None;
+    }
+    let mut section = sections.section(&path(first));
+    let technology = (first.read)(&mut section)?;
+    technology.faults().into_iter().for_each(|fault| section.fault(fault));
+    Some(technology)
+}
+
+/// Sides whose IP versions are not those that the technology needs.
+fn versions(gateway: &Gateway) -> Vec<Fault> {
+    let (left, right) = gateway.technology.versions(gateway.plays);
+    let name = gateway.technology.name();
+    let wrong = |(side, path, want): (&Side, &str, u8)| {
+        let is = if side.address.is_ipv4() { 4 } else { 6 };
+        (is != want).then(|| {
+            Fault::new(format!("{name} speaks IPv{want} on [{path}], whose address is IPv{is}"))
+                .at(format!("{path}.address"), format!("an IPv{is} address"))
+                .instead(format!("write an IPv{want} address in [{path}], or choose what the gateway `plays`"))
+        })
+    };
+    [(&gateway.left, "gateway.left", left), (&gateway.right, "gateway.right", right)].into_iter().filter_map(wrong).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+[gateway.left]
+interface = "veth0"
+address = "10.0.0.1"
+next-hop = "10.0.0.2"
+
+[gateway.right]
+interface = "veth1"
+address = "198.51.100.1"
+next-hop = "02:00:00:00:02:02"
+mtu = 1400
+
+[technology.nat44]
+inside = ["10.0.0.0/8", "192.168.0.0/16"]
+pool = "198.51.100.10 - 198.51.100.13"
+"#;
+
+    #[test]
+    fn a_file_is_understood() {
+        let g = parse("gw.toml", GOOD, tech::ALL).unwrap();
+        assert_eq!((g.workers, g.io, g.busy, g.answer), (1, Io::AfPacket, false, true));
+        assert_eq!((g.left.next_hop, g.right.mtu), (NextHop::Ip("10.0.0.2".parse().unwrap()), 1400));
+        let outside = g.technology.outside(g.plays).unwrap();
+        assert_eq!((g.technology.name(), outside.pool[0].1.count), ("nat44", 4));
+        assert_eq!(g.technology.state().unwrap().mapping, tech::Mapping::EndpointIndependent);
+    }
+
+    #[test]
+    fn the_files_of_the_page_are_understood() {
+        let files = include_str!("../../docs/gateway.md").split("```toml\n").skip(1);
+        let files: Vec<&str> = files.map(|rest| rest.split("```").next().unwrap()).collect();
+        assert!(files.len() >= 2);
+        for file in files {
+            parse("docs/gateway.md", file, tech::ALL).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    #[test]
+    fn mistakes_are_shown_with_their_words() {
+        let told = |from: &str, to: &str| parse("gw.toml", &GOOD.replace(from, to), tech::ALL).unwrap_err().to_string();
+        assert!(told("interface = \"veth0\"", "interfaces = \"veth0\"").contains("did you mean `interface`?"));
+        assert!(
+            told("address = \"10.0.0.1\"", "address = \"2001:2::1\"").contains("nat44 speaks IPv4 on [gateway.left]")
+        );
+        assert!(told("[technology.nat44]", "[technology.nat45]").contains("unknown technology `nat45`"));
+        assert!(told("next-hop = \"10.0.0.2\"\n", "").contains("[gateway.left] has no `next-hop`"));
+        assert!(told("10.0.0.0/8", "10.0.0.1-10.0.0.6").contains("this is not a prefix"));
+        assert!(parse("gw.toml", "", tech::ALL).unwrap_err().to_string().contains("the gateway has no technology"));
+    }
+}

@@ -1,0 +1,197 @@
+//! Scenarios: what is measured, as typed values that cannot be wrong, and the files of `natmeter gateway`. A file is read once,
+//! at the edge: every mistake is shown at once, under the words at fault.
+//!
+//! `tables` declares the tables and their keys; reader, `--set`, defaults, the JSON Schema and the reference page follow from
+//! it. `reader` makes a scenario of a file, `rules` say what cannot be measured, `axis` what a point of the matrix sets,
+//! `summary` and `conformance` put a scenario into words. The technologies are given as an argument.
+
+#![forbid(unsafe_code)]
+
+pub mod axis;
+mod conformance;
+pub mod gateway;
+mod overrides;
+mod reader;
+mod rules;
+mod settle;
+mod summary;
+mod tables;
+
+pub use conformance::conformance;
+pub use key::quantity;
+pub use key::{Complaints, did_you_mean};
+pub use reader::{Loaded, Options, ScenarioError, parse, read};
+pub use settle::SLACK;
+pub use summary::{Summary, impair_in_words, technologies};
+pub use tables::{
+    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Simulated, Sweep, Tester, Traffic, VethIo, book,
+};
+pub use tech::{Flows, Plays, Technology};
+
+use method::{Count, Nanos};
+use wire::AddrRange;
+
+/// The technologies that a file may name.
+pub type Technologies = &'static [&'static tech::Entry];
+
+/// One scenario, all defaults filled in and all rules passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Short name: part of the run folder's name.
+    pub name: String,
+    /// One sentence for people.
+    pub about: String,
+    /// Reserved IPv4 blocks that may be used besides.
+    pub allow_addresses: Vec<AddrRange>,
+    /// Devices under test, measured one after the other.
+    pub duts: Vec<Dut>,
+    /// How tester and DUT are joined.
+    pub link: Link,
+    /// What is done on purpose to frames that the tester receives.
+    pub impair: Option<Impair>,
+    /// What is kept of the tester's frames.
+    pub capture: Option<Capture>,
+    /// The tester itself.
+    pub tester: Tester,
+    /// Test frames.
+    pub traffic: Traffic,
+    /// Connections (N; one entry 0 for stateless scenarios) and cores of the DUT.
+    pub sweep: Sweep,
+    /// Further axes with their values, in the order of `tech::AXES`.
+    pub axes: Vec<axis::Swept>,
+    /// What is measured and how.
+    pub measure: Measure,
+    /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
+    pub time_limit: Option<Nanos>,
+    /// A conforming run (`--full`), or the scenario's quick values.
+    pub full: bool,
+}
+
+/// A device under test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dut {
+    /// The embedded gateway: same process, own threads.
+    Gateway {
+        /// The name under which its results are filed.
+        name: &'static str,
+        /// Which part of the technology it plays.
+        plays: Plays,
+        /// The technology.
+        technology: Box<dyn Technology>,
+    },
+    /// This kernel, in a namespace that the tool makes.
+    Kernel {
+        /// Name of the software as `natmeter list` shows it: linux-forwarding, nftables, iptables-legacy, iptables-nft.
+        software: &'static str,
+        /// NAT44 parameters; `None` for plain forwarding.
+        nat44: Option<KernelNat44>,
+    },
+    /// A simulated device with known truth, for tests of the tool itself.
+    Simulated(Simulated),
+}
+
+/// How tester and DUT are joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// In-process link to the embedded gateway.
+    InProcess {
+        /// Frames a ring holds: the DUT's buffer.
+        depth: usize,
+    },
+    /// A TAP pair into a kernel DUT.
+    Tap,
+    /// Two veth pairs into a kernel DUT.
+    Veth {
+        /// Back-end of the tester's ends.
+        io: VethIo,
+    },
+}
+
+/// Octets of a frame beside its packet: header and FCS.
+const ETHERNET: usize = 18;
+
+impl Dut {
+    /// Octets by which its frames are longer than as IPv4, where they are longest.
+    pub fn overhead(&self) -> usize {
+        self.technology().map_or(0, |(_, technology)| technology.overhead())
+    }
+
+    /// The name under which its results are filed: that of its table, or of the part of the technology that it plays.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Dut::Gateway { name, .. } => name,
+            Dut::Kernel { software, .. } => software,
+            Dut::Simulated { .. } => "simulated",
+        }
+    }
+
+    /// The name of its table below `[dut]`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Dut::Gateway { .. } => "embedded",
+            Dut::Kernel { software, .. } => software,
+            Dut::Simulated { .. } => "simulated",
+        }
+    }
+
+    /// Whether it keeps connections.
+    pub fn is_stateful(&self) -> bool {
+        match self {
+            Dut::Kernel { nat44, .. } => nat44.is_some(),
+            Dut::Gateway { plays, technology, .. } => technology.is_stateful(*plays),
+            Dut::Simulated { .. } => true,
+        }
+    }
+
+    /// Whether it lives in this process.
+    pub fn is_in_process(&self) -> bool {
+        !matches!(self, Dut::Kernel { .. })
+    }
+
+    /// The technology of an embedded gateway, and the part that it plays.
+    pub fn technology(&self) -> Option<(Plays, &dyn Technology)> {
+        if let Dut::Gateway { plays, technology, .. } = self { Some((*plays, technology.as_ref())) } else { None }
+    }
+}
+
+impl Scenario {
+    /// Octets with FCS of a test frame where it is longest: a line carries no more than these.
+    pub fn widest_frame(&self) -> usize {
+        self.traffic.frame_size + self.duts.iter().map(Dut::overhead).max().unwrap_or(0)
+    }
+
+    /// Octets of the packet in it.
+    fn widest_packet(&self) -> usize {
+        self.widest_frame().saturating_sub(ETHERNET)
+    }
+
+    /// Upper end of every search, frames a second and direction; `None`: what calibration allows.
+    pub fn max_rate(&self) -> Option<Count> {
+        self.measure.max_rate.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// Lower end of every search, frames a second and direction; `None`: a trial of one frame.
+    pub fn min_rate(&self) -> Option<Count> {
+        self.measure.min_rate.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// Connections are validated at no higher rate, whatever alpha is.
+    pub fn validate_at_most(&self) -> Option<Count> {
+        self.measure.validate_at_most.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// The largest number of connections.
+    pub fn most_connections(&self) -> Count {
+        self.sweep.connections.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Workers of a gateway at most.
+    pub fn most_workers(&self) -> u64 {
+        self.sweep.cores.iter().copied().max().unwrap_or(1).into()
+    }
+
+    /// The table that its measurement comes from: `measure`, or `full`.
+    fn measure_path(&self) -> &'static str {
+        if self.full { "full" } else { "measure" }
+    }
+}

@@ -1,0 +1,361 @@
+//! From text to scenario. Nothing but the file is read here, so a scenario is refused before anything is touched.
+
+use crate::axis::Swept;
+use crate::overrides;
+use crate::rules;
+use crate::settle::settle;
+use crate::tables::{
+    ALIASED, Capture, Embedded, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure, Simulated, Sweep,
+    Tester, TimeLimit, Top, Traffic, Veth,
+};
+use crate::{Dut, Link, Scenario, Technologies, book};
+use key::{At, Book, Complaints, Entry, Fault, Node, Place, Sections, Source, Spans, Tree, TreeTable, Value, override_value};
+use method::Count;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tech::{AXES, Technology};
+
+/// What the command line says about a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Use the values of `[full]`: a conforming run.
+    pub full: bool,
+    /// `KEY=VALUE` overrides, in order; the last one of a key counts.
+    pub set: Vec<String>,
+}
+
+/// A scenario that passed all rules.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The typed scenario, overrides applied.
+    pub scenario: Scenario,
+    /// The text of the file, verbatim.
+    pub text: String,
+    /// What is right and still unwise, one sentence each.
+    pub advice: Vec<String>,
+    /// The technology's parameters as they are given, key by key.
+    pub parameters: String,
+    sources: Vec<Source>,
+    spans: Spans,
+}
+
+impl Loaded {
+    /// What is wrong with the file that a technology's key names, under the words that name it.
+    pub fn complaint_about_file(&self, key: &str, why: &str) -> Complaints {
+        let technology = self.scenario.duts.iter().find_map(|dut| Some(dut.technology()?.1.name())).unwrap_or_default();
+        let fault = Fault::new(format!("the file of `{key}` cannot be used: {why}"));
+        let fault = fault.at(format!("technology.{technology}.{key}"), "this file").instead(
+            "correct the file, or name another; a relative path starts from the folder in which natmeter is started",
+        );
+        Complaints::new(self.sources.clone(), &self.spans, vec![fault], Vec::new())
+    }
+}
+
+/// Why there is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("reading {}: {why}; name a file that you may read, such as scenarios/quickstart.toml", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// It is wrong.
+    #[error(transparent)]
+    Wrong(#[from] Complaints),
+}
+
+/// The longest file that is read, in octets. A scenario has some dozens of lines; tables of softwires and maps have files of
+/// their own.
+const LONGEST: u64 = 1 << 20;
+
+/// The text of a scenario or of a gateway's file.
+pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
+    let unreadable = |why: String| ScenarioError::Unreadable { path: path.to_owned(), why };
+    let metadata = path.metadata().map_err(|e| unreadable(e.to_string()))?;
+    // A pipe could make the reader wait for ever.
+    if !metadata.is_file() {
+        return Err(unreadable("this is no regular file".to_owned()));
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
+    if text.len() as u64 > LONGEST {
+        return Err(unreadable("the file is longer than 1 MiB".to_owned()));
+    }
+    Ok(text)
+}
+
+/// Reads and checks a scenario file.
+///
+/// # Errors
+/// When the file cannot be read, and everything that is wrong with it.
+pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Result<Loaded, ScenarioError> {
+    Ok(parse(&path.display().to_string(), &text_of(path)?, options, technologies)?)
+}
+
+/// Checks a scenario that is already text, called `name` in messages.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologies) -> Result<Loaded, Complaints> {
+    let (mut tree, mut faults) = key::read(name, text);
+    if !faults.is_empty() {
+        let spans = Spans::of(&tree);
+        return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
+    }
+    let book = book(technologies);
+    for set in &options.set {
+        tree.sources.push(Source { name: "--set".to_owned(), text: set.clone() });
+        faults.extend(overrides::apply(&mut tree, &book, options.full).err().map(|fault| *fault));
+    }
+    faults.extend(book.unknown(&tree));
+    let is_alias = alias(&mut tree, &mut faults);
+    inherit(&mut tree, &book);
+    let mut sections = Sections::of(&tree);
+    let read = Reading { sections: &mut sections, technologies, is_alias }.scenarios();
+    let Sections { spans, faults: values, .. } = sections;
+    faults.extend(values);
+    let [quick, full] = match read {
+        Some((quick, full)) => [Some(quick), Some(full)],
+        None => [None, None],
+    };
+    let both = [quick.as_ref(), full.as_ref()];
+    let rules = both.into_iter().flatten().flat_map(|scenario| rules::check(scenario, &spans)).collect();
+    let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
+    match if options.full { full } else { quick } {
+        Some(mut scenario) if complaints.is_empty() => {
+            let advice = rules::advice(&scenario);
+            let parameters = parameters(&tree);
+            settle(&mut scenario);
+            admit_customers(&mut scenario, &spans);
+            Ok(Loaded { scenario, text: text.to_owned(), advice, parameters, sources: tree.sources, spans })
+        }
+        _ => Err(complaints),
+    }
+}
+
+/// Makes the tester's customers those of the gateway where the file does not say which customers there are.
+fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
+    let customers = scenario.traffic.flows.inside;
+    for dut in &mut scenario.duts {
+        if let Dut::Gateway { technology, .. } = dut
+            && !spans.has(&format!("technology.{}.inside", technology.name()))
+        {
+            technology.admit(customers);
+        }
+    }
+}
+
+/// The technology's table as it is written, one `key = value` after the other.
+fn parameters(tree: &Tree) -> String {
+    let words = |place: Place| &tree.sources[place.source].text[place.start..place.end];
+    let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
+    let tables = kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
+    let each = tables.flat_map(|table| table.entries());
+    each.map(|entry| format!("{} = {}", entry.name, words(entry.node.place))).collect::<Vec<_>>().join(", ")
+}
+
+/// Makes `[dut.embedded]` without a technology one with `[technology.nat44]`, to which its NAT's keys belong. Whether it was.
+fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
+    let has_technology = tree.root.get("technology").is_some();
+    let Some(Entry { key, node: Node { value: Value::Table(embedded), .. }, .. }) =
+        tree.root.table("dut").and_then(|dut| dut.get("embedded"))
+    else {
+        return false;
+    };
+    let (key, embedded) = (*key, embedded.clone());
+    let own = embedded.entries().iter().filter(|entry| ALIASED.contains(&entry.name.as_str()));
+    if has_technology {
+        for entry in own {
+            let fault = Fault::new(format!("`dut.embedded.{}` does not belong here", entry.name));
+            let fault = fault.at(entry.key, "the technology has this");
+            faults.push(fault.instead("write it into the technology's own table"));
+        }
+        return false;
+    }
+    if let Some(plays) = embedded.get("plays") {
+        let fault = Fault::new("`dut.embedded.plays` does not belong here").at(plays.key, "a NAT44 has no parts to play");
+        faults.push(fault.instead("leave it out, or add the table of a technology, for example [technology.map-t]"));
+    }
+    let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
+    tree.insert("technology.nat44", key, empty);
+    for entry in own {
+        tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
+    }
+    if embedded.get("pool").is_none() {
+        let pool = Node { place: key, ..override_value("198.19.0.1", 0, 0, false) };
+        tree.insert("technology.nat44.pool", key, pool);
+    }
+    true
+}
+
+/// Gives `[full]` the keys that it takes from `[measure]` and `[sweep]` where it has none of its own.
+fn inherit(tree: &mut Tree, book: &Book) {
+    let conforms = |name: &str| book.key(&format!("measure.{name}")).is_none_or(|key| key.default.conforming);
+    let is_of_full = |name: &str| book.key(&format!("full.{name}")).is_some();
+    let measure = tree.root.table("measure").map_or(&[][..], TreeTable::entries);
+    let connections = tree.root.table("sweep").and_then(|sweep| sweep.get("connections"));
+    let from_measure = measure.iter().filter(|entry| is_of_full(&entry.name) && !conforms(&entry.name));
+    let all: Vec<Entry> = from_measure.chain(connections).cloned().collect();
+    for Entry { name, key, node } in all {
+        if tree.table("full").is_none_or(|full| full.get(&name).is_none()) {
+            tree.insert(&format!("full.{name}"), key, node);
+        }
+    }
+}
+
+/// A tree while a scenario is made of it.
+struct Reading<'a, 'b> {
+    sections: &'a mut Sections<'b>,
+    technologies: Technologies,
+    is_alias: bool,
+}
+
+impl Reading<'_, '_> {
+    /// The scenario with its quick values, and with those of `--full`. None where a table could not be read; faults tell why.
+    fn scenarios(mut self) -> Option<(Scenario, Scenario)> {
+        let top = self.sections.table::<Top>("");
+        let technology = self.technology();
+        let duts = self.duts(technology);
+        let traffic = self.sections.table::<Traffic>("traffic");
+        let sweep = self.sections.table::<Sweep>("sweep");
+        let axes: Vec<Option<Swept>> = AXES.iter().filter_map(|axis| self.axis(axis)).collect();
+        let tester = self.sections.table::<Tester>("tester");
+        let quick = self.sections.table::<Measure>("measure");
+        let time_limit = self.sections.table::<TimeLimit>("measure");
+        let full = self.sections.table::<Measure>("full");
+        let full_connections = self.sections.table::<FullConnections>("full");
+        let impair = self.beside::<Impair>("link.impair");
+        let capture = self.beside::<Capture>("link.capture");
+        let (top, duts, sweep, tester) = (top?, duts?, sweep?, tester?);
+        let full_connections = full_connections?.connections;
+        let smallest = sweep.connections.iter().chain(&full_connections).copied().min();
+        let rings = u64::from(sweep.cores.iter().copied().max().unwrap_or(1)) * u64::from(tester.workers);
+        let link = self.link(&duts, usual_depth(smallest, rings));
+        let scenario = Scenario {
+            name: top.name,
+            about: top.about,
+            allow_addresses: top.allow_addresses,
+            duts,
+            link: link?,
+            impair: impair?,
+            capture: capture?,
+            tester,
+            traffic: traffic?,
+            sweep,
+            axes: axes.into_iter().collect::<Option<_>>()?,
+            measure: quick?,
+            time_limit: time_limit?.time_limit,
+            full: false,
+        };
+        let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };
+        conforming.sweep.connections = full_connections;
+        Some((scenario, conforming))
+    }
+
+    /// An axis that the scenario sweeps; none inside where its values are refused.
+    fn axis(&mut self, axis: &'static tech::Axis) -> Option<Option<Swept>> {
+        self.sections.has(&format!("sweep.{}", axis.name())).then(|| {
+            let values = self.sections.section("sweep").get(axis.name(), &axis.kind(), axis.key.default);
+            values.map(|values| Swept { axis: axis.name().to_owned(), values })
+        })
+    }
+
+    /// A table beside the link, where the scenario has it.
+    fn beside<T: key::Table>(&mut self, path: &str) -> Option<Option<T>> {
+        if self.sections.has(path) { self.sections.table::<T>(path).map(Some) } else { Some(None) }
+    }
+
+    /// The technology: none where there is none; none inside where it cannot be read.
+    fn technology(&mut self) -> Option<Option<Box<dyn Technology>>> {
+        let mut found = self.technologies.iter().filter(|entry| self.sections.has(&format!("technology.{}", entry.name())));
+        let first = found.next()?;
+        let path = format!("technology.{}", first.name());
+        if let Some(second) = found.next() {
+            let fault = Fault::new("there is one technology at a time");
+            let fault = fault.at(At::key(format!("technology.{}", second.name())), "the second");
+            self.sections.faults.push(fault.at(At::key(path), "the first").instead("keep one of the tables"));
+            return Some(None);
+        }
+        let mut section = self.sections.section(&path);
+        let technology = (first.read)(&mut section);
+        if let Some(technology) = &technology {
+            technology.faults().into_iter().for_each(|fault| section.fault(fault));
+        }
+        Some(technology)
+    }
+
+    /// The devices in the order of the reference page and not of the file.
+    fn duts(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
+        let mut duts = Vec::new();
+        if self.sections.has("dut.embedded") {
+            duts.push(self.embedded(technology));
+        } else if technology.is_some() {
+            let fault = Fault::new("a technology is what the embedded gateway does");
+            let fault = fault.at(At::key("technology"), "no device has it");
+            self.sections.faults.push(fault.instead("add [dut.embedded], or leave the technology out"));
+        }
+        if self.sections.has("dut.linux-forwarding") {
+            duts.push(Some(Dut::Kernel { software: "linux-forwarding", nat44: None }));
+        }
+        for software in KERNEL_NATS {
+            let path = format!("dut.{software}");
+            if self.sections.has(&path) {
+                let nat44 = self.sections.table::<KernelNat44>(&path);
+                duts.push(nat44.map(|nat44| Dut::Kernel { software, nat44: Some(nat44) }));
+            }
+        }
+        if self.sections.has("dut.simulated") {
+            duts.push(self.sections.table::<Simulated>("dut.simulated").map(Dut::Simulated));
+        }
+        if duts.is_empty() && !self.sections.has("dut") {
+            let fault = Fault::new("the scenario has no device under test");
+            self.sections.faults.push(fault.instead("add a table for one, for example [dut.embedded] or [dut.nftables]"));
+        }
+        duts.into_iter().collect::<Option<Vec<Dut>>>().filter(|duts| !duts.is_empty())
+    }
+
+    fn embedded(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
+        let plays = self.sections.table::<Embedded>("dut.embedded")?.plays;
+        let technology = technology??;
+        let name = if self.is_alias { "embedded" } else { technology.names().name(plays) };
+        Some(Dut::Gateway { name, plays, technology })
+    }
+
+    fn link(&mut self, duts: &[Dut], usual_depth: usize) -> Option<Link> {
+        const KINDS: [&str; 3] = ["link.in-process", "link.tap", "link.veth"];
+        let mut found = KINDS.into_iter().filter(|kind| self.sections.has(kind));
+        let Some(kind) = found.next() else {
+            // Left out, it is the simplest link that fits the first device.
+            let kernel = duts.first().is_some_and(|dut| !dut.is_in_process());
+            return Some(if kernel { Link::Tap } else { Link::InProcess { depth: usual_depth } });
+        };
+        if let Some(other) = found.next() {
+            let name = |path: &str| path.trim_start_matches("link.").to_owned();
+            let fault = Fault::new("a scenario has one link").at(At::key(other), format!("second link `{}`", name(other)));
+            let fault = fault.at(At::key(kind), format!("first link `{}`", name(kind)));
+            self.sections.faults.push(fault.instead("keep one of the tables"));
+        }
+        Some(match kind {
+            "link.in-process" => {
+                let depth = self.sections.table::<InProcess>(kind)?.depth;
+                Link::InProcess { depth: depth.unwrap_or(usual_depth) }
+            }
+            "link.tap" => Link::Tap,
+            _ => Link::Veth { io: self.sections.table::<Veth>(kind)?.io },
+        })
+    }
+}
+
+/// Frames that each ring of the in-process link holds where the scenario does not say: so many that a host which takes a core
+/// away for a tenth of a millisecond does no harm, and few enough for the smallest number of connections (METHODOLOGY.md,
+/// buffers).
+fn usual_depth(connections: Option<Count>, rings: u64) -> usize {
+    const MOST: usize = 2048;
+    let fits = connections.map_or(MOST, |n| (n / 100 / rings.max(1)) as usize);
+    1 << fits.clamp(crate::tables::LEAST_DEPTH as usize, MOST).ilog2()
+}
+

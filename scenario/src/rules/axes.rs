@@ -1,0 +1,133 @@
+//! Axes of `[sweep]`: each is of a device of the scenario, has room for its values, and leaves the ports that are needed at
+//! every point.
+
+use super::nat::outside_ports;
+use super::{Check, quoted};
+use crate::axis::Swept;
+use crate::quantity::{show_count, show_grouped};
+use crate::{Dut, Scenario};
+use key::Fault;
+use method::Count;
+use tech::{Axis, Fit};
+
+impl Check<'_> {
+    pub(super) fn axes(&mut self) {
+        self.twice("sweep.cores", &self.scenario.sweep.cores, |n| format!("`{n}`"));
+        for swept in &self.scenario.axes {
+            let Some(axis) = Axis::by_name(&swept.axis) else { continue };
+            self.twice(&path(swept), &swept.values, quoted);
+            self.devices(axis, swept);
+            if axis.name() == "outside-addresses" {
+                self.outside_addresses(swept);
+            }
+        }
+        self.subscribers();
+        self.played_subscribers();
+    }
+
+    /// Some device has the axis, and room for all its values.
+    fn devices(&mut self, axis: &Axis, swept: &Swept) {
+        let scenario = self.scenario;
+        let fits: Vec<(&Dut, Fit)> =
+            scenario.duts.iter().map(|dut| (dut, dut.fit(axis.name(), &scenario.traffic.flows))).collect();
+        if fits.iter().all(|(_, fit)| *fit == Fit::Lacks) {
+            let names: Vec<String> = fits.iter().map(|(dut, _)| format!("`{}`", dut.name())).collect();
+            let fault = Fault::new(format!("no device of this scenario has {} to be swept", axis.heading));
+            let fault = fault.at(key::At::key(path(swept)), format!("not of {}", names.join(" or ")));
+            self.fault(fault.instead(format!("leave `{}` out; {} can have it", axis.name(), axis.devices)));
+        }
+        for (dut, fit) in fits {
+            match fit {
+                Fit::Lacks => {}
+                Fit::Refused(way_out) => {
+                    let fault = Fault::new(format!("`{}` cannot be swept on `{}` as it is here", axis.name(), dut.name()));
+                    self.fault(fault.at(key::At::key(path(swept)), "this axis").instead(way_out));
+                }
+                Fit::UpTo(most, why, wider) | Fit::Powers(most, why, wider) => {
+                    let is_prefix = matches!(fit, Fit::Powers(..));
+                    for (at, &n) in swept.values.iter().enumerate() {
+                        let path = format!("{}[{at}]", path(swept));
+                        if n > most {
+                            self.fault(beyond(axis, dut, path, n, (most, why, wider)));
+                        } else if is_prefix && !n.is_power_of_two() {
+                            self.fault(no_prefix(axis, dut, path, n));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of subscribers is said once.
+    fn subscribers(&mut self) {
+        let sets = |swept: &&Swept| Axis::by_name(&swept.axis).is_some_and(|axis| axis.sets_subscribers);
+        let mut setting = self.scenario.axes.iter().filter(sets);
+        let Some(first) = setting.next() else { return };
+        for second in setting {
+            let title = format!("`{}` and `{}` both say how many subscribers there are", first.axis, second.axis);
+            let fault = Fault::new(title).at(key::At::key(path(second)), "the second");
+            self.faults.push(fault.at(key::At::key(path(first)), "the first").instead("keep one of them"));
+        }
+        if self.spans.has("traffic.subscribers") {
+            let fault = Fault::new(format!("`{}` says how many subscribers there are", first.axis))
+                .at("traffic.subscribers", "said again, for all points")
+                .at(key::At::key(path(first)), "one for each softwire, or customer of the rules");
+            self.fault(fault.instead("leave `subscribers` out of [traffic]"));
+        }
+    }
+
+    /// Every subscriber is one of the device: frames of others would be dropped, and their loss taken for the device's.
+    fn played_subscribers(&mut self) {
+        let wanted = u64::from(self.scenario.traffic.flows.subscribers);
+        for dut in &self.scenario.duts {
+            let Fit::UpTo(most, why, wider) = dut.fit("subscribers", &self.scenario.traffic.flows) else { continue };
+            if most > 0 && wanted > most {
+                let [have, want] = [most, wanted].map(show_grouped);
+                let fault = Fault::new(format!("`{}` has room for {have} subscribers, not for {want}", dut.name()));
+                let fault = fault.at("traffic.subscribers", why);
+                self.faults.push(fault.instead(format!("write {} at most, or {wider}", show_count(most))));
+            }
+        }
+    }
+
+    /// With fewer outside addresses the pool still has a port for every inside address and port.
+    fn outside_addresses(&mut self, swept: &Swept) {
+        let scenario: &Scenario = self.scenario;
+        let hosts = scenario.hosts().map_or(0, |(_, most)| most);
+        let ports = u64::from(scenario.traffic.flows.source_ports.count());
+        let clients = (hosts * ports).min(scenario.most_connections());
+        let each = scenario.duts.iter().filter_map(outside_ports).min().unwrap_or(u64::MAX);
+        for (at, &n) in swept.values.iter().enumerate() {
+            if clients > n.saturating_mul(each) {
+                let [clients_shown, outside] = [clients, n * each].map(show_grouped);
+                let title = format!("the pool runs out: {clients_shown} inside addresses × ports, {outside} outside");
+                let fault = Fault::new(title).at(format!("{}[{at}]", path(swept)), format!("{each} outside ports an address"));
+                self.fault(fault.instead(format!(
+                    "sweep {} addresses or more, or give fewer inside addresses, source ports or connections",
+                    clients.div_ceil(each)
+                )));
+            }
+        }
+    }
+}
+
+fn path(swept: &Swept) -> String {
+    format!("sweep.{}", swept.axis)
+}
+
+fn beyond(axis: &Axis, dut: &Dut, path: String, n: Count, (most, why, wider): (u64, &str, &str)) -> Fault {
+    let [have, want] = [most, n].map(show_grouped);
+    let title = format!("`{}` has room for {have} {}, not for {want}", dut.name(), axis.heading);
+    Fault::new(title).at(path, why).instead(match most {
+        0 => wider.to_owned(),
+        _ => format!("write {} at most, or {wider}", show_count(most)),
+    })
+}
+
+/// Addresses of a prefix are a power of two.
+fn no_prefix(axis: &Axis, dut: &Dut, path: String, n: Count) -> Fault {
+    let above = n.next_power_of_two();
+    let title = format!("{} {} are no prefix of `{}`", show_grouped(n), axis.heading, dut.name());
+    let fault = Fault::new(title).at(path, "no power of two");
+    fault.instead(format!("write {} or {}", show_count(above / 2), show_count(above)))
+}

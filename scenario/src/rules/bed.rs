@@ -1,0 +1,131 @@
+//! The link, the tester and the frames fit the devices.
+
+use super::{Check, dut_at, technology_path};
+use crate::quantity::show_time;
+use crate::{Dut, Impair, Link};
+use key::{At, Fault};
+
+/// Largest frame of an in-process link (RFC 8219, section 4.1), and of a kernel's link, which has an MTU of 1500.
+const LARGEST_FRAME: usize = 9216;
+const LARGEST_OF_KERNEL: usize = 1518;
+
+impl Check<'_> {
+    pub(super) fn bed(&mut self) {
+        self.frame_sizes();
+        self.fragments();
+        self.links();
+        self.beside_the_link();
+        self.testers();
+    }
+
+    /// An IPv4 test frame holds its headers and the tag, and fits the link.
+    fn frame_sizes(&mut self) {
+        let size = self.scenario.traffic.frame_size;
+        let jumbo = self.scenario.duts.iter().all(Dut::is_in_process);
+        let most = if jumbo { LARGEST_FRAME } else { LARGEST_OF_KERNEL };
+        if (64..=most).contains(&size) {
+            return;
+        }
+        let label = if size < 64 { "too small for headers and tag" } else { "larger than the link carries" };
+        let sizes = "RFC 2544 uses 64, 128, 256, 512, 1024, 1280 and 1518";
+        let further = if jumbo { ", RFC 8219 also 768, 1522, 2048, 4096, 8192 and 9216" } else { "" };
+        self.fault(
+            Fault::new(format!("frames of {size} octets cannot be sent"))
+                .at("traffic.frame-size", label)
+                .instead(format!("write 64 to {most}, FCS included; {sizes}{further}")),
+        );
+    }
+
+    /// No translator fragments test frames: that would be another measurement.
+    fn fragments(&mut self) {
+        let packet = self.scenario.widest_packet();
+        for dut in &self.scenario.duts {
+            let Some((_, technology)) = dut.technology() else { continue };
+            let lowest = technology.lowest().and_then(|lowest| lowest.lowest_ipv6_mtu);
+            let Some(limit) = lowest.filter(|&limit| usize::from(limit) < packet) else { continue };
+            let key = format!("{}.lowest-ipv6-mtu", technology_path(technology));
+            self.faults.push(
+                Fault::new(format!("`{}` fragments the test frames", dut.name()))
+                    .at("traffic.frame-size", format!("packets of {packet} octets as IPv6"))
+                    .at(key, format!("fragmented to {limit}"))
+                    .instead(format!("leave `lowest-ipv6-mtu` out, write {packet} at least, or use smaller frames")),
+            );
+        }
+    }
+
+    /// The link leads to where the device is.
+    fn links(&mut self) {
+        let in_process = matches!(self.scenario.link, Link::InProcess { .. });
+        let key = ["link.in-process", "link.tap", "link.veth"].into_iter().find(|path| self.spans.key(path).is_some());
+        for dut in self.scenario.duts.iter().filter(|dut| dut.is_in_process() != in_process) {
+            let (words, way_out) = match (in_process, key) {
+                (true, Some(_)) => ("is in the kernel", "use [link.tap] or [link.veth] for a kernel device"),
+                (false, Some(_)) => ("lives in this process", "use [link.in-process] for a device in this process"),
+                (_, None) => ("does not fit the link of the device above", "measure it in a scenario of its own"),
+            };
+            let fault = Fault::new(format!("this link does not lead to `{}`", dut.name())).at(dut_at(dut), words);
+            self.faults.push(fault.at(At::key(key.unwrap_or("link")), "this link").instead(way_out));
+        }
+    }
+
+    /// Only frames can be impaired or captured, and a frame that is held comes before the trial is over.
+    fn beside_the_link(&mut self) {
+        let simulated = self.scenario.duts.iter().find(|dut| matches!(dut, Dut::Simulated { .. }));
+        for path in ["link.impair", "link.capture"].into_iter().filter(|path| self.spans.has(path)) {
+            if let Some(dut) = simulated {
+                self.faults.push(
+                    Fault::new("the simulated device has no frames")
+                        .at(At::key(path), "works on frames")
+                        .at(dut_at(dut), "only numbers")
+                        .instead("leave it out, or measure a device that has frames"),
+                );
+            }
+        }
+        let Some(impair) = &self.scenario.impair else { return };
+        let Impair { loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm, delay, .. } = *impair;
+        if [loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm] == [0; 4] && delay.0 == 0 {
+            self.faults.push(
+                Fault::new("nothing is impaired")
+                    .at(At::key("link.impair"), "no loss, duplicates, reordering, corruption or delay")
+                    .instead("give a share, for example loss = \"100 ppm\", or leave the table out"),
+            );
+        }
+        let measure = &self.scenario.measure;
+        let shortest = measure.drain.min(measure.phase1_drain);
+        if delay >= shortest && delay.0 > 0 {
+            let drain = format!("the shortest drain is {}", show_time(shortest));
+            self.faults.push(
+                Fault::new("every frame would come when its trial is over")
+                    .at(At::key("link.impair"), format!("held for {}, and {drain}", show_time(delay)))
+                    .instead("use a shorter delay, or longer drain and phase1-drain"),
+            );
+        }
+    }
+
+    /// Several workers of the tester are for devices of this process: a kernel device has one queue on each side. Damage and
+    /// captures are of one port a side, as their seed and their files are.
+    fn testers(&mut self) {
+        let workers = self.scenario.tester.workers;
+        if workers == 1 {
+            return;
+        }
+        let many = |what: &str| Fault::new(what).at("tester.workers", format!("{workers} workers of the tester"));
+        for dut in self.scenario.duts.iter().filter(|dut| dut.technology().is_none()) {
+            let label = if dut.is_in_process() { "has no frames, only numbers" } else { "has one queue on each side" };
+            self.faults.push(
+                many(&format!("`{}` is measured by one worker of the tester", dut.name()))
+                    .at(dut_at(dut), label)
+                    .instead("leave `workers` out, or measure the embedded gateway in a scenario of its own"),
+            );
+        }
+        for (path, what) in [("link.impair", "impaired"), ("link.capture", "captured")] {
+            if self.spans.has(path) {
+                self.faults.push(
+                    many(&format!("frames of one worker of the tester are {what}"))
+                        .at(At::key(path), format!("one port a side is {what}"))
+                        .instead("leave `workers` out, or this table"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Connections: every number of them exists in the flow space, fits the tables and is more than a buffer.
+
+use super::{Check, quoted, shares};
+use crate::quantity::{show_count, show_grouped};
+use crate::{Dut, Link};
+use key::Fault;
+use method::Count;
+use tech::Axis;
+
+impl Check<'_> {
+    pub(super) fn flows(&mut self) {
+        let stateful = self.scenario.duts.iter().any(Dut::is_stateful);
+        let (path, all) = (self.connections(), &self.scenario.sweep.connections);
+        if all.is_empty() {
+            if stateful {
+                let fault = Fault::new("the scenario does not say how many connections").needs(path);
+                self.fault(fault.instead("write connections = [\"100k\", \"1M\"] in [sweep]"));
+            }
+            // With connections their rules look at the flows.
+            if !self.scenario.axes.is_empty() {
+                self.flow_count();
+            }
+            return;
+        }
+        if !stateful {
+            let fault = Fault::new("no device of this scenario keeps connections").at(path, "connections mean nothing here");
+            self.fault(fault.instead("leave them out, or add a device that keeps connections"));
+            return;
+        }
+        self.twice(path, all, quoted);
+        let flows = self.flow_count();
+        for (at, &n) in all.iter().enumerate() {
+            let path = format!("{path}[{at}]");
+            if let Some(flows) = flows.filter(|&flows| n > flows) {
+                self.few_flows(&path, n, flows);
+            }
+            let tables = self.scenario.duts.iter().filter_map(|dut| shares::table(self.scenario, dut, &path, n));
+            self.faults.extend(tables);
+            self.buffers(path, n);
+        }
+    }
+
+    /// A number of connections is much more than what buffers hold.
+    fn buffers(&mut self, path: String, n: Count) {
+        let Link::InProcess { depth } = self.scenario.link else { return };
+        let rings = self.scenario.most_rings();
+        let least = 100 * depth as u64 * rings;
+        if n >= least {
+            return;
+        }
+        let all = if rings > 1 { format!("{depth} × {rings}") } else { depth.to_string() };
+        let title =
+            format!("{} connections are buffer-bound: a buffer would be measured, not the device", show_count(n));
+        self.fault(
+            Fault::new(title)
+                .at(path, format!("below 100 × {all}, the frames that the link can hold"))
+                .at("link.in-process.depth", "the link's depth")
+                .at("tester.workers", "each worker of the tester has rings")
+                .needs("sweep.cores")
+                .instead(format!("use {} connections at least, or a shallower link", show_count(least))),
+        );
+    }
+
+    /// How many flows the ranges give; none when that cannot be said.
+    fn flow_count(&mut self) -> Option<u64> {
+        let (least, most) = self.scenario.hosts()?;
+        let each = self.scenario.traffic.flows.of_a_host();
+        let product = u128::from(most) * u128::from(each);
+        if product <= 1 << 32 {
+            return Some(least * each);
+        }
+        let fault = Fault::new(format!(
+            "the ranges span {} flows; at most 4,294,967,296 can be told apart",
+            show_grouped(product as u64)
+        ));
+        let fault = self.mark_ranges(fault).instead("narrow one of the ranges");
+        self.fault(fault);
+        None
+    }
+
+    fn few_flows(&mut self, path: &str, n: Count, flows: u64) {
+        let f = &self.scenario.traffic.flows;
+        let hosts = self.scenario.hosts().map_or(1, |(least, _)| least);
+        let [ports, far_ports] = [f.source_ports, f.destination_ports].map(|ports| u64::from(ports.count()));
+        let remote = u64::from(f.remote.count);
+        let fault = Fault::new(format!(
+            "{} connections, but addresses × ports give only {} flows",
+            show_count(n),
+            show_grouped(flows)
+        ));
+        let fault = fault.at(path, format!("{hosts} × {ports} × {remote} × {far_ports} flows"));
+        let needed = n.div_ceil(hosts * ports * remote);
+        let fault = self.mark_ranges(fault).instead(if needed <= 65535 {
+            format!("widen a range, for example destination-ports = \"1-{needed}\"")
+        } else {
+            "widen the ranges: more ports, and more addresses in `inside` or `remote`".to_owned()
+        });
+        self.fault(fault);
+    }
+
+    fn mark_ranges(&self, fault: Fault) -> Fault {
+        let f = &self.scenario.traffic.flows;
+        let largest = self.scenario.host_axis().and_then(|axis| {
+            let (at, n) = axis.values.iter().enumerate().max_by_key(|(_, n)| **n)?;
+            let heading = Axis::by_name(&axis.axis)?.heading;
+            Some((format!("sweep.{}[{at}]", axis.axis), format!("{} {heading}", show_grouped(*n))))
+        });
+        let fault = match largest {
+            Some((path, label)) => fault.at(path, label),
+            None => fault,
+        };
+        fault
+            .needs("traffic.subscribers")
+            .at("traffic.inside", format!("{} addresses", f.inside.count))
+            .at("traffic.source-ports", format!("{} ports", f.source_ports.count()))
+            .at("traffic.remote", format!("{} addresses", f.remote.count))
+            .at("traffic.destination-ports", format!("{} ports", f.destination_ports.count()))
+    }
+}

@@ -1,0 +1,111 @@
+//! Metrics: each is known, can be measured, applies to a device, and comes after what it needs; and its trials end before
+//! connections or sequence numbers do.
+
+use super::nat::Nat;
+use super::{Check, dut_at};
+use crate::Dut;
+use crate::quantity::show_time;
+use key::{Fault, did_you_mean};
+use method::metric::{self, Origin};
+use method::{Nanos, Rate};
+
+impl Check<'_> {
+    pub(super) fn metrics(&mut self) {
+        let (path, metrics) = (self.measure("metrics"), &self.scenario.measure.metrics);
+        self.twice(&path, metrics, |key| format!("`{key}`"));
+        let stateful = self.scenario.duts.iter().any(Dut::is_stateful);
+        let stateless = self.scenario.duts.iter().any(|dut| !dut.is_stateful());
+        let mut established = false;
+        for (at, key) in metrics.iter().enumerate() {
+            let path = format!("{path}[{at}]");
+            let builds_on_phase1 = ["throughput", "max_conn_est_rate_validated"].contains(&key.as_str());
+            if stateful && builds_on_phase1 && self.scenario.measure.phase1_acceptance_ppm < 1_000_000 {
+                self.fault(
+                    Fault::new("phase 2 and validation need every connection of phase 1")
+                        .at(path.clone(), "not possible with a phase1-acceptance below 100 %")
+                        .needs(self.measure("phase1-acceptance"))
+                        .instead("leave phase1-acceptance out, or measure max_conn_est_rate alone (RFC 9693, section 4.4)"),
+                );
+            }
+            match key.as_str() {
+                "throughput" if stateful && !established => self.fault(
+                    Fault::new("throughput needs the maximum connection establishment rate first")
+                        .at(path, "its phase 1 runs at 0.7 of that rate, which is not known yet")
+                        .instead("put \"max_conn_est_rate\" before it (RFC 9693, section 4.7)"),
+                ),
+                "throughput" => {}
+                "ipv4_forwarding_throughput" if stateless => {}
+                "max_conn_est_rate" | "max_conn_est_rate_validated" if stateful => {
+                    established = true;
+                    if key.ends_with("validated") && self.scenario.measure.alpha_ppm.is_none() {
+                        let fault = Fault::new("validation needs its factor").at(path, "validated at alpha times the rate");
+                        let fault = fault.needs(self.measure("alpha"));
+                        self.fault(fault.instead("write alpha = 0.5 in [measure] (RFC 9693, section 4.6)"));
+                    }
+                }
+                other => self.fault(unusable(other, path)),
+            }
+        }
+        self.unused();
+    }
+
+    /// Neither alpha nor a device is there for nothing.
+    fn unused(&mut self) {
+        let metrics = &self.scenario.measure.metrics;
+        let validated = metrics.iter().any(|key| key == "max_conn_est_rate_validated");
+        if self.scenario.measure.alpha_ppm.is_some() && !validated {
+            let fault = Fault::new("alpha is given, but nothing is validated").at(self.measure("alpha"), "not used");
+            self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or leave alpha out"));
+        }
+        let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
+        for dut in self.scenario.duts.iter().filter(|dut| !dut.is_stateful() && !throughput) {
+            let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
+            let fault = fault.at(dut_at(dut), "keeps no connections").at(self.measure("metrics"), "only about connections");
+            self.faults.push(fault.instead("add \"throughput\" to the metrics, or leave the device out"));
+        }
+    }
+
+    /// No connection times out within a trial, and sequence numbers do not run out.
+    pub(super) fn times(&mut self) {
+        /// Faster than any device known: below the time it gives, a timeout is certainly too short.
+        const FASTEST: Rate = Rate(10_000_000);
+        let measure = &self.scenario.measure;
+        let waits = 2 * measure.phase1_drain.0 + measure.start_delay.0 + measure.drain.0;
+        let needed = Nanos(FASTEST.time_for(self.scenario.most_connections()).0 + waits + measure.duration.0);
+        for nat in self.scenario.duts.iter().filter_map(Nat::of) {
+            let Some(state) = nat.state.filter(|state| state.udp_timeout <= needed) else { continue };
+            let fault = Fault::new("connections would time out within a trial")
+                .at(state.path("udp-timeout"), format!("a trial lasts {} at least", show_time(needed)))
+                .at(self.measure("duration"), "the time of phase 2 alone");
+            self.fault(fault.instead("write udp-timeout = \"10000 s\", or leave it out (RFC 9693, section 4.4)"));
+        }
+        // The tag's sequence number has five octets (METHODOLOGY.md, frames).
+        if self.scenario.max_rate().is_some_and(|rate| Rate(rate).frames_in(measure.duration) >= 1 << 40) {
+            let fault = Fault::new("a trial would send more frames than can be numbered (2^40)");
+            let at = key::At::first([self.measure("duration").into(), self.measure("max-rate").into()]);
+            self.fault(fault.at(at, "too many frames").instead("use shorter trials"));
+        }
+    }
+}
+
+/// Why a key of a metric cannot stand in a scenario.
+fn unusable(key: &str, path: String) -> Fault {
+    let measured = || metric::METRICS.iter().filter(|m| m.origin != Origin::Derived).map(|m| m.key);
+    match metric::by_key(key) {
+        Some(known) if known.origin == Origin::Derived => {
+            let fault = Fault::new(format!("`{key}` is computed, not measured")).at(path, "follows from other metrics");
+            fault.instead("leave it out: reports show it wherever its inputs were measured")
+        }
+        Some(_) => {
+            let fault = Fault::new(format!("`{key}` does not apply to any device of this scenario"));
+            fault.at(path, "no device for it").instead("leave it out, or add a device that it applies to")
+        }
+        None => {
+            let fault = Fault::new(format!("unknown metric `{key}`")).at(path, "no such metric");
+            fault.instead(match did_you_mean(key, measured()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("metrics are {}", measured().collect::<Vec<_>>().join(", ")),
+            })
+        }
+    }
+}

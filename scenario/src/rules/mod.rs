@@ -1,0 +1,107 @@
+//! Rules between values: what is well written and still cannot be measured, or must not be sent. Each rule points at the words
+//! at fault and says the way out. All rules look at the scenario with its quick values and with those of `--full`, so that one
+//! reading shows every mistake.
+
+mod addresses;
+mod axes;
+mod bed;
+mod flows;
+mod metrics;
+mod nat;
+mod shares;
+
+use crate::quantity::show_count;
+use crate::{Dut, Scenario};
+use key::{At, Fault, Spans};
+use method::Count;
+
+/// A scenario while rules look at it.
+pub(crate) struct Check<'a> {
+    scenario: &'a Scenario,
+    spans: &'a Spans,
+    faults: Vec<Fault>,
+}
+
+/// Everything that is wrong with a scenario.
+pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
+    let mut check = Check { scenario, spans, faults: Vec::new() };
+    check.addresses();
+    check.bed();
+    check.axes();
+    check.metrics();
+    check.flows();
+    check.times();
+    check.nats();
+    check.technologies();
+    // Only of pools that suffice as a whole.
+    if check.faults.is_empty() {
+        check.shares();
+    }
+    check.faults
+}
+
+/// What is right and still unwise, one sentence each.
+pub(crate) fn advice(scenario: &Scenario) -> Vec<String> {
+    nat::advice(scenario)
+}
+
+impl Check<'_> {
+    fn fault(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+
+    /// The path of a key of `[measure]`, or of `[full]`.
+    fn measure(&self, key: &str) -> String {
+        format!("{}.{key}", self.scenario.measure_path())
+    }
+
+    /// The path of the connections: those of a conforming run may be its own.
+    fn connections(&self) -> &'static str {
+        if self.scenario.full { "full.connections" } else { "sweep.connections" }
+    }
+
+    /// `(its default)` where a key is left out.
+    fn default_words(&self, path: &str) -> &'static str {
+        if self.spans.has(path) { "" } else { " (its default)" }
+    }
+
+    /// What a technology would rightly drop, or the tester cannot play.
+    fn technologies(&mut self) {
+        let most = self.scenario.hosts().map_or(1, |(_, most)| most);
+        for dut in &self.scenario.duts {
+            let Some((plays, technology)) = dut.technology() else { continue };
+            let path = technology_path(technology);
+            let faults = technology.faults_in_test(plays, &self.scenario.traffic.flows, most);
+            self.faults.extend(faults.into_iter().map(|fault| fault.below(&path)));
+        }
+    }
+
+    /// No value of a list stands twice.
+    fn twice<T: PartialEq>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) {
+        for (at, value) in values.iter().enumerate() {
+            if let Some(first) = values[..at].iter().position(|other| other == value) {
+                self.fault(
+                    Fault::new(format!("{} stands twice", show(value)))
+                        .at(format!("{path}[{at}]"), "again")
+                        .at(format!("{path}[{first}]"), "first")
+                        .instead("write it once; `repetitions` is how often a value is measured"),
+                );
+            }
+        }
+    }
+}
+
+/// Where the table of a device stands.
+fn dut_at(dut: &Dut) -> At {
+    At::key(format!("dut.{}", dut.kind()))
+}
+
+/// The path of a technology's table.
+fn technology_path(technology: &dyn tech::Technology) -> String {
+    format!("technology.{}", technology.name())
+}
+
+/// A count as it is written.
+fn quoted(n: &Count) -> String {
+    format!("`{}`", show_count(*n))
+}

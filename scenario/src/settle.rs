@@ -1,0 +1,78 @@
+//! What follows from the whole scenario where a file does not give it: sizes of tables, time-outs, fragments.
+
+use crate::{Dut, Scenario};
+use method::Count;
+
+/// Entries of the kernel's connection tracking table for what is in flight, beside the connections.
+pub const SLACK: Count = 2048;
+
+/// Gives a technology what its table leaves to the scenario.
+pub(crate) fn settle(scenario: &mut Scenario) {
+    if scenario.sweep.connections.is_empty() {
+        scenario.sweep.connections = vec![0];
+    }
+    let most = Most::of(scenario, scenario.most_connections());
+    let packet = scenario.widest_packet();
+    for dut in &mut scenario.duts {
+        let sessions = most.sessions(dut);
+        if let Dut::Gateway { technology, .. } = dut {
+            technology.settle(sessions);
+            technology.outlast_tests();
+            technology.pass_whole(packet);
+        }
+    }
+}
+
+impl Scenario {
+    /// Sessions that there must be room for in a device's table with so many connections, at the point where they are shared
+    /// out worst.
+    pub(crate) fn sessions(&self, dut: &Dut, connections: Count) -> Count {
+        Most::of(self, connections).sessions(dut)
+    }
+
+    /// Rings of a link at most: every worker of the gateway has one from each of the tester's.
+    pub(crate) fn most_rings(&self) -> u64 {
+        self.most_workers().max(1) * u64::from(self.tester.workers)
+    }
+}
+
+/// What a table is made for that the scenario does not give a size.
+struct Most {
+    connections: Count,
+    workers: u64,
+    customers: u64,
+    /// Source ports of a customer.
+    ports: u64,
+}
+
+impl Most {
+    fn of(scenario: &Scenario, connections: Count) -> Most {
+        let flows = &scenario.traffic.flows;
+        let swept = scenario.host_axis().and_then(|axis| axis.values.iter().copied().min());
+        Most {
+            connections,
+            workers: scenario.most_workers(),
+            customers: swept.unwrap_or_else(|| flows.hosts()).max(1),
+            ports: flows.source_ports.count().into(),
+        }
+    }
+
+    fn sessions(&self, dut: &Dut) -> Count {
+        match dut.technology() {
+            Some((plays, technology)) => {
+                let hosts = technology.wholes(plays, self.customers).unwrap_or(self.customers * self.ports);
+                fullest(self.connections, hosts, self.workers)
+            }
+            // The kernel has one table for all cores.
+            None => self.connections,
+        }
+    }
+}
+
+/// What must be there on all workers together, each with an equal part, for `needed` by so many hosts of which each is one
+/// worker's: hashing gives the fullest worker more than its share, by four standard deviations at most, and all of it if there
+/// is one host.
+pub(crate) fn fullest(needed: u64, hosts: u64, workers: u64) -> u64 {
+    let more = 1.0 + 4.0 * (workers.saturating_sub(1) as f64 / hosts as f64).sqrt();
+    (needed as f64 * more.min(workers.max(1) as f64)).ceil() as u64
+}

@@ -1,0 +1,193 @@
+//! A scenario in a few lines for people: what `natmeter check` prints and a run begins with.
+
+use crate::axis::{Axis, Fit};
+use crate::conformance::conformance;
+use crate::quantity::{show_count, show_duration, show_grouped, show_share};
+use crate::{Dut, Impair, Link, Plays, Scenario, VethIo};
+use method::Direction;
+use std::fmt;
+use wire::AddrRange;
+
+/// A scenario in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    rows: Vec<(&'static str, String)>,
+    /// Departures from the RFCs; empty when the run conforms.
+    pub departures: Vec<String>,
+}
+
+impl Summary {
+    /// Put a scenario into words.
+    pub fn new(scenario: &Scenario) -> Summary {
+        let (sweep, measure) = (&scenario.sweep, &scenario.measure);
+        let all = |values: Vec<String>| values.join(", ");
+        let connections: Vec<String> = sweep.connections.iter().filter(|n| **n > 0).map(|n| show_count(*n)).collect();
+        let mut rows = vec![
+            ("devices", all(scenario.duts.iter().map(|dut| dut.name().to_owned()).collect())),
+            ("link", link(&scenario.link)),
+            ("frames", frames(scenario)),
+        ];
+        rows.splice(1..1, technologies(scenario));
+        rows.push(("flows", flows(scenario)));
+        rows.extend(scenario.impair.as_ref().map(|impair| ("IMPAIRED", impair_in_words(impair))));
+        rows.extend(
+            scenario.capture.as_ref().map(|c| ("capture", format!("{} frames a port and trial", show_count(c.frames.into())))),
+        );
+        rows.extend(pools(scenario).into_iter().map(|pool| ("pool", pool)));
+        if !connections.is_empty() {
+            rows.push(("connections", all(connections)));
+        }
+        for swept in &scenario.axes {
+            let name = Axis::by_name(&swept.axis).map_or("axis", |axis| axis.heading);
+            rows.push((name, all(swept.values.iter().map(|&n| show_count(n)).collect())));
+        }
+        rows.push(("cores", all(sweep.cores.iter().map(u32::to_string).collect())));
+        if scenario.tester.workers > 1 {
+            rows.push(("tester", format!("{} workers", scenario.tester.workers)));
+        }
+        let repetitions =
+            if measure.repetitions == 1 { "once".to_owned() } else { format!("{} times", measure.repetitions) };
+        let error = show_share(measure.error_ppm);
+        rows.push(("metrics", format!("{}; {repetitions}, error {error}", measure.metrics.join(", "))));
+        rows.push(("trials", format!("{} each", show_duration(measure.duration))));
+        Summary { rows, departures: conformance(scenario) }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, words) in &self.rows {
+            writeln!(f, "  {name:<11}  {words}")?;
+        }
+        if self.departures.is_empty() {
+            return writeln!(f, "  {:<11}  the settings of RFC 2544 and RFC 9693", "conforms to");
+        }
+        writeln!(f, "  {:<11}  quick, not RFC 2544; --full conforms", "label")?;
+        self.departures.iter().try_for_each(|departure| writeln!(f, "  {:<11}  - {departure}", ""))
+    }
+}
+
+fn link(link: &Link) -> String {
+    match link {
+        Link::InProcess { depth } => format!("in this process, {depth} frames deep"),
+        Link::Tap => "a TAP pair into the kernel".to_owned(),
+        Link::Veth { io } => {
+            let io = match io {
+                VethIo::AfPacket => "packet sockets",
+                VethIo::AfXdpGeneric => "AF_XDP (generic)",
+                VethIo::AfXdpNative => "AF_XDP (native)",
+            };
+            format!("two veth pairs into the kernel, by {io}")
+        }
+    }
+}
+
+/// What is done to frames on purpose.
+pub fn impair_in_words(impair: &Impair) -> String {
+    let shares = [
+        (impair.loss_ppm, "lost"),
+        (impair.duplicate_ppm, "duplicated"),
+        (impair.reorder_ppm, "reordered"),
+        (impair.corrupt_ppm, "corrupted"),
+    ];
+    let mut parts: Vec<String> =
+        shares.iter().filter(|(ppm, _)| *ppm > 0).map(|(ppm, what)| format!("{ppm} in a million {what}")).collect();
+    if impair.delay.0 > 0 {
+        parts.push(format!("each held for {}", show_duration(impair.delay)));
+    }
+    format!("{} (seed {}), on both sides of the tester", parts.join(", "), impair.seed)
+}
+
+/// Frames as IPv4, and where they are longest; and their direction.
+fn frames(scenario: &Scenario) -> String {
+    let traffic = &scenario.traffic;
+    let size = traffic.frame_size;
+    let longest = scenario.duts.iter().map(Dut::overhead).max().filter(|&more| more > 0);
+    let longest = longest.map_or_else(String::new, |more| format!(" as IPv4 ({} where they are longest)", size + more));
+    let direction = match traffic.direction {
+        Direction::Both => "both directions",
+        Direction::Forward => "Initiator to Responder only",
+        Direction::Reverse => "Responder to Initiator only",
+    };
+    format!("{size} octets{longest}, {direction}")
+}
+
+/// What the embedded gateway does: technology, which edge of it, and whose part the tester plays.
+pub fn technologies(scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let swept: Vec<&str> = scenario.axes.iter().map(|swept| swept.axis.as_str()).collect();
+    for dut in &scenario.duts {
+        let Some((plays, technology)) = dut.technology() else { continue };
+        let edge = technology.names().edge_in_words(plays).map(|edge| format!(": {edge}")).unwrap_or_default();
+        rows.push(("technology", technology.names().words(plays).to_owned() + &edge));
+        rows.extend(technology.summary(plays, &swept));
+        rows.extend(subscribers(dut, scenario).map(|words| ("subscribers", words)));
+    }
+    rows
+}
+
+/// How many subscribers the tester plays; none where it plays none, or an axis says it.
+fn subscribers(dut: &Dut, scenario: &Scenario) -> Option<String> {
+    let flows = &scenario.traffic.flows;
+    let sets = |axis: &Axis| axis.sets_subscribers;
+    let swept = scenario.host_axis().and_then(|swept| Axis::by_name(&swept.axis)).is_some_and(sets);
+    let played = dut.fit("subscribers", flows) != Fit::Lacks && !swept;
+    played.then(|| show_grouped(flows.subscribers.into()) + ", played by the tester")
+}
+
+/// Who sends to whom, and how many connections there can be: of each subscriber, or inside address, and of all.
+fn flows(scenario: &Scenario) -> String {
+    let t = &scenario.traffic.flows;
+    let words = format!("{} to {} ports {}", sources(scenario), show_range(t.remote), t.destination_ports);
+    let each = t.of_a_host();
+    let (fewest, most) = scenario.hosts().unwrap_or((1, 1));
+    let [one, least, all] = [1, fewest, most].map(|n| show_grouped(n.saturating_mul(each)));
+    if (fewest, most) == (1, 1) {
+        return format!("{words}: {all} flows");
+    }
+    let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
+    let (one_of_them, them) =
+        if of_subscribers { ("a subscriber", "subscribers") } else { ("an inside address", "inside addresses") };
+    let [from, to] = [fewest, most].map(show_grouped);
+    let (factor, product) =
+        if fewest == most { (to, all) } else { (format!("{from} to {to}"), format!("{least} to {all}")) };
+    format!("{words}: {one} {one_of_them} × {factor} {them} = {product} flows")
+}
+
+/// A provider edge, whose subscribers the tester plays.
+fn is_of_subscribers(dut: &Dut) -> bool {
+    dut.technology().is_some_and(|(plays, technology)| plays == Plays::Pe && technology.names().has_edges())
+}
+
+/// Where connections come from. Behind shared addresses each subscriber has an address and ports of its own.
+fn sources(scenario: &Scenario) -> String {
+    let t = &scenario.traffic.flows;
+    let shared = |dut: &Dut| is_of_subscribers(dut) && !dut.is_stateful();
+    if scenario.duts.iter().any(shared) {
+        return format!("each subscriber's address, {} of its ports,", show_grouped(t.source_ports.count().into()));
+    }
+    format!("{} ports {}", show_range(t.inside), t.source_ports)
+}
+
+/// The pools of devices of this kernel that differ, with the devices that have them.
+fn pools(scenario: &Scenario) -> Vec<String> {
+    let mut pools: Vec<(String, Vec<&str>)> = Vec::new();
+    for dut in &scenario.duts {
+        if let Dut::Kernel { nat44: Some(nat44), .. } = dut {
+            let words = format!("{} ports {}", show_range(nat44.pool), nat44.pool_ports);
+            match pools.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, names)) => names.push(dut.name()),
+                None => pools.push((words, vec![dut.name()])),
+            }
+        }
+    }
+    let one = pools.len() == 1;
+    let shown =
+        |(words, names): (String, Vec<&str>)| if one { words } else { format!("{words} ({})", names.join(", ")) };
+    pools.into_iter().map(shown).collect()
+}
+
+/// An address range as in scenarios.
+pub fn show_range(range: AddrRange) -> String {
+    if range.count == 1 { range.first.to_string() } else { format!("{} - {}", range.first, range.last()) }
+}

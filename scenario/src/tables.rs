@@ -1,0 +1,385 @@
+//! The tables of scenarios and of gateways' files: every key with its type, range, default and help. The technologies declare
+//! their own (`tech`).
+
+use crate::Technologies;
+use key::kind::{
+    Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
+    share, share_or_none, text, yes_or_no,
+};
+use key::quantity::WrittenRate;
+use key::{Book, Chapter, Table, Value, Wrong, computed, needed, or};
+use method::{Count, Direction, Nanos, Order};
+use serde_json::json;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use tech::{AXES, Flows, PLAYS, Plays};
+use wire::{AddrRange, Mac, PortRange};
+
+/// Entries of the kernel's connection tracking table at most.
+pub const MOST_ENTRIES: Count = 1 << 30;
+/// Buckets of its hash table at most.
+pub const MOST_BUCKETS: Count = 1 << 28;
+
+const DIRECTIONS: &[Choice<Direction>] = &[
+    ("both", Direction::Both, ""),
+    ("forward", Direction::Forward, "Initiator to Responder only"),
+    ("reverse", Direction::Reverse, "Responder to Initiator only"),
+];
+
+const ORDERS: &[Choice<Order>] = &[("random", Order::Random, ""), ("round-robin", Order::RoundRobin, "")];
+
+/// Back-end on a veth pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VethIo {
+    /// sendmmsg and TPACKET ring.
+    AfPacket,
+    /// AF_XDP with the generic program.
+    AfXdpGeneric,
+    /// AF_XDP with the driver's own XDP.
+    AfXdpNative,
+}
+
+pub(crate) const VETH_IO: &[Choice<VethIo>] = &[
+    ("af-packet", VethIo::AfPacket, "packet sockets"),
+    ("af-xdp-generic", VethIo::AfXdpGeneric, "XDP in the kernel's general receive path"),
+    ("af-xdp-native", VethIo::AfXdpNative, "XDP in the driver"),
+];
+
+key::table! {
+    /// Above all tables.
+    pub struct Top {
+        /// Name of the scenario: part of the name of the run's folder.
+        name: String = "name", name(), needed("\"my-scenario\"");
+        /// One sentence for people, in plan and report.
+        about: String = "about", text(), or("");
+        /// Reserved IPv4 blocks that may be used besides: parts of 169.254.0.0/16, 192.0.0.0/24 and 240.0.0.0/4 without the
+        /// broadcast address. Public addresses are never allowed (RFC 6815).
+        allow_addresses: Vec<AddrRange> = "allow-addresses", list(addresses()), computed("none");
+    }
+}
+
+key::table! {
+    /// The embedded gateway: in this process, on threads of its own. What it does stands in a technology's table; without one it
+    /// is a NAT44, and these keys of `[technology.nat44]` may stand here: `mapping`, `pool` (then by default 198.19.0.1),
+    /// `pool-ports`, `table`, `udp-timeout`.
+    pub struct Embedded {
+        /// Which part of the technology the device plays; the tester plays the other one (RFC 8219, section 4). NAT44, SIIT,
+        /// NAT64, NAT46 and NAT66 have one part.
+        plays: Plays = "plays", choice(PLAYS), or("dual");
+    }
+}
+
+key::table! {
+    /// IPv4 forwarding of this kernel, in a namespace that is made for the run: the baseline of the NATs.
+    pub struct Forwarding {
+    }
+}
+
+key::table! {
+    /// Stateful NAT44 of this kernel, in a namespace that is made for the run. Linux maps by four-tuple: there is no `mapping`.
+    pub struct KernelNat44 {
+        /// Outside addresses, one range; none of `inside` or `remote`.
+        pool: AddrRange = "pool", addresses(), or("198.19.0.1");
+        /// Outside ports of each address; the source ports must lie in them.
+        pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
+        /// Entries of the connection tracking table (`nf_conntrack_max`); restored after the run. At least the connections, and
+        /// 2,048 for what is in flight. Changing it needs root.
+        table: Option<Count> = "table", maybe(number(1..=MOST_ENTRIES)), computed("what is there if it suffices, else the connections and 2,048");
+        /// Buckets of its hash table (`nf_conntrack_buckets`); restored after the run. The kernel takes a multiple of 512.
+        /// Changing it needs root.
+        hash_size: Option<Count> = "hash-size", maybe(number(1..=MOST_BUCKETS)), computed("one for each entry, and no fewer than there are");
+        /// `nf_conntrack_udp_timeout` and `nf_conntrack_udp_timeout_stream`, in whole seconds (RFC 9693, section 4.4).
+        udp_timeout: Nanos = "udp-timeout", duration(Nanos(0)..=Nanos::from_secs(365 * 86_400)), or("10000 s");
+    }
+}
+
+key::table! {
+    /// No frames, only numbers: a device with known truth, to try the tool and its reports.
+    pub struct Simulated {
+        /// Frames that it forwards in each direction.
+        capacity: WrittenRate = "capacity", rate(), or("5M");
+        /// Connections that it sets up.
+        set_up_rate: WrittenRate = "set-up-rate", rate(), or("1M");
+        /// Seed of its noise.
+        seed: u64 = "seed", any_number(), or("1");
+    }
+}
+
+/// The shallowest in-process link, in frames; a burst is as long.
+pub(crate) const LEAST_DEPTH: u64 = 32;
+
+key::table! {
+    /// Rings in memory between the tester and a device in this process.
+    pub struct InProcess {
+        /// Frames that each ring holds: the device's buffer.
+        depth: Option<usize> = "depth", maybe(number(LEAST_DEPTH..=1 << 20)), computed("2048, or a hundredth of the smallest number of connections");
+    }
+}
+
+key::table! {
+    /// A TAP pair into a device of this kernel.
+    pub struct Tap {
+    }
+}
+
+key::table! {
+    /// Two veth pairs into a device of this kernel; needs root.
+    pub struct Veth {
+        /// Back-end of the tester's ends.
+        io: VethIo = "io", choice(VETH_IO), or("af-packet");
+    }
+}
+
+key::table! {
+    /// Damage done on purpose to frames on their way to the tester, on both sides: for teaching, and to see whether a set-up
+    /// notices.
+    pub struct Impair {
+        /// Frames lost, in parts per million.
+        loss_ppm: u32 = "loss", share_or_none(), or("0");
+        /// Frames duplicated.
+        duplicate_ppm: u32 = "duplicate", share_or_none(), or("0");
+        /// Frames reordered: a later one comes first.
+        reorder_ppm: u32 = "reorder", share_or_none(), or("0");
+        /// Frames with one bit inverted behind the Ethernet header.
+        corrupt_ppm: u32 = "corrupt", share_or_none(), or("0");
+        /// How long every frame is held.
+        delay: Nanos = "delay", duration(Nanos(0)..=Nanos::from_secs(1)), or("0");
+        /// Chooses the frames.
+        seed: u64 = "seed", any_number(), or("1");
+    }
+}
+
+key::table! {
+    /// Frames of the tester's ports, kept as pcap files below `captures/` in the run folder.
+    pub struct Capture {
+        /// Frames of each port in each trial at most: the first half, and the last.
+        frames: u32 = "frames", number(1..=100_000), or("64");
+    }
+}
+
+/// Workers of the tester at most: each has rings with every worker of the gateway.
+const MOST_TESTERS: u64 = 64;
+
+key::table! {
+    /// The tester itself.
+    pub struct Tester {
+        /// Threads that send, receive and judge in each direction; more than one with the embedded gateway alone.
+        workers: u32 = "workers", number(1..=MOST_TESTERS), or("1");
+    }
+}
+
+key::table! {
+    /// Test frames. The defaults suit stateful tests: one address a side (RFC 2544, appendix C.2.2), 40,000 × 100 ports.
+    pub struct Traffic {
+        /// IPv4 frame size in octets, with FCS; with an IPv6 header frames are longer.
+        frame_size: usize = "frame-size", frame_size(), or("64");
+        /// Time to live and hop limit of test frames.
+        ttl: u8 = "ttl", number(2..=255), or("10");
+        /// Directions of phase 2.
+        direction: Direction = "direction", choice(DIRECTIONS), or("both");
+        /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
+        responder_order: Order = "responder-order", choice(ORDERS), or("random");
+        /// Seed of everything pseudo-random.
+        seed: u64 = "seed", any_number(), or("1");
+    } with {
+        /// The flows.
+        flows: Flows;
+    }
+}
+
+/// Any number: which frames fit depends on the link.
+fn frame_size() -> impl Kind<Out = usize> {
+    fn parse(value: &Value) -> Result<usize, Wrong> {
+        number(0..=u64::MAX).parse(value)
+    }
+    own(parse, "count, 64 to 1518; with a device in this process to 9216", || json!({ "type": ["integer", "string"] }))
+}
+
+key::table! {
+    /// What is varied: the matrix is the product of all axes, for each device.
+    pub struct Sweep {
+        /// Connections (N of RFC 9693).
+        connections: Vec<Count> = "connections", list(number(1..=1 << 32)), computed("must be given for a device that keeps connections");
+        /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel may use.
+        cores: Vec<u32> = "cores", list(number(1..=1024)), or("1");
+    }
+}
+
+const HOUR: Nanos = Nanos::from_secs(3600);
+
+key::table! {
+    /// What is measured, and how. Left out, the keys have the values of a conforming run.
+    pub struct Measure {
+        /// Metrics, in the order in which they are measured.
+        metrics: Vec<String> = "metrics", list(text()), or("[\"max_conn_est_rate\", \"throughput\"]");
+        /// Repetitions of each search.
+        repetitions: u32 = "repetitions", number(1..=10_000), or("10").conforms();
+        /// Length of a trial (RFC 2544, section 24).
+        duration: Nanos = "duration", duration(Nanos::from_millis(1)..=Nanos::from_secs(86_400)), or("60 s").conforms();
+        /// Wait before sending (RFC 2544, section 23).
+        start_delay: Nanos = "start-delay", duration(Nanos(0)..=HOUR), or("2 s").conforms();
+        /// How long frames may arrive after the last one was sent (RFC 2544, section 23).
+        drain: Nanos = "drain", duration(Nanos(0)..=HOUR), or("2 s").conforms();
+        /// Rest before the next trial (RFC 2544, section 23).
+        settle: Nanos = "settle", duration(Nanos(0)..=HOUR), or("5 s").conforms();
+        /// Drain of phase 1 (T of RFC 9693).
+        phase1_drain: Nanos = "phase1-drain", duration(Nanos(0)..=Nanos::from_secs(2)), or("500 ms").conforms();
+        /// Relative error at which a search stops.
+        error_ppm: u32 = "error", share(), or("0.1 %").conforms();
+        /// Frames of a trial that must arrive; 100 % is RFC 2544.
+        acceptance_ppm: u32 = "acceptance", share(), or("100 %").conforms();
+        /// The same of phase 1.
+        phase1_acceptance_ppm: u32 = "phase1-acceptance", share(), or("100 %").conforms();
+        /// Connections are validated at this share of the rate at which they were set up (RFC 9693, section 4.6).
+        alpha_ppm: Option<u32> = "alpha", maybe(share()), computed("no validation");
+        /// Connections are validated at no higher rate.
+        validate_at_most: Option<WrittenRate> = "validate-at-most", maybe(rate()), computed("no limit");
+        /// Lower end of every search.
+        min_rate: Option<WrittenRate> = "min-rate", maybe(rate()), computed("one frame a trial");
+        /// Upper end of every search.
+        max_rate: Option<WrittenRate> = "max-rate", maybe(rate()), computed("what calibration allows");
+        /// Trials at a rate before it has failed; more than one is not RFC 2544.
+        verify: Option<u32> = "verify", maybe(number(1..=100)), computed("1").conforms();
+        /// Preparing phases 1 run at this share of the smallest establishment rate.
+        phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");
+    }
+}
+
+key::table! {
+    /// How long a run may take.
+    pub struct TimeLimit {
+        /// Repetitions are left out where this time does not suffice for all; no trial begins after twice this time.
+        time_limit: Option<Nanos> = "time-limit", maybe(duration(Nanos::from_secs(1)..=Nanos::from_secs(30 * 86_400))), computed("no limit");
+    }
+}
+
+key::table! {
+    /// Connections of a conforming run.
+    pub struct FullConnections {
+        /// Connections (N of RFC 9693).
+        connections: Vec<Count> = "connections", list(number(1..=1 << 32)), computed("those of `[sweep]`");
+    }
+}
+
+/// How packets come in and go out of a gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// Packet sockets.
+    AfPacket,
+    /// XDP sockets, program in the kernel's general receive path.
+    AfXdpGeneric,
+    /// XDP sockets, program in the driver.
+    AfXdpNative,
+    /// TAP devices that the gateway makes.
+    Tap,
+    /// TUN devices that the gateway makes: IP packets without Ethernet.
+    Tun,
+}
+
+const IO: &[Choice<Io>] = &[
+    ("af-packet", Io::AfPacket, "packet sockets"),
+    ("af-xdp-generic", Io::AfXdpGeneric, "XDP in the kernel's general receive path"),
+    ("af-xdp-native", Io::AfXdpNative, "XDP in the driver"),
+    ("tap", Io::Tap, "TAP devices that the gateway makes"),
+    ("tun", Io::Tun, "TUN devices that the gateway makes"),
+];
+
+key::table! {
+    /// The gateway as a program.
+    pub struct GatewayKeys {
+        /// Which part of the technology it plays.
+        plays: Plays = "plays", choice(PLAYS), or("pe");
+        /// Workers, one core each; more than one needs an interface with a queue for each (AF_XDP).
+        workers: usize = "workers", number(1..=256), or("1");
+        /// How packets come in and go out.
+        io: Io = "io", choice(IO), or("af-packet");
+        /// Whether workers poll without a pause, for throughput.
+        busy: bool = "busy", yes_or_no(), or("false");
+        /// Whether the gateway answers ARP, Neighbor Solicitations and pings itself; otherwise the kernel does.
+        answer: bool = "answer", yes_or_no(), or("true");
+        /// Path of the control socket.
+        socket: Option<PathBuf> = "socket", maybe(path()), computed("`natmeter-gateway.sock` in `$XDG_RUNTIME_DIR`, or in /run");
+    }
+}
+
+/// A neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHop {
+    /// Its Ethernet address.
+    Mac(Mac),
+    /// Its IP address, to be asked for.
+    Ip(IpAddr),
+}
+
+key::table! {
+    /// One side of the gateway.
+    pub struct SideKeys {
+        /// Interface; between capture files there is none.
+        interface: Option<String> = "interface", maybe(text()), computed("none");
+        /// Ethernet address of the gateway.
+        mac: Option<Mac> = "mac", maybe(mac()), computed("the interface's");
+        /// IP address of the gateway.
+        address: IpAddr = "address", ip(), needed("\"198.18.0.1\"");
+        /// The neighbour that everything is sent to: its IP or Ethernet address.
+        next_hop: NextHop = "next-hop", next_hop(), needed("\"198.18.0.2\" (or its Ethernet address)");
+        /// Largest packet, in octets.
+        mtu: u16 = "mtu", number(68..=65_535), or("1500");
+    }
+}
+
+/// An Ethernet or an IP address.
+fn next_hop() -> impl Kind<Out = NextHop> {
+    fn parse(value: &Value) -> Result<NextHop, Wrong> {
+        match mac().parse(value) {
+            Ok(mac) => Ok(NextHop::Mac(mac)),
+            Err(_) => ip().parse(value).map(NextHop::Ip),
+        }
+    }
+    own(parse, "IP or Ethernet address", || json!({ "type": "string" }))
+}
+
+/// The software of this kernel that a scenario can measure: tables below `[dut]`.
+pub(crate) const KERNEL_NATS: [&str; 3] = ["nftables", "iptables-legacy", "iptables-nft"];
+
+/// Keys of `[technology.nat44]` that may stand in `[dut.embedded]` where there is no technology.
+pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table", "udp-timeout"];
+
+/// All tables of scenarios and of gateways' files.
+pub fn book(technologies: Technologies) -> Book {
+    let technology = |entry: &&tech::Entry| (entry.chapters)(&format!("technology.{}", entry.name()));
+    let technologies: Vec<Chapter> = technologies.iter().flat_map(technology).collect();
+    let mut embedded = Chapter::of::<Embedded>("dut.embedded");
+    let nat44 = technologies.iter().find(|chapter| chapter.path == "technology.nat44");
+    let aliased = nat44.into_iter().flat_map(|nat44| &nat44.keys).filter(|key| ALIASED.contains(&key.name));
+    embedded.keys.extend(aliased);
+    let mut sweep = Chapter::of::<Sweep>("sweep");
+    sweep.keys.extend(AXES.iter().map(|axis| &axis.key));
+    let mut measure = Chapter::of::<Measure>("measure");
+    measure.keys.extend(TimeLimit::keys());
+    let mut full = Chapter::with("full", FULL, FullConnections::keys());
+    full.keys.extend(Measure::keys());
+    let kernel = |software: &&str| Chapter::of::<KernelNat44>(format!("dut.{software}"));
+    let mut chapters = vec![Chapter::of::<Top>(""), embedded, Chapter::of::<Forwarding>("dut.linux-forwarding")];
+    chapters.extend(KERNEL_NATS.iter().map(kernel));
+    chapters.extend([
+        Chapter::of::<Simulated>("dut.simulated"),
+        Chapter::of::<InProcess>("link.in-process"),
+        Chapter::of::<Tap>("link.tap"),
+        Chapter::of::<Veth>("link.veth"),
+        Chapter::of::<Impair>("link.impair"),
+        Chapter::of::<Capture>("link.capture"),
+        Chapter::of::<Tester>("tester"),
+        Chapter::of::<Traffic>("traffic"),
+        sweep,
+        measure,
+        full,
+        Chapter::of::<GatewayKeys>("gateway"),
+        Chapter::of::<SideKeys>("gateway.left"),
+        Chapter::of::<SideKeys>("gateway.right"),
+    ]);
+    chapters.extend(technologies);
+    Book { chapters }
+}
+
+const FULL: &str = "Other values for `--full`, a conforming run. Keys that make a run conform come from here or have their defaults, \
+    whatever `[measure]` says; the others are those of `[measure]` where they are left out here.";
