@@ -210,30 +210,28 @@ struct Simulated {
     /// More lines of [dut.simulated] and [measure].
     device: &'static str,
     measure: &'static str,
-    has_time: bool,
+    metrics: &'static str,
     /// Whether its self-test passed; none without one.
     self_test: Option<bool>,
 }
 
-const SIMULATED: Simulated = Simulated { device: "", measure: "", has_time: true, self_test: Some(true) };
+const RATE: &str = "[\"max_conn_est_rate\"]";
+const BOTH: &str = "[\"max_conn_est_rate\", \"throughput\"]";
+const SIMULATED: Simulated = Simulated { device: "", measure: "", metrics: RATE, self_test: Some(true) };
 
 /// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
 fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     use lab::folder::{Facts, Header, SelfTest, SelfTestCheck};
-    let Simulated { device, measure, has_time, self_test } = run;
+    use lab::scenario::{Options, parse};
+    let Simulated { device, measure, metrics, self_test } = run;
     let text = format!(
         "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
-         metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n{measure}\n"
+         metrics = {metrics}\nrepetitions = 1\n{measure}\n"
     );
-    let mut scenario = lab::scenario::parse("x.toml", &text, &lab::scenario::Options::default())
-        .unwrap_or_else(|c| panic!("{}", c.render(false)))
-        .scenario;
-    if !has_time {
-        // Shorter than a file may say: over before the first trial.
-        scenario.measure.time_limit = Some(method::Nanos(1));
-    }
+    let options = Options::default();
+    let scenario = parse("x.toml", &text, &options).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = lab::plan::Plan::new(&scenario);
-    let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
+    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
     let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)
         .expect("a folder");
     let path = folder.path().to_path_buf();
@@ -250,16 +248,17 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
 fn a_run_ends_with_the_code_of_what_became_of_it() {
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
-    for (device, measure, code, says) in [
-        ("", "", 0, ""),
+    for (device, measure, metrics, code, says) in [
+        ("", "", RATE, 0, ""),
         // It does all that was asked for: that is an answer.
-        ("", "max-rate = \"100k\"", 0, ""),
+        ("", "max-rate = \"100k\"", RATE, 0, ""),
         // It does all that is ever tried, because nobody said where to end: that is a bound.
-        ("set-up-rate = \"2G\"", "", 3, ""),
-        ("set-up-rate = \"2G\"", "max-rate = \"2G\"", 0, ""),
-        ("", "", 6, "error: not measured: "),
+        ("set-up-rate = \"2G\"", "", RATE, 3, ""),
+        ("set-up-rate = \"2G\"", "max-rate = \"2G\"", RATE, 0, ""),
+        // No rate that it can set up, so none for the phase 1 of a throughput.
+        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: not measured: "),
     ] {
-        let path = carried_out(dir.path(), &Simulated { device, measure, has_time: code != 6, ..SIMULATED });
+        let path = carried_out(dir.path(), &Simulated { device, measure, metrics, ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(code), "{device} {measure}: {}", stderr(&output));
         assert!(stderr(&output).contains(says), "{device} {measure}: {}", stderr(&output));

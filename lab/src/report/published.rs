@@ -3,8 +3,8 @@
 //! to the data and not to a format.
 
 use super::Report;
-use super::cell::Cell;
 use super::number::{self, grouped, grouped_f64, plural};
+use super::result::PointResult;
 use crate::scenario::Dut;
 use crate::scenario::axis;
 use method::metric::{self, Unit};
@@ -161,34 +161,34 @@ fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 
         + if other_software { 0.7 } else { 0.0 }
 }
 
-/// All comparisons of a report. Of several cells of a DUT with the same neighbour the nearest is compared.
+/// All comparisons of a report. Of several results of a DUT with the same neighbour the nearest is compared.
 pub fn beside(report: &Report) -> Vec<Beside> {
     let scenario = &report.header.scenario;
-    let mut found: Vec<(f64, &Cell, &'static Published)> = Vec::new();
-    for cell in report.cells.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
-        let Some(dut) = scenario.duts.get(cell.dut) else { continue };
-        let Some(published) = nearest(&cell.metric, dut, cell.connections, cell.cores) else { continue };
-        let distance = distance(published, "", cell.connections, cell.cores);
-        let same = |(_, c, p): &&mut (f64, &Cell, &Published)| {
-            c.dut == cell.dut && c.metric == cell.metric && std::ptr::eq(*p, published)
+    let mut found: Vec<(f64, &PointResult, &'static Published)> = Vec::new();
+    for result in report.results.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
+        let Some(dut) = scenario.duts.get(result.dut) else { continue };
+        let Some(published) = nearest(&result.metric, dut, result.connections, result.cores) else { continue };
+        let distance = distance(published, "", result.connections, result.cores);
+        let same = |(_, c, p): &&mut (f64, &PointResult, &Published)| {
+            c.dut == result.dut && c.metric == result.metric && std::ptr::eq(*p, published)
         };
         match found.iter_mut().find(same) {
-            Some(other) if distance < other.0 => *other = (distance, cell, published),
+            Some(other) if distance < other.0 => *other = (distance, result, published),
             Some(_) => {}
-            None => found.push((distance, cell, published)),
+            None => found.push((distance, result, published)),
         }
     }
-    found.into_iter().filter_map(|(_, cell, published)| compare(cell, published)).collect()
+    found.into_iter().filter_map(|(_, result, published)| compare(result, published)).collect()
 }
 
-fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
+fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
     // An upper bound is no value to be put beside one.
-    let measured = cell.median().filter(|&median| cell.sign(median) != "< ")?;
-    let mut conditions = vec![plural(cell.cores.into(), "core")];
-    if cell.connections > 0 {
-        conditions.push(format!("{} connections", number::si(cell.connections as f64, 4)));
+    let measured = result.median().filter(|&median| result.sign(median) != "< ")?;
+    let mut conditions = vec![plural(result.cores.into(), "core")];
+    if result.connections > 0 {
+        conditions.push(format!("{} connections", number::si(result.connections as f64, 4)));
     }
-    conditions.extend(axis::in_order(&cell.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
+    conditions.extend(axis::in_order(&result.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
     let mut notes = Vec::new();
     if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
         let accepted = number::significant((1.0 - tolerance) * 100.0, 6);
@@ -196,10 +196,10 @@ fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
     }
     notes.extend(errata(published).map(str::to_owned));
     Some(Beside {
-        dut: cell.dut_name.clone(),
-        metric: cell.metric.clone(),
+        dut: result.dut_name.clone(),
+        metric: result.metric.clone(),
         measured,
-        at_least: cell.at_least(),
+        at_least: result.at_least(),
         conditions: conditions.join(", "),
         published: published.clone(),
         ratio: measured / published.value,

@@ -1,18 +1,16 @@
-//! Run folders built by code, always the same: what the report tests read. Searches are plain bisections against a
+//! Records of runs built by code, always the same: what the report tests read. Searches are plain bisections against a
 //! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
 
 use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
-use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Tester, Traffic, VethIo};
-use lab::store::{self, RunFolder};
+use lab::record::Record;
+use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Options, Scenario, Sweep, Tester, Traffic, VethIo};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
     Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
 };
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::{Duration, UNIX_EPOCH};
 use wire::{AddrRange, PortRange};
 
 /// A run in the making.
@@ -39,12 +37,8 @@ pub struct Truth {
 
 impl Run {
     pub fn new(scenario: Scenario) -> Run {
-        let header = Header {
-            version: "0.1.0".into(),
-            started: "2026-01-12T10:15:30Z".into(),
-            plan: Plan::new(&scenario),
-            scenario,
-        };
+        let plan = Plan::new(&scenario);
+        let header = Header::new("2026-01-12T10:15:30Z".into(), scenario, Options::default(), plan);
         Run {
             facts: facts(),
             calibration: calibration(&header),
@@ -185,18 +179,19 @@ impl Run {
         self.trials[0].outcome.reverse.faults.merge(&faults);
     }
 
-    /// Write the folder.
-    pub fn write(&self, parent: &std::path::Path) -> PathBuf {
-        let start = UNIX_EPOCH + Duration::from_secs(1_768_212_930);
-        let folder = RunFolder::create(parent, &self.header.scenario.name, start, "", &self.header).unwrap();
-        folder.write_once(store::FACTS, &self.facts).unwrap();
-        folder.write_once(store::CALIBRATION, &self.calibration).unwrap();
-        folder.write_once(store::SELF_TEST, &self.self_test).unwrap();
-        // Line by line through the store each trial would be synced to the disk: right there, slow here.
-        lines(&folder, store::COMMANDS, &self.commands);
-        lines(&folder, store::TRIALS, &self.trials);
-        lines(&folder, store::RESULTS, &self.outcomes);
-        folder.path().to_path_buf()
+    /// What its folder would hold.
+    pub fn record(&self) -> Record {
+        let run = self.clone();
+        Record {
+            header: run.header,
+            facts: run.facts,
+            calibration: Some(run.calibration),
+            self_test: Some(run.self_test),
+            outcomes: run.outcomes,
+            trials: run.trials,
+            commands: run.commands,
+            torn: Vec::new(),
+        }
     }
 }
 
@@ -204,11 +199,6 @@ impl Run {
 pub fn step_of(rate: u64, verdict: StepVerdict) -> Step {
     let reason = String::new();
     Step { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
-}
-
-fn lines<T: serde::Serialize>(folder: &RunFolder, name: &str, values: &[T]) {
-    let lines: Vec<String> = values.iter().map(|v| serde_json::to_string(v).unwrap() + "\n").collect();
-    std::fs::write(folder.path().join(name), lines.concat()).unwrap();
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.

@@ -5,18 +5,17 @@ mod bounds;
 mod fixture;
 
 use fixture::{Run, Truth};
+use lab::audit::{Audit, Basis};
 use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
-use lab::report::{KNOWN, Report, ReportError};
+use lab::report::{KNOWN, Report};
 use lab::scenario::{Dut, Options, Sweep, parse};
-use lab::store;
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use std::collections::BTreeSet;
-use std::io::Write;
 
 fn report(run: &Run) -> Report {
-    let dir = tempfile::tempdir().unwrap();
-    Report::from_folder(&run.write(dir.path())).unwrap()
+    let audit = Audit { basis: Basis::DerivedAgain, findings: Vec::new() };
+    Report::of(run.record(), audit)
 }
 
 fn text(run: &Run) -> String {
@@ -157,58 +156,6 @@ fn values_are_listed_like_the_published_ones() {
 }
 
 #[test]
-fn the_same_folder_gives_the_same_bytes_in_every_format() {
-    for (name, run) in examples() {
-        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (here, there) = (run.write(one.path()), run.write(&other.path().join("moved/elsewhere")));
-        for format in KNOWN {
-            let render = |path| Report::from_folder(path).unwrap().render(format.name).unwrap();
-            assert!(render(&here) == render(&here), "{name} twice as {}", format.name);
-            assert!(render(&here) == render(&there), "{name} moved as {}", format.name);
-        }
-    }
-}
-
-#[test]
-fn a_report_does_not_change_the_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = fixture::quickstart().write(dir.path());
-    std::fs::OpenOptions::new()
-        .append(true)
-        .open(folder.join(store::TRIALS))
-        .unwrap()
-        .write_all(b"{\"seq\":16")
-        .unwrap();
-    let contents = || -> Vec<(std::path::PathBuf, Vec<u8>)> {
-        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
-        files.sort();
-        files.into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect()
-    };
-    let before = contents();
-    for format in KNOWN {
-        Report::from_folder(&folder).unwrap().render(format.name).unwrap();
-    }
-    assert_eq!(contents(), before);
-}
-
-#[test]
-fn a_torn_line_is_left_out_and_said() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = fixture::quickstart().write(dir.path());
-    let whole = Report::from_folder(&folder).unwrap();
-    for name in [store::TRIALS, store::RESULTS, store::COMMANDS] {
-        let path = folder.join(name);
-        let before = std::fs::read(&path).unwrap();
-        std::fs::write(&path, [&before[..], b"{\"measurem"].concat()).unwrap();
-        let torn = Report::from_folder(&folder).unwrap();
-        assert_eq!((&torn.cells, torn.measured), (&whole.cells, whole.measured), "{name}");
-        let said = format!("{name} ends in a torn line of 10 bytes, which was left out: the run was killed.");
-        assert!(torn.doubts.contains(&said), "{:?}", torn.doubts);
-        std::fs::write(&path, before).unwrap();
-    }
-}
-
-#[test]
 fn no_line_of_text_is_wider_than_a_hundred_columns() {
     for (name, run) in examples() {
         for line in text(&run).lines() {
@@ -232,11 +179,11 @@ fn every_printed_rate_says_per_direction_or_total() {
 #[test]
 fn the_median_and_its_total_are_those_of_the_repetitions() {
     let report = report(&fixture::quickstart());
-    for cell in &report.cells {
-        let mut rates: Vec<u64> = cell.repetitions.iter().map(|r| r.rate.0).collect();
+    for result in &report.results {
+        let mut rates: Vec<u64> = result.repetitions.iter().map(|r| r.rate.0).collect();
         rates.sort_unstable();
-        assert_eq!(cell.summary.unwrap().median.to_bits(), (rates[1] as f64).to_bits());
-        assert_eq!(cell.directions, if cell.metric == "throughput" { 2 } else { 1 });
+        assert_eq!(result.summary.unwrap().median.to_bits(), (rates[1] as f64).to_bits());
+        assert_eq!(result.directions, if result.metric == "throughput" { 2 } else { 1 });
     }
 }
 
@@ -420,8 +367,8 @@ fn a_folder_without_results_is_reported_as_such() {
 #[test]
 fn what_is_no_run_or_no_format_is_refused_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
-    let error = Report::from_folder(dir.path()).unwrap_err();
-    assert!(matches!(error, ReportError::NotARun(_)), "{error}");
+    let error = Report::from_folder(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
     let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
     assert_eq!(error.to_string(), "there is no format `pdf`: use one of text, csv, json, html");
 }
