@@ -4,11 +4,15 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
-fn natmeter(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
     command.args(arguments).current_dir(root).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
-    command.output().expect("the binary starts")
+    command
+}
+
+fn natmeter(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary starts")
 }
 
 /// Who measures, even with `--beside`, takes the machine's turn if nobody has it: such tests go one after the other.
@@ -28,6 +32,71 @@ fn check_of_a_good_file() {
     // A machine with one core is told what that means.
     assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false));
     insta::assert_snapshot!(stdout(&output));
+}
+
+/// Of every command that prints; `--help` and `--version` included.
+#[test]
+fn output_that_is_lost_to_a_full_disk_is_an_error() {
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/folders/version1/map-t");
+    let commands: [&[&str]; 14] = [
+        &["check"],
+        &["check", "--json"],
+        &["check", "--json", "--set", "ttl=x"],
+        &["plan"],
+        &["plan", "--json"],
+        &["plan", "scenarios/kernel-nat44.toml", "--steps"],
+        &["list"],
+        &["list", "--json"],
+        &["completions", "bash"],
+        &["report", run],
+        &["report", run, "--format", "csv"],
+        &["report", run, "--format", "html"],
+        &["--help"],
+        &["--version"],
+    ];
+    for arguments in commands {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {:?}", output.status);
+        let lost =
+            "error: writing to stdout: No space left on device (os error 28); the output is incomplete: make room";
+        assert_eq!(stderr(&output).matches(lost).count(), 1, "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// As `natmeter list | head -0` does: nothing is lost that anyone waits for.
+#[test]
+fn a_reader_that_has_gone_away_is_no_error() {
+    for arguments in [&["list"][..], &["check", "--json"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command(arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false), "{arguments:?}");
+    }
+}
+
+/// CSI as one character, right-to-left override, ESC: none reaches the terminal, and JSON keeps them escaped.
+#[test]
+fn control_characters_and_bidirectional_marks_are_not_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("hostile.toml");
+    let about = "a\u{9b}31mb\u{202e}c\u{1b}]0;title\u{7}";
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/quickstart.toml")).unwrap();
+    let lines = text.lines().map(|line| match line.starts_with("about = ") {
+        true => "about = \"a\\u009b31mb\\u202ec\\u001b]0;title\\u0007\"".to_owned(),
+        false => line.to_owned(),
+    });
+    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let path = path.to_str().unwrap();
+    for arguments in [&["check", path][..], &["plan", path], &["plan", "\u{9b}2J\u{1b}[2J\u{202e}.toml"]] {
+        let output = natmeter(arguments);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(!said.is_empty() && !said.contains(lab::printable::is_hidden), "{arguments:?}: {said}");
+    }
+    let json = stdout(&natmeter(&["check", "--json", path]));
+    assert!(!json.contains(lab::printable::is_hidden), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["scenario"]["about"], about);
 }
 
 /// Which edge is measured, for how many subscribers, and how many flows that gives.

@@ -7,6 +7,7 @@ mod fixture;
 use fixture::{Run, Truth};
 use lab::audit::{Audit, Basis};
 use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use lab::printable::is_hidden;
 use lab::report::{KNOWN, Report};
 use lab::scenario::{Dut, Options, Sweep, parse};
 use method::trial::Fault;
@@ -407,6 +408,25 @@ fn what_a_device_printed_cannot_break_the_page() {
     let page = report(&run).render("html").unwrap();
     assert!(!page.contains("<script"));
     balanced("hostile", &page);
+}
+
+/// Names, versions, facts and outputs come from files that anyone can write.
+#[test]
+fn no_control_character_and_no_bidirectional_mark_reaches_a_report() {
+    let hostile = |text: &str| format!("{text} \u{9b}31m\u{202e}\u{1b}[2J\u{2066}\u{7f}\r");
+    let mut run = fixture::kernel();
+    run.header.scenario.about = hostile("about");
+    run.header.version = hostile("0.1.0");
+    run.facts.tester.insert(hostile("fact"), hostile("value"));
+    run.facts.doubts.push(hostile("doubt"));
+    run.commands[1].output = hostile("output");
+    run.self_test.checks[0].name = hostile("check");
+    for format in KNOWN {
+        let rendered = report(&run).render(format.name).unwrap();
+        assert!(!rendered.contains(is_hidden), "{}", format.name);
+    }
+    let json: serde_json::Value = serde_json::from_str(&report(&run).render("json").unwrap()).unwrap();
+    assert_eq!(json["header"]["scenario"]["about"], hostile("about"), "JSON loses nothing");
 }
 
 /// Every element that is opened is closed, in order.
