@@ -109,7 +109,7 @@ pub enum Refusal {
 }
 
 fn listed(findings: &[Finding]) -> String {
-    findings.iter().map(|finding| format!("\n  {finding}")).collect()
+    findings.iter().flat_map(|finding| ["\n  ".to_owned(), finding.to_string()]).collect()
 }
 
 /// Check a record as far as its rules are known.

@@ -82,11 +82,9 @@ fn control_characters_and_bidirectional_marks_are_not_printed() {
     let path = dir.path().join("hostile.toml");
     let about = "a\u{9b}31mb\u{202e}c\u{1b}]0;title\u{7}";
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/quickstart.toml")).unwrap();
-    let lines = text.lines().map(|line| match line.starts_with("about = ") {
-        true => "about = \"a\\u009b31mb\\u202ec\\u001b]0;title\\u0007\"".to_owned(),
-        false => line.to_owned(),
-    });
-    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let old = text.lines().find(|line| line.starts_with("about = ")).unwrap();
+    let new = "about = \"a\\u009b31mb\\u202ec\\u001b]0;title\\u0007\"";
+    std::fs::write(&path, text.replace(old, new)).unwrap();
     let path = path.to_str().unwrap();
     for arguments in [&["check", path][..], &["plan", path], &["plan", "\u{9b}2J\u{1b}[2J\u{202e}.toml"]] {
         let output = natmeter(arguments);

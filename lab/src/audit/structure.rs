@@ -125,7 +125,7 @@ pub(super) fn by_key(trials: &[TrialRecord]) -> ByKey<'_> {
 /// The trials of the last attempt at a measurement: those that gave its result.
 pub(super) fn attempt_of<'t, 'a>(measurement: &Measurement, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
     let of = |attempt: u32| by_key.get(measurement.attempt_key(attempt).as_str());
-    let later = (2..).map(of).take_while(Option::is_some).last();
+    let later = (2..u32::MAX).map(of).take_while(Option::is_some).last();
     later.unwrap_or_else(|| of(1)).map_or(&[], Vec::as_slice)
 }
 

@@ -30,6 +30,8 @@ pub(super) fn verdict(path: &Path, findings: &[Finding]) -> Exit {
         return Exit::Done;
     }
     err(&format!("error: {}: the record of this run is damaged:\n", path.display()));
-    findings.iter().for_each(|finding| err(&format!("  {finding}\n")));
+    for finding in findings {
+        err(&format!("  {finding}\n"));
+    }
     Exit::Failed
 }

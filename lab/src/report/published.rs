@@ -389,24 +389,18 @@ pub fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Nat44;
-    use method::Nanos;
+    use crate::scenario::{Options, parse};
     use std::collections::BTreeSet;
-    use wire::{AddrRange, PortRange};
 
-    fn nat() -> Nat44 {
-        Nat44 {
-            pool: AddrRange::one([198, 19, 0, 1].into()),
-            pool_ports: PortRange { first: 1024, last: 65535 },
-            mapping: crate::scenario::Mapping::AddressAndPortDependent,
-            table: 1 << 23,
-            udp_timeout: Nanos::from_secs(300),
-            conntrack: crate::scenario::Conntrack::default(),
-        }
-    }
+    const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
+    const KERNEL: &str = include_str!("../../../scenarios/kernel-nat44.toml");
+    const SIMULATED: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"1M\"\n";
 
-    fn kernel(software: &str, nat44: Option<Nat44>) -> Dut {
-        Dut::Kernel { software: software.into(), nat44 }
+    /// The device of this name in a scenario.
+    fn device(text: &str, name: &str) -> Dut {
+        let loaded = parse("x.toml", text, &Options::default());
+        let scenario = loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario;
+        scenario.duts.into_iter().find(|dut| dut.name() == name).unwrap()
     }
 
     #[test]
@@ -428,17 +422,17 @@ mod tests {
     fn medians_are_those_printed() {
         // draft-lencse-v6ops-transition-scalability-05, Figure 2: 223.5 k connections/s, 414.9 k packets/s in both
         // directions, 910.9 k forwarded, on one core.
-        let one = nearest("max_conn_est_rate", &Dut::Embedded(nat()), 1_000_000, 1).unwrap();
+        let one = nearest("max_conn_est_rate", &device(QUICKSTART, "embedded"), 1_000_000, 1).unwrap();
         assert_eq!((one.value, one.software(), one.label.as_str()), (223_500.0, "iptables", "Figure 2"));
-        let throughput = nearest("throughput", &kernel("iptables-legacy", Some(nat())), 4_000_000, 1).unwrap();
+        let throughput = nearest("throughput", &device(KERNEL, "iptables-legacy"), 4_000_000, 1).unwrap();
         assert_eq!(with_unit("throughput", throughput.value), "207,450 frames/s a direction");
-        let forwarding = nearest("throughput", &kernel("linux-forwarding", None), 0, 1).unwrap();
+        let forwarding = nearest("throughput", &device(KERNEL, "linux-forwarding"), 0, 1).unwrap();
         assert_eq!((forwarding.value, forwarding.metric.as_str()), (910_900.0 / 2.0, "ipv4_forwarding_throughput"));
     }
 
     #[test]
     fn the_nearest_conditions_win() {
-        let dut = kernel("nftables", Some(nat()));
+        let dut = device(KERNEL, "nftables");
         let near = |n, cores| nearest("max_conn_est_rate", &dut, n, cores).unwrap();
         assert_eq!((near(1_000_000, 1).software(), near(1_000_000, 1).cores), ("iptables", Some(1)));
         assert_eq!(near(40_000_000, 16).software(), "nftables");
@@ -447,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_simulated_device_is_compared_with_nothing() {
-        let dut = Dut::Simulated { capacity: 1, set_up_rate: 1, seed: 1 };
+        let dut = device(SIMULATED, "simulated");
         assert_eq!(nearest("throughput", &dut, 1, 1), None);
     }
 

@@ -4,14 +4,13 @@
 use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
 use lab::record::Record;
-use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Options, Scenario, Sweep, Tester, Traffic, VethIo};
+use lab::scenario::{Options, Scenario, Sweep, parse};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
     Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
 };
 use std::collections::BTreeMap;
-use wire::{AddrRange, PortRange};
 
 /// A run in the making.
 #[derive(Clone)]
@@ -250,79 +249,71 @@ pub fn cores() -> Run {
     })
 }
 
+/// The traffic and the searches of all these runs.
+const MEASURED: &str = r#"
+[traffic]
+source-ports = "1024-41023"
+destination-ports = "1-100"
+seed = 42
+[measure]
+metrics = ["max_conn_est_rate", "throughput"]
+repetitions = 3
+duration = "250 ms"
+start-delay = "20 ms"
+drain = "50 ms"
+settle = "10 ms"
+phase1-drain = "50 ms"
+error = "1 %"
+"#;
+
+const QUICKSTART: &str = r#"
+name = "quickstart"
+about = "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes."
+[dut.embedded]
+mapping = "address-and-port-dependent"
+table = 8388608
+[link.in-process]
+depth = 512
+[sweep]
+connections = ["100k", "1M", "4M"]
+"#;
+
+const KERNEL: &str = r#"
+name = "kernel-nat44"
+about = "This kernel in a namespace: plain forwarding, then NAT44 by nftables and by iptables."
+[dut.linux-forwarding]
+[dut.nftables]
+[dut.iptables-legacy]
+[dut.iptables-nft]
+[link.veth]
+io = "af-packet"
+[sweep]
+connections = "1M"
+"#;
+
+const SIMULATED: &str = r#"
+name = "quickstart"
+about = "A device of known truth."
+[dut.simulated]
+[sweep]
+connections = ["100k", "1M", "4M"]
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let loaded = parse("fixture.toml", &format!("{text}{MEASURED}"), &Options::default());
+    loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
+}
+
 pub fn quickstart_scenario() -> Scenario {
-    Scenario {
-        name: "quickstart".into(),
-        about: "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes.".into(),
-        duts: vec![Dut::Embedded(nat())],
-        link: Link::InProcess { depth: 1024 },
-        impair: None,
-        capture: None,
-        tester: Tester::default(),
-        traffic: Traffic {
-            subscribers: 1,
-            frame_size: 64,
-            ttl: 10,
-            inside: AddrRange::one([198, 18, 0, 2].into()),
-            source_ports: PortRange { first: 1024, last: 41_023 },
-            remote: AddrRange::one([198, 19, 0, 2].into()),
-            destination_ports: PortRange { first: 1, last: 100 },
-            direction: Direction::Both,
-            responder_order: Order::Random,
-            seed: 42,
-        },
-        sweep: Sweep { connections: vec![100_000, 1_000_000, 4_000_000], cores: vec![1], axes: vec![] },
-        measure: Measure {
-            metrics: vec!["max_conn_est_rate".into(), "throughput".into()],
-            repetitions: 3,
-            duration: Nanos::from_millis(250),
-            start_delay: Nanos::from_millis(20),
-            drain: Nanos::from_millis(50),
-            settle: Nanos::from_millis(10),
-            phase1_drain: Nanos::from_millis(50),
-            error_ppm: 10_000,
-            acceptance_ppm: 1_000_000,
-            phase1_acceptance_ppm: 1_000_000,
-            alpha_ppm: None,
-            max_rate: None,
-            min_rate: None,
-            validate_at_most: None,
-            verify: None,
-            phase1_share_ppm: None,
-            time_limit: None,
-        },
-        full: false,
-    }
+    scenario(QUICKSTART)
+}
+
+pub fn simulated_scenario() -> Scenario {
+    scenario(SIMULATED)
 }
 
 fn kernel_scenario() -> Scenario {
-    let kernel = |software: &str, nat44| Dut::Kernel { software: software.into(), nat44 };
-    Scenario {
-        name: "kernel-nat44".into(),
-        about: "This kernel in a namespace: plain forwarding, then NAT44 by nftables and by iptables.".into(),
-        duts: vec![
-            kernel("linux-forwarding", None),
-            kernel("nftables", Some(nat())),
-            kernel("iptables-legacy", Some(nat())),
-            kernel("iptables-nft", Some(nat())),
-        ],
-        link: Link::Veth { io: VethIo::AfPacket },
-        impair: None,
-        capture: None,
-        sweep: Sweep { connections: vec![1_000_000], cores: vec![1], axes: vec![] },
-        ..quickstart_scenario()
-    }
-}
-
-fn nat() -> Nat44 {
-    Nat44 {
-        pool: AddrRange::one([198, 19, 0, 1].into()),
-        pool_ports: PortRange { first: 1024, last: 65_535 },
-        mapping: Mapping::AddressAndPortDependent,
-        table: 1 << 23,
-        udp_timeout: Nanos::from_secs(300),
-        conntrack: lab::scenario::Conntrack::default(),
-    }
+    scenario(KERNEL)
 }
 
 fn facts() -> Facts {

@@ -9,7 +9,7 @@ use lab::audit::{Audit, Basis};
 use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::printable::is_hidden;
 use lab::report::{KNOWN, Report};
-use lab::scenario::{Dut, Options, Sweep, parse};
+use lab::scenario::{Options, Sweep, parse};
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use std::collections::BTreeSet;
@@ -347,9 +347,11 @@ fn sharing_a_core_is_said_of_the_points_that_do() {
 
 #[test]
 fn a_simulated_device_is_beside_nothing_published() {
-    let mut scenario = fixture::quickstart_scenario();
-    scenario.duts = vec![Dut::Simulated { capacity: 4_000_000, set_up_rate: 4_000_000, seed: 1 }];
-    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 0 });
+    let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth {
+        capacity: 4_000_000,
+        tester: 14_000_000,
+        noise: 0,
+    });
     let report = report(&run);
     assert!(report.beside.is_empty());
     assert!(!report.sentences().iter().any(|s| s.contains("comparison")));
