@@ -144,14 +144,19 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
         Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
         _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
     };
-    Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(ceiling.0 * BELIEVED_TENTHS / 10).max(1)))
+    Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(believed(ceiling).0).max(1)))
+}
+
+/// The share of a ceiling up to which a rate is believed.
+fn believed(ceiling: Rate) -> Rate {
+    ceiling.scaled(BELIEVED_TENTHS, 10)
 }
 
 /// Whether the tester, and not the scenario's `max-rate`, is the upper end of a search. Without a ceiling (a simulated device
 /// has no tester) it is, unless the scenario says where to end.
 pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>) -> bool {
-    let believed = ceiling.map_or(u64::MAX, |c| c.0 * BELIEVED_TENTHS / 10);
-    max_rate.is_none_or(|max| max > believed)
+    let believed = ceiling.map_or(Rate(u64::MAX), believed);
+    max_rate.is_none_or(|max| max > believed.0)
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
             passed.unwrap_or_default()
         ));
     }
-    let in_steps: u64 = result.trace.iter().map(|step| step.trials).sum();
+    let in_steps = result.trace.iter().fold(0u64, |sum, step| sum.saturating_add(step.trials));
     if in_steps != result.trials || in_steps > trials.len() as u64 {
         return Some(format!(
             "it names {} trials, its steps {in_steps}, and {} are recorded",

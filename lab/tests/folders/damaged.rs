@@ -113,7 +113,7 @@ fn a_plan_that_is_not_that_of_the_scenario_is_named() {
             });
         })
     };
-    let emptied = edit(|measurements| measurements.clear());
+    let emptied = edit(Vec::clear);
     begins(&emptied, "run.json: the plan has 0 measurements and the scenario asks for 4: `simulated/n=20000/");
     begins(&edit(|m| drop(m.pop())), "run.json: the plan has 3 measurements and the scenario asks for 4: `simulated/");
     begins(&edit(|m| m.swap(0, 1)), "run.json: the plan has 4 measurements and the scenario asks for 4: they stand in");
