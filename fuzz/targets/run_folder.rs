@@ -3,6 +3,8 @@
 
 #![no_main]
 
+use lab::audit::see_that_it_can_be_resumed;
+use lab::record::Record;
 use lab::report::{KNOWN, Report};
 use lab::store::RunFolder;
 use libfuzzer_sys::fuzz_target;
@@ -12,6 +14,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 const FILES: &[&str] = &[
+    "scenario.toml",
     "run.json",
     "facts.json",
     "calibration.json",
@@ -50,6 +53,9 @@ fuzz_target!(|bundle: &[u8]| {
             let text = report.render(format.name).expect("a known format");
             assert_eq!(text, again.render(format.name).expect("a known format"));
         }
+    }
+    if let Ok(record) = Record::read(path) {
+        let _ = see_that_it_can_be_resumed(&record);
     }
     let Ok((folder, _)) = RunFolder::open_for_resume(path) else { return };
     let _ = folder.outcomes();

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use lab::plan::{Plan, text};
+use lab::forecast::{self, text};
 use lab::scenario::{Options, parse};
 use libfuzzer_sys::fuzz_target;
 
@@ -12,7 +12,7 @@ fuzz_target!(|file: &str| {
     let set = file.lines().filter_map(|l| l.strip_prefix("#set ")).map(str::to_owned).collect();
     let full = file.lines().any(|l| l == "#full");
     match parse("any.toml", file, &Options { full, set }) {
-        Ok(loaded) => assert!(!text(&loaded.scenario, &Plan::new(&loaded.scenario)).is_empty()),
+        Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());
             for (place, _) in complaints.diagnostics.iter().flat_map(|diagnostic| &diagnostic.marks) {

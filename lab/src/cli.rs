@@ -1,28 +1,16 @@
-//! The command line: what can be said, and who does it. Arguments are types here; each command turns them into
-//! a call of the library and its outcome into an exit code.
+//! The command line as types: what can be said. What the commands do is in `command`.
 
-use crate::command;
+use crate::did_you_mean;
 use crate::exit::Exit;
-use crate::guess;
 use crate::listing;
-use crate::notes::{self, Machine};
-use crate::plan::{self, Plan};
 use crate::report;
-use crate::rig;
-use crate::scenario::{self, Complaints, Loaded, Options, ScenarioError, Summary};
+use crate::scenario::{self, Options};
+use crate::term::{err, out};
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use serde_json::json;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-/// The quickstart scenario, which works without the repository.
-pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
-
-/// What the quickstart is called in messages.
-pub const QUICKSTART_NAME: &str = "the built-in quickstart";
+use std::path::PathBuf;
 
 /// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded
 /// without loss, by the methods of RFC 2544, RFC 8219 and RFC 9693.
@@ -59,6 +47,13 @@ pub struct Global {
     /// Print results and errors only
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+impl Global {
+    /// What they say about a scenario.
+    pub fn options(&self) -> Options {
+        Options { full: self.full, set: self.set.clone() }
+    }
 }
 
 /// The commands.
@@ -225,7 +220,7 @@ pub struct CompletionsArgs {
 
 impl Command {
     /// Whether it reads a scenario, so that `--set` and `--full` mean something.
-    fn reads_scenario(&self) -> bool {
+    pub fn reads_scenario(&self) -> bool {
         match self {
             Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
             Command::Resume(_)
@@ -245,10 +240,14 @@ impl Command {
 /// The exit code, after it was said what is wrong, or what was asked for.
 pub fn arguments() -> Result<Cli, Exit> {
     Cli::try_parse().map_err(|error| {
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            out(&error.render().ansi().to_string());
+            return Exit::Done;
+        }
         let context = (error.kind(), error.get(ContextKind::InvalidSubcommand));
         let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) = context else { error.exit() };
         let commands: Vec<String> = Cli::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
-        match guess::command(word, &commands) {
+        match did_you_mean::command(word, &commands) {
             Some(meant) => err(&format!("error: `{word}` is no command; {meant}\n")),
             None => err(&format!(
                 "error: `{word}` is no command; commands are {}; `natmeter run FILE` measures what a scenario says\n",
@@ -257,176 +256,6 @@ pub fn arguments() -> Result<Cli, Exit> {
         }
         Exit::Usage
     })
-}
-
-/// Do what the command line says.
-pub fn dispatch(cli: Cli) -> Exit {
-    let global = &cli.global;
-    let changes = if global.full { Some("--full") } else { global.set.first().map(|_| "--set") };
-    if let (Some(command), Some(option)) = (&cli.command, changes)
-        && !command.reads_scenario()
-    {
-        err(&format!("error: {option} changes a scenario, and this command reads none; leave it out\n"));
-        return Exit::Usage;
-    }
-    match cli.command {
-        Some(Command::Run(args)) => command::run::run(args.file.as_deref(), global),
-        Some(Command::Resume(args)) => command::run::resume(&args.run, global),
-        Some(Command::Report(args)) => {
-            let usual = if global.json { "json" } else { "text" };
-            command::report::report(&args.run, args.format.as_deref().unwrap_or(usual))
-        }
-        Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
-        Some(Command::Selftest) => command::selftest::selftest(global),
-        Some(Command::Clean) => command::clean::clean(global),
-        Some(Command::Gateway(args)) => command::gateway::gateway(&args, global),
-        Some(Command::Check(args)) => check(args.file.as_deref(), global),
-        Some(Command::Plan(args)) => plan(&args, global),
-        Some(Command::List(args)) => list(args.what.as_deref(), global),
-        Some(Command::Completions(args)) => completions(args.shell),
-        None => command::run::run(None, global),
-    }
-}
-
-/// Read the scenario that the command line names, or the built-in quickstart, and the files that it names; when something is
-/// wrong, say so.
-///
-/// # Errors
-/// The exit code, after everything that is wrong was shown.
-pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
-    let options = Options { full: global.full, set: global.set.clone() };
-    let loaded = match file {
-        Some(path) => scenario::read(path, &options),
-        None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
-    };
-    let sound = loaded.and_then(|loaded| {
-        rig::files::see_that_files_are_right(&loaded)?;
-        Ok(loaded)
-    });
-    sound.map_err(|error| {
-        match &error {
-            _ if global.json => out(&format!("{}\n", error_event(&error))),
-            ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
-            ScenarioError::Unreadable { path, .. } => {
-                let meant = guess::scenario(path);
-                err(&format!("error: {error}\n{}", meant.map(|meant| format!("{meant}\n")).unwrap_or_default()));
-            }
-        }
-        Exit::Usage
-    })
-}
-
-/// Print what is to be known of this machine before a run.
-pub fn tell(notes: &[String], global: &Global) {
-    if !global.quiet && !global.json {
-        for note in notes {
-            err(&format!("note: {note}\n"));
-        }
-    }
-}
-
-/// Print to stdout, without colours where they are not wanted (`NO_COLOR`, no terminal). A reader that has gone
-/// away is no error of ours.
-pub fn out(text: &str) {
-    let mut stdout = anstream::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
-
-/// As [`out`], to stderr.
-pub fn err(text: &str) {
-    let mut stderr = anstream::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
-}
-
-fn check(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match load(file, global) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
-    let plan = Plan::new(&loaded.scenario);
-    let summary = Summary::new(&loaded.scenario);
-    let notes = notes::notes(&loaded, &plan, Machine::here());
-    if global.json {
-        let event = json!({
-            "event": "checked",
-            "scenario": loaded.scenario,
-            "departures": summary.departures,
-            "notes": notes,
-            "measurements": plan.measurements.len(),
-            "predicted_ns": plan.predicted(),
-        });
-        out(&format!("{event}\n"));
-    } else if !global.quiet {
-        let name = file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string());
-        out(&format!("{name} is right.\n{summary}{}\n", plan::total(&plan)));
-    }
-    tell(&notes, global);
-    Exit::Done
-}
-
-fn plan(args: &PlanArgs, global: &Global) -> Exit {
-    let loaded = match load(args.file.as_deref(), global) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
-    let plan = Plan::new(&loaded.scenario);
-    let notes = notes::notes(&loaded, &plan, Machine::here());
-    if global.json {
-        let event = json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted(), "notes": notes });
-        out(&format!("{event}\n"));
-    } else {
-        out(&plan::text(&loaded.scenario, &plan));
-    }
-    tell(&notes, global);
-    if args.steps {
-        match plan::steps(&loaded.scenario, &plan) {
-            Ok(text) => out(&text),
-            Err(error) => {
-                err(&format!("error: {error}\n"));
-                return Exit::Usage;
-            }
-        }
-    }
-    Exit::Done
-}
-
-fn list(what: Option<&str>, global: &Global) -> Exit {
-    if global.json {
-        for list in listing::select(what) {
-            out(&format!("{}\n", json!({ "event": "list", "name": list.name, "rows": (list.rows)() })));
-        }
-    } else {
-        out(&listing::text(listing::select(what)));
-    }
-    Exit::Done
-}
-
-fn completions(shell: Shell) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "natmeter", &mut script);
-    out(&String::from_utf8_lossy(&script));
-    Exit::Done
-}
-
-/// A refused scenario for machines.
-fn error_event(error: &ScenarioError) -> serde_json::Value {
-    let errors = match error {
-        ScenarioError::Unreadable { path, .. } => {
-            let help: Vec<String> = guess::scenario(path).into_iter().collect();
-            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }])
-        }
-        ScenarioError::Wrong(complaints) => complaints.diagnostics.iter().map(|d| diagnostic(complaints, d)).collect(),
-    };
-    json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors })
-}
-
-fn diagnostic(complaints: &Complaints, diagnostic: &scenario::diagnostic::Diagnostic) -> serde_json::Value {
-    let marks = diagnostic.marks.iter().map(|(place, label)| {
-        let (line, column) = complaints.line_and_column(*place);
-        let source = &complaints.sources[place.source].name;
-        json!({ "source": source, "line": line, "column": column, "label": label })
-    });
-    json!({ "title": diagnostic.title, "marks": marks.collect::<Vec<_>>(), "help": diagnostic.ways_out })
 }
 
 /// Examples and exit codes, below `--help`.
@@ -448,12 +277,6 @@ mod tests {
     #[test]
     fn arguments_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn the_built_in_quickstart_is_right() {
-        assert!(load(None, &Global::default()).is_ok());
-        assert!(load(None, &Global { full: true, ..Global::default() }).is_ok());
     }
 
     #[test]

@@ -5,9 +5,11 @@ use crate::event::{Event, Listener};
 use crate::folder::Outcome;
 use crate::report::number::si;
 use crate::scenario::axis::more_in_words;
+use crate::term;
 use anstyle::{AnsiColor, Style};
+use method::metric::is_establishment;
 use method::{Rate, ResultKind};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Listener that prints for people, on stderr: results go to stdout when the run has ended.
 pub struct Console {
@@ -30,22 +32,21 @@ impl Console {
 
     fn line(&mut self, text: &str) {
         self.wipe();
-        crate::cli::err(&format!("{text}\n"));
+        term::err(&format!("{text}\n"));
     }
 
     /// Replace the live line.
     fn show(&mut self, text: String) {
         if self.live && !self.quiet {
             self.wipe();
-            crate::cli::err(&text);
+            term::err(&text);
             self.current = text;
         }
     }
 
     fn wipe(&mut self) {
         if !self.current.is_empty() {
-            // Back to the first column and erase to the end of the line.
-            let _ = std::io::stderr().write_all(b"\r\x1b[2K");
+            term::erase_line();
             self.current.clear();
         }
     }
@@ -74,11 +75,7 @@ impl Console {
             _ if result.at_least() => ("≥ ", short(result.rate.0)),
             _ => ("", short(result.rate.0)),
         };
-        let unit = if crate::run::is_establishment(&o.measurement.metric) {
-            "connections/s"
-        } else {
-            "frames/s per direction"
-        };
+        let unit = if is_establishment(&o.measurement.metric) { "connections/s" } else { "frames/s per direction" };
         let m = &o.measurement;
         self.line(&format!(
             "  {GOOD}{}{GOOD:#} {:<22} {sign:2}{figure:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
@@ -167,9 +164,7 @@ pub struct JsonLines;
 
 impl Listener for JsonLines {
     fn on(&mut self, event: &Event) {
-        if let Ok(text) = serde_json::to_string(event) {
-            crate::cli::out(&format!("{text}\n"));
-        }
+        term::json(event);
     }
 }
 

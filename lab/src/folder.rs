@@ -4,7 +4,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `scenario.toml` | the scenario as it was read, verbatim |
-//! | `run.json` | [`Header`]: resolved scenario, plan, version, seed, time |
+//! | `run.json` | [`Header`]: versions of folder, natmeter and rules, options, resolved scenario, plan, time |
 //! | `facts.json` | [`Facts`] of tester and DUTs |
 //! | `calibration.json` | [`Calibration`]: the tester's own limits |
 //! | `selftest.json` | [`SelfTest`]: verdict of the known-truth self-test |
@@ -15,22 +15,60 @@
 
 use crate::plan::{Measurement, Plan};
 use crate::scenario::axis::AxisValues;
-use crate::scenario::{Link, Scenario, VethIo};
+use crate::scenario::{Link, Options, Scenario, VethIo};
 use method::{Count, Rate, SearchResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// First thing in a run folder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Version of the run folder that this natmeter writes.
+pub const RECORD: u32 = 2;
+/// Version of a run folder that names none.
+pub const RECORD_WITHOUT_VERSION: u32 = 1;
+
+/// The order of trials that this natmeter knows: the points in the order of the plan; at a point each metric with all
+/// its repetitions; the trials of a search without a break.
+pub const POINT_BY_POINT: &str = "point-by-point";
+
+/// The first document of a run folder. [`crate::record::header`] reads it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Header {
+    /// Version of the run folder.
+    pub record: u32,
     /// Version of natmeter.
     pub version: String,
+    /// Version of the rules ([`method::RULES`]) by which trials were judged and results found; `None`: not recorded.
+    pub rules: Option<u32>,
+    /// Order of the trials, such as [`POINT_BY_POINT`].
+    pub order: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
-    /// The scenario with all defaults and overrides.
+    /// What the command line said about the scenario.
+    pub options: Options,
+    /// The scenario with all defaults and overrides. It is read again from its text, not from here.
     pub scenario: Scenario,
     /// The plan.
     pub plan: Plan,
+}
+
+impl Header {
+    /// The header of a run that this natmeter starts.
+    pub fn new(started: String, scenario: Scenario, options: Options, plan: Plan) -> Header {
+        Header {
+            record: RECORD,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            rules: Some(method::RULES),
+            order: POINT_BY_POINT.to_owned(),
+            started,
+            options,
+            scenario,
+            plan,
+        }
+    }
+
+    /// Whether this natmeter judges by the rules of the run, so that verdicts and results can be derived again.
+    pub fn has_known_rules(&self) -> bool {
+        self.rules == Some(method::RULES)
+    }
 }
 
 /// Name → value, for people and for `diff`.
@@ -192,7 +230,7 @@ fn is_one(workers: &u32) -> bool {
 impl Ceiling {
     /// That of a metric: connections per second for what counts connections set up, else frames per second.
     pub fn of(&self, metric: &str) -> Option<Rate> {
-        if crate::run::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+        if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
     }
 }
 

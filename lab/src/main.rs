@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+use lab::{cli, command, term};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lab::cli::arguments().map_or_else(|exit| exit, lab::cli::dispatch).into()
+    term::ending(cli::arguments().map_or_else(|exit| exit, command::dispatch)).into()
 }

@@ -1,42 +1,11 @@
 //! The plan of a run: the matrix as a list of measurements, each with a key that never changes, so that
 //! a resumed run finds its place and a report finds its rows. How long it will take and how much memory it
-//! needs is predicted in `forecast`.
+//! needs is written into it by `forecast`.
 
-mod forecast;
-mod steps;
-mod text;
-
-pub use steps::steps;
-pub use text::{text, total};
-
-use crate::scenario::axis::{self, AxisValues};
-use crate::scenario::{Dut, Scenario};
+use crate::scenario::axis;
+use crate::scenario::{Dut, Point, Scenario};
 use method::{Count, Nanos};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-
-/// One point of the matrix.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Point {
-    /// Which DUT of the scenario, by position.
-    pub dut: usize,
-    /// Its name.
-    pub dut_name: String,
-    /// Connections (N); 0 when stateless.
-    pub connections: Count,
-    /// Cores of the DUT.
-    pub cores: u32,
-    /// A value of each further axis that is swept on this DUT.
-    #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
-    pub axes: AxisValues,
-}
-
-impl Point {
-    /// The scenario as it is here.
-    pub fn of<'a>(&self, scenario: &'a Scenario) -> Cow<'a, Scenario> {
-        scenario.at(self.dut, &self.axes)
-    }
-}
 
 /// One search for one value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +16,7 @@ pub struct Measurement {
     pub metric: String,
     /// Which repetition, from 1.
     pub repetition: u32,
-    /// Predicted duration.
+    /// Predicted duration; 0 without a forecast.
     pub predicted: Nanos,
 }
 
@@ -85,14 +54,14 @@ pub fn without_attempt(key: &str) -> &str {
 pub struct Plan {
     /// In the order in which they are carried out.
     pub measurements: Vec<Measurement>,
-    /// Bytes that the tester will need at the largest point.
+    /// Bytes that the tester will need at the largest point; 0 without a forecast.
     pub tester_memory: u64,
-    /// Bytes that the DUT will need at the largest point, as far as can be said.
+    /// Bytes that the DUT will need at the largest point, as far as can be said; 0 without a forecast.
     pub dut_memory: u64,
 }
 
 impl Plan {
-    /// The measurements of a scenario: for each DUT, number of cores, value of each further axis and number of connections the metrics in
+    /// The measurements of a scenario, without a forecast: for each DUT, number of cores, value of each further axis and number of connections the metrics in
     /// the scenario's order, each with all its repetitions, so that phase 2 knows the smallest set-up rate of
     /// its own point.
     pub fn new(scenario: &Scenario) -> Plan {
@@ -117,15 +86,12 @@ impl Plan {
 
     fn add_point(&mut self, scenario: &Scenario, point: &Point) {
         let scenario = &*point.of(scenario);
-        self.tester_memory = self.tester_memory.max(forecast::tester_memory(scenario, point));
-        self.dut_memory = self.dut_memory.max(forecast::dut_memory(&scenario.duts[point.dut], point.connections));
         for metric in metrics_of(&scenario.duts[point.dut], &scenario.measure.metrics) {
-            let predicted = forecast::search_time(scenario, point, metric);
             self.measurements.extend((1..=scenario.measure.repetitions).map(|repetition| Measurement {
                 point: point.clone(),
                 metric: metric.to_owned(),
                 repetition,
-                predicted,
+                predicted: Nanos(0),
             }));
         }
     }
@@ -212,14 +178,6 @@ mod tests {
         assert_eq!((there.traffic.inside.count, nat.pool.count), (3, 2));
     }
 
-    /// Points of runs that were made before there were further axes, and of runs that sweep none.
-    #[test]
-    fn a_point_without_further_axes_is_written_as_ever() {
-        let old = r#"{"dut":0,"dut_name":"nftables","connections":1000000,"cores":1}"#;
-        let point: Point = serde_json::from_str(old).unwrap();
-        assert_eq!(serde_json::to_string(&point).unwrap(), old);
-    }
-
     #[test]
     fn keys_are_unique() {
         let (_, plan) = plan_of(KERNEL);
@@ -227,26 +185,5 @@ mod tests {
         keys.sort();
         keys.dedup();
         assert_eq!(keys.len(), plan.measurements.len());
-    }
-
-    /// Each has a pool, and rings on which frames come home from the others.
-    #[test]
-    fn every_worker_of_the_tester_takes_memory() {
-        let quickstart = include_str!("../../scenarios/quickstart.toml");
-        let text = quickstart.replace("[link.in-process]", "[link.in-process]\ndepth = 512");
-        let memory = |n: u64| plan_of(&format!("{text}\n[tester]\nworkers = {n}\n")).1.tester_memory;
-        let pool = 4096 * 128;
-        let [one, two, four] = [1, 2, 4].map(memory);
-        // More frames are offered, too.
-        assert!(two > one + pool && four - two > 2 * (two - one), "{one} {two} {four}");
-    }
-
-    #[test]
-    fn memory_is_that_of_the_largest_point() {
-        let (scenario, plan) = plan_of(KERNEL);
-        // 385 B a connection and 8 B a bucket, one bucket a connection.
-        assert_eq!(plan.dut_memory, 200_000 * (385 + 8));
-        assert!(plan.tester_memory > 8 * 200_000);
-        assert_eq!(scenario.sweep.connections, [50_000, 200_000]);
     }
 }

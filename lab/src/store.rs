@@ -353,6 +353,14 @@ pub fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Stor
     })
 }
 
+/// Read a text file of a run folder.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_text(path: &Path) -> Result<String, StoreError> {
+    fs::read_to_string(path).map_err(|e| StoreError::io("read", path, e))
+}
+
 /// Write a file so that it is there whole or not at all: for documents, and for reports, which may be replaced.
 ///
 /// # Errors

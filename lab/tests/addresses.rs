@@ -221,7 +221,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
 
 fn device(
     scenario: &Scenario,
-    point: &lab::plan::Point,
+    point: &lab::scenario::Point,
     seen: &Arc<Mutex<Seen>>,
     astray: Astray,
     addresses: [u64; 2],

@@ -1,7 +1,7 @@
 //! Whatever stands in a scenario file or an override, reading it ends with a scenario or with complaints that can
 //! be drawn, never with a panic. The texts are mutations of a good file, so that they get past the parser.
 
-use lab::plan::{Plan, text};
+use lab::forecast::{self, text};
 use lab::scenario::{Options, parse};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -48,7 +48,7 @@ const WORDS: &[&str] = &[
 /// Read, and draw or plan whatever comes out of it.
 fn exercise(file: &str, set: Vec<String>, full: bool) {
     match parse("any.toml", file, &Options { full, set }) {
-        Ok(loaded) => assert!(!text(&loaded.scenario, &Plan::new(&loaded.scenario)).is_empty()),
+        Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());
             for (place, _) in complaints.diagnostics.iter().flat_map(|diagnostic| &diagnostic.marks) {

@@ -4,11 +4,15 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
-fn natmeter(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
     command.args(arguments).current_dir(root).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
-    command.output().expect("the binary starts")
+    command
+}
+
+fn natmeter(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary starts")
 }
 
 /// Who measures, even with `--beside`, takes the machine's turn if nobody has it: such tests go one after the other.
@@ -28,6 +32,69 @@ fn check_of_a_good_file() {
     // A machine with one core is told what that means.
     assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false));
     insta::assert_snapshot!(stdout(&output));
+}
+
+/// Of every command that prints; `--help` and `--version` included.
+#[test]
+fn output_that_is_lost_to_a_full_disk_is_an_error() {
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/folders/version1/map-t");
+    let commands: [&[&str]; 14] = [
+        &["check"],
+        &["check", "--json"],
+        &["check", "--json", "--set", "ttl=x"],
+        &["plan"],
+        &["plan", "--json"],
+        &["plan", "scenarios/kernel-nat44.toml", "--steps"],
+        &["list"],
+        &["list", "--json"],
+        &["completions", "bash"],
+        &["report", run],
+        &["report", run, "--format", "csv"],
+        &["report", run, "--format", "html"],
+        &["--help"],
+        &["--version"],
+    ];
+    for arguments in commands {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {:?}", output.status);
+        let lost =
+            "error: writing to stdout: No space left on device (os error 28); the output is incomplete: make room";
+        assert_eq!(stderr(&output).matches(lost).count(), 1, "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// As `natmeter list | head -0` does: nothing is lost that anyone waits for.
+#[test]
+fn a_reader_that_has_gone_away_is_no_error() {
+    for arguments in [&["list"][..], &["check", "--json"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command(arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false), "{arguments:?}");
+    }
+}
+
+/// CSI as one character, right-to-left override, ESC: none reaches the terminal, and JSON keeps them escaped.
+#[test]
+fn control_characters_and_bidirectional_marks_are_not_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("hostile.toml");
+    let about = "a\u{9b}31mb\u{202e}c\u{1b}]0;title\u{7}";
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/quickstart.toml")).unwrap();
+    let old = text.lines().find(|line| line.starts_with("about = ")).unwrap();
+    let new = "about = \"a\\u009b31mb\\u202ec\\u001b]0;title\\u0007\"";
+    std::fs::write(&path, text.replace(old, new)).unwrap();
+    let path = path.to_str().unwrap();
+    for arguments in [&["check", path][..], &["plan", path], &["plan", "\u{9b}2J\u{1b}[2J\u{202e}.toml"]] {
+        let output = natmeter(arguments);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(!said.is_empty() && !said.contains(lab::printable::is_hidden), "{arguments:?}: {said}");
+    }
+    let json = stdout(&natmeter(&["check", "--json", path]));
+    assert!(!json.contains(lab::printable::is_hidden), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["scenario"]["about"], about);
 }
 
 /// Which edge is measured, for how many subscribers, and how many flows that gives.
@@ -210,30 +277,28 @@ struct Simulated {
     /// More lines of [dut.simulated] and [measure].
     device: &'static str,
     measure: &'static str,
-    has_time: bool,
+    metrics: &'static str,
     /// Whether its self-test passed; none without one.
     self_test: Option<bool>,
 }
 
-const SIMULATED: Simulated = Simulated { device: "", measure: "", has_time: true, self_test: Some(true) };
+const RATE: &str = "[\"max_conn_est_rate\"]";
+const BOTH: &str = "[\"max_conn_est_rate\", \"throughput\"]";
+const SIMULATED: Simulated = Simulated { device: "", measure: "", metrics: RATE, self_test: Some(true) };
 
 /// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
 fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     use lab::folder::{Facts, Header, SelfTest, SelfTestCheck};
-    let Simulated { device, measure, has_time, self_test } = run;
+    use lab::scenario::{Options, parse};
+    let Simulated { device, measure, metrics, self_test } = run;
     let text = format!(
         "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
-         metrics = [\"max_conn_est_rate\"]\nrepetitions = 1\n{measure}\n"
+         metrics = {metrics}\nrepetitions = 1\n{measure}\n"
     );
-    let mut scenario = lab::scenario::parse("x.toml", &text, &lab::scenario::Options::default())
-        .unwrap_or_else(|c| panic!("{}", c.render(false)))
-        .scenario;
-    if !has_time {
-        // Shorter than a file may say: over before the first trial.
-        scenario.measure.time_limit = Some(method::Nanos(1));
-    }
+    let options = Options::default();
+    let scenario = parse("x.toml", &text, &options).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = lab::plan::Plan::new(&scenario);
-    let header = Header { version: String::new(), started: "2026-01-01T00:00:00Z".into(), scenario, plan };
+    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
     let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)
         .expect("a folder");
     let path = folder.path().to_path_buf();
@@ -250,16 +315,17 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
 fn a_run_ends_with_the_code_of_what_became_of_it() {
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
-    for (device, measure, code, says) in [
-        ("", "", 0, ""),
+    for (device, measure, metrics, code, says) in [
+        ("", "", RATE, 0, ""),
         // It does all that was asked for: that is an answer.
-        ("", "max-rate = \"100k\"", 0, ""),
+        ("", "max-rate = \"100k\"", RATE, 0, ""),
         // It does all that is ever tried, because nobody said where to end: that is a bound.
-        ("set-up-rate = \"2G\"", "", 3, ""),
-        ("set-up-rate = \"2G\"", "max-rate = \"2G\"", 0, ""),
-        ("", "", 6, "error: not measured: "),
+        ("set-up-rate = \"2G\"", "", RATE, 3, ""),
+        ("set-up-rate = \"2G\"", "max-rate = \"2G\"", RATE, 0, ""),
+        // No rate that it can set up, so none for the phase 1 of a throughput.
+        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: not measured: "),
     ] {
-        let path = carried_out(dir.path(), &Simulated { device, measure, has_time: code != 6, ..SIMULATED });
+        let path = carried_out(dir.path(), &Simulated { device, measure, metrics, ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(code), "{device} {measure}: {}", stderr(&output));
         assert!(stderr(&output).contains(says), "{device} {measure}: {}", stderr(&output));

@@ -23,7 +23,7 @@ impl Listener for Nobody {
 fn header() -> Header {
     let scenario = parse("x.toml", SCENARIO, &Options::default()).unwrap().scenario;
     let plan = Plan::new(&scenario);
-    Header { version: String::new(), started: String::new(), scenario, plan }
+    Header::new(String::new(), scenario, Options::default(), plan)
 }
 
 fn trials(path: &Path) -> Vec<TrialRecord> {
@@ -81,15 +81,11 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     std::fs::write(&file, with.join("\n") + "\n").unwrap();
     let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
     let error = Run::resume(&header, folder, Process::new(), &mut Nobody).err().unwrap().to_string();
-    let begins = format!(
-        "{}, line {}: trial {} of `{}` was judged Pass",
-        file.display(),
-        passed + 1,
-        changed.seq,
-        changed.measurement
-    );
-    assert!(error.starts_with(&begins), "{error}");
-    assert!(error.contains("is judged Fail(") && error.contains("start a new run"), "{error}");
+    assert!(error.starts_with(&path.display().to_string()), "{error}");
+    let (line, seq, key) = (passed + 1, changed.seq, changed.measurement);
+    let found = format!("\n  trials.jsonl, line {line}: trial {seq} of `{key}` is recorded as Pass");
+    assert!(error.contains(&found), "{error}");
+    assert!(error.contains("makes it Fail(") && error.contains("start a new run"), "{error}");
 }
 
 /// One that is complete, with this verdict of its self-test.

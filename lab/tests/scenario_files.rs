@@ -1,6 +1,7 @@
 //! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
 
-use lab::plan::{Plan, text};
+use lab::forecast::{self, text};
+use lab::plan::Plan;
 use lab::scenario::{Dut, Link, Loaded, Options, Scenario, conformance, parse, read};
 use method::Nanos;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ fn of_the_page(text: &str) -> Loaded {
 #[test]
 fn the_example_of_the_page_is_right_and_quick() {
     let example = of_the_page(files_of_the_page()[0]).scenario;
-    assert!(Plan::new(&example).predicted() < Nanos::from_secs(60));
+    assert!(forecast::plan(&example).predicted() < Nanos::from_secs(60));
     let full = parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }).unwrap().scenario;
     assert_eq!(conformance(&full), Vec::<String>::new());
 }
@@ -85,7 +86,7 @@ fn plans() {
         for full in [false, true] {
             let scenario = load(&path, full).scenario;
             let name = format!("plan_{}{}", scenario.name, if full { "_full" } else { "" });
-            insta::assert_snapshot!(name, text(&scenario, &Plan::new(&scenario)));
+            insta::assert_snapshot!(name, text(&scenario, &forecast::plan(&scenario)));
         }
     }
 }
@@ -94,7 +95,7 @@ fn plans() {
 fn quick_runs_keep_their_promise() {
     for (name, most) in [("quickstart", 90), ("kernel-nat44", 9 * 60)] {
         let path = files().into_iter().find(|path| path.file_stem().unwrap() == name).unwrap();
-        let predicted = Plan::new(&load(&path, false).scenario).predicted();
+        let predicted = forecast::plan(&load(&path, false).scenario).predicted();
         assert!(predicted < Nanos::from_secs(most), "{name}: {} s", predicted.as_secs_f64());
     }
 }

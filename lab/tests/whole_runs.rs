@@ -2,8 +2,8 @@
 //! resumed. Only what is done counts here, never how fast: trials are short, and every documented end of a run that
 //! was not interrupted will do. A file of its own because nothing else looks at the machine around a whole run.
 
-use lab::folder::{Facts, Header, Outcome};
-use lab::store::{FACTS, HEADER, RESULTS, TRIALS, read_document, read_lines};
+use lab::folder::{Facts, Outcome};
+use lab::store::{FACTS, RESULTS, TRIALS, read_document, read_lines};
 use method::ResultKind::{AtUpperLimit, Exact};
 use method::TrialRecord;
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,7 +48,7 @@ fn only_run(runs: &Path) -> Option<PathBuf> {
 /// A run that was not disturbed has its report, each measurement a result or a word about why not, and the exit code says which.
 fn see_that_it_is_complete(output: &Output, run: &Path) {
     let said = said(output);
-    let header: Header = read_document(&run.join(HEADER)).unwrap().unwrap();
+    let header = lab::record::header(run).unwrap();
     let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
     let facts: Facts = read_document(&run.join(FACTS)).unwrap().unwrap();
     let has_result = |key: &str| outcomes.iter().any(|o| o.measurement.key() == key);

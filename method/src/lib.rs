@@ -15,6 +15,7 @@ pub mod metric;
 pub mod procedure;
 pub mod ratio;
 pub mod record;
+mod rules;
 pub mod scaling;
 pub mod simulated;
 pub mod stats;
@@ -27,6 +28,7 @@ pub use judged::{Attempt, Decision, Judged, Judgement};
 pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step, StepVerdict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
+pub use rules::RULES;
 pub use stats::Summary;
 pub use trial::{
     Direction, Fault, FaultCounts, HostNoise, Leg, Load, Loop, Order, PhaseKind, StoreFacts, Timing, TrialError,

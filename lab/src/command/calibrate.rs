@@ -1,12 +1,14 @@
 //! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
 
+use super::load::load;
 use super::{fail, privilege, process, turn};
-use crate::cli::{self, Global};
+use crate::cli::Global;
 use crate::exit::Exit;
 use crate::folder::{Calibration, Over};
 use crate::plan::{Measurement, Plan};
 use crate::run::{RunError, calibrate as measure};
 use crate::scenario::axis::more_in_words;
+use crate::term::{self, err, out};
 use crate::{priority, report::number::si};
 use engine::calibrate::CalibrateError;
 use method::TrialError;
@@ -15,7 +17,7 @@ use std::path::Path;
 
 /// `natmeter calibrate [FILE]`.
 pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match cli::load(file, global) {
+    let loaded = match load(file, global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -24,7 +26,7 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     if let Some(beside) = beside {
-        cli::err(&format!("{beside}\n"));
+        err(&format!("{beside}\n"));
     }
     let plan = Plan::new(&loaded.scenario);
     // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
@@ -38,19 +40,22 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
     let found = process().map_err(RunError::Signals).and_then(|process| {
         let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
         let measured = plan.measurements.iter().try_for_each(each);
-        process.commands.take().notes.iter().for_each(|note| cli::err(&format!("note: {note}\n")));
+        process.commands.take().notes.iter().for_each(|note| err(&format!("note: {note}\n")));
         measured
     });
     match found {
         Err(RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted))) => {
-            cli::err("error: interrupted\n");
+            err("error: interrupted\n");
             return Exit::Interrupted;
         }
         Err(error) => return fail(&error),
         Ok(()) => {}
     }
-    let text = if global.json { serde_json::to_string(&calibration).unwrap_or_default() } else { text(&calibration) };
-    cli::out(&format!("{}\n", text.trim_end()));
+    if global.json {
+        term::json(&calibration);
+    } else {
+        out(&format!("{}\n", text(&calibration).trim_end()));
+    }
     Exit::Done
 }
 

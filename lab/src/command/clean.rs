@@ -1,9 +1,10 @@
 //! `natmeter clean`: put back what a killed run left behind, from its journal and nothing else.
 
 use super::turn;
-use crate::cli::{Global, err, out};
+use crate::cli::Global;
 use crate::exit::Exit;
 use crate::priority;
+use crate::term::{err, out};
 use dut::host::Here;
 use dut::{DutError, RunDir};
 

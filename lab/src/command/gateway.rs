@@ -1,12 +1,13 @@
 //! `natmeter gateway`: the gateway as a program of its own, on interfaces or between capture files, and the words
 //! that its control socket understands.
 
-use crate::cli::{GatewayArgs, Global, Word, err, out};
+use crate::cli::{GatewayArgs, Global, Word};
 use crate::exit::Exit;
 use crate::gateway::{self, GatewayError};
 use crate::scenario::ScenarioError;
 use crate::scenario::gateway as config;
 use crate::signals;
+use crate::term::{err, out};
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
 use std::fs::File;

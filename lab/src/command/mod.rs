@@ -1,21 +1,56 @@
 //! The commands that do something: each turns arguments into a call of the library and its outcome into an
 //! exit code. One file a command.
 
-pub mod calibrate;
-pub mod clean;
-pub mod gateway;
-pub mod report;
-pub mod run;
-pub mod selftest;
+mod calibrate;
+mod check;
+mod clean;
+mod completions;
+mod gateway;
+mod list;
+mod load;
+mod plan;
+mod report;
+mod run;
+mod selftest;
 
-use crate::cli::{self, Global};
+use crate::cli::{Cli, Command, Global};
 use crate::exit::Exit;
 use crate::plan::Plan;
 use crate::rig::{self, Process, RigError};
 use crate::run::RunError;
 use crate::scenario::{Dut, Scenario};
 use crate::signals;
+use crate::term::err;
 use dut::{DutError, RunDir, Turn};
+
+/// Does what the command line says.
+pub fn dispatch(cli: Cli) -> Exit {
+    let global = &cli.global;
+    let changes = if global.full { Some("--full") } else { global.set.first().map(|_| "--set") };
+    if let (Some(command), Some(option)) = (&cli.command, changes)
+        && !command.reads_scenario()
+    {
+        err(&format!("error: {option} changes a scenario, and this command reads none; leave it out\n"));
+        return Exit::Usage;
+    }
+    match cli.command {
+        Some(Command::Run(args)) => run::run(args.file.as_deref(), global),
+        Some(Command::Resume(args)) => run::resume(&args.run, global),
+        Some(Command::Report(args)) => {
+            let usual = if global.json { "json" } else { "text" };
+            report::report(&args.run, args.format.as_deref().unwrap_or(usual))
+        }
+        Some(Command::Calibrate(args)) => calibrate::calibrate(args.file.as_deref(), global),
+        Some(Command::Selftest) => selftest::selftest(global),
+        Some(Command::Clean) => clean::clean(global),
+        Some(Command::Gateway(args)) => gateway::gateway(&args, global),
+        Some(Command::Check(args)) => check::check(args.file.as_deref(), global),
+        Some(Command::Plan(args)) => plan::plan(&args, global),
+        Some(Command::List(args)) => list::list(args.what.as_deref(), global),
+        Some(Command::Completions(args)) => completions::completions(args.shell),
+        None => run::run(None, global),
+    }
+}
 
 /// A process that ends its trial on Ctrl-C and then undoes everything; a later Ctrl-C ends it at once.
 ///
@@ -39,7 +74,7 @@ fn turn(global: &Global) -> Result<(Option<Turn>, Option<String>), Exit> {
         }
         Err(_) if global.beside => Ok((None, None)),
         Err(error @ DutError::Busy { .. }) => {
-            cli::err(&format!("error: {error}, or measure beside it with --beside\n"));
+            err(&format!("error: {error}, or measure beside it with --beside\n"));
             Err(Exit::Failed)
         }
         Err(error) => Err(fail(&RunError::Rig(error.into()))),
@@ -63,14 +98,14 @@ fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
         return Ok(());
     }
     port::netns::enter_user_namespace().map_err(|e| {
-        cli::err(&format!("error: {e}\n"));
+        err(&format!("error: {e}\n"));
         Exit::Failed
     })
 }
 
 /// Say what went wrong and choose the exit code.
 fn fail(error: &RunError) -> Exit {
-    cli::err(&format!("error: {error}\n"));
+    err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_))) => Exit::DutUnreachable,

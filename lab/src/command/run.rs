@@ -1,31 +1,35 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::{fail, privilege, process, turn};
-use crate::cli::{self, Global};
+use super::load::{load, tell};
+use super::{fail, privilege, process, report, turn};
+use crate::advice::{self, Machine};
+use crate::cli::Global;
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
 use crate::folder::{Calibration, Facts, Header, Outcome, SelfTest};
-use crate::notes::{self, Machine};
-use crate::plan::{Measurement, Plan};
+use crate::plan::Measurement;
+use crate::record;
 use crate::report::Report;
 use crate::rig::Process;
-use crate::run::{Run, RunError, is_upper_end_the_testers};
+use crate::run::{Run, RunError};
+use crate::search::is_upper_end_the_testers;
 use crate::store::date::rfc3339;
 use crate::store::{self, RunFolder};
-use crate::{facts, priority, selftest};
+use crate::term::{err, out};
+use crate::{facts, forecast, priority, selftest};
 use method::ResultKind;
 use std::path::Path;
 use std::time::SystemTime;
 
 /// `natmeter run [FILE]`.
 pub fn run(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match cli::load(file, global) {
+    let loaded = match load(file, global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let plan = Plan::new(&loaded.scenario);
-    // Before anything is touched, and before a network of our own, where nobody would be seen.
+    let plan = forecast::plan(&loaded.scenario);
+    // Before anything is touched, and before entering a network namespace, from which other runs are not visible.
     let (_turn, beside) = match turn(global) {
         Ok(turn) => turn,
         Err(exit) => return exit,
@@ -33,14 +37,9 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     if let Err(exit) = privilege(&loaded.scenario, &plan) {
         return exit;
     }
-    cli::tell(&notes::notes(&loaded, &plan, Machine::here()), global);
+    tell(&advice::advice(&loaded, &plan, Machine::here()), global);
     let now = SystemTime::now();
-    let header = Header {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started: rfc3339(now),
-        plan,
-        scenario: loaded.scenario,
-    };
+    let header = Header::new(rfc3339(now), loaded.scenario, global.options(), plan);
     let mut listener = listener(global);
     let begin = || {
         // Before there is a folder: from then on a signal is a wish to end in order.
@@ -63,8 +62,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
     let mut listener = listener(global);
     let ended = opened.and_then(|(folder, repairs)| {
-        let header: Header = store::read_document(&path.join(store::HEADER))?
-            .ok_or_else(|| store::StoreError::NotARun { path: path.to_path_buf(), missing: store::HEADER })?;
+        let header = record::header(path)?;
         if let Err(exit) = privilege(&header.scenario, &header.plan) {
             return Ok(Err(exit));
         }
@@ -114,39 +112,38 @@ fn conclude(
     };
     let written = Report::from_folder(&path).and_then(|report| {
         let html = report.render("html")?;
-        Ok((report.render("text")?, html))
+        Ok((report.render("text")?, html, report.audit.findings))
     });
-    let (text, html) = match written {
+    let (text, html, findings) = match written {
         Ok(all) => all,
         Err(error) => {
-            cli::err(&format!("error: {error}\n"));
+            err(&format!("error: {error}\n"));
             return Exit::Failed;
         }
     };
     let page = path.join("report.html");
     if let Err(error) = store::write_whole(&page, &html) {
-        cli::err(&format!("error: {error}\n"));
+        err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
     if !global.json {
-        cli::out(&format!("\n{text}\nReport: {}\n", page.display()));
+        out(&format!("\n{text}\nReport: {}\n", page.display()));
+    }
+    if report::verdict(&path, &findings) != Exit::Done {
+        return Exit::Failed;
     }
     let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
     if let Some(test) = tested.filter(|test| !test.passed) {
-        cli::err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
+        err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
         for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
-            cli::err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
+            err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
         }
         return Exit::Failed;
     }
-    let header = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten();
+    let header = record::header(&path).ok();
     let missing = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
     if !missing.is_empty() {
-        cli::err(&format!(
-            "error: not measured: {}; `natmeter resume {}` goes on\n",
-            missing.join(", "),
-            path.display()
-        ));
+        err(&format!("error: not measured: {}; `natmeter resume {}` goes on\n", missing.join(", "), path.display()));
         return Exit::Incomplete;
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();

@@ -1,10 +1,11 @@
 //! `natmeter selftest`: does the instrument find what was injected?
 
 use super::{process, turn};
-use crate::cli::{Global, err, out};
+use crate::cli::Global;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::folder::{SelfTest, SelfTestCheck};
+use crate::term::{self, err, out};
 use crate::{priority, selftest};
 
 /// `natmeter selftest`.
@@ -33,7 +34,7 @@ pub fn selftest(global: &Global) -> Exit {
         return Exit::Interrupted;
     };
     if global.json {
-        out(&format!("{}\n", serde_json::to_string(&verdict).unwrap_or_default()));
+        term::json(&verdict);
     } else {
         out(&text(&verdict));
     }

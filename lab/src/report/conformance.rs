@@ -1,8 +1,8 @@
 //! The label of a run: whether its figures may be called results of RFC 2544 and RFC 9693. Its own file because the
 //! label stands on every report and must follow from the settings and from what became of them, not from what somebody hoped for.
 
-use super::cell::{Cell, Repetition};
 use super::number;
+use super::result::{PointResult, Repetition};
 use crate::folder::SelfTest;
 use crate::scenario::{Scenario, conformance};
 use method::{Count, ResultKind, TrialRecord};
@@ -36,7 +36,7 @@ impl Conformance {
 /// What a run found.
 pub struct Found<'a> {
     /// Its results.
-    pub cells: &'a [Cell],
+    pub results: &'a [PointResult],
     /// Its trials.
     pub trials: &'a [TrialRecord],
     /// Verdict of the self-test.
@@ -68,12 +68,12 @@ impl Found<'_> {
             )
         };
         let ended: usize =
-            self.cells.iter().map(|c| c.ended_early + c.repetitions.iter().filter(by_host).count()).sum();
+            self.results.iter().map(|c| c.ended_early + c.repetitions.iter().filter(by_host).count()).sum();
         if ended > 0 {
             let searches = if ended == 1 { "1 search".to_owned() } else { format!("{ended} searches") };
             departures.push(format!("{searches} ended before the bounds were as close as asked for"));
         }
-        if self.cells.iter().any(|c| c.shares_core) {
+        if self.results.iter().any(|c| c.shares_core) {
             departures.push("tester and device share a core".to_owned());
         }
         departures

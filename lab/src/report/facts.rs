@@ -3,10 +3,11 @@
 
 use super::Report;
 use super::number::{self, grouped, si};
+use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Over};
-use crate::run::is_upper_end_the_testers;
 use crate::scenario::axis::{in_words, more_in_words};
 use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
+use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::Spoiler;
@@ -194,11 +195,11 @@ pub fn technology(dut: &Dut) -> &'static str {
 pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     let Some(c) = &report.calibration else { return Vec::new() };
     let scenario = &report.header.scenario;
-    let shared = report.cells.iter().filter(|c| c.shares_core).count();
+    let shared = report.results.iter().filter(|c| c.shares_core).count();
     let sharing = match shared {
         0 => "no".to_owned(),
-        n if n == report.cells.len() => "yes: scaling figures say nothing".to_owned(),
-        n => format!("in {n} of {} results: scaling figures say nothing there", report.cells.len()),
+        n if n == report.results.len() => "yes: scaling figures say nothing".to_owned(),
+        n => format!("in {n} of {} results: scaling figures say nothing there", report.results.len()),
     };
     let mut rows: Vec<_> = c.ceilings.iter().map(|c| (ceiling_over(scenario, c.over), ceiling_in_words(c))).collect();
     rows.extend([
@@ -266,9 +267,9 @@ fn nanoseconds(picoseconds: u64) -> String {
 /// Share of the tester's own ceiling above which a figure is not believed as the device's (METHODOLOGY.md, the tester's own ceiling).
 pub const BELIEVED_SHARE: f64 = 0.9;
 
-/// The tester's own ceiling for what a cell counts, at its number of connections, per direction.
-pub fn ceiling(report: &Report, cell: &super::Cell) -> Option<f64> {
-    let ceiling = report.calibration.as_ref()?.at(cell.connections, &cell.axes)?.of(&cell.metric)?.0;
+/// The tester's own ceiling for what a result counts, at its number of connections, per direction.
+pub fn ceiling(report: &Report, result: &super::PointResult) -> Option<f64> {
+    let ceiling = report.calibration.as_ref()?.at(result.connections, &result.axes)?.of(&result.metric)?.0;
     (ceiling > 0).then_some(ceiling as f64)
 }
 
@@ -290,8 +291,8 @@ pub fn missing(report: &Report) -> Vec<String> {
 }
 
 /// What ended a search whose highest rate passed.
-pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
-    let ceiling = ceiling(report, cell).map(|c| Rate(c as u64));
+pub fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+    let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     match is_upper_end_the_testers(report.header.scenario.measure.max_rate, ceiling) {
         false => "the scenario's highest rate",
         true if ceiling_is_whole(report) => {
@@ -302,8 +303,10 @@ pub fn upper_end(report: &Report, cell: &super::Cell) -> &'static str {
 }
 
 /// Doubts: those recorded with the facts, and those that follow from the results.
-pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<String> {
-    let mut doubts = Vec::new();
+pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
+    let mut doubts: Vec<String> =
+        report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
+    doubts.extend(rules_of_another_version(report));
     if let Some(test) = report.self_test.as_ref().filter(|t| !t.passed) {
         let failed = test.named("failed").join(", ");
         doubts.push(format!("The self-test failed ({failed}): believe none of these figures."));
@@ -313,17 +316,17 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
         doubts.push(format!("The self-test was inconclusive ({open}), because the host was too busy: repeat it."));
     }
     doubts.extend(report.facts.doubts.iter().cloned());
-    let shared = report.cells.iter().filter(|c| c.shares_core).count();
+    let shared = report.results.iter().filter(|c| c.shares_core).count();
     if shared > 0 {
-        let everywhere = shared == report.cells.len();
-        let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.cells.len()) };
+        let everywhere = shared == report.results.len();
+        let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
             "Tester and device share a core{at}: rates are those of both{there}, and scaling over cores is not measured."
         ));
     }
     near_the_ceiling(report, &mut doubts);
-    let repetitions = || report.cells.iter().flat_map(|c| &c.repetitions);
+    let repetitions = || report.results.iter().flat_map(|c| &c.repetitions);
     let one_sided = repetitions().filter(|r| r.one_sided).count();
     if one_sided > 0 {
         doubts.push(format!(
@@ -342,7 +345,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
             by.collect::<Vec<_>>().join(", ")
         ));
     }
-    let phase1_lost: Count = report.cells.iter().map(|c| c.phase1_lost).sum();
+    let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
     if phase1_lost > 0 {
         doubts.push(format!(
             "Phases 1 before phase 2 lost {} in all; they were repeated, or completed where the host explains the loss.",
@@ -358,7 +361,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
             grouped(learned)
         ));
     }
-    let by_validation: usize = report.cells.iter().map(|c| c.validation_failed).sum();
+    let by_validation: usize = report.results.iter().map(|c| c.validation_failed).sum();
     if by_validation > 0 {
         doubts.push(format!(
             "{by_validation} of {} bounded by the validation, not by setting up: with a smaller alpha the rate may be higher.",
@@ -373,7 +376,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
              section 5.3.1)."
         ));
     }
-    for (file, torn) in torn.iter().filter_map(|(file, torn)| torn.map(|t| (file, t))) {
+    for (file, torn) in torn {
         doubts.push(format!(
             "{file} ends in a torn line of {} bytes, which was left out: the run was killed.",
             torn.bytes
@@ -382,20 +385,36 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Option<Torn>)]) -> Vec<Str
     doubts
 }
 
+/// Verdicts and results that were not derived again.
+fn rules_of_another_version(report: &Report) -> Option<String> {
+    let header = &report.header;
+    if report.audit.basis == Basis::DerivedAgain {
+        return None;
+    }
+    let rules = match header.rules {
+        None => format!("Version {} of the run folder does not name its rules", header.record),
+        Some(rules) => format!("The run has version {rules} of the rules, and this natmeter version {}", method::RULES),
+    };
+    let natmeter = &header.version;
+    Some(format!(
+        "{rules}: verdicts and results are those that natmeter {natmeter} recorded, and were not derived again."
+    ))
+}
+
 fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
     format!("{all} searches {}", if n == 1 { one } else { many })
 }
 
 fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
-    let near = |c: &&super::Cell| {
+    let near = |c: &&super::PointResult| {
         let believed = ceiling(report, c).map(|ceiling| ceiling * BELIEVED_SHARE);
         c.bound == ResultKind::Exact && c.median().zip(believed).is_some_and(|(median, believed)| median > believed)
     };
-    let cells: Vec<String> = report.cells.iter().filter(near).map(place).collect();
-    if !cells.is_empty() {
+    let results: Vec<String> = report.results.iter().filter(near).map(place).collect();
+    if !results.is_empty() {
         doubts.push(format!(
             "Above 90 % of the tester's own ceiling, so perhaps not the device's limit: {}.",
-            cells.join("; ")
+            results.join("; ")
         ));
     }
 }
@@ -413,14 +432,14 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
     }
 }
 
-/// Where a cell stands, in words.
-pub fn place(cell: &super::Cell) -> String {
-    let metric = method::metric::by_key(&cell.metric).map_or(cell.metric.as_str(), |m| m.title);
-    let cores = number::plural(cell.cores.into(), "core");
-    let connections = match cell.connections {
+/// Where a result stands, in words.
+pub fn place(result: &super::PointResult) -> String {
+    let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
+    let cores = number::plural(result.cores.into(), "core");
+    let connections = match result.connections {
         0 => String::new(),
         n => format!(", {} connections", grouped(n)),
     };
-    let swept = more_in_words(&cell.axes);
-    format!("{} of {}, {cores}{connections}{swept}", number::uncapitalised(metric), cell.dut_name)
+    let swept = more_in_words(&result.axes);
+    format!("{} of {}, {cores}{connections}{swept}", number::uncapitalised(metric), result.dut_name)
 }

@@ -1,10 +1,10 @@
-//! Which figures a report has: rate against connections, cores or what else is swept, devices side by side, and for each cell its search
+//! Which figures a report has: rate against connections, cores or what else is swept, devices side by side, and for each result its search
 //! and its loss curve. Its own file because it knows results and no shapes; those stand in `svg`.
 
-use super::cell::{Cell, Worth};
+use super::result::{PointResult, Worth};
 use super::scale::Axis;
 use super::svg::{self, Labels, Plot, Point, SHAPES, Series, Shape};
-use super::{Report, facts, number, table, words};
+use super::{Report, facts, number, remarks, table};
 use crate::scenario::axis::{self, AXES, AxisValues};
 use method::StepVerdict;
 use method::metric::{self, Unit};
@@ -24,12 +24,12 @@ pub struct Figure {
 const WIDE: f64 = 1000.0;
 const NARROW: f64 = 490.0;
 
-/// The figures that compare cells: one a metric and axis.
+/// The figures that compare results: one a metric and axis.
 pub fn overview(report: &Report) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
-    for cell in report.cells.iter().filter(|c| c.summary.is_some()) {
-        if !metrics.contains(&cell.metric.as_str()) {
-            metrics.push(&cell.metric);
+    for result in report.results.iter().filter(|c| c.summary.is_some()) {
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
         }
     }
     let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
@@ -37,22 +37,23 @@ pub fn overview(report: &Report) -> Vec<Figure> {
     let merged = metrics.contains(&metric::THROUGHPUT.key);
     let mut figures = Vec::new();
     for metric in metrics.into_iter().filter(|&m| m != forwarding || !merged) {
-        let with = |c: &&Cell| c.metric == metric || (metric == metric::THROUGHPUT.key && c.metric == forwarding);
-        let cells: Vec<&Cell> = report.cells.iter().filter(with).filter(|c| c.summary.is_some()).collect();
+        let with =
+            |c: &&PointResult| c.metric == metric || (metric == metric::THROUGHPUT.key && c.metric == forwarding);
+        let results: Vec<&PointResult> = report.results.iter().filter(with).filter(|c| c.summary.is_some()).collect();
         let n = figures.len();
-        let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).filter(|&n| n > 0).collect();
-        let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
+        let connections: BTreeSet<u64> = results.iter().map(|c| c.connections).filter(|&n| n > 0).collect();
+        let cores: BTreeSet<u32> = results.iter().map(|c| c.cores).collect();
         if connections.len() > 1 {
-            figures.push(lines(metric, &cells, Against::Connections, &n.to_string()));
+            figures.push(lines(metric, &results, Against::Connections, &n.to_string()));
         }
         if cores.len() > 1 {
-            figures.push(lines(metric, &cells, Against::Cores, &(n + 1).to_string()));
+            figures.push(lines(metric, &results, Against::Cores, &(n + 1).to_string()));
         }
-        for axis in AXES.iter().filter(|axis| table::varies(axis, &cells)) {
-            figures.push(lines(metric, &cells, Against::Swept(axis), &format!("{n}-{}", axis.name)));
+        for axis in AXES.iter().filter(|axis| table::varies(axis, &results)) {
+            figures.push(lines(metric, &results, Against::Swept(axis), &format!("{n}-{}", axis.name)));
         }
         if figures.len() == n {
-            figures.push(side_by_side(metric, &cells, n));
+            figures.push(side_by_side(metric, &results, n));
         }
     }
     figures
@@ -66,9 +67,9 @@ fn title_and_unit(metric: &str) -> (String, &'static str) {
 }
 
 /// The value in words for people who cannot see the figure.
-fn spoken(cell: &Cell) -> String {
-    let value = words::value(cell, cell.median());
-    format!("{}: {value}", facts::place(cell))
+fn spoken(result: &PointResult) -> String {
+    let value = remarks::value(result, result.median());
+    format!("{}: {value}", facts::place(result))
 }
 
 /// What a rate is drawn against.
@@ -83,14 +84,14 @@ enum Against {
 type Line = (usize, u32, u64, AxisValues);
 
 impl Against {
-    fn value(self, c: &Cell) -> f64 {
+    fn value(self, c: &PointResult) -> f64 {
         match self {
             Against::Connections => c.connections as f64,
             Against::Cores => f64::from(c.cores),
             Against::Swept(axis) => c.axes.get(axis.name).copied().unwrap_or(0) as f64,
         }
     }
-    fn line(self, c: &Cell) -> Line {
+    fn line(self, c: &PointResult) -> Line {
         let mut axes = c.axes.clone();
         match self {
             Against::Connections => (c.dut, c.cores, 0, axes),
@@ -118,21 +119,21 @@ impl Against {
     }
 }
 
-fn lines(metric: &str, cells: &[&Cell], against: Against, id: &str) -> Figure {
+fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> Figure {
     let (title, unit) = title_and_unit(metric);
     let mut names: Vec<Line> = Vec::new();
-    let group = |c: &Cell| against.line(c);
-    let on_axis = |c: &Cell| against.value(c);
-    let shown = |c: &&&Cell| !c.nothing_passed() && on_axis(c) > 0.0;
-    let stateless: Vec<&Cell> = cells.iter().filter(|c| c.connections == 0).copied().collect();
-    let cells: Vec<&Cell> = cells.iter().filter(shown).copied().collect();
-    for cell in &cells {
-        if !names.contains(&group(cell)) {
-            names.push(group(cell));
+    let group = |c: &PointResult| against.line(c);
+    let on_axis = |c: &PointResult| against.value(c);
+    let shown = |c: &&&PointResult| !c.nothing_passed() && on_axis(c) > 0.0;
+    let stateless: Vec<&PointResult> = results.iter().filter(|c| c.connections == 0).copied().collect();
+    let results: Vec<&PointResult> = results.iter().filter(shown).copied().collect();
+    for result in &results {
+        if !names.contains(&group(result)) {
+            names.push(group(result));
         }
     }
     let name = |line: &Line| {
-        let dut = cells.iter().find(|c| c.dut == line.0).map_or("", |c| c.dut_name.as_str());
+        let dut = results.iter().find(|c| c.dut == line.0).map_or("", |c| c.dut_name.as_str());
         against.name(line, dut)
     };
     let mut series: Vec<Series> = names
@@ -143,14 +144,14 @@ fn lines(metric: &str, cells: &[&Cell], against: Against, id: &str) -> Figure {
             class: format!("s{}", i % 6),
             shape: Some(SHAPES[i % SHAPES.len()]),
             joined: true,
-            points: cells.iter().filter(|c| group(c) == *key).filter_map(|c| point(c, on_axis(c))).collect(),
+            points: results.iter().filter(|c| group(c) == *key).filter_map(|c| point(c, on_axis(c))).collect(),
         })
         .collect();
-    let shared = cells.iter().any(|c| c.shares_core);
+    let shared = results.iter().any(|c| c.shares_core);
     if matches!(against, Against::Cores) && !shared {
-        series.extend(names.iter().enumerate().filter_map(|(i, key)| ideal(&cells, group, key, i)));
+        series.extend(names.iter().enumerate().filter_map(|(i, key)| ideal(&results, group, key, i)));
     }
-    let values: BTreeSet<u64> = cells.iter().map(|c| on_axis(c) as u64).collect();
+    let values: BTreeSet<u64> = results.iter().map(|c| on_axis(c) as u64).collect();
     let values: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
     let (first, last) = (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0));
     let (axis, x) = match against {
@@ -166,7 +167,7 @@ fn lines(metric: &str, cells: &[&Cell], against: Against, id: &str) -> Figure {
     let title = format!("{title} against the number of {axis}");
     let plot = Plot {
         id: format!("rate{id}"),
-        description: cells.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
+        description: results.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
         title: title.clone(),
         x,
         y: Axis::linear(unit, highest * 1.05),
@@ -181,51 +182,52 @@ fn lines(metric: &str, cells: &[&Cell], against: Against, id: &str) -> Figure {
         size: (NARROW, 330.0),
     };
     let mut caption = format!("{title}. Marks: median; bars: minimum to maximum of the repetitions.");
-    if cells.iter().any(|c| c.at_least()) {
+    if results.iter().any(|c| c.at_least()) {
         caption.push_str(" Hollow with an arrow: lower bound, the device can do at least this.");
     }
     Figure { caption, svg: plot.render(), wide: false }
 }
 
-fn point(cell: &Cell, x: f64) -> Option<Point> {
-    let s = cell.summary?;
-    Some(Point { x, y: s.median, whisker: (s.n > 1).then_some((s.min, s.max)), at_least: cell.at_least() })
+fn point(result: &PointResult, x: f64) -> Option<Point> {
+    let s = result.summary?;
+    Some(Point { x, y: s.median, whisker: (s.n > 1).then_some((s.min, s.max)), at_least: result.at_least() })
 }
 
-/// The median of a cell across the whole figure.
-fn level(cell: &Cell, range: (f64, f64)) -> Option<Series> {
-    let y = cell.median()?;
+/// The median of a result across the whole figure.
+fn level(result: &PointResult, range: (f64, f64)) -> Option<Series> {
+    let y = result.median()?;
     let points = [range.0, range.1].map(|x| Point { x, y, whisker: None, at_least: false }).to_vec();
-    let name = format!("{}, {}", cell.dut_name, number::plural(cell.cores.into(), "core"));
+    let name = format!("{}, {}", result.dut_name, number::plural(result.cores.into(), "core"));
     Some(Series { name, class: "s5 ideal".to_owned(), shape: None, joined: true, points })
 }
 
 /// n × P(1), to be compared with.
-fn ideal(cells: &[&Cell], group: impl Fn(&Cell) -> Line, key: &Line, i: usize) -> Option<Series> {
-    let own: Vec<&&Cell> = cells.iter().filter(|c| group(c) == *key).collect();
+fn ideal(results: &[&PointResult], group: impl Fn(&PointResult) -> Line, key: &Line, i: usize) -> Option<Series> {
+    let own: Vec<&&PointResult> = results.iter().filter(|c| group(c) == *key).collect();
     let one = own.iter().find(|c| c.cores == 1)?.median()?;
-    let at = |c: &&&Cell| Point { x: c.cores.into(), y: one * f64::from(c.cores), whisker: None, at_least: false };
+    let at =
+        |c: &&&PointResult| Point { x: c.cores.into(), y: one * f64::from(c.cores), whisker: None, at_least: false };
     let name = if i == 0 { "n times one core" } else { "" };
     let points = own.iter().map(at).collect();
     Some(Series { name: name.to_owned(), class: format!("s{} ideal", i % 6), shape: None, joined: true, points })
 }
 
-fn side_by_side(metric: &str, cells: &[&Cell], n: usize) -> Figure {
+fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
     let (title, unit) = title_and_unit(metric);
     let known = metric::by_key(metric);
-    let highest = cells.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
-    let bar = |cell: &&Cell| {
-        let value = cell.median().filter(|_| !cell.nothing_passed());
+    let highest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
+    let bar = |result: &&PointResult| {
+        let value = result.median().filter(|_| !result.nothing_passed());
         svg::Bar {
-            label: cell.dut_name.clone(),
+            label: result.dut_name.clone(),
             value,
-            whisker: value.and(cell.summary).filter(|s| s.n > 1).map(|s| (s.min, s.max)),
-            text: value.map_or_else(|| "none passed".to_owned(), |v| words::short(known, cell, v)),
-            class: if cell.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
+            whisker: value.and(result.summary).filter(|s| s.n > 1).map(|s| (s.min, s.max)),
+            text: value.map_or_else(|| "none passed".to_owned(), |v| remarks::short(known, result, v)),
+            class: if result.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
         }
     };
-    let bars: Vec<svg::Bar> = cells.iter().map(bar).collect();
-    let description = cells.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; ");
+    let bars: Vec<svg::Bar> = results.iter().map(bar).collect();
+    let description = results.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; ");
     let drawing = svg::bars(&format!("rate{n}"), &title, &description, &Axis::linear(unit, highest), &bars, WIDE);
     Figure {
         caption: format!("{title}. Bars: median; whiskers: minimum to maximum of the repetitions."),
@@ -234,13 +236,13 @@ fn side_by_side(metric: &str, cells: &[&Cell], n: usize) -> Figure {
     }
 }
 
-/// Search and loss curve of a cell, as far as there is something to show.
-pub fn details(cell: &Cell, n: usize) -> Vec<Figure> {
-    [trace(cell, n), loss(cell, n)].into_iter().flatten().collect()
+/// Search and loss curve of a result, as far as there is something to show.
+pub fn details(result: &PointResult, n: usize) -> Vec<Figure> {
+    [trace(result, n), loss(result, n)].into_iter().flatten().collect()
 }
 
-fn trace(cell: &Cell, n: usize) -> Option<Figure> {
-    let shown = cell.typical()?;
+fn trace(result: &PointResult, n: usize) -> Option<Figure> {
+    let shown = result.typical()?;
     if shown.trace.is_empty() {
         return None;
     }
@@ -257,13 +259,13 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
         joined: shape.is_none(),
         points,
     };
-    let unit = metric::by_key(&cell.metric).map_or("", |m| m.unit.symbol());
-    let title = format!("Search for the {}", facts::place(cell));
-    let result = words::value(cell, Some(shown.rate.0 as f64));
+    let unit = metric::by_key(&result.metric).map_or("", |m| m.unit.symbol());
+    let title = format!("Search for the {}", facts::place(result));
+    let rate = remarks::value(result, Some(shown.rate.0 as f64));
     let plot = Plot {
         id: format!("trace{n}"),
         title: title.clone(),
-        description: format!("{} steps, result {result}", shown.trace.len()),
+        description: format!("{} steps, result {rate}", shown.trace.len()),
         x: Axis::steps("step of the search", shown.trace.len()),
         y: Axis::linear(unit, highest * 1.02),
         band: interval(&shown.trace, highest),
@@ -280,9 +282,9 @@ fn trace(cell: &Cell, n: usize) -> Option<Figure> {
     };
     let one_sided = if shown.one_sided { "; one-sided" } else { "" };
     let caption = format!(
-        "Search, repetition {} of {} (nearest to the median): result {result}{one_sided}.",
+        "Search, repetition {} of {} (nearest to the median): result {rate}{one_sided}.",
         shown.repetition,
-        cell.repetitions.len()
+        result.repetitions.len()
     );
     Some(Figure { caption, svg: plot.render(), wide: false })
 }
@@ -303,28 +305,28 @@ fn interval(trace: &[method::Step], highest: f64) -> Vec<(f64, f64, f64)> {
     band
 }
 
-fn loss(cell: &Cell, n: usize) -> Option<Figure> {
-    let percent = |p: &super::cell::LossPoint| p.lost as f64 / p.sent as f64 * 100.0;
-    let smallest = cell.loss.iter().map(percent).filter(|&l| l > 0.0).fold(100.0, f64::min);
-    let highest = cell.loss.iter().map(|p| p.offered).fold(0.0, f64::max);
-    if cell.loss.is_empty() {
+fn loss(result: &PointResult, n: usize) -> Option<Figure> {
+    let percent = |p: &super::result::LossPoint| p.lost as f64 / p.sent as f64 * 100.0;
+    let smallest = result.loss.iter().map(percent).filter(|&l| l > 0.0).fold(100.0, f64::min);
+    let highest = result.loss.iter().map(|p| p.offered).fold(0.0, f64::max);
+    if result.loss.is_empty() {
         return None;
     }
     let series = |name: &str, class: &str, shape: Shape, worth: Worth| {
-        let own = cell.loss.iter().filter(|p| p.verdict == worth);
+        let own = result.loss.iter().filter(|p| p.verdict == worth);
         let points: Vec<Point> =
             own.map(|p| Point { x: p.offered, y: percent(p), whisker: None, at_least: false }).collect();
         let name = if points.is_empty() { String::new() } else { name.to_owned() };
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
     };
-    let unit = match metric::by_key(&cell.metric).map(|m| m.unit) {
+    let unit = match metric::by_key(&result.metric).map(|m| m.unit) {
         Some(Unit::ConnectionsPerSecond) => "offered rate, connections/s",
         _ => "offered rate, frames/s per direction",
     };
     let plot = Plot {
         id: format!("loss{n}"),
-        title: format!("Loss curve of the {}", facts::place(cell)),
-        description: format!("{} trials, smallest loss above zero {smallest:.6} per cent", cell.loss.len()),
+        title: format!("Loss curve of the {}", facts::place(result)),
+        description: format!("{} trials, smallest loss above zero {smallest:.6} per cent", result.loss.len()),
         x: Axis::linear(unit, highest),
         y: Axis::loss("frames lost", smallest),
         band: Vec::new(),
@@ -337,11 +339,11 @@ fn loss(cell: &Cell, n: usize) -> Option<Figure> {
         labels: Labels::None,
         size: (NARROW, 280.0),
     };
-    let mut caption = format!("Loss of {} in all repetitions.", number::plural(cell.loss.len() as u64, "trial"));
-    if cell.loss.iter().any(|p| p.verdict == Worth::Invalid) {
+    let mut caption = format!("Loss of {} in all repetitions.", number::plural(result.loss.len() as u64, "trial"));
+    if result.loss.iter().any(|p| p.verdict == Worth::Invalid) {
         caption.push_str(" Invalid trials were spoiled by tester or host: they measured nothing.");
     }
-    if cell.closed_loop > 0 {
+    if result.closed_loop > 0 {
         caption.push_str(" Failed without loss: late, in a closed loop.");
     }
     Some(Figure { caption, svg: plot.render(), wide: false })

@@ -194,8 +194,8 @@ fn beside(out: &mut String, report: &Report) {
 
 fn searches(out: &mut String, report: &Report) {
     let mut begun = false;
-    for (n, cell) in report.cells.iter().enumerate() {
-        let figures = figure::details(cell, n);
+    for (n, result) in report.results.iter().enumerate() {
+        let figures = figure::details(result, n);
         if figures.is_empty() {
             continue;
         }
@@ -203,7 +203,7 @@ fn searches(out: &mut String, report: &Report) {
             out.push_str("<h2>Searches and loss curves</h2>\n");
             begun = true;
         }
-        let title = number::capitalised(&facts::place(cell));
+        let title = number::capitalised(&facts::place(result));
         let _ = writeln!(out, "<h3>{}</h3>\n<div class=\"pair\">", e(&title));
         for f in &figures {
             draw(out, f);

@@ -2,13 +2,13 @@
 //! format, one file.
 
 use super::{Format, Report};
+use crate::printable::escaped_json;
 
 /// One JSON document.
 pub const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
     // Field by field in the order of the types, maps sorted by key: the same report is the same text.
-    let mut text = serde_json::to_string_pretty(report).expect("the model has only names and numbers");
-    text.push('\n');
-    text
+    let text = serde_json::to_string_pretty(report).expect("the model has only names and numbers");
+    format!("{}\n", escaped_json(&text))
 }

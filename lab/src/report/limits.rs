@@ -1,8 +1,8 @@
 //! What other than the device bounded its rates, in sentences. Apart from the other sentences, because each kind of bound is one
 //! line here, and who reads a report looks for exactly these.
 
-use super::cell::Cell;
 use super::number::{self, plural, si};
+use super::result::PointResult;
 use super::{Report, facts};
 use crate::scenario::axis::more_in_words;
 use method::ResultKind;
@@ -41,12 +41,13 @@ const UNKNOWN: [(ResultKind, &str); 2] = [
 
 /// What bounded the results of a device, one sentence a kind; empty if the device itself did everywhere. `said`: what the
 /// figures before have said already.
-pub fn of(report: &Report, cells: &[&Cell], said: &[&Cell]) -> Vec<String> {
-    let with = |bound: ResultKind| -> Vec<&Cell> { cells.iter().filter(|c| c.count(bound) > 0).copied().collect() };
+pub fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> Vec<String> {
+    let with =
+        |bound: ResultKind| -> Vec<&PointResult> { results.iter().filter(|c| c.count(bound) > 0).copied().collect() };
     let mut sentences = Vec::new();
-    let mut say = |some: &[&Cell], subject: &str, rest: &str| {
+    let mut say = |some: &[&PointResult], subject: &str, rest: &str| {
         if !some.is_empty() {
-            sentences.push(format!("{subject}{}{rest}.", places(some, cells)));
+            sentences.push(format!("{subject}{}{rest}.", places(some, results)));
         }
     };
     for Sentence { bound, subject, rest } in SENTENCES {
@@ -62,20 +63,20 @@ pub fn of(report: &Report, cells: &[&Cell], said: &[&Cell]) -> Vec<String> {
         let end = number::capitalised(facts::upper_end(report, first));
         say(&upper, &format!("{end} passed"), ": the device can do at least this");
     }
-    let already = |c: &&&Cell| c.nothing_passed() && said.iter().any(|s| std::ptr::eq(*s, **c));
-    let nothing: Vec<&Cell> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();
+    let already = |c: &&&PointResult| c.nothing_passed() && said.iter().any(|s| std::ptr::eq(*s, **c));
+    let nothing: Vec<&PointResult> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();
     say(&nothing, "Not in every repetition did a rate pass", "");
-    let closed: Vec<&Cell> = cells.iter().filter(|c| c.closed_loop > 0).copied().collect();
+    let closed: Vec<&PointResult> = results.iter().filter(|c| c.closed_loop > 0).copied().collect();
     say(&closed, "Device and tester worked in one closed loop", ": the rate is that of both");
-    let free = |c: &&Cell| c.bound == ResultKind::Exact && c.closed_loop == 0;
-    if !sentences.is_empty() && cells.iter().any(free) {
+    let free = |c: &&PointResult| c.bound == ResultKind::Exact && c.closed_loop == 0;
+    if !sentences.is_empty() && results.iter().any(free) {
         sentences.push("Elsewhere the device was the limit.".to_owned());
     }
     sentences
 }
 
 /// Where some of the results are: nothing if that is everywhere.
-fn places(some: &[&Cell], all: &[&Cell]) -> String {
+fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
     if some.len() == all.len() {
         return String::new();
     }
@@ -85,11 +86,11 @@ fn places(some: &[&Cell], all: &[&Cell]) -> String {
     }
 }
 
-fn place(cell: &Cell) -> String {
-    let metric = metric::by_key(&cell.metric).map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
-    let cores = plural(cell.cores.into(), "core");
-    let further = more_in_words(&cell.axes);
-    match cell.connections {
+fn place(result: &PointResult) -> String {
+    let metric = metric::by_key(&result.metric).map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
+    let cores = plural(result.cores.into(), "core");
+    let further = more_in_words(&result.axes);
+    match result.connections {
         0 => format!("{metric} on {cores}{further}"),
         n => format!("{metric} at {} on {cores}{further}", si(n as f64, 3)),
     }

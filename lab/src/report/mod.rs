@@ -1,7 +1,6 @@
 //! The report of a run: a model derived from the run folder alone, and the list of formats in which it is printed.
 //! Same folder, same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
-pub mod cell;
 mod conformance;
 mod csv;
 mod facts;
@@ -11,23 +10,25 @@ mod json;
 mod limits;
 pub mod number;
 pub mod published;
+mod remarks;
+pub mod result;
 mod scale;
 mod sentences;
 mod svg;
 mod table;
 mod terms;
 mod text;
-mod words;
 
-use crate::folder::{Calibration, CommandLine, Facts, Header, Outcome, SelfTest};
-use crate::store::{self, StoreError, read_document, read_lines};
-use cell::Cell;
+use crate::audit::{Audit, audit};
+use crate::folder::{Calibration, CommandLine, Facts, Header, SelfTest};
+use crate::printable::printable;
+use crate::record::{Record, RecordError};
 pub use conformance::Conformance;
-use method::TrialRecord;
 use published::Beside;
+pub use remarks::median as table_value;
+use result::PointResult;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-pub use words::median as table_value;
+use std::path::Path;
 
 /// A format in which a report is printed.
 #[derive(Clone, Copy, Debug)]
@@ -47,18 +48,15 @@ pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FO
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The folder cannot be read.
+    /// The folder cannot be read, or is no run folder.
     #[error("the run cannot be reported: {0}")]
-    Store(#[from] StoreError),
+    Record(#[from] RecordError),
     /// No such format.
     #[error("there is no format `{name}`: use one of {}", KNOWN.iter().map(|f| f.name).collect::<Vec<_>>().join(", "))]
     Format {
         /// What was asked for.
         name: String,
     },
-    /// The folder is none of ours.
-    #[error("{} is not a run folder ({} is missing): name the folder that `natmeter run` printed", .0.display(), store::HEADER)]
-    NotARun(PathBuf),
 }
 
 /// Everything that a report says.
@@ -66,6 +64,8 @@ pub enum ReportError {
 pub struct Report {
     /// Scenario, plan, version, time.
     pub header: Header,
+    /// What verdicts and results rest on, and what is wrong with the record.
+    pub audit: Audit,
     /// Whether the figures may be called results of RFC 2544 and RFC 9693.
     pub conformance: Conformance,
     /// Finished measurements.
@@ -75,7 +75,8 @@ pub struct Report {
     /// Last lines: what was found, in sentences.
     pub sentences: Vec<String>,
     /// The results.
-    pub cells: Vec<Cell>,
+    #[serde(rename = "cells")]
+    pub results: Vec<PointResult>,
     /// Published values nearest to them.
     pub beside: Vec<Beside>,
     /// What may spoil the results.
@@ -93,40 +94,41 @@ pub struct Report {
 }
 
 impl Report {
-    /// Read a run folder, finished or not, without changing it.
+    /// Reads a run folder, finished or not, without changing it, and audits its record.
     ///
     /// # Errors
     /// When it is no run folder, or a whole line of it cannot be read.
     pub fn from_folder(path: &Path) -> Result<Report, ReportError> {
-        let header: Header =
-            read_document(&path.join(store::HEADER))?.ok_or_else(|| ReportError::NotARun(path.into()))?;
-        let outcomes = read_lines::<Outcome>(&path.join(store::RESULTS))?;
-        let trials = read_lines::<TrialRecord>(&path.join(store::TRIALS))?;
-        let commands = read_lines::<CommandLine>(&path.join(store::COMMANDS))?;
-        let torn = [(store::RESULTS, outcomes.torn), (store::TRIALS, trials.torn), (store::COMMANDS, commands.torn)];
-        let (outcomes, trials) = (outcomes.values, trials.values);
-        let cells = cell::group(&header.scenario, &header.plan, &outcomes, &trials);
-        let self_test: Option<SelfTest> = read_document(&path.join(store::SELF_TEST))?;
-        let found = conformance::Found { cells: &cells, trials: &trials, self_test: self_test.as_ref() };
+        let record = Record::read(path)?;
+        let audit = audit(&record);
+        Ok(Report::of(record, audit))
+    }
+
+    /// The report of a record that was audited.
+    pub fn of(record: Record, audit: Audit) -> Report {
+        let Record { header, facts, calibration, self_test, outcomes, trials, commands, torn } = record;
+        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials);
+        let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),
+            audit,
             measured: outcomes.len(),
             planned: header.plan.measurements.len(),
             sentences: Vec::new(),
-            cells,
+            results,
             beside: Vec::new(),
             doubts: Vec::new(),
-            calibration: read_document(&path.join(store::CALIBRATION))?,
+            calibration,
             self_test,
-            facts: read_document(&path.join(store::FACTS))?.unwrap_or_default(),
-            commands: commands.values,
+            facts,
+            commands,
             judged: facts::Judged::of(&trials, header.scenario.traffic.ttl),
             header,
         };
         report.beside = published::beside(&report);
         report.doubts = facts::doubts(&report, &torn);
         report.sentences = sentences::of(&report);
-        Ok(report)
+        report
     }
 
     /// Print in one of the [`KNOWN`] formats.
@@ -135,7 +137,9 @@ impl Report {
     /// When there is no such format.
     pub fn render(&self, format: &str) -> Result<String, ReportError> {
         let known = KNOWN.iter().find(|f| f.name == format);
-        known.map(|f| (f.render)(self)).ok_or_else(|| ReportError::Format { name: format.to_owned() })
+        known
+            .map(|f| printable(&(f.render)(self)).into_owned())
+            .ok_or_else(|| ReportError::Format { name: format.to_owned() })
     }
 
     /// What was found, in sentences.

@@ -3,8 +3,8 @@
 //! to the data and not to a format.
 
 use super::Report;
-use super::cell::Cell;
 use super::number::{self, grouped, grouped_f64, plural};
+use super::result::PointResult;
 use crate::scenario::Dut;
 use crate::scenario::axis;
 use method::metric::{self, Unit};
@@ -161,34 +161,34 @@ fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 
         + if other_software { 0.7 } else { 0.0 }
 }
 
-/// All comparisons of a report. Of several cells of a DUT with the same neighbour the nearest is compared.
+/// All comparisons of a report. Of several results of a DUT with the same neighbour the nearest is compared.
 pub fn beside(report: &Report) -> Vec<Beside> {
     let scenario = &report.header.scenario;
-    let mut found: Vec<(f64, &Cell, &'static Published)> = Vec::new();
-    for cell in report.cells.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
-        let Some(dut) = scenario.duts.get(cell.dut) else { continue };
-        let Some(published) = nearest(&cell.metric, dut, cell.connections, cell.cores) else { continue };
-        let distance = distance(published, "", cell.connections, cell.cores);
-        let same = |(_, c, p): &&mut (f64, &Cell, &Published)| {
-            c.dut == cell.dut && c.metric == cell.metric && std::ptr::eq(*p, published)
+    let mut found: Vec<(f64, &PointResult, &'static Published)> = Vec::new();
+    for result in report.results.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
+        let Some(dut) = scenario.duts.get(result.dut) else { continue };
+        let Some(published) = nearest(&result.metric, dut, result.connections, result.cores) else { continue };
+        let distance = distance(published, "", result.connections, result.cores);
+        let same = |(_, c, p): &&mut (f64, &PointResult, &Published)| {
+            c.dut == result.dut && c.metric == result.metric && std::ptr::eq(*p, published)
         };
         match found.iter_mut().find(same) {
-            Some(other) if distance < other.0 => *other = (distance, cell, published),
+            Some(other) if distance < other.0 => *other = (distance, result, published),
             Some(_) => {}
-            None => found.push((distance, cell, published)),
+            None => found.push((distance, result, published)),
         }
     }
-    found.into_iter().filter_map(|(_, cell, published)| compare(cell, published)).collect()
+    found.into_iter().filter_map(|(_, result, published)| compare(result, published)).collect()
 }
 
-fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
+fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
     // An upper bound is no value to be put beside one.
-    let measured = cell.median().filter(|&median| cell.sign(median) != "< ")?;
-    let mut conditions = vec![plural(cell.cores.into(), "core")];
-    if cell.connections > 0 {
-        conditions.push(format!("{} connections", number::si(cell.connections as f64, 4)));
+    let measured = result.median().filter(|&median| result.sign(median) != "< ")?;
+    let mut conditions = vec![plural(result.cores.into(), "core")];
+    if result.connections > 0 {
+        conditions.push(format!("{} connections", number::si(result.connections as f64, 4)));
     }
-    conditions.extend(axis::in_order(&cell.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
+    conditions.extend(axis::in_order(&result.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
     let mut notes = Vec::new();
     if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
         let accepted = number::significant((1.0 - tolerance) * 100.0, 6);
@@ -196,10 +196,10 @@ fn compare(cell: &Cell, published: &Published) -> Option<Beside> {
     }
     notes.extend(errata(published).map(str::to_owned));
     Some(Beside {
-        dut: cell.dut_name.clone(),
-        metric: cell.metric.clone(),
+        dut: result.dut_name.clone(),
+        metric: result.metric.clone(),
         measured,
-        at_least: cell.at_least(),
+        at_least: result.at_least(),
         conditions: conditions.join(", "),
         published: published.clone(),
         ratio: measured / published.value,
@@ -389,24 +389,18 @@ pub fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Nat44;
-    use method::Nanos;
+    use crate::scenario::{Options, parse};
     use std::collections::BTreeSet;
-    use wire::{AddrRange, PortRange};
 
-    fn nat() -> Nat44 {
-        Nat44 {
-            pool: AddrRange::one([198, 19, 0, 1].into()),
-            pool_ports: PortRange { first: 1024, last: 65535 },
-            mapping: crate::scenario::Mapping::AddressAndPortDependent,
-            table: 1 << 23,
-            udp_timeout: Nanos::from_secs(300),
-            conntrack: crate::scenario::Conntrack::default(),
-        }
-    }
+    const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
+    const KERNEL: &str = include_str!("../../../scenarios/kernel-nat44.toml");
+    const SIMULATED: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"1M\"\n";
 
-    fn kernel(software: &str, nat44: Option<Nat44>) -> Dut {
-        Dut::Kernel { software: software.into(), nat44 }
+    /// The device of this name in a scenario.
+    fn device(text: &str, name: &str) -> Dut {
+        let loaded = parse("x.toml", text, &Options::default());
+        let scenario = loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario;
+        scenario.duts.into_iter().find(|dut| dut.name() == name).unwrap()
     }
 
     #[test]
@@ -428,17 +422,17 @@ mod tests {
     fn medians_are_those_printed() {
         // draft-lencse-v6ops-transition-scalability-05, Figure 2: 223.5 k connections/s, 414.9 k packets/s in both
         // directions, 910.9 k forwarded, on one core.
-        let one = nearest("max_conn_est_rate", &Dut::Embedded(nat()), 1_000_000, 1).unwrap();
+        let one = nearest("max_conn_est_rate", &device(QUICKSTART, "embedded"), 1_000_000, 1).unwrap();
         assert_eq!((one.value, one.software(), one.label.as_str()), (223_500.0, "iptables", "Figure 2"));
-        let throughput = nearest("throughput", &kernel("iptables-legacy", Some(nat())), 4_000_000, 1).unwrap();
+        let throughput = nearest("throughput", &device(KERNEL, "iptables-legacy"), 4_000_000, 1).unwrap();
         assert_eq!(with_unit("throughput", throughput.value), "207,450 frames/s a direction");
-        let forwarding = nearest("throughput", &kernel("linux-forwarding", None), 0, 1).unwrap();
+        let forwarding = nearest("throughput", &device(KERNEL, "linux-forwarding"), 0, 1).unwrap();
         assert_eq!((forwarding.value, forwarding.metric.as_str()), (910_900.0 / 2.0, "ipv4_forwarding_throughput"));
     }
 
     #[test]
     fn the_nearest_conditions_win() {
-        let dut = kernel("nftables", Some(nat()));
+        let dut = device(KERNEL, "nftables");
         let near = |n, cores| nearest("max_conn_est_rate", &dut, n, cores).unwrap();
         assert_eq!((near(1_000_000, 1).software(), near(1_000_000, 1).cores), ("iptables", Some(1)));
         assert_eq!(near(40_000_000, 16).software(), "nftables");
@@ -447,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_simulated_device_is_compared_with_nothing() {
-        let dut = Dut::Simulated { capacity: 1, set_up_rate: 1, seed: 1 };
+        let dut = device(SIMULATED, "simulated");
         assert_eq!(nearest("throughput", &dut, 1, 1), None);
     }
 

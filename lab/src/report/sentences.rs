@@ -1,8 +1,8 @@
 //! What was found, in sentences: the last lines that a person reads. Its own file because each sentence must be true
 //! in every case, and the cases are many: tester limit, nothing passed, closed loop, an unfinished run.
 
-use super::cell::Cell;
 use super::number::{self, grouped_f64, percent, plural, si};
+use super::result::PointResult;
 use super::{Report, facts, limits};
 use crate::scenario::axis::{in_order, in_words};
 
@@ -13,27 +13,31 @@ use std::fmt::Write;
 /// All sentences, in order: per device what it does and who was the limit; a comparison; what the run was.
 pub fn of(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
+    if !report.audit.findings.is_empty() {
+        sentences.push("The record of this run is damaged: believe none of its figures.".to_owned());
+    }
     if report.self_test.as_ref().is_some_and(|t| !t.passed) {
         sentences.push("The tester's self-test failed: believe none of these figures.".to_owned());
     }
     let duts: Vec<usize> = {
-        let mut duts: Vec<usize> = report.cells.iter().map(|c| c.dut).collect();
+        let mut duts: Vec<usize> = report.results.iter().map(|c| c.dut).collect();
         duts.dedup();
         duts
     };
     let mut unbounded = Vec::new();
     let mut bounds: Vec<(usize, String)> = Vec::new();
     for &dut in &duts {
-        let cells: Vec<&Cell> = report.cells.iter().filter(|c| c.dut == dut && !c.repetitions.is_empty()).collect();
-        let Some(first) = cells.first() else { continue };
+        let results: Vec<&PointResult> =
+            report.results.iter().filter(|c| c.dut == dut && !c.repetitions.is_empty()).collect();
+        let Some(first) = results.first() else { continue };
         let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
-        let headline = headline(&cells);
-        let several = cells.iter().any(|c| c.cores != first.cores);
+        let headline = headline(&results);
+        let several = results.iter().any(|c| c.cores != first.cores);
         let Some(found) = found(&headline, several) else { continue };
-        let said: Vec<&Cell> = headline.iter().map(|h| h.cell).collect();
-        let limits = limits::of(report, &cells, &said);
+        let said: Vec<&PointResult> = headline.iter().map(|h| h.result).collect();
+        let limits = limits::of(report, &results, &said);
         if limits.is_empty() {
-            unbounded.extend(cells.iter().filter(|c| !c.nothing_passed()));
+            unbounded.extend(results.iter().filter(|c| !c.nothing_passed()));
         }
         bounds.push((sentences.len(), limits.join(" ")));
         // Behind the name of a device the sentence goes on, without one it begins.
@@ -54,7 +58,7 @@ pub fn of(report: &Report) -> Vec<String> {
     if !unbounded.is_empty() {
         // Some devices or points may have been bounded by something else, which has been said.
         let elsewhere =
-            report.cells.iter().any(Cell::nothing_passed) || bounds.iter().any(|(_, text)| !text.is_empty());
+            report.results.iter().any(PointResult::nothing_passed) || bounds.iter().any(|(_, text)| !text.is_empty());
         let limit = device_limit(report, &unbounded, elsewhere);
         match duts.len() {
             1 => sentences.last_mut().expect("just pushed").extend([" ", &limit]),
@@ -66,34 +70,36 @@ pub fn of(report: &Report) -> Vec<String> {
     sentences
 }
 
-/// The cells of a device at its headline point: most cores, then most of what else is swept, then most connections, each
+/// The results of a device at its headline point: most cores, then most of what else is swept, then most connections, each
 /// metric once.
-fn headline<'a>(cells: &[&'a Cell]) -> Vec<Headline<'a>> {
+fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
     let mut metrics: Vec<&str> = Vec::new();
-    for cell in cells {
-        if !metrics.contains(&cell.metric.as_str()) {
-            metrics.push(&cell.metric);
+    for result in results {
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
         }
     }
     // Set-up rate before throughput: that is the order in which a connection lives.
     metrics.sort_by_key(|&m| (m != MAX_CONN_EST_RATE.key, m));
-    let series = |metric| cells.iter().copied().filter(move |c| c.metric == metric);
+    let series = |metric| results.iter().copied().filter(move |c| c.metric == metric);
     metrics
         .into_iter()
         .filter_map(|metric| {
-            let swept = |c: &Cell| in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>();
-            let cell = series(metric).max_by_key(|c| (c.cores, swept(c), c.connections))?;
-            let near = |c: &&Cell| c.cores == cell.cores && c.axes == cell.axes && c.connections < cell.connections;
+            let swept = |c: &PointResult| in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>();
+            let result = series(metric).max_by_key(|c| (c.cores, swept(c), c.connections))?;
+            let near = |c: &&PointResult| {
+                c.cores == result.cores && c.axes == result.axes && c.connections < result.connections
+            };
             let alike = series(metric).filter(near);
-            Some(Headline { cell, smallest: alike.min_by_key(|c| c.connections) })
+            Some(Headline { result, smallest: alike.min_by_key(|c| c.connections) })
         })
         .collect()
 }
 
 struct Headline<'a> {
-    cell: &'a Cell,
-    /// The same with the fewest connections, if that is another cell.
-    smallest: Option<&'a Cell>,
+    result: &'a PointResult,
+    /// The same with the fewest connections, if that is another result.
+    smallest: Option<&'a PointResult>,
 }
 
 /// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k; 4.6 Mfps a direction, 61 % of …"
@@ -101,29 +107,30 @@ struct Headline<'a> {
 fn found(headline: &[Headline], several: bool) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let (mut said, mut swept) = (None, false);
-    for Headline { cell, smallest } in headline {
-        let mut part = rate(cell);
-        if cell.connections == 0 {
-            let baseline = cell.metric == method::metric::IPV4_FORWARDING_THROUGHPUT.key;
+    for Headline { result, smallest } in headline {
+        let mut part = rate(result);
+        if result.connections == 0 {
+            let baseline = result.metric == method::metric::IPV4_FORWARDING_THROUGHPUT.key;
             part.push_str(if baseline { " of plain forwarding" } else { ", stateless" });
-        } else if said != Some(cell.connections) {
-            let _ = write!(part, " at {} connections", si(cell.connections as f64, 3));
-            said = Some(cell.connections);
+        } else if said != Some(result.connections) {
+            let _ = write!(part, " at {} connections", si(result.connections as f64, 3));
+            said = Some(result.connections);
         }
-        if !cell.axes.is_empty() && !swept {
-            let _ = write!(part, ", with {}", in_words(&cell.axes));
+        if !result.axes.is_empty() && !swept {
+            let _ = write!(part, ", with {}", in_words(&result.axes));
             swept = true;
         }
-        if cell.cores > 1 || several {
-            let _ = write!(part, " on {}", plural(cell.cores.into(), "core"));
+        if result.cores > 1 || several {
+            let _ = write!(part, " on {}", plural(result.cores.into(), "core"));
         }
-        if let Some(s_cpu) = cell.s_cpu.filter(|_| cell.cores > 1 && !cell.shares_core) {
-            let _ = write!(part, " ({} times the rate of one)", number::significant(s_cpu * f64::from(cell.cores), 3));
+        if let Some(s_cpu) = result.s_cpu.filter(|_| result.cores > 1 && !result.shares_core) {
+            let _ =
+                write!(part, " ({} times the rate of one)", number::significant(s_cpu * f64::from(result.cores), 3));
         }
-        if let (Some(share), Some(smallest)) = (cell.s_c, smallest) {
+        if let (Some(share), Some(smallest)) = (result.s_c, smallest) {
             let _ = write!(part, ", {} of the rate at {}", percent(share * 100.0), si(smallest.connections as f64, 3));
         }
-        if let Some(share) = cell.forwarding_percent {
+        if let Some(share) = result.forwarding_percent {
             let _ = write!(part, ", {} of plain forwarding", percent(share));
         }
         parts.push(part);
@@ -131,13 +138,13 @@ fn found(headline: &[Headline], several: bool) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-/// The rate of a cell, or that there is none.
-fn rate(cell: &Cell) -> String {
-    let known = metric::by_key(&cell.metric);
+/// The rate of a result, or that there is none.
+fn rate(result: &PointResult) -> String {
+    let known = metric::by_key(&result.metric);
     let unit = known.map(|m| m.unit);
-    match cell.median() {
-        Some(median) if !cell.nothing_passed() => {
-            let sign = cell.sign(median);
+    match result.median() {
+        Some(median) if !result.nothing_passed() => {
+            let sign = result.sign(median);
             let bound = match sign {
                 "≥ " => "at least ",
                 "< " => "less than ",
@@ -146,16 +153,16 @@ fn rate(cell: &Cell) -> String {
             format!("{bound}{}", per_second(unit, number::bound(sign, median, 2)))
         }
         None => {
-            let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
-            match cell.below() {
+            let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
+            match result.below() {
                 Some(failed) => format!("the {what} is less than {}", per_second(unit, failed.0 as f64)),
                 None => format!("the {what} could not be measured"),
             }
         }
         Some(_) => {
-            let what = known.map_or(cell.metric.clone(), |m| number::uncapitalised(m.title));
+            let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
             let lowest =
-                cell.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
+                result.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
             format!("no rate passed for the {what}, not even the lowest tried{lowest}")
         }
     }
@@ -170,10 +177,10 @@ fn per_second(unit: Option<Unit>, value: f64) -> String {
 }
 
 /// The device was the limit, as far as the calibration can say so.
-fn device_limit(report: &Report, cells: &[&Cell], elsewhere: bool) -> String {
-    let spare = |c: &&Cell| Some(facts::ceiling(report, c)? / c.median().filter(|&m| m > 0.0)?);
+fn device_limit(report: &Report, results: &[&PointResult], elsewhere: bool) -> String {
+    let spare = |c: &&PointResult| Some(facts::ceiling(report, c)? / c.median().filter(|&m| m > 0.0)?);
     let least =
-        |shared: bool| cells.iter().filter(|c| c.shares_core == shared).filter_map(spare).min_by(f64::total_cmp);
+        |shared: bool| results.iter().filter(|c| c.shares_core == shared).filter_map(spare).min_by(f64::total_cmp);
     let (apart, shared) = (least(false), least(true));
     let Some(spare) = [apart, shared].into_iter().flatten().min_by(f64::total_cmp) else {
         return "The device lost frames above that; the tester's own limit was not calibrated.".to_owned();

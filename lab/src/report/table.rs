@@ -3,17 +3,17 @@
 //! same tables.
 
 use super::Report;
-use super::cell::Cell;
 use super::facts::technology;
 use super::number::{self, grouped, ratio};
-use super::words::{median, remarks, short, value};
+use super::remarks::{median, remarks, short, value};
+use super::result::PointResult;
 use crate::scenario::Traffic;
 use crate::scenario::axis::{self, AXES, AxisValues};
 use method::ResultKind;
 use method::metric::{self, Metric};
 use std::collections::BTreeSet;
 
-/// Further figures of a cell that say how much of the scenario's ranges a point uses.
+/// Further figures of a result that say how much of the scenario's ranges a point uses.
 const RANGES: [&str; 4] = ["source_addresses", "source_ports", "destination_addresses", "destination_ports"];
 
 /// What runs from left to right.
@@ -83,7 +83,7 @@ pub struct Row {
 
 /// All tables of a report: devices side by side, then each device over further axes, connections and cores.
 pub fn tables(report: &Report) -> Vec<Table> {
-    let distinct = |of: fn(&Cell) -> u64| -> BTreeSet<u64> { report.cells.iter().map(of).collect() };
+    let distinct = |of: fn(&PointResult) -> u64| -> BTreeSet<u64> { report.results.iter().map(of).collect() };
     let duts = distinct(|c| c.dut as u64);
     let connections: BTreeSet<u64> = distinct(|c| c.connections);
     let mut tables = Vec::new();
@@ -92,29 +92,30 @@ pub fn tables(report: &Report) -> Vec<Table> {
             for axes in &combinations(report) {
                 // A device without connections stands beside those with any number of them; so does one without an axis.
                 for &n in connections.iter().filter(|&&n| n > 0 || connections.len() == 1) {
-                    let has = |c: &Cell| c.axes.iter().all(|(name, value)| axes.get(name) == Some(value));
-                    let here =
-                        |c: &&Cell| u64::from(c.cores) == cores && (c.connections == n || c.connections == 0) && has(c);
-                    let cells: Vec<&Cell> = report.cells.iter().filter(here).collect();
+                    let has = |c: &PointResult| c.axes.iter().all(|(name, value)| axes.get(name) == Some(value));
+                    let here = |c: &&PointResult| {
+                        u64::from(c.cores) == cores && (c.connections == n || c.connections == 0) && has(c)
+                    };
+                    let results: Vec<&PointResult> = report.results.iter().filter(here).collect();
                     let mut title = format!("Devices side by side · {}", number::plural(cores, "core"));
                     if connections.len() > 1 && n > 0 {
                         title = format!("{title} · {} connections", grouped(n));
                     }
-                    tables.push(table(report, Axis::Device, title + &dotted(axes), &cells));
+                    tables.push(table(report, Axis::Device, title + &dotted(axes), &results));
                 }
             }
         }
     }
     for &dut in &duts {
-        let cells: Vec<&Cell> = report.cells.iter().filter(|c| c.dut as u64 == dut).collect();
-        of_device(report, &cells, duts.len() == 1, &mut tables);
+        let results: Vec<&PointResult> = report.results.iter().filter(|c| c.dut as u64 == dut).collect();
+        of_device(report, &results, duts.len() == 1, &mut tables);
     }
     tables
 }
 
 /// Combinations of values of the further axes, without those that are part of another.
 fn combinations(report: &Report) -> Vec<AxisValues> {
-    let all: BTreeSet<&AxisValues> = report.cells.iter().map(|c| &c.axes).collect();
+    let all: BTreeSet<&AxisValues> = report.results.iter().map(|c| &c.axes).collect();
     let part = |a: &AxisValues, b: &AxisValues| a != b && a.iter().all(|(name, value)| b.get(name) == Some(value));
     all.iter().filter(|a| !all.iter().any(|b| part(a, b))).map(|&a| a.clone()).collect()
 }
@@ -124,22 +125,22 @@ fn dotted(axes: &AxisValues) -> String {
     if axes.is_empty() { String::new() } else { format!(" · {}", axis::in_words(axes)) }
 }
 
-/// Whether cells have different values of an axis.
-pub fn varies(axis: &axis::Axis, cells: &[&Cell]) -> bool {
-    cells.iter().filter_map(|c| c.axes.get(axis.name)).collect::<BTreeSet<_>>().len() > 1
+/// Whether results have different values of an axis.
+pub fn varies(axis: &axis::Axis, results: &[&PointResult]) -> bool {
+    results.iter().filter_map(|c| c.axes.get(axis.name)).collect::<BTreeSet<_>>().len() > 1
 }
 
 /// The tables of one device. `alone`: it has a table even if it has only one column.
-fn of_device(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Table>) {
-    let swept: Vec<&'static axis::Axis> = AXES.iter().filter(|axis| varies(axis, cells)).collect();
+fn of_device(report: &Report, results: &[&PointResult], alone: bool, tables: &mut Vec<Table>) {
+    let swept: Vec<&'static axis::Axis> = AXES.iter().filter(|axis| varies(axis, results)).collect();
     for &axis in &swept {
-        let others = |c: &Cell| {
+        let others = |c: &PointResult| {
             let mut axes = c.axes.clone();
             axes.remove(axis.name);
             (c.cores, c.connections, axes)
         };
-        for other in cells.iter().map(|c| others(c)).collect::<BTreeSet<_>>() {
-            let own: Vec<&Cell> = cells.iter().filter(|c| others(c) == other).copied().collect();
+        for other in results.iter().map(|c| others(c)).collect::<BTreeSet<_>>() {
+            let own: Vec<&PointResult> = results.iter().filter(|c| others(c) == other).copied().collect();
             let Some(first) = own.first() else { continue };
             let (cores, connections, axes) = &other;
             let mut name = format!("{} · {}", title(report, first), number::plural((*cores).into(), "core"));
@@ -149,21 +150,21 @@ fn of_device(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Tab
             tables.push(table(report, Axis::Swept(axis), name + &dotted(axes), &own));
         }
     }
-    for axes in cells.iter().map(|c| &c.axes).collect::<BTreeSet<_>>() {
-        let own: Vec<&Cell> = cells.iter().filter(|c| c.axes == *axes).copied().collect();
+    for axes in results.iter().map(|c| &c.axes).collect::<BTreeSet<_>>() {
+        let own: Vec<&PointResult> = results.iter().filter(|c| c.axes == *axes).copied().collect();
         over_both(report, &own, alone && swept.is_empty(), tables);
     }
 }
 
 /// The tables of one device over connections and over cores, at one value of each further axis.
-fn over_both(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Table>) {
-    let Some(first) = cells.first() else { return };
+fn over_both(report: &Report, results: &[&PointResult], alone: bool, tables: &mut Vec<Table>) {
+    let Some(first) = results.first() else { return };
     let name = title(report, first) + &dotted(&first.axes);
-    let cores: BTreeSet<u32> = cells.iter().map(|c| c.cores).collect();
-    let connections: BTreeSet<u64> = cells.iter().map(|c| c.connections).collect();
+    let cores: BTreeSet<u32> = results.iter().map(|c| c.cores).collect();
+    let connections: BTreeSet<u64> = results.iter().map(|c| c.connections).collect();
     if connections.len() > 1 || (alone && cores.len() == 1) {
         for &n in &cores {
-            let own: Vec<&Cell> = cells.iter().filter(|c| c.cores == n).copied().collect();
+            let own: Vec<&PointResult> = results.iter().filter(|c| c.cores == n).copied().collect();
             let title = format!("{name} · {}", number::plural(n.into(), "core"));
             tables.push(table(report, Axis::Connections, title, &own));
         }
@@ -175,30 +176,30 @@ fn over_both(report: &Report, cells: &[&Cell], alone: bool, tables: &mut Vec<Tab
                 0 => name,
                 n => format!("{name} · {} connections", grouped(n)),
             };
-            tables.push(table(report, Axis::Cores, title, cells));
+            tables.push(table(report, Axis::Cores, title, results));
         }
-        _ => tables.push(scale_up(&name, cells, &cores, &connections)),
+        _ => tables.push(scale_up(&name, results, &cores, &connections)),
     }
 }
 
 /// Where both axes vary, the table over cores is short: medians with S_CPU.
-fn scale_up(name: &str, cells: &[&Cell], cores: &BTreeSet<u32>, connections: &BTreeSet<u64>) -> Table {
+fn scale_up(name: &str, results: &[&PointResult], cores: &BTreeSet<u32>, connections: &BTreeSet<u64>) -> Table {
     let mut metrics: Vec<&str> = Vec::new();
-    for cell in cells {
-        if !metrics.contains(&cell.metric.as_str()) {
-            metrics.push(&cell.metric);
+    for result in results {
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
         }
     }
     let line = |metric: &str, n: u64| {
         let at = |&cores: &u32| {
-            let cell = cells.iter().find(|c| c.metric == metric && c.connections == n && c.cores == cores)?;
-            let s_cpu = s_cpu(cell, s_cpu_label(of(cells, metric)));
-            Some(s_cpu.map_or_else(|| median(cell), |s| format!("{} ({s})", median(cell))))
+            let result = results.iter().find(|c| c.metric == metric && c.connections == n && c.cores == cores)?;
+            let s_cpu = s_cpu(result, s_cpu_label(of(results, metric)));
+            Some(s_cpu.map_or_else(|| median(result), |s| format!("{} ({s})", median(result))))
         };
         row(&format!("{} connections", grouped(n)), cores.iter().map(at))
     };
     let group = |metric: &&str| Group {
-        title: format!("{}: median ({})", titled(metric), s_cpu_label(of(cells, metric))),
+        title: format!("{}: median ({})", titled(metric), s_cpu_label(of(results, metric))),
         rows: connections.iter().map(|&n| line(metric, n)).collect(),
         bars: Vec::new(),
     };
@@ -212,13 +213,14 @@ fn scale_up(name: &str, cells: &[&Cell], cores: &BTreeSet<u32>, connections: &BT
     }
 }
 
-fn of<'c>(cells: &'c [&'c Cell], metric: &'c str) -> impl Iterator<Item = &'c Cell> {
-    cells.iter().copied().filter(move |c| c.metric == metric)
+fn of<'c>(results: &'c [&'c PointResult], metric: &'c str) -> impl Iterator<Item = &'c PointResult> {
+    results.iter().copied().filter(move |c| c.metric == metric)
 }
 
 /// S_CPU says nothing where tester and device share a core.
-fn s_cpu_label<'c>(cells: impl Iterator<Item = &'c Cell>) -> &'static str {
-    let (shared, apart): (Vec<&Cell>, Vec<&Cell>) = cells.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
+fn s_cpu_label<'c>(results: impl Iterator<Item = &'c PointResult>) -> &'static str {
+    let (shared, apart): (Vec<&PointResult>, Vec<&PointResult>) =
+        results.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
     match (shared.is_empty(), apart.is_empty()) {
         (true, _) => "S_CPU",
         (false, true) => "S_CPU (not a scaling result)",
@@ -227,9 +229,9 @@ fn s_cpu_label<'c>(cells: impl Iterator<Item = &'c Cell>) -> &'static str {
 }
 
 /// The value of S_CPU, marked where it says nothing and others say something.
-fn s_cpu(cell: &Cell, label: &str) -> Option<String> {
-    let mark = if cell.shares_core && label.contains('*') { "*" } else { "" };
-    cell.s_cpu.map(|s| format!("{}{mark}", ratio(s)))
+fn s_cpu(result: &PointResult, label: &str) -> Option<String> {
+    let mark = if result.shares_core && label.contains('*') { "*" } else { "" };
+    result.s_cpu.map(|s| format!("{}{mark}", ratio(s)))
 }
 
 /// Title and unit of a metric.
@@ -238,42 +240,42 @@ fn titled(metric: &str) -> String {
 }
 
 /// A device in words.
-fn title(report: &Report, cell: &Cell) -> String {
-    match report.header.scenario.duts.get(cell.dut) {
-        Some(dut) => format!("{} · {}", cell.dut_name, technology(dut)),
-        None => cell.dut_name.clone(),
+fn title(report: &Report, result: &PointResult) -> String {
+    match report.header.scenario.duts.get(result.dut) {
+        Some(dut) => format!("{} · {}", result.dut_name, technology(dut)),
+        None => result.dut_name.clone(),
     }
 }
 
-/// Name of a cell's column.
-fn column(axis: Axis, cell: &Cell) -> String {
+/// Name of a result's column.
+fn column(axis: Axis, result: &PointResult) -> String {
     match axis {
-        Axis::Connections if cell.connections == 0 => "stateless".to_owned(),
-        Axis::Connections => grouped(cell.connections),
-        Axis::Cores => cell.cores.to_string(),
-        Axis::Swept(axis) => cell.axes.get(axis.name).map_or_else(|| "–".to_owned(), |&n| grouped(n)),
-        Axis::Device => cell.dut_name.clone(),
+        Axis::Connections if result.connections == 0 => "stateless".to_owned(),
+        Axis::Connections => grouped(result.connections),
+        Axis::Cores => result.cores.to_string(),
+        Axis::Swept(axis) => result.axes.get(axis.name).map_or_else(|| "–".to_owned(), |&n| grouped(n)),
+        Axis::Device => result.dut_name.clone(),
     }
 }
 
-fn table(report: &Report, axis: Axis, title: String, cells: &[&Cell]) -> Table {
+fn table(report: &Report, axis: Axis, title: String, results: &[&PointResult]) -> Table {
     let mut columns: Vec<String> = Vec::new();
     // Cells are in the order of the matrix, so columns appear in the order of the axis.
-    for cell in cells {
-        let name = column(axis, cell);
+    for result in results {
+        let name = column(axis, result);
         if !columns.contains(&name) {
             columns.push(name);
         }
     }
     let mut metrics: Vec<&str> = Vec::new();
-    for cell in cells {
-        if !metrics.contains(&cell.metric.as_str()) {
-            metrics.push(&cell.metric);
+    for result in results {
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
         }
     }
     let mut notes = Vec::new();
-    let by_column = |metric: &str| -> Vec<Option<&Cell>> {
-        let find = |name: &String| cells.iter().copied().find(|c| c.metric == metric && column(axis, c) == *name);
+    let by_column = |metric: &str| -> Vec<Option<&PointResult>> {
+        let find = |name: &String| results.iter().copied().find(|c| c.metric == metric && column(axis, c) == *name);
         columns.iter().map(find).collect()
     };
     let mut groups: Vec<Group> =
@@ -281,8 +283,8 @@ fn table(report: &Report, axis: Axis, title: String, cells: &[&Cell]) -> Table {
     if matches!(axis, Axis::Device) {
         baseline_into_throughput(&metrics, &mut groups);
     }
-    let any: Vec<Option<&Cell>> =
-        columns.iter().map(|name| cells.iter().copied().find(|c| column(axis, c) == *name)).collect();
+    let any: Vec<Option<&PointResult>> =
+        columns.iter().map(|name| results.iter().copied().find(|c| column(axis, c) == *name)).collect();
     let axis_name = match axis {
         Axis::Connections => "connections",
         Axis::Cores => "cores of the device",
@@ -314,20 +316,20 @@ fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
     Row { label: label.to_owned(), cells, strong: false }
 }
 
-fn parameters(report: &Report, axis: Axis, cells: &[Option<&Cell>]) -> Vec<Row> {
+fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> Vec<Row> {
     let mut rows = Vec::new();
-    let stateful = |c: &&Cell| c.connections > 0;
-    if !matches!(axis, Axis::Connections) && cells.iter().flatten().any(stateful) {
-        rows.push(row("connections", cells.iter().map(|c| c.filter(stateful).map(|c| grouped(c.connections)))));
+    let stateful = |c: &&PointResult| c.connections > 0;
+    if !matches!(axis, Axis::Connections) && results.iter().flatten().any(stateful) {
+        rows.push(row("connections", results.iter().map(|c| c.filter(stateful).map(|c| grouped(c.connections)))));
     }
     if matches!(axis, Axis::Device) {
-        rows.push(row("cores of the device", cells.iter().map(|c| c.map(|c| c.cores.to_string()))));
+        rows.push(row("cores of the device", results.iter().map(|c| c.map(|c| c.cores.to_string()))));
     }
     let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name == other.name);
     for other in AXES.iter().filter(|other| !is_column(other)) {
-        let value = |c: &Cell| c.axes.get(other.name).map(|&n| grouped(n));
-        if cells.iter().flatten().any(|c| value(c).is_some()) {
-            rows.push(row(other.heading, cells.iter().map(|c| c.and_then(value))));
+        let value = |c: &PointResult| c.axes.get(other.name).map(|&n| grouped(n));
+        if results.iter().flatten().any(|c| value(c).is_some()) {
+            rows.push(row(other.heading, results.iter().map(|c| c.and_then(value))));
         }
     }
     // A point may use less than the scenario's whole ranges; then the run says how much.
@@ -338,10 +340,10 @@ fn parameters(report: &Report, axis: Axis, cells: &[Option<&Cell>]) -> Vec<Row> 
         ("destination ports", "destination_ports", |t| t.destination_ports.count().into()),
     ];
     for (label, key, whole) in ranges {
-        let whole = |c: &Cell| whole(&report.header.scenario.at(c.dut, &c.axes).traffic);
-        let used = |c: &Cell| c.extra.get(key).map_or_else(|| whole(c), |&n| n as u64);
-        if key.ends_with("ports") || cells.iter().flatten().any(|c| used(c) > 1) {
-            rows.push(row(label, cells.iter().map(|c| c.map(|c| grouped(used(c))))));
+        let whole = |c: &PointResult| whole(&report.header.scenario.at(c.dut, &c.axes).traffic);
+        let used = |c: &PointResult| c.extra.get(key).map_or_else(|| whole(c), |&n| n as u64);
+        if key.ends_with("ports") || results.iter().flatten().any(|c| used(c) > 1) {
+            rows.push(row(label, results.iter().map(|c| c.map(|c| grouped(used(c))))));
         }
     }
     rows
@@ -351,72 +353,74 @@ fn group(
     report: &Report,
     axis: Axis,
     metric: &str,
-    cells: &[Option<&Cell>],
+    results: &[Option<&PointResult>],
     columns: &[String],
     notes: &mut Vec<String>,
 ) -> Group {
     let known = metric::by_key(metric);
     let title = titled(metric);
-    let statistic =
-        |label: &str, of: fn(&Cell) -> Option<f64>| row(label, cells.iter().map(|c| c.map(|c| value(c, of(c)))));
+    let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
+        row(label, results.iter().map(|c| c.map(|c| value(c, of(c)))))
+    };
     let mut rows = vec![
-        row("repetitions", cells.iter().map(|c| c.map(repetitions))),
-        statistic("median", Cell::median),
+        row("repetitions", results.iter().map(|c| c.map(repetitions))),
+        statistic("median", PointResult::median),
         statistic("minimum", |c| c.summary.map(|s| s.min)),
         statistic("maximum", |c| c.summary.map(|s| s.max)),
         statistic("1st percentile", |c| c.summary.map(|s| s.p1)),
         statistic("99th percentile", |c| c.summary.map(|s| s.p99)),
         row(
             "error of the search",
-            cells.iter().map(|c| c.filter(|c| c.bound == ResultKind::Exact).map(|c| grouped(c.error.0))),
+            results.iter().map(|c| c.filter(|c| c.bound == ResultKind::Exact).map(|c| grouped(c.error.0))),
         ),
     ];
     rows[1].strong = true;
     if known.is_some_and(|m| m.unit.per_direction()) {
-        let total = |c: &Cell| c.median().map(|m| m * f64::from(c.directions));
-        rows.insert(2, row("median, total", cells.iter().map(|c| c.map(|c| value(c, total(c))))));
+        let total = |c: &PointResult| c.median().map(|m| m * f64::from(c.directions));
+        rows.insert(2, row("median, total", results.iter().map(|c| c.map(|c| value(c, total(c))))));
     }
-    if matches!(axis, Axis::Connections) && cells.iter().flatten().any(|c| c.s_c.is_some()) {
-        rows.push(row("S_C", cells.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
+    if matches!(axis, Axis::Connections) && results.iter().flatten().any(|c| c.s_c.is_some()) {
+        rows.push(row("S_C", results.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
     }
-    if matches!(axis, Axis::Cores) && cells.iter().flatten().any(|c| c.s_cpu.is_some()) {
-        let label = s_cpu_label(cells.iter().copied().flatten());
-        rows.push(row(label, cells.iter().map(|c| c.and_then(|c| s_cpu(c, label)))));
+    if matches!(axis, Axis::Cores) && results.iter().flatten().any(|c| c.s_cpu.is_some()) {
+        let label = s_cpu_label(results.iter().copied().flatten());
+        rows.push(row(label, results.iter().map(|c| c.and_then(|c| s_cpu(c, label)))));
     }
-    if cells.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
-        let share = |c: &Cell| c.forwarding_percent.map(number::percent);
-        rows.push(row("of plain forwarding", cells.iter().map(|c| c.and_then(share))));
+    if results.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
+        let share = |c: &PointResult| c.forwarding_percent.map(number::percent);
+        rows.push(row("of plain forwarding", results.iter().map(|c| c.and_then(share))));
     }
-    rows.push(row("trials (invalid)", cells.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
-    rows.extend(further(cells));
-    let remarks: Vec<String> = cells.iter().map(|c| c.map_or_else(String::new, |c| marks(report, c, notes))).collect();
+    rows.push(row("trials (invalid)", results.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
+    rows.extend(further(results));
+    let remarks: Vec<String> =
+        results.iter().map(|c| c.map_or_else(String::new, |c| marks(report, c, notes))).collect();
     if remarks.iter().any(|r| !r.is_empty()) {
         rows.push(row("remarks", remarks.into_iter().map(Some)));
     }
-    Group { title, rows, bars: bars(known, cells, columns) }
+    Group { title, rows, bars: bars(known, results, columns) }
 }
 
 /// Figures that only some runs have, by their own names.
-fn further(cells: &[Option<&Cell>]) -> Vec<Row> {
-    let names: BTreeSet<&str> = cells.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
+fn further(results: &[Option<&PointResult>]) -> Vec<Row> {
+    let names: BTreeSet<&str> = results.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
     let names = names.into_iter().filter(|name| !RANGES.contains(name));
-    let value = |c: &Cell, name: &str| c.extra.get(name).map(|&v| further_value(v));
-    names.map(|name| row(name, cells.iter().map(|c| c.and_then(|c| value(c, name))))).collect()
+    let value = |c: &PointResult, name: &str| c.extra.get(name).map(|&v| further_value(v));
+    names.map(|name| row(name, results.iter().map(|c| c.and_then(|c| value(c, name))))).collect()
 }
 
 fn further_value(value: f64) -> String {
     if value.abs() >= 1_000.0 { grouped(value.round() as u64) } else { number::significant(value, 3) }
 }
 
-fn repetitions(cell: &Cell) -> String {
-    let done = cell.repetitions.len();
-    if done == cell.planned { done.to_string() } else { format!("{done} of {}", cell.planned) }
+fn repetitions(result: &PointResult) -> String {
+    let done = result.repetitions.len();
+    if done == result.planned { done.to_string() } else { format!("{done} of {}", result.planned) }
 }
 
-/// Numbers of the remarks on a cell; each new remark becomes a note.
-fn marks(report: &Report, cell: &Cell, notes: &mut Vec<String>) -> String {
+/// Numbers of the remarks on a result; each new remark becomes a note.
+fn marks(report: &Report, result: &PointResult, notes: &mut Vec<String>) -> String {
     let mut numbers = Vec::new();
-    for remark in remarks(report, cell) {
+    for remark in remarks(report, result) {
         let known = notes.iter().position(|note| *note == remark);
         let at = known.unwrap_or_else(|| {
             notes.push(remark);
@@ -427,23 +431,23 @@ fn marks(report: &Report, cell: &Cell, notes: &mut Vec<String>) -> String {
     numbers.join(" ")
 }
 
-fn bars(metric: Option<&Metric>, cells: &[Option<&Cell>], columns: &[String]) -> Vec<Bar> {
-    let longest = cells.iter().flatten().filter_map(|c| c.median()).fold(0.0, f64::max);
-    let bar = |(cell, label): (&Cell, &String)| {
-        let median = cell.median().filter(|_| !cell.nothing_passed());
+fn bars(metric: Option<&Metric>, results: &[Option<&PointResult>], columns: &[String]) -> Vec<Bar> {
+    let longest = results.iter().flatten().filter_map(|c| c.median()).fold(0.0, f64::max);
+    let bar = |(result, label): (&PointResult, &String)| {
+        let median = result.median().filter(|_| !result.nothing_passed());
         Bar {
             label: label.clone(),
             length: median.unwrap_or(0.0),
             share: median.filter(|_| longest > 0.0).map(|m| m / longest),
             value: match median {
-                Some(m) => short(metric, cell, m),
-                None if cell.nothing_passed() => "none passed".to_owned(),
-                None => match cell.below() {
+                Some(m) => short(metric, result, m),
+                None if result.nothing_passed() => "none passed".to_owned(),
+                None => match result.below() {
                     Some(rate) => format!("< {}", number::si(rate.0 as f64, 3)),
                     None => "not measured".to_owned(),
                 },
             },
         }
     };
-    cells.iter().zip(columns).filter_map(|(cell, label)| Some((cell.as_deref()?, label))).map(bar).collect()
+    results.iter().zip(columns).filter_map(|(result, label)| Some((result.as_deref()?, label))).map(bar).collect()
 }

@@ -3,8 +3,7 @@
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, mac, see_that_frames_fit, settings};
 use crate::folder::{FactTable, Figures};
-use crate::plan::Point;
-use crate::scenario::{Link, Mapping, Nat44 as NatTable, Scenario};
+use crate::scenario::{Link, Mapping, Nat44 as NatTable, Point, Scenario};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, steer};

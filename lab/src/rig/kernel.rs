@@ -4,8 +4,7 @@
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
 use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
-use crate::plan::Point;
-use crate::scenario::{Dut, Link, Nat44, Scenario, VethIo};
+use crate::scenario::{Dut, Link, Nat44, Point, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};

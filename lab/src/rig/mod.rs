@@ -12,8 +12,7 @@ pub use commands::Commands;
 use wires::Captures;
 
 use crate::folder::{FactTable, Figures};
-use crate::plan::Point;
-use crate::scenario::{Dut, Scenario};
+use crate::scenario::{Dut, Point, Scenario};
 use engine::Settings;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};

@@ -4,9 +4,8 @@
 
 use super::RunError;
 use crate::folder::{Calibration, Ceiling, Over};
-use crate::plan::Point;
 use crate::rig::{self, Process, RigError, embedded, kernel};
-use crate::scenario::{Dut, Scenario};
+use crate::scenario::{Dut, Point, Scenario};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
 use method::{Nanos, TrialError};

@@ -7,20 +7,22 @@ mod record;
 mod until;
 
 pub use calibrate::calibrate;
-pub use measure::{is_establishment, is_upper_end_the_testers};
 pub use record::Record;
 pub use until::{Until, is_over};
 
+use crate::audit::{self, Refusal};
 use crate::event::{Event, Listener};
 use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
-use crate::plan::{Measurement, Plan, Point, without_attempt};
+use crate::plan::{Measurement, Plan, without_attempt};
+use crate::record::RecordError;
 use crate::rig::{Process, Rig, RigError};
-use crate::scenario::Scenario;
-use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError, TRIALS};
+use crate::scenario::{Point, Scenario};
+use crate::search::{known_before, last_trials};
+use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
-use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
-use std::path::{Path, PathBuf};
+use method::{TrialError, TrialRecord};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -50,26 +52,17 @@ pub enum RunError {
         /// What happened.
         error: TrialError,
     },
-    /// What a recorded trial was judged to be worth is not what it is worth by today's rules.
-    #[error(
-        "{}, line {line}: trial {seq} of `{measurement}` was judged {recorded:?} when it was recorded, and is judged {now:?} now; \
-         the file was changed, or written by another version of natmeter: start a new run, or resume with that version",
-        .path.display()
-    )]
-    Verdict {
-        /// The file.
+    /// Its record is damaged, or has other rules than this natmeter.
+    #[error("{}: {refusal}", .path.display())]
+    Record {
+        /// The run folder.
         path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The trial's number in the run.
-        seq: u64,
-        /// The measurement that it belongs to.
-        measurement: String,
-        /// What it was judged to be worth.
-        recorded: Box<Verdict>,
-        /// What it is judged to be worth.
-        now: Box<Verdict>,
+        /// Why it cannot be resumed.
+        refusal: Refusal,
     },
+    /// The run folder cannot be read.
+    #[error(transparent)]
+    Unread(#[from] RecordError),
     /// The tester itself could not be measured.
     #[error("calibrating the tester: {0}")]
     Calibrate(#[from] CalibrateError),
@@ -114,16 +107,17 @@ impl<'a> Run<'a> {
     /// Continue a run where it stopped.
     ///
     /// # Errors
-    /// When the folder cannot be read, or a recorded trial would be judged otherwise now.
+    /// When the folder cannot be read, its record is damaged, or this natmeter has other rules.
     pub fn resume(
         header: &Header,
         folder: RunFolder,
         process: Process,
         listener: &'a mut dyn Listener,
     ) -> Result<Run<'a>, RunError> {
-        let (records, outcomes) = (folder.trials()?, folder.outcomes()?);
-        same_verdicts(&folder.path().join(TRIALS), &records, &measure::criteria(&header.scenario))?;
-        Ok(Run::with(header, folder, process, listener, records, outcomes))
+        let path = folder.path().to_path_buf();
+        let recorded = crate::record::Record::of(header.clone(), &path)?;
+        audit::see_that_it_can_be_resumed(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
+        Ok(Run::with(header, folder, process, listener, recorded.trials, recorded.outcomes))
     }
 
     fn with(
@@ -355,10 +349,7 @@ impl<'a> Run<'a> {
         let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
         let replays = !recorded.is_empty();
         let next_seq = self.records.iter().map(|r| r.seq.saturating_add(1)).max().unwrap_or(0);
-        // What was found after it had begun (a repetition that had been left out, a search that had no result) would give
-        // it another rate for phase 1 than it began with.
-        let first = recorded.first().map(|r| r.seq);
-        let known: Vec<Outcome> = self.outcomes.iter().filter(|o| self.was_known_at(o, first)).cloned().collect();
+        let known = known_before(recorded.first().map(|r| r.seq), &self.outcomes, &last_trials(&self.records));
         let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
         let mut searcher = Searcher {
             scenario: &self.scenario,
@@ -377,13 +368,6 @@ impl<'a> Run<'a> {
         self.records.append(&mut searcher.new_records);
         self.note_commands()?;
         Ok((found, only_replayed))
-    }
-
-    /// Whether a result was there before trial `first`; always when there is no such trial yet.
-    fn was_known_at(&self, outcome: &Outcome, first: Option<u64>) -> bool {
-        let key = outcome.measurement.key();
-        let last = self.records.iter().filter(|r| without_attempt(&r.measurement) == key).map(|r| r.seq).max();
-        first.is_none() || last < first
     }
 
     /// Write down what the device was told to do since the last time.
@@ -433,25 +417,6 @@ impl<'a> Run<'a> {
             .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
         crate::store::write_whole(&path, &text)
     }
-}
-
-/// Whether recorded trials would be judged today as they were: a search that goes on from them must not believe otherwise
-/// than the report, which reads what was recorded.
-fn same_verdicts(path: &Path, records: &[TrialRecord], criteria: &Criteria) -> Result<(), RunError> {
-    for (i, record) in records.iter().enumerate() {
-        let now = judge(&record.spec, &record.outcome, criteria);
-        if now != record.verdict {
-            return Err(RunError::Verdict {
-                path: path.to_path_buf(),
-                line: i + 1,
-                seq: record.seq,
-                measurement: record.measurement.clone(),
-                recorded: Box::new(record.verdict.clone()),
-                now: Box::new(now),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// In what the tester is not the one that it was: name, then, now.

@@ -1,7 +1,7 @@
 //! A scenario: what a person wants to be measured, as typed values that cannot be wrong. The text form is
 //! TOML; reading and checking it is the business of the files beside this one: `tree` knows TOML, `schema`
 //! the keys, `quantity` the units, `section` reads a table, `read` says what the keys mean, `check` what
-//! cannot be measured, `summary` what was understood, `axis` what can be swept, `check_axes` what of it cannot, `nat` what the rules ask of a NAT and `check_nat` those that do, `check_shares` what a customer may have of it, `check_technology` what a technology's parameters rule out, `address` where frames may go, `diagnostic` how a mistake is shown.
+//! cannot be measured, `summary` what was understood, `axis` what can be swept, `point` a point of the matrix, `check_axes` what of it cannot, `nat` what the rules ask of a NAT and `check_nat` those that do, `check_shares` what a customer may have of it, `check_technology` what a technology's parameters rule out, `address` where frames may go, `diagnostic` how a mistake is shown.
 
 mod address;
 mod address6;
@@ -16,6 +16,7 @@ pub mod diagnostic;
 mod draft;
 pub mod gateway;
 mod nat;
+mod point;
 pub mod quantity;
 mod read;
 mod schema;
@@ -26,6 +27,7 @@ mod tree;
 
 pub use conformance::conformance;
 pub use diagnostic::Complaints;
+pub use point::Point;
 pub use read::{Loaded, Options, ScenarioError, parse, read};
 pub use summary::{Summary, impair_in_words, technologies};
 
@@ -122,6 +124,14 @@ impl Dut {
             Dut::Technology { plays, technology } => technology.name_of(*plays),
             Dut::Kernel { software, .. } => software,
             Dut::Simulated { .. } => "simulated",
+        }
+    }
+    /// Sessions that its table holds at most, where the scenario decides that; of kernels it is known when they stand.
+    pub fn table_size(&self) -> Option<Count> {
+        match self {
+            Dut::Embedded(nat) => Some(nat.table),
+            Dut::Technology { technology, .. } if self.is_stateful() => technology.state().map(|state| state.table),
+            Dut::Technology { .. } | Dut::Kernel { .. } | Dut::Simulated { .. } => None,
         }
     }
     /// Whether it keeps connections.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use wire::{AddrRange, PortRange};
 
 /// What the command line says about a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Use the values of `[full]`: a conforming run.
     pub full: bool,

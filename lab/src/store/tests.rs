@@ -1,7 +1,8 @@
 //! What the store promises, at every byte at which a process can be killed.
 
 use super::*;
-use crate::plan::{Measurement, Point};
+use crate::plan::Measurement;
+use crate::scenario::Point;
 use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, Step, StepVerdict};
 use serde::Deserialize;
 use std::collections::BTreeMap;

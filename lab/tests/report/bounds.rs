@@ -9,11 +9,11 @@ use method::{Invalid, Nanos, Rate, ResultKind};
 #[test]
 fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     let report = report(&tester_limited());
-    let limited: Vec<_> = report.cells.iter().filter(|c| c.bound == ResultKind::TesterLimit).collect();
+    let limited: Vec<_> = report.results.iter().filter(|c| c.bound == ResultKind::TesterLimit).collect();
     assert_eq!(limited.len(), 2);
     assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
     // Every other cell would be compared with the limited one, so it has no known scale either.
-    assert!(report.cells.iter().all(|c| c.s_c.is_none()));
+    assert!(report.results.iter().all(|c| c.s_c.is_none()));
     for format in ["text", "html"] {
         let rendered = report.render(format).unwrap();
         for cell in &limited {
@@ -37,7 +37,7 @@ fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
         (result.kind, result.rate, result.error) = (ResultKind::Between, Rate(5_000_000), Rate(5_000_000));
     }
     let report = report(&run);
-    assert!(report.cells.iter().all(|c| c.s_c.is_none()));
+    assert!(report.results.iter().all(|c| c.s_c.is_none()));
     let text = report.render("text").unwrap();
     assert!(text.contains("≥ 5,000,000") && text.contains("between 5,000,000 and 10,000,000"), "{text}");
     let first = &report.sentences()[0];
@@ -57,7 +57,7 @@ fn what_failed_is_printed_where_nothing_else_is_known() {
         (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(2_500_000));
     }
     let report = report(&run);
-    assert!(report.cells.iter().all(|c| c.summary.is_none() && lab::report::table_value(c) == "< 2,500,000"));
+    assert!(report.results.iter().all(|c| c.summary.is_none() && lab::report::table_value(c) == "< 2,500,000"));
     let first = &report.sentences()[0];
     assert!(first.contains("is less than 2.5 M connections/s"), "{first}");
     assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
@@ -78,7 +78,7 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
         };
     }
     let report = report(&run);
-    let cell = &report.cells[0];
+    let cell = &report.results[0];
     let summary = cell.summary.unwrap();
     assert_eq!((summary.min, cell.sign(summary.min), cell.sign(summary.max)), (500_000.0, "< ", ""));
     let text = report.render("text").unwrap();
@@ -89,7 +89,7 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
         let mut mine = run.outcomes.iter_mut().filter(alike);
         let result = &mut mine.next().unwrap().result;
         (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(below));
-        crate::report(&run).cells[0].summary.unwrap().min
+        crate::report(&run).results[0].summary.unwrap().min
     };
     assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
 }
@@ -99,11 +99,11 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
 fn what_queues_can_hide_is_said_where_it_shows() {
     let mut run = fixture::quickstart();
     let hidden = |run: &fixture::Run| {
-        report(run).cells.iter().map(|c| c.queued_excess(Nanos::from_millis(100))).collect::<Vec<_>>()
+        report(run).results.iter().map(|c| c.queued_excess(Nanos::from_millis(100))).collect::<Vec<_>>()
     };
     assert!(hidden(&run).iter().all(Option::is_none));
     run.trials.iter_mut().for_each(|t| t.outcome.host.dut_queue = Some(1 << 20));
-    let cells = report(&run).cells;
+    let cells = report(&run).results;
     for (cell, excess) in cells.iter().zip(hidden(&run)) {
         assert_eq!(excess.is_some(), cell.metric.ends_with("throughput"), "{}", cell.metric);
         assert!(excess.is_none_or(|fps| fps == 10.0 * f64::from(1 << 20)));
@@ -115,10 +115,10 @@ fn what_queues_can_hide_is_said_where_it_shows() {
 #[test]
 fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
     let mut run = fixture::quickstart();
-    let before = report(&run).cells[0].error;
+    let before = report(&run).results[0].error;
     let result = &mut run.outcomes[0].result;
     (result.kind, result.rate, result.error) = (ResultKind::NothingMeasured, Rate(0), Rate(19_000_000));
-    assert!(report(&run).cells[0].error <= before);
+    assert!(report(&run).results[0].error <= before);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn what_was_not_measured_has_no_figures() {
         (result.kind, result.rate, result.error) = (ResultKind::NothingMeasured, Rate(0), Rate(19_000_000));
     }
     let report = report(&run);
-    assert!(report.cells.iter().all(|c| c.bound == ResultKind::NothingMeasured));
+    assert!(report.results.iter().all(|c| c.bound == ResultKind::NothingMeasured));
     let text = report.render("text").unwrap();
     let errors = text.lines().filter(|line| line.starts_with("  error of the search  ") && !line.contains("from"));
     assert!(errors.clone().all(|line| line.ends_with(" –")) && errors.count() > 1, "{text}");
@@ -251,6 +251,6 @@ fn several_workers_of_the_tester_are_said() {
     let [one, two] = [1, 2].map(|n| text(&with(n)));
     assert!(two.contains("2 workers, each in both directions") && two.contains("2 workers together, 100,000"), "{two}");
     assert!(!one.contains("workers together") && !one.contains("each in both directions"), "{one}");
-    let queued = |n| report(&with(n)).cells[0].queued;
+    let queued = |n| report(&with(n)).results[0].queued;
     assert_eq!([1, 2].map(queued), [Some(1024), Some(2048)]);
 }

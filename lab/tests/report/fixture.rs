@@ -1,19 +1,16 @@
-//! Run folders built by code, always the same: what the report tests read. Searches are plain bisections against a
+//! Records of runs built by code, always the same: what the report tests read. Searches are plain bisections against a
 //! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
 
 use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
-use lab::scenario::{Dut, Link, Mapping, Measure, Nat44, Scenario, Sweep, Tester, Traffic, VethIo};
-use lab::store::{self, RunFolder};
+use lab::record::Record;
+use lab::scenario::{Options, Scenario, Sweep, parse};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
     Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
 };
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::{Duration, UNIX_EPOCH};
-use wire::{AddrRange, PortRange};
 
 /// A run in the making.
 #[derive(Clone)]
@@ -39,12 +36,8 @@ pub struct Truth {
 
 impl Run {
     pub fn new(scenario: Scenario) -> Run {
-        let header = Header {
-            version: "0.1.0".into(),
-            started: "2026-01-12T10:15:30Z".into(),
-            plan: Plan::new(&scenario),
-            scenario,
-        };
+        let plan = Plan::new(&scenario);
+        let header = Header::new("2026-01-12T10:15:30Z".into(), scenario, Options::default(), plan);
         Run {
             facts: facts(),
             calibration: calibration(&header),
@@ -185,18 +178,19 @@ impl Run {
         self.trials[0].outcome.reverse.faults.merge(&faults);
     }
 
-    /// Write the folder.
-    pub fn write(&self, parent: &std::path::Path) -> PathBuf {
-        let start = UNIX_EPOCH + Duration::from_secs(1_768_212_930);
-        let folder = RunFolder::create(parent, &self.header.scenario.name, start, "", &self.header).unwrap();
-        folder.write_once(store::FACTS, &self.facts).unwrap();
-        folder.write_once(store::CALIBRATION, &self.calibration).unwrap();
-        folder.write_once(store::SELF_TEST, &self.self_test).unwrap();
-        // Line by line through the store each trial would be synced to the disk: right there, slow here.
-        lines(&folder, store::COMMANDS, &self.commands);
-        lines(&folder, store::TRIALS, &self.trials);
-        lines(&folder, store::RESULTS, &self.outcomes);
-        folder.path().to_path_buf()
+    /// What its folder would hold.
+    pub fn record(&self) -> Record {
+        let run = self.clone();
+        Record {
+            header: run.header,
+            facts: run.facts,
+            calibration: Some(run.calibration),
+            self_test: Some(run.self_test),
+            outcomes: run.outcomes,
+            trials: run.trials,
+            commands: run.commands,
+            torn: Vec::new(),
+        }
     }
 }
 
@@ -204,11 +198,6 @@ impl Run {
 pub fn step_of(rate: u64, verdict: StepVerdict) -> Step {
     let reason = String::new();
     Step { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
-}
-
-fn lines<T: serde::Serialize>(folder: &RunFolder, name: &str, values: &[T]) {
-    let lines: Vec<String> = values.iter().map(|v| serde_json::to_string(v).unwrap() + "\n").collect();
-    std::fs::write(folder.path().join(name), lines.concat()).unwrap();
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.
@@ -260,79 +249,71 @@ pub fn cores() -> Run {
     })
 }
 
+/// The traffic and the searches of all these runs.
+const MEASURED: &str = r#"
+[traffic]
+source-ports = "1024-41023"
+destination-ports = "1-100"
+seed = 42
+[measure]
+metrics = ["max_conn_est_rate", "throughput"]
+repetitions = 3
+duration = "250 ms"
+start-delay = "20 ms"
+drain = "50 ms"
+settle = "10 ms"
+phase1-drain = "50 ms"
+error = "1 %"
+"#;
+
+const QUICKSTART: &str = r#"
+name = "quickstart"
+about = "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes."
+[dut.embedded]
+mapping = "address-and-port-dependent"
+table = 8388608
+[link.in-process]
+depth = 512
+[sweep]
+connections = ["100k", "1M", "4M"]
+"#;
+
+const KERNEL: &str = r#"
+name = "kernel-nat44"
+about = "This kernel in a namespace: plain forwarding, then NAT44 by nftables and by iptables."
+[dut.linux-forwarding]
+[dut.nftables]
+[dut.iptables-legacy]
+[dut.iptables-nft]
+[link.veth]
+io = "af-packet"
+[sweep]
+connections = "1M"
+"#;
+
+const SIMULATED: &str = r#"
+name = "quickstart"
+about = "A device of known truth."
+[dut.simulated]
+[sweep]
+connections = ["100k", "1M", "4M"]
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let loaded = parse("fixture.toml", &format!("{text}{MEASURED}"), &Options::default());
+    loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
+}
+
 pub fn quickstart_scenario() -> Scenario {
-    Scenario {
-        name: "quickstart".into(),
-        about: "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes.".into(),
-        duts: vec![Dut::Embedded(nat())],
-        link: Link::InProcess { depth: 1024 },
-        impair: None,
-        capture: None,
-        tester: Tester::default(),
-        traffic: Traffic {
-            subscribers: 1,
-            frame_size: 64,
-            ttl: 10,
-            inside: AddrRange::one([198, 18, 0, 2].into()),
-            source_ports: PortRange { first: 1024, last: 41_023 },
-            remote: AddrRange::one([198, 19, 0, 2].into()),
-            destination_ports: PortRange { first: 1, last: 100 },
-            direction: Direction::Both,
-            responder_order: Order::Random,
-            seed: 42,
-        },
-        sweep: Sweep { connections: vec![100_000, 1_000_000, 4_000_000], cores: vec![1], axes: vec![] },
-        measure: Measure {
-            metrics: vec!["max_conn_est_rate".into(), "throughput".into()],
-            repetitions: 3,
-            duration: Nanos::from_millis(250),
-            start_delay: Nanos::from_millis(20),
-            drain: Nanos::from_millis(50),
-            settle: Nanos::from_millis(10),
-            phase1_drain: Nanos::from_millis(50),
-            error_ppm: 10_000,
-            acceptance_ppm: 1_000_000,
-            phase1_acceptance_ppm: 1_000_000,
-            alpha_ppm: None,
-            max_rate: None,
-            min_rate: None,
-            validate_at_most: None,
-            verify: None,
-            phase1_share_ppm: None,
-            time_limit: None,
-        },
-        full: false,
-    }
+    scenario(QUICKSTART)
+}
+
+pub fn simulated_scenario() -> Scenario {
+    scenario(SIMULATED)
 }
 
 fn kernel_scenario() -> Scenario {
-    let kernel = |software: &str, nat44| Dut::Kernel { software: software.into(), nat44 };
-    Scenario {
-        name: "kernel-nat44".into(),
-        about: "This kernel in a namespace: plain forwarding, then NAT44 by nftables and by iptables.".into(),
-        duts: vec![
-            kernel("linux-forwarding", None),
-            kernel("nftables", Some(nat())),
-            kernel("iptables-legacy", Some(nat())),
-            kernel("iptables-nft", Some(nat())),
-        ],
-        link: Link::Veth { io: VethIo::AfPacket },
-        impair: None,
-        capture: None,
-        sweep: Sweep { connections: vec![1_000_000], cores: vec![1], axes: vec![] },
-        ..quickstart_scenario()
-    }
-}
-
-fn nat() -> Nat44 {
-    Nat44 {
-        pool: AddrRange::one([198, 19, 0, 1].into()),
-        pool_ports: PortRange { first: 1024, last: 65_535 },
-        mapping: Mapping::AddressAndPortDependent,
-        table: 1 << 23,
-        udp_timeout: Nanos::from_secs(300),
-        conntrack: lab::scenario::Conntrack::default(),
-    }
+    scenario(KERNEL)
 }
 
 fn facts() -> Facts {

@@ -5,18 +5,18 @@ mod bounds;
 mod fixture;
 
 use fixture::{Run, Truth};
+use lab::audit::{Audit, Basis};
 use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
-use lab::report::{KNOWN, Report, ReportError};
-use lab::scenario::{Dut, Options, Sweep, parse};
-use lab::store;
+use lab::printable::is_hidden;
+use lab::report::{KNOWN, Report};
+use lab::scenario::{Options, Sweep, parse};
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use std::collections::BTreeSet;
-use std::io::Write;
 
 fn report(run: &Run) -> Report {
-    let dir = tempfile::tempdir().unwrap();
-    Report::from_folder(&run.write(dir.path())).unwrap()
+    let audit = Audit { basis: Basis::DerivedAgain, findings: Vec::new() };
+    Report::of(run.record(), audit)
 }
 
 fn text(run: &Run) -> String {
@@ -157,58 +157,6 @@ fn values_are_listed_like_the_published_ones() {
 }
 
 #[test]
-fn the_same_folder_gives_the_same_bytes_in_every_format() {
-    for (name, run) in examples() {
-        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (here, there) = (run.write(one.path()), run.write(&other.path().join("moved/elsewhere")));
-        for format in KNOWN {
-            let render = |path| Report::from_folder(path).unwrap().render(format.name).unwrap();
-            assert!(render(&here) == render(&here), "{name} twice as {}", format.name);
-            assert!(render(&here) == render(&there), "{name} moved as {}", format.name);
-        }
-    }
-}
-
-#[test]
-fn a_report_does_not_change_the_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = fixture::quickstart().write(dir.path());
-    std::fs::OpenOptions::new()
-        .append(true)
-        .open(folder.join(store::TRIALS))
-        .unwrap()
-        .write_all(b"{\"seq\":16")
-        .unwrap();
-    let contents = || -> Vec<(std::path::PathBuf, Vec<u8>)> {
-        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
-        files.sort();
-        files.into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect()
-    };
-    let before = contents();
-    for format in KNOWN {
-        Report::from_folder(&folder).unwrap().render(format.name).unwrap();
-    }
-    assert_eq!(contents(), before);
-}
-
-#[test]
-fn a_torn_line_is_left_out_and_said() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = fixture::quickstart().write(dir.path());
-    let whole = Report::from_folder(&folder).unwrap();
-    for name in [store::TRIALS, store::RESULTS, store::COMMANDS] {
-        let path = folder.join(name);
-        let before = std::fs::read(&path).unwrap();
-        std::fs::write(&path, [&before[..], b"{\"measurem"].concat()).unwrap();
-        let torn = Report::from_folder(&folder).unwrap();
-        assert_eq!((&torn.cells, torn.measured), (&whole.cells, whole.measured), "{name}");
-        let said = format!("{name} ends in a torn line of 10 bytes, which was left out: the run was killed.");
-        assert!(torn.doubts.contains(&said), "{:?}", torn.doubts);
-        std::fs::write(&path, before).unwrap();
-    }
-}
-
-#[test]
 fn no_line_of_text_is_wider_than_a_hundred_columns() {
     for (name, run) in examples() {
         for line in text(&run).lines() {
@@ -232,11 +180,11 @@ fn every_printed_rate_says_per_direction_or_total() {
 #[test]
 fn the_median_and_its_total_are_those_of_the_repetitions() {
     let report = report(&fixture::quickstart());
-    for cell in &report.cells {
-        let mut rates: Vec<u64> = cell.repetitions.iter().map(|r| r.rate.0).collect();
+    for result in &report.results {
+        let mut rates: Vec<u64> = result.repetitions.iter().map(|r| r.rate.0).collect();
         rates.sort_unstable();
-        assert_eq!(cell.summary.unwrap().median.to_bits(), (rates[1] as f64).to_bits());
-        assert_eq!(cell.directions, if cell.metric == "throughput" { 2 } else { 1 });
+        assert_eq!(result.summary.unwrap().median.to_bits(), (rates[1] as f64).to_bits());
+        assert_eq!(result.directions, if result.metric == "throughput" { 2 } else { 1 });
     }
 }
 
@@ -399,9 +347,11 @@ fn sharing_a_core_is_said_of_the_points_that_do() {
 
 #[test]
 fn a_simulated_device_is_beside_nothing_published() {
-    let mut scenario = fixture::quickstart_scenario();
-    scenario.duts = vec![Dut::Simulated { capacity: 4_000_000, set_up_rate: 4_000_000, seed: 1 }];
-    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 0 });
+    let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth {
+        capacity: 4_000_000,
+        tester: 14_000_000,
+        noise: 0,
+    });
     let report = report(&run);
     assert!(report.beside.is_empty());
     assert!(!report.sentences().iter().any(|s| s.contains("comparison")));
@@ -420,8 +370,8 @@ fn a_folder_without_results_is_reported_as_such() {
 #[test]
 fn what_is_no_run_or_no_format_is_refused_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
-    let error = Report::from_folder(dir.path()).unwrap_err();
-    assert!(matches!(error, ReportError::NotARun(_)), "{error}");
+    let error = Report::from_folder(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
     let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
     assert_eq!(error.to_string(), "there is no format `pdf`: use one of text, csv, json, html");
 }
@@ -460,6 +410,25 @@ fn what_a_device_printed_cannot_break_the_page() {
     let page = report(&run).render("html").unwrap();
     assert!(!page.contains("<script"));
     balanced("hostile", &page);
+}
+
+/// Names, versions, facts and outputs come from files that anyone can write.
+#[test]
+fn no_control_character_and_no_bidirectional_mark_reaches_a_report() {
+    let hostile = |text: &str| format!("{text} \u{9b}31m\u{202e}\u{1b}[2J\u{2066}\u{7f}\r");
+    let mut run = fixture::kernel();
+    run.header.scenario.about = hostile("about");
+    run.header.version = hostile("0.1.0");
+    run.facts.tester.insert(hostile("fact"), hostile("value"));
+    run.facts.doubts.push(hostile("doubt"));
+    run.commands[1].output = hostile("output");
+    run.self_test.checks[0].name = hostile("check");
+    for format in KNOWN {
+        let rendered = report(&run).render(format.name).unwrap();
+        assert!(!rendered.contains(is_hidden), "{}", format.name);
+    }
+    let json: serde_json::Value = serde_json::from_str(&report(&run).render("json").unwrap()).unwrap();
+    assert_eq!(json["header"]["scenario"]["about"], hostile("about"), "JSON loses nothing");
 }
 
 /// Every element that is opened is closed, in order.

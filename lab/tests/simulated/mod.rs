@@ -1,7 +1,7 @@
 //! Whole runs on the simulated device, for the tests of runs that are compared and of runs that are left out.
 
 use lab::folder::{Facts, Header, Outcome};
-use lab::plan::Plan;
+use lab::forecast;
 use lab::rig::Process;
 use lab::run::Run;
 use lab::scenario::{Options, parse};
@@ -31,7 +31,8 @@ pub fn header() -> Header {
     let scenario = parse("simulated.toml", SCENARIO, &Options::default())
         .unwrap_or_else(|c| panic!("{}", c.render(false)))
         .scenario;
-    Header { version: "test".into(), started: "2026-01-01T00:00:00Z".into(), plan: Plan::new(&scenario), scenario }
+    let plan = forecast::plan(&scenario);
+    Header::new("2026-01-01T00:00:00Z".into(), scenario, Options::default(), plan)
 }
 
 /// A new run folder, and a run in it that listens to nobody.

@@ -87,6 +87,11 @@ pub fn by_key(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
+/// Whether a metric counts connections set up a second.
+pub fn is_establishment(key: &str) -> bool {
+    [MAX_CONN_EST_RATE.key, MAX_CONN_EST_RATE_VALIDATED.key].contains(&key)
+}
+
 /// Repetitions that published results of RFC 9693 metrics use at least.
 const TEN: Origin = Origin::Measured { repetitions: 10 };
 

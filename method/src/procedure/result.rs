@@ -174,7 +174,7 @@ impl SearchResult {
             self.table_changes += Count::from(table_changed(&attempt.outcome));
             let Some(used) = attempt.spec.phase1_rate else { continue };
             let store = attempt.outcome.store.as_ref();
-            self.phase1_lost += store.map_or(0, |store| store.phase1_lost);
+            self.phase1_lost = self.phase1_lost.saturating_add(store.map_or(0, |store| store.phase1_lost));
             let used = store.and_then(|store| store.phase1_rate).unwrap_or(used);
             self.phase1_rate = Some(self.phase1_rate.map_or(used, |slowest| slowest.min(used)));
         }

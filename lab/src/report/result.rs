@@ -1,4 +1,4 @@
-//! The results of a run, grouped: one cell is one metric at one point of the matrix with all its repetitions. Its
+//! The results of a run, grouped: one result is one metric at one point of the matrix with all its repetitions. Its
 //! own file because this is where single outcomes become statistics, once, for every format.
 
 use crate::folder::Outcome;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// One metric at one point of the matrix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
+pub struct PointResult {
     /// Position of the DUT in the scenario.
     pub dut: usize,
     /// Its name.
@@ -118,7 +118,7 @@ pub enum Worth {
     Invalid,
 }
 
-impl Cell {
+impl PointResult {
     /// The median per direction.
     pub fn median(&self) -> Option<f64> {
         self.summary.map(|s| s.median)
@@ -194,51 +194,52 @@ impl Cell {
         self.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate).min()
     }
 
-    fn key(&self) -> CellKey<'_> {
+    fn key(&self) -> Key<'_> {
         (self.dut, self.connections, self.cores, &self.axes, &self.metric)
     }
 }
 
-type CellKey<'a> = (usize, Count, u32, &'a AxisValues, &'a str);
+type Key<'a> = (usize, Count, u32, &'a AxisValues, &'a str);
 
-fn key(m: &Measurement) -> CellKey<'_> {
+fn key(m: &Measurement) -> Key<'_> {
     (m.point.dut, m.point.connections, m.point.cores, &m.point.axes, &m.metric)
 }
 
 /// Group outcomes and trials by DUT, point and metric, in the order of the DUTs, cores, further axes, connections and metrics.
-pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[TrialRecord]) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
+pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[TrialRecord]) -> Vec<PointResult> {
+    let mut results: Vec<PointResult> = Vec::new();
     for m in plan.measurements.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
-        if !cells.iter().any(|c| c.key() == key(m)) {
-            cells.push(empty(m));
+        if !results.iter().any(|c| c.key() == key(m)) {
+            results.push(empty(m));
         }
     }
     let metrics = &scenario.measure.metrics;
     let rank = |metric: &str| metrics.iter().position(|m| m == metric).unwrap_or(metrics.len());
-    cells.sort_by(|a, b| {
-        let place = |c: &Cell| (c.dut, c.cores, in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>(), c.connections);
+    results.sort_by(|a, b| {
+        let place =
+            |c: &PointResult| (c.dut, c.cores, in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>(), c.connections);
         (place(a), rank(&a.metric), &a.metric).cmp(&(place(b), rank(&b.metric), &b.metric))
     });
-    let keys: BTreeMap<String, CellKey> = plan.measurements.iter().map(|m| (m.key(), key(m))).collect();
-    for cell in &mut cells {
-        cell.planned = plan.measurements.iter().filter(|m| key(m) == cell.key()).count();
-        let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == cell.key()).collect();
+    let keys: BTreeMap<String, Key> = plan.measurements.iter().map(|m| (m.key(), key(m))).collect();
+    for result in &mut results {
+        result.planned = plan.measurements.iter().filter(|m| key(m) == result.key()).count();
+        let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == result.key()).collect();
         own.sort_by_key(|o| o.measurement.repetition);
-        fill(cell, &own);
-        let own = || trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&cell.key()));
+        fill(result, &own);
+        let own = || trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&result.key()));
         let queued =
             own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
         // Every core has queues of its own, from each worker of the tester.
-        let queues = u64::from(cell.cores) * u64::from(scenario.tester.workers);
+        let queues = u64::from(result.cores) * u64::from(scenario.tester.workers);
         let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
-        (cell.queued, cell.loss) = (queued, loss);
+        (result.queued, result.loss) = (queued, loss);
     }
-    relate(&mut cells, scenario);
-    cells
+    relate(&mut results, scenario);
+    results
 }
 
-fn empty(m: &Measurement) -> Cell {
-    Cell {
+fn empty(m: &Measurement) -> PointResult {
+    PointResult {
         dut: m.point.dut,
         dut_name: m.point.dut_name.clone(),
         metric: m.metric.clone(),
@@ -269,40 +270,40 @@ fn empty(m: &Measurement) -> Cell {
     }
 }
 
-fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
-    let results: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
+fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
+    let searches: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
     // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
     // One of which every trial was spoiled says nothing at all. One that knows no more than what failed says something if that
     // is less than all others did: it counts with that rate, which is the most that it can be.
-    let measured: Vec<&SearchResult> = results.iter().copied().filter(|r| r.kind.has_rate()).collect();
+    let measured: Vec<&SearchResult> = searches.iter().copied().filter(|r| r.kind.has_rate()).collect();
     let mut rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
     let lowest = rates.iter().copied().min().unwrap_or(0);
-    let less = results.iter().filter(|r| r.kind == ResultKind::Below && r.error.0 < lowest).map(|r| r.error.0);
+    let less = searches.iter().filter(|r| r.kind == ResultKind::Below && r.error.0 < lowest).map(|r| r.error.0);
     rates.extend(less);
-    cell.less_below = (rates.len() > measured.len()).then_some(Rate(lowest));
-    cell.summary = Summary::of(&rates);
-    cell.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
-    cell.shares_core = outcomes.iter().any(|o| o.shares_core);
-    // What gave no rate bounds a cell only where nothing else is in it.
-    let telling = if measured.is_empty() { &results } else { &measured };
+    result.less_below = (rates.len() > measured.len()).then_some(Rate(lowest));
+    result.summary = Summary::of(&rates);
+    result.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
+    result.shares_core = outcomes.iter().any(|o| o.shares_core);
+    // What gave no rate bounds a result only where nothing else is in it.
+    let telling = if measured.is_empty() { &searches } else { &measured };
     let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| telling.iter().any(|r| r.kind == *kind));
-    cell.bound = weakest.unwrap_or(ResultKind::NothingMeasured);
-    cell.error = measured.iter().map(|r| r.error).max().unwrap_or_default();
-    cell.ended_early = results.iter().filter(|r| r.kind == ResultKind::Exact && r.tester_limit.is_some()).count();
-    cell.one_sided = results.iter().filter(|r| r.one_sided).count();
-    cell.closed_loop = results.iter().filter(|r| r.closed_loop).count();
-    cell.validation_failed = results.iter().filter(|r| r.validation_failed).count();
-    cell.trials = results.iter().map(|r| r.trials).sum();
-    cell.invalid = results.iter().map(|r| r.invalid_repeats).sum();
-    cell.phase1_lost = results.iter().map(|r| r.phase1_lost).sum();
+    result.bound = weakest.unwrap_or(ResultKind::NothingMeasured);
+    result.error = measured.iter().map(|r| r.error).max().unwrap_or_default();
+    result.ended_early = searches.iter().filter(|r| r.kind == ResultKind::Exact && r.tester_limit.is_some()).count();
+    result.one_sided = searches.iter().filter(|r| r.one_sided).count();
+    result.closed_loop = searches.iter().filter(|r| r.closed_loop).count();
+    result.validation_failed = searches.iter().filter(|r| r.validation_failed).count();
+    result.trials = searches.iter().map(|r| r.trials).sum();
+    result.invalid = searches.iter().map(|r| r.invalid_repeats).sum();
+    result.phase1_lost = searches.iter().map(|r| r.phase1_lost).sum();
     let mut extra: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (name, value) in results.iter().flat_map(|r| further(r)) {
+    for (name, value) in searches.iter().flat_map(|r| further(r)) {
         extra.entry(name.to_owned()).or_default().push(value);
     }
     for (name, &value) in outcomes.iter().flat_map(|o| &o.figures) {
         extra.entry(name.clone()).or_default().push(value);
     }
-    cell.extra = extra.into_iter().map(|(name, values)| (name, median_of(values))).collect();
+    result.extra = extra.into_iter().map(|(name, values)| (name, median_of(values))).collect();
     let repetition = |o: &&Outcome| Repetition {
         repetition: o.measurement.repetition,
         rate: o.result.rate,
@@ -312,7 +313,7 @@ fn fill(cell: &mut Cell, outcomes: &[&Outcome]) {
         one_sided: o.result.one_sided,
         trace: o.result.trace.clone(),
     };
-    cell.repetitions = outcomes.iter().map(repetition).collect();
+    result.repetitions = outcomes.iter().map(repetition).collect();
 }
 
 /// What a result says beside its rate.
@@ -353,46 +354,48 @@ fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
     })
 }
 
-/// Fill in what compares a cell with other cells.
-fn relate(cells: &mut [Cell], scenario: &Scenario) {
-    for i in 0..cells.len() {
-        let cell = &cells[i];
+/// Fill in what compares a result with other results.
+fn relate(results: &mut [PointResult], scenario: &Scenario) {
+    for i in 0..results.len() {
+        let result = &results[i];
         // A rate that nothing bounds from above, or that is none at all, scales in no known way.
-        let usable =
-            |c: &&Cell| c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.sign(median).is_empty());
-        let Some(own) = usable(&cell).then_some(cell).and_then(Cell::median) else { continue };
+        let usable = |c: &&PointResult| {
+            c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.sign(median).is_empty())
+        };
+        let Some(own) = usable(&result).then_some(result).and_then(PointResult::median) else { continue };
         // Scaling over connections and cores is that at the same values of the further axes; over those none is defined.
-        let alike = |c: &&Cell| c.dut == cell.dut && c.metric == cell.metric && c.axes == cell.axes;
-        let same = |c: &&Cell| alike(c) && usable(c);
-        let series: Vec<&Cell> = cells.iter().filter(alike).collect();
-        let fewest = series.iter().filter(|c| c.cores == cell.cores).map(|c| c.connections).min();
-        let smallest = cells
+        let alike = |c: &&PointResult| c.dut == result.dut && c.metric == result.metric && c.axes == result.axes;
+        let same = |c: &&PointResult| alike(c) && usable(c);
+        let series: Vec<&PointResult> = results.iter().filter(alike).collect();
+        let fewest = series.iter().filter(|c| c.cores == result.cores).map(|c| c.connections).min();
+        let smallest = results
             .iter()
             .filter(same)
-            .find(|c| c.cores == cell.cores && Some(c.connections) == fewest && fewest > Some(0));
-        let one_core = cells.iter().filter(same).find(|c| c.connections == cell.connections && c.cores == 1);
-        let baseline = cells.iter().filter(|c| is_baseline(c, scenario) && c.cores == cell.cores).find(usable);
-        let many =
-            |value: Option<f64>, axis: fn(&Cell) -> u64| value.filter(|_| series.iter().any(|c| axis(c) != axis(cell)));
-        let s_c = smallest.and_then(Cell::median).and_then(|p0| scaling::connections(own, p0));
-        let s_cpu = one_core.and_then(Cell::median).and_then(|p1| scaling::cores(cell.cores, own, p1));
-        let forwarding = (cell.metric == method::metric::THROUGHPUT.key && is_kernel_nat(cell, scenario))
-            .then(|| baseline.and_then(Cell::median).and_then(|p| scaling::to_previous(own, p)))
+            .find(|c| c.cores == result.cores && Some(c.connections) == fewest && fewest > Some(0));
+        let one_core = results.iter().filter(same).find(|c| c.connections == result.connections && c.cores == 1);
+        let baseline = results.iter().filter(|c| is_baseline(c, scenario) && c.cores == result.cores).find(usable);
+        let many = |value: Option<f64>, axis: fn(&PointResult) -> u64| {
+            value.filter(|_| series.iter().any(|c| axis(c) != axis(result)))
+        };
+        let s_c = smallest.and_then(PointResult::median).and_then(|p0| scaling::connections(own, p0));
+        let s_cpu = one_core.and_then(PointResult::median).and_then(|p1| scaling::cores(result.cores, own, p1));
+        let forwarding = (result.metric == method::metric::THROUGHPUT.key && is_kernel_nat(result, scenario))
+            .then(|| baseline.and_then(PointResult::median).and_then(|p| scaling::to_previous(own, p)))
             .flatten();
         let (s_c, s_cpu) = (many(s_c, |c| c.connections), many(s_cpu, |c| u64::from(c.cores)));
-        let cell = &mut cells[i];
-        (cell.s_c, cell.s_cpu, cell.forwarding_percent) = (s_c, s_cpu, forwarding.map(|f| f * 100.0));
+        let result = &mut results[i];
+        (result.s_c, result.s_cpu, result.forwarding_percent) = (s_c, s_cpu, forwarding.map(|f| f * 100.0));
     }
 }
 
 /// Plain forwarding by this kernel.
-fn is_baseline(cell: &Cell, scenario: &Scenario) -> bool {
-    let forwarding = matches!(scenario.duts.get(cell.dut), Some(Dut::Kernel { nat44: None, .. }));
+fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
+    let forwarding = matches!(scenario.duts.get(result.dut), Some(Dut::Kernel { nat44: None, .. }));
     forwarding
         && [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key]
-            .contains(&cell.metric.as_str())
+            .contains(&result.metric.as_str())
 }
 
-fn is_kernel_nat(cell: &Cell, scenario: &Scenario) -> bool {
-    matches!(scenario.duts.get(cell.dut), Some(Dut::Kernel { nat44: Some(_), .. }))
+fn is_kernel_nat(result: &PointResult, scenario: &Scenario) -> bool {
+    matches!(scenario.duts.get(result.dut), Some(Dut::Kernel { nat44: Some(_), .. }))
 }

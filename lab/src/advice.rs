@@ -1,10 +1,10 @@
 //! What this machine will make of a scenario that is right: said before a run, so that nobody learns it from the report. Its own
 //! file because a scenario is right or wrong on every machine alike.
 
-use crate::plan::{Plan, Point};
+use crate::plan::Plan;
 use crate::rig::embedded::{are_too_few, testers};
 use crate::rig::kernel::device_config;
-use crate::scenario::{Dut, Loaded, Scenario};
+use crate::scenario::{Dut, Loaded, Point, Scenario};
 use std::collections::BTreeSet;
 
 /// What counts of a machine.
@@ -25,17 +25,17 @@ impl Machine {
 }
 
 /// What is to be known before a run, one sentence each.
-pub fn notes(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
+pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
     let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
     points.dedup();
-    let mut notes: Vec<String> = loaded.notes.clone();
-    notes.extend(shared_cores(scenario, &points, machine));
-    notes.extend(one_core(scenario, machine));
+    let mut advice: Vec<String> = loaded.notes.clone();
+    advice.extend(shared_cores(scenario, &points, machine));
+    advice.extend(one_core(scenario, machine));
     if !machine.root {
-        notes.extend(root(scenario, &points));
+        advice.extend(root(scenario, &points));
     }
-    notes
+    advice
 }
 
 /// More cores than there are, for device and tester.
@@ -101,7 +101,7 @@ mod tests {
     fn of(text: &str, set: &[&str], machine: Machine) -> Vec<String> {
         let set = set.iter().map(|&text| text.to_owned()).collect();
         let loaded = parse("test.toml", text, &Options { full: false, set }).unwrap();
-        notes(&loaded, &Plan::new(&loaded.scenario), machine)
+        advice(&loaded, &Plan::new(&loaded.scenario), machine)
     }
 
     #[test]

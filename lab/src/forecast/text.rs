@@ -1,8 +1,8 @@
 //! The plan as text for people: what will be measured, how long it takes and what memory it needs, and on
 //! which guesses that rests.
 
-use super::forecast::guess;
-use super::{Measurement, Plan};
+use super::guess;
+use crate::plan::{Measurement, Plan};
 use crate::scenario::axis::{AXES, Axis};
 use crate::scenario::quantity::{show_bytes, show_count, show_time};
 use crate::scenario::{Scenario, conformance, technologies};

@@ -1,10 +1,10 @@
 //! The commands of a plan: what kernel devices would be given at each point, rendered by `dut` and not carried
-//! out. Its own file because it is the only part of the plan that knows how a device is brought up.
+//! out. Its own file because a plan knows nothing of how a device is brought up.
 
-use super::{Plan, Point};
+use crate::plan::Plan;
 use crate::rig::kernel::{bed_with_cables, device_config};
 use crate::scenario::axis::more_in_words;
-use crate::scenario::{Dut, Scenario};
+use crate::scenario::{Dut, Point, Scenario};
 use dut::host::Order;
 use dut::{DutError, Place};
 

@@ -1,32 +1,32 @@
-//! What a cell says: its value with what bounds it, and what must be known about it. Apart from tables, because figures say the
+//! What a result says: its value with what bounds it, and what must be known about it. Apart from tables, because figures say the
 //! same.
 
 use super::Report;
-use super::cell::Cell;
 use super::facts;
 use super::number::{self, grouped, grouped_f64};
+use super::result::PointResult;
 use method::ResultKind;
 use method::metric::{Metric, Unit};
 
-/// The median of a cell as printed in tables.
-pub fn median(cell: &Cell) -> String {
-    value(cell, cell.median())
+/// The median of a result as printed in tables.
+pub fn median(result: &PointResult) -> String {
+    value(result, result.median())
 }
 
 /// A statistic as printed: with what bounds it.
-pub fn value(cell: &Cell, value: Option<f64>) -> String {
+pub fn value(result: &PointResult, value: Option<f64>) -> String {
     match value {
-        None if cell.nothing_measured() => "not measured".to_owned(),
-        None if cell.below().is_some() => format!("< {}", grouped(cell.below().unwrap_or_default().0)),
+        None if result.nothing_measured() => "not measured".to_owned(),
+        None if result.below().is_some() => format!("< {}", grouped(result.below().unwrap_or_default().0)),
         None => "–".to_owned(),
-        Some(_) if cell.nothing_passed() => "none passed".to_owned(),
-        Some(v) => format!("{}{}", cell.sign(v), grouped_f64(v)),
+        Some(_) if result.nothing_passed() => "none passed".to_owned(),
+        Some(v) => format!("{}{}", result.sign(v), grouped_f64(v)),
     }
 }
 
 /// A value in a few characters: `≥ 7.4 Mfps a direction`.
-pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
-    let bound = cell.sign(value);
+pub fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
+    let bound = result.sign(value);
     let value = number::bound(bound, value, 3);
     match metric.map(|m| m.unit) {
         Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
@@ -35,9 +35,9 @@ pub fn short(metric: Option<&Metric>, cell: &Cell, value: f64) -> String {
     }
 }
 
-/// What must be known about a cell's values.
-pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
-    let all = cell.repetitions.len();
+/// What must be known about a result's values.
+pub fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
+    let all = result.repetitions.len();
     let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
     let mut remarks = Vec::new();
     let mut note = |n: usize, text: &dyn Fn(String) -> String| {
@@ -45,52 +45,52 @@ pub fn remarks(report: &Report, cell: &Cell) -> Vec<String> {
             remarks.push(text(some(n)));
         }
     };
-    note(cell.count(ResultKind::TesterLimit), &|some| {
+    note(result.count(ResultKind::TesterLimit), &|some| {
         format!("tester limit{some}: the tester could try no more, the device can do at least this")
     });
-    note(cell.count(ResultKind::HostLimit), &|some| {
+    note(result.count(ResultKind::HostLimit), &|some| {
         format!("host limit{some}: the host spoiled every trial above, the device can do at least this")
     });
-    if let Some((low, high)) = cell.between() {
-        note(cell.count(ResultKind::Between), &|some| {
+    if let Some((low, high)) = result.between() {
+        note(result.count(ResultKind::Between), &|some| {
             let (low, high) = (grouped(low.0), grouped(high.0));
             format!(
                 "between {low} and {high}{some}: tester or host spoiled every trial in between, and the search ended"
             )
         });
     }
-    note(cell.count(ResultKind::NothingMeasured), &|some| {
+    note(result.count(ResultKind::NothingMeasured), &|some| {
         format!("not measured{some}: every trial was spoiled by the tester or its host, and nothing is known")
     });
-    note(cell.count(ResultKind::Below), &|some| {
+    note(result.count(ResultKind::Below), &|some| {
         format!(
             "no rate passed{some}, and below the lowest that failed every trial was spoiled by the tester or its host: \
              counted with that rate where it is less than all others"
         )
     });
-    note(cell.ended_early, &|some| {
+    note(result.ended_early, &|some| {
         format!("the search ended early{some}: tester or host spoiled every trial between its bounds, see the error")
     });
-    note(cell.count(ResultKind::AtUpperLimit), &|some| {
-        format!("{} passed{some}: the device can do at least this", facts::upper_end(report, cell))
+    note(result.count(ResultKind::AtUpperLimit), &|some| {
+        format!("{} passed{some}: the device can do at least this", facts::upper_end(report, result))
     });
-    note(cell.count(ResultKind::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
-    note(cell.closed_loop, &|some| {
+    note(result.count(ResultKind::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
+    note(result.closed_loop, &|some| {
         format!("closed loop, tester included{some}: device and tester share the sender's thread")
     });
-    note(cell.validation_failed, &|some| {
+    note(result.validation_failed, &|some| {
         format!("bounded by the validation{some}: all connections were set up, alpha times the rate did not come back")
     });
-    note(cell.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
-    if let Some(excess) = cell.queued_excess(report.header.scenario.measure.duration) {
-        let (queued, excess) = (grouped(cell.queued.unwrap_or(0)), number::si_unit(excess, 2, "fps"));
-        let what = if cell.at_least() { "the lower bound" } else { "the rate" };
+    note(result.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
+    if let Some(excess) = result.queued_excess(report.header.scenario.measure.duration) {
+        let (queued, excess) = (grouped(result.queued.unwrap_or(0)), number::si_unit(excess, 2, "fps"));
+        let what = if result.at_least() { "the lower bound" } else { "the rate" };
         remarks.push(format!(
             "the queues in front of the device hold {queued} frames, more than 1 % of a trial: {what} may be too high by \
              {excess}; longer trials or a shallower link help"
         ));
     }
-    if all < cell.planned {
+    if all < result.planned {
         remarks.push("not every repetition has a result: it is not finished, or see the doubts".to_owned());
     }
     remarks

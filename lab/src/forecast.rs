@@ -1,11 +1,28 @@
 //! How long a measurement will take and what memory it needs, before anything is known of the machine: its own
 //! file because all of it rests on guesses, which stand here at one place and are printed with the plan.
 
-use super::Point;
+mod text;
+
+pub use text::{text, total};
+
+use crate::plan::Plan;
 use crate::rig::{embedded, kernel};
 use crate::scenario::technology::{Plays, Technology};
-use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo};
+use crate::scenario::{Dut, Link, Mapping, Point, Scenario, VethIo};
 use method::{Count, Direction, Nanos, Rate};
+
+/// The plan of a scenario with the time and memory that it will take.
+pub fn plan(scenario: &Scenario) -> Plan {
+    let mut plan = Plan::new(scenario);
+    for m in &mut plan.measurements {
+        let scenario = &*m.point.of(scenario);
+        let dut = &scenario.duts[m.point.dut];
+        m.predicted = search_time(scenario, &m.point, &m.metric);
+        plan.tester_memory = plan.tester_memory.max(tester_memory(scenario, &m.point));
+        plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections));
+    }
+    plan
+}
 
 /// What a DUT on a link is guessed to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +66,7 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
 const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
 /// Predicted duration of one search: its trials, each of the length that it has near the guessed rate.
-pub fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
+fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
     let guess = guess(scenario, &scenario.duts[point.dut]);
     let (n, m) = (point.connections, &scenario.measure);
     let phase2 = m.start_delay.0 + m.duration.0 + m.drain.0 + m.settle.0;
@@ -87,7 +104,7 @@ fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
 
 /// Bytes of the tester at a point: the Responder's store (8 B a connection), the bitmaps of sequence numbers
 /// that tell a duplicate (a bit a frame), and the frame pools.
-pub fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
+fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     let guess = guess(scenario, &scenario.duts[point.dut]);
     let directions = match scenario.traffic.direction {
         Direction::Both => 2,
@@ -119,7 +136,7 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
 /// its parts; an entry of the kernel 385 B and 8 B a bucket, as measured, one bucket an entry if nobody says.
-pub fn dut_memory(dut: &Dut, connections: Count) -> u64 {
+fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Embedded(nat44) => 64 * nat44.table,
         Dut::Technology { plays, technology } => {
@@ -145,6 +162,13 @@ fn table(technology: &Technology) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Options, parse};
+
+    fn plan_of(text: &str) -> Plan {
+        plan(&parse("test.toml", text, &Options::default()).unwrap().scenario)
+    }
+
+    const KERNEL: &str = include_str!("../../scenarios/kernel-nat44.toml");
 
     #[test]
     fn trials_of_a_binary_search() {
@@ -153,5 +177,25 @@ mod tests {
         // An interval as wide as the search: the upper end decides.
         assert_eq!(trials(Rate(100), Rate(100), 1_000_000), 1);
         assert_eq!(trials(Rate(u64::MAX >> 1), Rate(0), 1), 64);
+    }
+
+    /// Each has a pool, and rings on which frames come home from the others.
+    #[test]
+    fn every_worker_of_the_tester_takes_memory() {
+        let quickstart = include_str!("../../scenarios/quickstart.toml");
+        let text = quickstart.replace("[link.in-process]", "[link.in-process]\ndepth = 512");
+        let memory = |n: u64| plan_of(&format!("{text}\n[tester]\nworkers = {n}\n")).tester_memory;
+        let pool = 4096 * 128;
+        let [one, two, four] = [1, 2, 4].map(memory);
+        // More frames are offered, too.
+        assert!(two > one + pool && four - two > 2 * (two - one), "{one} {two} {four}");
+    }
+
+    #[test]
+    fn memory_is_that_of_the_largest_point() {
+        let plan = plan_of(KERNEL);
+        // 385 B a connection and 8 B a bucket, one bucket a connection.
+        assert_eq!(plan.dut_memory, 200_000 * (385 + 8));
+        assert!(plan.tester_memory > 8 * 200_000);
     }
 }

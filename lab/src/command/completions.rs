@@ -1,0 +1,15 @@
+//! `natmeter completions`: completions for a shell, from the command line's own definition.
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::term::out;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+/// `natmeter completions SHELL`.
+pub fn completions(shell: Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "natmeter", &mut script);
+    out(&String::from_utf8_lossy(&script));
+    Exit::Done
+}

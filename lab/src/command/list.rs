@@ -1,0 +1,19 @@
+//! `natmeter list`: what is known.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::listing;
+use crate::term::{self, out};
+use serde_json::json;
+
+/// `natmeter list [WHAT]`.
+pub fn list(what: Option<&str>, global: &Global) -> Exit {
+    if global.json {
+        for list in listing::select(what) {
+            term::json(&json!({ "event": "list", "name": list.name, "rows": (list.rows)() }));
+        }
+    } else {
+        out(&listing::text(listing::select(what)));
+    }
+    Exit::Done
+}

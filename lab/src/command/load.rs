@@ -1,0 +1,92 @@
+//! The scenario that a command line names, read and complained about in the way that the command line asks for. Its own
+//! file because four commands begin with it.
+
+use crate::cli::Global;
+use crate::did_you_mean;
+use crate::exit::Exit;
+use crate::rig;
+use crate::scenario::diagnostic::Diagnostic;
+use crate::scenario::{self, Complaints, Loaded, ScenarioError};
+use crate::term::{self, err};
+use serde_json::json;
+use std::path::Path;
+
+/// The quickstart scenario, which works without the repository.
+const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
+
+/// What the quickstart is called in messages.
+const QUICKSTART_NAME: &str = "the built-in quickstart";
+
+/// What messages call the scenario of a command.
+pub fn name(file: Option<&Path>) -> String {
+    file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
+}
+
+/// Reads the scenario that the command line names, or the built-in quickstart, and the files that it names; when something is
+/// wrong, say so.
+///
+/// # Errors
+/// The exit code, after everything that is wrong was shown.
+pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
+    let options = global.options();
+    let loaded = match file {
+        Some(path) => scenario::read(path, &options),
+        None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
+    };
+    let sound = loaded.and_then(|loaded| {
+        rig::files::see_that_files_are_right(&loaded)?;
+        Ok(loaded)
+    });
+    sound.map_err(|error| {
+        match &error {
+            _ if global.json => term::json(&error_event(&error)),
+            ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
+            ScenarioError::Unreadable { path, .. } => {
+                let meant = did_you_mean::scenario(path);
+                err(&format!("error: {error}\n{}", meant.map(|meant| format!("{meant}\n")).unwrap_or_default()));
+            }
+        }
+        Exit::Usage
+    })
+}
+
+/// Print what is to be known of this machine before a run.
+pub fn tell(advice: &[String], global: &Global) {
+    if !global.quiet && !global.json {
+        for note in advice {
+            err(&format!("note: {note}\n"));
+        }
+    }
+}
+
+/// A refused scenario for machines.
+fn error_event(error: &ScenarioError) -> serde_json::Value {
+    let errors = match error {
+        ScenarioError::Unreadable { path, .. } => {
+            let help: Vec<String> = did_you_mean::scenario(path).into_iter().collect();
+            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }])
+        }
+        ScenarioError::Wrong(complaints) => complaints.diagnostics.iter().map(|d| diagnostic(complaints, d)).collect(),
+    };
+    json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors })
+}
+
+fn diagnostic(complaints: &Complaints, diagnostic: &Diagnostic) -> serde_json::Value {
+    let marks = diagnostic.marks.iter().map(|(place, label)| {
+        let (line, column) = complaints.line_and_column(*place);
+        let source = &complaints.sources[place.source].name;
+        json!({ "source": source, "line": line, "column": column, "label": label })
+    });
+    json!({ "title": diagnostic.title, "marks": marks.collect::<Vec<_>>(), "help": diagnostic.ways_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_quickstart_is_right() {
+        assert!(load(None, &Global::default()).is_ok());
+        assert!(load(None, &Global { full: true, ..Global::default() }).is_ok());
+    }
+}

@@ -1,0 +1,172 @@
+//! Which search a measurement is, and with which settings: everything that follows from scenario, calibration and
+//! earlier results alone. Its own file because a run searches with it and an audit searches again with it, over the
+//! recorded trials.
+
+use crate::folder::{Calibration, Outcome};
+use crate::plan::{Measurement, without_attempt};
+use crate::scenario::{Dut, Point, Scenario};
+use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
+use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
+use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
+use std::collections::BTreeMap;
+
+/// Share of the calibrated ceiling up to which a rate is believed (METHODOLOGY.md, the tester's own ceiling), in tenths.
+const BELIEVED_TENTHS: u64 = 9;
+
+/// One search, ready to be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search<'a> {
+    /// The measurement.
+    pub measurement: &'a Measurement,
+    /// Its settings.
+    pub settings: SearchSettings,
+    /// Frames that the path can buffer; 0 if that is not known.
+    pub buffered: u64,
+    /// Connections are validated at no higher rate.
+    validate_at_most: Option<Rate>,
+    /// The rate of preparing phases.
+    phase1_rate: Option<Rate>,
+}
+
+impl<'a> Search<'a> {
+    /// The search for a measurement, after the results in `known`.
+    ///
+    /// # Errors
+    /// [`TrialError::Tester`] without a calibration of its point.
+    pub fn new(
+        measurement: &'a Measurement,
+        scenario: &Scenario,
+        calibration: &Calibration,
+        known: &[Outcome],
+    ) -> Result<Search<'a>, TrialError> {
+        let settings = settings(measurement, scenario, calibration)?;
+        Ok(Search {
+            measurement,
+            buffered: 0,
+            validate_at_most: scenario.measure.validate_at_most.map(Rate),
+            phase1_rate: phase1_rate(known, &measurement.point, &settings),
+            settings,
+        })
+    }
+
+    /// Directions that are active.
+    pub fn directions(&self) -> u32 {
+        self.settings.direction.count() as u32
+    }
+
+    /// Search among these trials.
+    ///
+    /// # Errors
+    /// As the procedure; [`TrialError::Phase1`] without a rate for phase 1.
+    pub fn run(&self, trials: &mut impl Trials, watch: &mut dyn FnMut(&Progress)) -> Result<SearchResult, TrialError> {
+        let connections = self.measurement.point.connections;
+        if is_establishment(&self.measurement.metric) {
+            let (buffered, validate_at_most) = (self.buffered, self.validate_at_most);
+            let phase1 = establishment::Phase1 { connections, buffered, validate_at_most };
+            return establishment::measure(trials, &self.settings, phase1, watch);
+        }
+        if connections == 0 {
+            return throughput::stateless(trials, &self.settings, watch);
+        }
+        let rate = self.phase1_rate.ok_or_else(|| {
+            let metric = MAX_CONN_EST_RATE.key;
+            TrialError::Phase1(format!("phase 2 needs a rate for its phase 1, and no {metric} was found at this point"))
+        })?;
+        throughput::established(trials, &self.settings, connections, rate, watch)
+    }
+}
+
+/// The number of the last trial of each measurement, by its key.
+pub fn last_trials(records: &[TrialRecord]) -> BTreeMap<&str, u64> {
+    let mut last = BTreeMap::new();
+    for record in records {
+        let seq = last.entry(without_attempt(&record.measurement)).or_insert(record.seq);
+        *seq = record.seq.max(*seq);
+    }
+    last
+}
+
+/// The results that a search knew when trial `first` of its own was made; all of them if it has made none yet. A
+/// result that was found later would give it another rate for phase 1 than it began with.
+pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&str, u64>) -> Vec<Outcome> {
+    let of = |outcome: &Outcome| last.get(outcome.measurement.key().as_str()).copied();
+    outcomes.iter().filter(|outcome| first.is_none() || of(outcome) < first).cloned().collect()
+}
+
+fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Result<SearchSettings, TrialError> {
+    let (measure, traffic) = (&scenario.measure, &scenario.traffic);
+    let direction = if is_establishment(&m.metric) { Direction::Forward } else { traffic.direction };
+    let validated = m.metric == MAX_CONN_EST_RATE_VALIDATED.key;
+    let defaults = SearchSettings::default();
+    Ok(SearchSettings {
+        lo: Rate(measure.min_rate.unwrap_or(0)),
+        hi: upper_end(scenario, calibration, m)?,
+        verify: measure.verify.map(|tries| Verify { tries, hopeless_loss: None }),
+        phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
+        precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
+        criteria: criteria(scenario),
+        repetitions: measure.repetitions,
+        duration: measure.duration,
+        direction,
+        alpha: measure.alpha_ppm.filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
+        responder_order: traffic.responder_order,
+        ..defaults
+    })
+}
+
+/// What counts as a pass in every trial of a scenario.
+pub fn criteria(scenario: &Scenario) -> Criteria {
+    Criteria {
+        acceptance: Ratio::from_ppm(u64::from(scenario.measure.acceptance_ppm)),
+        phase1_acceptance: Ratio::from_ppm(u64::from(scenario.measure.phase1_acceptance_ppm)),
+    }
+}
+
+/// The rate of preparing phases: a safe share of the smallest establishment rate found at this point. Where the tester or
+/// its host was the limit of every search, of the largest: each is one that the device can do. Never above a share of a rate
+/// that failed in a search that knows no more than this.
+fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -> Option<Rate> {
+    let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_establishment(&o.measurement.metric));
+    let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
+    let rates = |of: Vec<&Outcome>| of.into_iter().map(|o| o.result.rate).filter(|r| r.0 > 0).collect::<Vec<_>>();
+    let failed = bounded.iter().filter(|o| o.result.kind == ResultKind::Below).map(|o| o.result.error).min();
+    let safe = rates(exact).into_iter().min().or_else(|| rates(bounded).into_iter().max());
+    safe.map(|r| r.min(failed.unwrap_or(r))).map(|r| settings.phase1_share.of(r).max(Rate(1)))
+}
+
+/// The highest rate worth trying: the scenario's own limit, and what the tester can be believed at, at this number of
+/// connections.
+fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
+    let connections = m.point.connections;
+    let unknown = || TrialError::Tester(format!("it was not calibrated at {connections} connections"));
+    let ceiling = match scenario.duts.get(m.point.dut) {
+        // It has no frames, so no tester either that could be at its end.
+        Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
+        _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
+    };
+    Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(believed(ceiling).0).max(1)))
+}
+
+/// The share of a ceiling up to which a rate is believed.
+fn believed(ceiling: Rate) -> Rate {
+    ceiling.scaled(BELIEVED_TENTHS, 10)
+}
+
+/// Whether the tester, and not the scenario's `max-rate`, is the upper end of a search. Without a ceiling (a simulated device
+/// has no tester) it is, unless the scenario says where to end.
+pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>) -> bool {
+    let believed = ceiling.map_or(Rate(u64::MAX), believed);
+    max_rate.is_none_or(|max| max > believed.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_of_the_two_upper_ends_counts() {
+        let ends = |max, ceiling: Option<u64>| is_upper_end_the_testers(max, ceiling.map(Rate));
+        assert!(ends(None, Some(1_000)) && ends(Some(901), Some(1_000)) && ends(None, None));
+        assert!(!ends(Some(900), Some(1_000)) && !ends(Some(1), None));
+    }
+}

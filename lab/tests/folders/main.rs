@@ -1,0 +1,57 @@
+//! Run folders as they come back: written by an earlier version, cut, doubled, edited. What is whole is reported and
+//! resumed; what is not is named with its file and line.
+
+mod damaged;
+mod version1;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A copy of a run folder that a test may change.
+struct Copy {
+    _dir: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Copy {
+    fn of(folder: &Path) -> Copy {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        std::fs::create_dir(&path).unwrap();
+        for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+            std::fs::copy(file.path(), path.join(file.file_name())).unwrap();
+        }
+        Copy { _dir: dir, path }
+    }
+
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path.join(file)).unwrap()
+    }
+
+    /// Changes the text of a file.
+    fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
+        std::fs::write(self.path.join(file), change(self.text(file))).unwrap();
+    }
+
+    /// Changes the lines of a file.
+    fn edit_lines(&self, file: &str, change: impl FnOnce(&mut Vec<String>)) {
+        self.edit(file, |text| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            change(&mut lines);
+            lines.iter().flat_map(|line| [line, "\n"]).collect()
+        });
+    }
+
+    fn natmeter(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        command.arg(arguments[0]).arg(&self.path).args(&arguments[1..]).output().unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
