@@ -419,6 +419,21 @@ fn echo((to, id): ([u8; 4], u16)) -> Vec<u8> {
     f
 }
 
+/// RFC 7757, figure 1: suffixes may differ in length, and whole addresses need no length.
+#[test]
+fn explicit_maps_in_the_table_are_those_of_a_file() {
+    let table = "[technology.siit]\neam = [\"192.0.2.1 2001:db8:aaaa::\", \"2001:db8:cccc::/124 192.0.2.16/28\", \
+                 \"192.0.2.128/26 2001:db8:dddd::/64\", \"192.0.2.192/29 2001:db8:eeee:8::/62\"]\n\
+                 pref64 = \"2001:2:0:1000::/96\"\n";
+    let (Technology::Siit(siit), _) = technology("pe", table) else { panic!("no SIIT") };
+    let maps = tables::explicit_maps(&siit).unwrap().unwrap();
+    let six = |last: u8| maps.to_ipv6(0xc000_0200 | u32::from(last)).map(|a| std::net::Ipv6Addr::from(a).to_string());
+    assert_eq!(
+        [1, 24, 152, 195].map(|last| six(last).unwrap()),
+        ["2001:db8:aaaa::", "2001:db8:cccc::8", "2001:db8:dddd:0:6000::", "2001:db8:eeee:9:8000::"]
+    );
+}
+
 /// RFC 7757, section 4: between explicitly mapped hosts by the translator itself, by a router behind it, or not at all.
 #[test]
 fn hairpinning_of_siit_is_as_written() {
