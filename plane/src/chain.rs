@@ -139,6 +139,7 @@ impl Marks {
 struct Inner<'a, P, S> {
     spare: &'a mut S,
     across: &'a mut Vec<P>,
+    behind: Option<&'a mut Vec<(Side, P)>>,
     half: Half,
     marks: Option<Marks>,
     handed_over: u64,
@@ -150,7 +151,10 @@ impl<P: Packet, S: Spare<P>> Spare<P> for Inner<'_, P, S> {
     }
     fn emit(&mut self, to: Side, packet: P) {
         if to == self.half.outer() {
-            return self.spare.emit(to, packet);
+            return match &mut self.behind {
+                Some(behind) => behind.push((to, packet)),
+                None => self.spare.emit(to, packet),
+            };
         }
         if self.across.capacity() == 0 {
             self.across.reserve(BATCH);
@@ -181,6 +185,8 @@ struct Run<'a, P, S> {
     /// Packets that wait to cross the inner link, by the half they go to. Nothing is allocated while nothing is emitted.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
+    /// What the halves emit about packets that have waited: it leaves behind them, so that fragments keep their order.
+    behind: Option<Vec<(Side, P)>>,
 }
 
 impl<P, S> Run<'_, P, S> {
@@ -217,7 +223,8 @@ impl<A: Function, B: Function> Chain<A, B> {
         verdicts: &mut [Verdict],
     ) {
         let across = if half == Half::Customer { &mut run.to_internet } else { &mut run.to_customer };
-        let mut inner = Inner { spare: &mut *run.spare, across, half, marks: self.marks, handed_over: 0 };
+        let behind = run.behind.as_mut();
+        let mut inner = Inner { spare: &mut *run.spare, across, behind, half, marks: self.marks, handed_over: 0 };
         match half {
             Half::Customer => self.customer.process(run.now, from, batch, verdicts, &mut inner),
             Half::Internet => self.internet.process(run.now, from, batch, verdicts, &mut inner),
@@ -297,6 +304,7 @@ impl<A: Function, B: Function> Chain<A, B> {
     fn some<P: Packet, S: Spare<P>>(&mut self, run: &mut Run<P, S>, half: Half, queue: &mut Vec<P>) {
         let n = queue.len().min(BATCH);
         let mut verdicts = [Verdict::Drop; BATCH];
+        run.behind = Some(Vec::new());
         self.pass(run, half, 1, &mut queue[..n], &mut verdicts[..n]);
         for (p, v) in queue.drain(..n).zip(verdicts) {
             match v {
@@ -305,6 +313,7 @@ impl<A: Function, B: Function> Chain<A, B> {
                 Verdict::Drop | Verdict::Local => {}
             }
         }
+        run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));
     }
 
     /// Take a batch through in which there may be packets that come from the middle of another worker's way.
@@ -346,7 +355,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
     ) {
         let n = batch.len().min(verdicts.len()).min(BATCH);
         let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
-        let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new() };
+        let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new(), behind: None };
         let near = Half::facing(from);
         match self.marks {
             // Both halves may have something to do with time.

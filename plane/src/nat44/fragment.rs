@@ -12,7 +12,7 @@ use super::counters::Event;
 use super::cover::Fit;
 use super::rewrite::{End, L3, address};
 use crate::cut::Cut;
-use crate::function::{Packet, Side, Spare, Verdict, fresh};
+use crate::function::{Behind, Packet, Side, Spare, Verdict, fresh};
 use crate::inner::{self, identify};
 use crate::ip4::Head4;
 use crate::steer::by_hash;
@@ -204,10 +204,9 @@ impl Nat44 {
             Fate::Dropped | Fate::GivenUp | Fate::Unknown => return,
         };
         self.tell_inside(p.bytes_mut(), verdict, self.fragments.slab[e].sent_with());
-        match self.cut(&mut p, verdict, spare) {
-            Ok(Verdict::Forward(to)) => spare.emit(to, p),
-            Ok(Verdict::HandOver(w)) => spare.hand_over(w, from, p),
-            Ok(_) => {}
+        let mut behind = Behind::new(spare);
+        match self.cut(&mut p, verdict, &mut behind) {
+            Ok(verdict) => behind.send(verdict, from, p),
             Err(why) => self.count.add(why),
         }
     }

@@ -4,7 +4,7 @@
 use super::Nat66;
 use super::event::Event;
 use super::packet::{Way, shown};
-use crate::function::{Packet, Side, Spare, Verdict, send_copy};
+use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::parts::store::Buffer;
 use crate::parts::tracker::Piece;
 use crate::steer::by_hash;
@@ -57,8 +57,7 @@ impl Nat66 {
     fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Datagram, spare: &mut S) {
         for bytes in self.tracker.take_waiting(key) {
             let mut copy = Buffer::copy(&bytes);
-            let verdict = self.one::<Buffer, P, S>(from, &mut copy, spare);
-            if !send_copy(verdict, from, copy.bytes(), spare) {
+            if !decide_copy(from, &mut copy, spare, |p, behind| self.one(from, p, behind)) {
                 self.count.add(Event::NoMemory);
             }
         }

@@ -6,7 +6,7 @@
 use super::{Hairpinning, Translate};
 use crate::ends::Addressing;
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict, send_copy};
+use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use wire::header::be32;
 
 /// Where the destination of an IPv4 packet stands in a frame.
@@ -34,7 +34,7 @@ impl<A: Addressing> Translate<A> {
         match result {
             Ok(Verdict::HandOver(worker)) => {
                 // As one that came in over IPv4.
-                if !send_copy(Verdict::HandOver(worker), self.config.ipv6.other(), p.bytes(), spare) {
+                if !decide_copy(self.config.ipv6.other(), p, spare, |_, _| Verdict::HandOver(worker)) {
                     self.count.add(Event::NoMemory);
                 }
                 Verdict::Drop

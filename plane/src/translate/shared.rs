@@ -4,7 +4,7 @@
 use super::{Translate, roles};
 use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Spare, Verdict, send_copy};
+use crate::function::{Packet, Spare, Verdict, decide_copy};
 use crate::ip4::Head4;
 use crate::parts::store::Buffer;
 use crate::parts::tracker::{Key, Ports, Whose};
@@ -47,18 +47,16 @@ impl<A: Addressing> Translate<A> {
     pub(super) fn let_go<P: Packet, S: Spare<P>>(&mut self, key: &Key, spare: &mut S) {
         let from = self.config.ipv6.other();
         for bytes in self.tracker.take_waiting(key) {
-            let mut p = Buffer::copy(&bytes);
-            match self.over_ipv4::<Buffer, P, S>(&mut p, spare) {
-                // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.
-                Ok(verdict) => {
-                    if !send_copy(verdict, from, p.bytes(), spare) {
-                        self.count.add(Event::NoMemory);
-                    }
-                }
-                Err(why) => {
-                    self.refuse4(&mut p, why, spare);
+            // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.
+            let sent = decide_copy(from, &mut Buffer::copy(&bytes), spare, |p, behind| {
+                self.over_ipv4(p, behind).unwrap_or_else(|why| {
+                    self.refuse4(p, why, behind);
                     self.count.add(why);
-                }
+                    Verdict::Drop
+                })
+            });
+            if !sent {
+                self.count.add(Event::NoMemory);
             }
         }
     }

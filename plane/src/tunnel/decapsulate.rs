@@ -127,10 +127,9 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::FragmentOverlap, overlapped);
         match result? {
             None => self.count.add(Event::FragmentHeld),
-            Some(mut whole) => {
+            Some(whole) => {
                 self.count.add(Event::Reassembled);
-                let v = self.slow_out::<_, P, Q>(&mut whole, spare);
-                self.send(v, self.config.ipv6, &whole, spare);
+                self.resume(self.config.ipv6, whole, spare);
             }
         }
         // The packet itself ends here; what it was a part of is sent from a copy.

@@ -7,7 +7,7 @@ use super::{L3, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict, send_copy};
+use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
 use crate::parts::store::Buffer;
@@ -152,19 +152,17 @@ impl<S: Softwires> Tunnel<S> {
     /// Let go what has waited for the first fragment of this datagram.
     pub(super) fn let_go<P: Packet, Q: Spare<P>>(&mut self, key: &Key, from: Side, spare: &mut Q) {
         for bytes in self.tracker.take_waiting(key) {
-            let mut p = Buffer::copy(&bytes);
-            let v = if from == self.config.ipv6 {
-                self.slow_out::<Buffer, P, Q>(&mut p, spare)
-            } else {
-                self.slow_in::<Buffer, P, Q>(&mut p, spare)
-            };
-            self.send(v, from, &p, spare);
+            self.resume(from, Buffer::copy(&bytes), spare);
         }
     }
 
-    /// Do with a packet in memory of its own what its verdict says.
-    pub(super) fn send<P: Packet, Q: Spare<P>>(&mut self, v: Verdict, from: Side, p: &Buffer, spare: &mut Q) {
-        if !send_copy(v, from, p.bytes(), spare) {
+    /// Decide about a packet in memory of its own, and send it.
+    pub(super) fn resume<P: Packet, Q: Spare<P>>(&mut self, from: Side, mut p: Buffer, spare: &mut Q) {
+        let over_ipv6 = from == self.config.ipv6;
+        let sent = decide_copy(from, &mut p, spare, |p, behind| {
+            if over_ipv6 { self.slow_out(p, behind) } else { self.slow_in(p, behind) }
+        });
+        if !sent {
             self.count.add(Event::NoMemory);
         }
     }
