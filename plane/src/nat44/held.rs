@@ -4,7 +4,8 @@
 
 use super::Nat44;
 use super::reply::PORT_UNREACHABLE;
-use crate::function::{Packet, Side, Spare};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::Head4;
 use std::collections::VecDeque;
 
 /// Most SYNs held.
@@ -75,7 +76,26 @@ impl Nat44 {
     #[inline]
     pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
         while let Some((packet, len)) = self.held.take_due(self.now) {
-            self.reply(Side::Internet, &packet[..len], PORT_UNREACHABLE, spare);
+            match Head4::sealed(&packet[..len], 0) {
+                // Only a hairpinned packet comes from an end point of the pool.
+                Ok(head) if self.pool.contains(head.src) && self.config.hairpinning => {
+                    self.answer_hairpinned(&packet[..len], &head, spare);
+                }
+                _ => self.reply(Side::Internet, &packet[..len], PORT_UNREACHABLE, spare),
+            }
+        }
+    }
+
+    /// Answer a SYN from one customer to another: it quotes the source that stands for the sender, so the answer takes the way of
+    /// an error from the outside address that the sender asked.
+    fn answer_hairpinned<P: Packet, S: Spare<P>>(&mut self, packet: &[u8], head: &Head4, spare: &mut S) {
+        let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
+        let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));
+        match answer {
+            Ok(Verdict::Forward(to)) => spare.emit(to, p),
+            Ok(Verdict::HandOver(worker)) => spare.hand_over(worker, Side::Customer, p),
+            Ok(Verdict::Drop | Verdict::Local) => {}
+            Err(why) => self.count.add(why),
         }
     }
 }

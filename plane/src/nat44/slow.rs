@@ -232,7 +232,7 @@ impl Nat44 {
         let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
             // Whoever was not asked may be asked yet: the SYN waits for its answer.
-            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) && !hairpin => {
+            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {
                 self.held.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
                 return Err(Event::SynHeld);
             }
