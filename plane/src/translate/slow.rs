@@ -167,7 +167,7 @@ impl<A: Addressing> Translate<A> {
 
 /// Whether a protocol number may go on: not that of the ICMP of the other version, and none that is an extension header
 /// there. IGMP ends at the link (RFC 7915, section 4.2).
-fn passes(protocol: u8, other_icmp: u8) -> bool {
+pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)
 }
