@@ -6,7 +6,6 @@ mod census;
 pub mod config;
 pub(crate) mod core;
 pub mod counters;
-mod cover;
 pub(crate) mod fast;
 mod fragment;
 mod header;
@@ -149,7 +148,7 @@ impl Nat44 {
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
             owners: None,
             census: Census::new(&config)?,
-            fragments: Fragments::new(&config.fragments, hasher)?,
+            fragments: Fragments::new(&config.fragments),
             held: HeldSyns4::new(),
             limiter: Limiter::default(),
             mark: mark(seed),

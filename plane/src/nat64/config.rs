@@ -3,7 +3,7 @@
 use crate::customers::share;
 use crate::ip6::Prefix6;
 use crate::nat44::config as nat44;
-use crate::parts::PartLimits;
+use crate::fragment::PartLimits;
 use crate::pinned::SUBSCRIBER_PREFIX;
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};

@@ -6,10 +6,10 @@ use super::event::Event;
 use super::held::Between;
 use super::rewrite::{End, endpoint, leave};
 use super::{Nat66, icmp};
+use crate::fragment::Ports;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use crate::nat44::core::{Asks, Point};
-use crate::parts::tracker::Ports;
 use crate::pinned;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16};
 

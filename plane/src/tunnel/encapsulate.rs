@@ -7,11 +7,10 @@ use super::{L3, OVERHEAD, Tunnel, address};
 use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
+use crate::fragment::{Buffer, Key, Ports, Whose};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
-use crate::parts::store::Buffer;
-use crate::parts::tracker::{Key, Ports, Whose};
 use crate::side::OwnMac;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
@@ -125,15 +124,7 @@ impl<S: Softwires> Tunnel<S> {
         if let Some(w) = self.elsewhere(|workers| key.worker(workers)) {
             return Ok(Whose::Not(w));
         }
-        let ports = self.tracker.ports(self.now, key, head.piece(), shown, frame);
-        let lost = self.tracker.take_lost();
-        self.count.add_many(Event::FragmentFull, lost);
-        Ok(if let Some(ports) = ports? {
-            Whose::Known(ports)
-        } else {
-            self.count.add(Event::FragmentHeld);
-            Whose::Not(Verdict::Drop)
-        })
+        self.tracker.whose(self.now, key, head.piece(), shown, frame, &mut self.count)
     }
 
     /// The verdict for what another worker, which `which` finds, has to look at; `None` if it is this one.
@@ -151,8 +142,8 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Let go what has waited for the first fragment of this datagram.
     pub(super) fn let_go<P: Packet, Q: Spare<P>>(&mut self, key: &Key, from: Side, spare: &mut Q) {
-        for bytes in self.tracker.take_waiting(key) {
-            self.resume(from, Buffer::copy(&bytes), spare);
+        for kept in self.tracker.take_kept(key) {
+            self.resume(from, Buffer::copy(&kept.bytes), spare);
         }
     }
 

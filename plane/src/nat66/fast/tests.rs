@@ -5,7 +5,7 @@ use super::*;
 use crate::function::{Drops, Entry, Function};
 use crate::ip6::{Pool6, Prefix6, put128};
 use crate::nat44::config::Filtering;
-use crate::parts::store::Buffer;
+use crate::fragment::Buffer;
 use crate::side::Side6;
 use proptest::prelude::*;
 use wire::checksum::Sum;
