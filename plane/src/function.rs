@@ -1,7 +1,8 @@
 //! The interface of every plane function: a batch of packets in, a verdict for each out. Written once
 //! here so that gateway, file mode and fuzz targets run any technology the same way.
 
-use crate::chain::Nested;
+use crate::inner_link::Nested;
+pub use crate::side::Side;
 pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
@@ -9,25 +10,6 @@ use std::time::Duration;
 
 /// Most packets of one batch.
 pub const BATCH: usize = 32;
-
-/// Where a packet came in or goes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The customers' side (Left, inside).
-    Customer,
-    /// The Internet's side (Right, outside).
-    Internet,
-}
-
-impl Side {
-    /// The other one.
-    pub fn other(self) -> Side {
-        match self {
-            Side::Customer => Side::Internet,
-            Side::Internet => Side::Customer,
-        }
-    }
-}
 
 /// What is to become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

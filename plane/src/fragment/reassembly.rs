@@ -110,13 +110,7 @@ impl<K: Ord + Copy> Reassembly<K> {
     ///
     /// # Errors
     /// The reason to drop it.
-    pub fn add(
-        &mut self,
-        now: u64,
-        key: K,
-        f: &Fragment,
-        count: &mut Counters,
-    ) -> Result<Option<Datagram>, Event> {
+    pub fn add(&mut self, now: u64, key: K, f: &Fragment, count: &mut Counters) -> Result<Option<Datagram>, Event> {
         let added = self.keep(now, key, f, count);
         count.add_many(Event::FragmentFull, self.0.take_lost());
         if added? != Fit::Complete {

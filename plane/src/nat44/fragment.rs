@@ -113,8 +113,11 @@ impl Nat44 {
                 return Err(Event::FragmentOverlap);
             }
         };
-        let result =
-            if head.offset == 0 { self.first(from, p, head, &key, settled, spare) } else { self.later(p, head, &key, spare) };
+        let result = if head.offset == 0 {
+            self.first(from, p, head, &key, settled, spare)
+        } else {
+            self.later(p, head, &key, spare)
+        };
         // Whoever waited has been let go with the first; without the first they wait on.
         if complete && self.fate(&key) != Fate::Unknown {
             self.fragments.forget(&key);

@@ -25,10 +25,10 @@ pub(crate) mod tcp;
 mod timers;
 
 use crate::answer::Limiter;
-use crate::chain::Nested;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::inner;
+use crate::inner_link::Nested;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};

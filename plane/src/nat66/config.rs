@@ -3,9 +3,9 @@
 
 use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::customers::{MOST, share};
+use crate::fragment::PartLimits;
 use crate::ip6::{Pool6, Prefix6};
 use crate::nat44::config::{self as nat44, Prefix};
-use crate::fragment::PartLimits;
 use crate::pinned::{self, SUBSCRIBER_PREFIX};
 use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;

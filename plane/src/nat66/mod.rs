@@ -18,14 +18,14 @@ mod rewrite;
 pub use config::Config;
 
 use crate::answer::Limiter;
-use crate::chain::Nested;
 use crate::customers::Customers;
+use crate::fragment::{Tracker, Waiting};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::inner_link::Nested;
 use crate::ip6::Pool6Error;
 use crate::nat44::config::Prefix;
 use crate::nat44::{Nat44, NatError};
-use crate::fragment::{Tracker, Waiting};
 use crate::pinned;
 use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;

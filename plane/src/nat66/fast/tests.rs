@@ -2,10 +2,10 @@
 //! which one has no fast path.
 
 use super::*;
+use crate::fragment::Buffer;
 use crate::function::{Drops, Entry, Function};
 use crate::ip6::{Pool6, Prefix6, put128};
 use crate::nat44::config::Filtering;
-use crate::fragment::Buffer;
 use crate::side::Side6;
 use proptest::prelude::*;
 use wire::checksum::Sum;
