@@ -9,6 +9,7 @@ pub mod chain;
 mod count;
 pub mod customers;
 mod cut;
+pub mod edge;
 pub mod ends;
 pub mod event;
 pub mod fragment;
