@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 pub mod aftr;
-mod answer;
 pub mod chain;
 mod count;
 pub mod customers;
@@ -15,6 +14,7 @@ pub mod event;
 pub mod fragment;
 pub mod function;
 pub mod hash;
+mod icmp_error;
 mod inner;
 pub mod inner_link;
 mod ip4;

@@ -24,9 +24,9 @@ mod subscriber;
 pub(crate) mod tcp;
 mod timers;
 
-use crate::answer::Limiter;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::icmp_error::Limiter;
 use crate::inner;
 use crate::inner_link::Nested;
 use crate::side::{OwnMac, leaving};

@@ -4,14 +4,14 @@
 use super::Nat44;
 use super::counters::Event;
 use super::rewrite::L3;
-use crate::answer::{Error, HEADERS4, QUOTE4};
 use crate::function::{Packet, Side, Spare, fresh};
+use crate::icmp_error::{Error, HEADERS4, QUOTE4};
 use crate::ip4::{Head4, is_ordinary};
 use wire::header::{self, ICMP, put16};
 
 /// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
 /// which does not make a TCP give up.
-pub use crate::answer::HOST_UNREACHABLE;
+pub use crate::icmp_error::HOST_UNREACHABLE;
 /// A protocol that is not translated (RFC 6146, section 3.4).
 pub const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
 /// Nobody listens (RFC 5382, REQ-4).

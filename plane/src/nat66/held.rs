@@ -5,8 +5,8 @@
 use super::Nat66;
 use super::event::Event;
 use super::reply::PORT_UNREACHABLE;
-use crate::answer::QUOTE6;
 use crate::function::{Packet, Side, Spare};
+use crate::icmp_error::QUOTE6;
 use crate::ip6::Head6;
 use crate::nat44::core::{Asks, Point};
 use crate::nat44::held::HeldSyns;

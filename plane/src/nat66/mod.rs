@@ -17,11 +17,11 @@ mod rewrite;
 
 pub use config::Config;
 
-use crate::answer::Limiter;
 use crate::customers::Customers;
 use crate::fragment::{Tracker, Waiting};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::icmp_error::Limiter;
 use crate::inner_link::Nested;
 use crate::ip6::Pool6Error;
 use crate::nat44::config::Prefix;

@@ -1,8 +1,8 @@
 //! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Nothing but
 //! tables and MTU arithmetic, so that they can be read beside the RFC.
 
-use crate::answer::Error;
 use crate::event::Event;
+use crate::icmp_error::Error;
 
 /// ICMP types.
 pub mod v4 {

@@ -4,11 +4,11 @@
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
 use super::{L3, OVERHEAD, Tunnel, address};
-use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::fragment::{Buffer, Key, Ports, Whose};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
+use crate::icmp_error::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
 use crate::side::OwnMac;

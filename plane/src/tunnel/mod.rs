@@ -17,12 +17,12 @@ mod relay;
 pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
 
-use crate::answer::Limiter;
 use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
 use crate::fragment::{Reassembly, Tracker, Waiting};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::icmp_error::Limiter;
 use crate::inner_link::Nested;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
