@@ -4,12 +4,12 @@
 
 mod address;
 pub mod config;
-mod cut;
 mod decapsulate;
 mod ecn;
 mod encapsulate;
 mod error;
 mod fast;
+mod fragment;
 mod one;
 pub mod points;
 mod relay;
