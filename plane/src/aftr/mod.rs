@@ -9,11 +9,11 @@ pub use config::Config;
 pub use softwires::Customer;
 
 use crate::customers::{Customers, Softwire, numbers};
-use crate::ends::Softwires;
 use crate::function::{Entry, Side};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
+use crate::strategy::Softwires;
 use crate::subscribers::Subscribers;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;

@@ -4,8 +4,8 @@
 //! follows from address and PSID by arithmetic. Where less than a quarter of an address' port sets are given out, the
 //! address is a segment of its own that lists its PSIDs, so that memory follows the number of softwires.
 
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
+use crate::strategy::{Point4, Softwires, Wrap};
 use arena::Array;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;

@@ -9,12 +9,12 @@ pub use config::Config;
 pub use plat::Plat;
 
 use crate::customers::{Customers, numbers};
-use crate::ends::Addressing;
 use crate::fragment::PartLimits;
 use crate::function::{Entry, Side};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
+use crate::strategy::Addressing;
 use crate::subscribers::Subscribers;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;

@@ -4,9 +4,9 @@
 //! what RFC 7757 turns round by maps of whole addresses, which takes no port to find the receiver.
 
 use super::{Hairpinning, Translate};
-use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
+use crate::strategy::Addressing;
 use wire::header::be32;
 
 /// Where the destination of an IPv4 packet stands in a frame.

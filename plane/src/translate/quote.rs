@@ -8,12 +8,12 @@ use super::rewrite::{self, Cut, Write4, Write6};
 use super::slow::passes;
 use super::to6::finish;
 use super::{Hairpinning, Translate, roles, to4};
-use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side};
 use crate::icmp_error::{Error, HOST_UNREACHABLE};
 use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::{Head6, is_extension};
+use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 

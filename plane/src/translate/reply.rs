@@ -4,12 +4,12 @@
 use super::Translate;
 use super::config::Config;
 use super::icmp::{self, Mtus, v4, v6};
-use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
 use crate::icmp_error::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::{Head6, is_martian};
+use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6};
 
 /// ICMPv6: communication administratively prohibited.

@@ -2,11 +2,11 @@
 //! 11): whose a later one is, only the first shows. Apart from the translation, which is the same once that is known.
 
 use super::{Translate, roles};
-use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::fragment::{Buffer, Key, Ports, Whose};
 use crate::function::{Packet, Spare, Verdict, decide_copy};
 use crate::ip4::Head4;
+use crate::strategy::{Addressing, Point4};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {

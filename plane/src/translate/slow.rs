@@ -3,12 +3,12 @@
 
 use super::icmp;
 use super::{Translate, reply};
-use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::inner;
 use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
+use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6, be16};
 
 impl<A: Addressing> Translate<A> {

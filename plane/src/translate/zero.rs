@@ -3,11 +3,11 @@
 //! fragments, which are translated one by one.
 
 use super::{Translate, ZeroChecksum};
-use crate::ends::Addressing;
 use crate::event::Event;
 use crate::fragment::{Buffer, Datagram, Fragment, Key, Reassembly};
 use crate::function::{Packet, Spare, Verdict};
 use crate::ip4::Head4;
+use crate::strategy::Addressing;
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, be16, put16};
 

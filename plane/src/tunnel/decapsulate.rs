@@ -7,7 +7,6 @@ use super::error::{self, Answer, Refusal, SOURCE_POLICY};
 use super::fast::pad;
 use super::points::is_unicast6;
 use super::{L3, Tunnel, address, ecn};
-use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::fragment::{Buffer, Datagram, Fragment, Whose};
 use crate::function::{Packet, Side, Spare, Verdict};
@@ -15,6 +14,7 @@ use crate::icmp_error::{Error, TIME_EXCEEDED};
 use crate::ip4::Head4;
 use crate::ip6::{BadOption, Head6, Part, is_link_local, next};
 use crate::steer::by_hash;
+use crate::strategy::{Point4, Softwires};
 use wire::checksum::update16;
 use wire::header::{self, ICMPV6, IPV6, be16, put16};
 

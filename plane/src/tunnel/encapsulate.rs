@@ -4,7 +4,6 @@
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
 use super::{L3, OVERHEAD, Tunnel, address};
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::fragment::{Buffer, Key, Ports, Whose};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
@@ -12,6 +11,7 @@ use crate::icmp_error::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
 use crate::side::OwnMac;
+use crate::strategy::{Point4, Softwires, Wrap};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl<S: Softwires> Tunnel<S> {

@@ -17,7 +17,6 @@ mod relay;
 pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
 
-use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
 use crate::fragment::{Reassembly, Tracker, Waiting};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
@@ -26,6 +25,7 @@ use crate::icmp_error::Limiter;
 use crate::inner_link::Nested;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
+use crate::strategy::{Point4, Softwires};
 use wire::Mac;
 use wire::header::{TYPE_IPV4, TYPE_IPV6};
 
