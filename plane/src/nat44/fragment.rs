@@ -10,8 +10,8 @@ use super::rewrite::{End, L3, address};
 use crate::fragment::{Bounds, Fit, Key, Tracker};
 use crate::fragment_v4::Cut;
 use crate::function::{Behind, Packet, Side, Spare, Verdict, fresh};
-use crate::inner::{self, identify};
 use crate::ip4::Head4;
+use crate::original_id::{self, identify};
 use wire::header::{TCP, be16, be32};
 
 /// The store: what became of each datagram.
@@ -276,7 +276,7 @@ impl Nat44 {
     /// drawn is not known here, and the packet is quoted with it.
     fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
         if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
-            inner::keep(b, identification);
+            original_id::keep(b, identification);
         }
     }
 

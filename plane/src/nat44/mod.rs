@@ -27,8 +27,8 @@ mod timers;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner;
 use crate::inner_link::Nested;
+use crate::original_id;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
@@ -155,7 +155,7 @@ impl Nat44 {
             identification: hasher.one(worker as u64) as u16,
             identifications: Identifications::new(config.port_set, worker, workers, hasher),
             shared: config.shares_addresses(),
-            behind_is_a_half: inner::leads_inside(&config.internet),
+            behind_is_a_half: original_id::leads_inside(&config.internet),
             count: Counters::default(),
             sweep: Sweep::default(),
             now: 0,

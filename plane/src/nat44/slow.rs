@@ -9,8 +9,8 @@ use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
 use super::{Nat44, tcp};
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::icmp_error::{Error, TIME_EXCEEDED};
-use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
+use crate::original_id;
 use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
@@ -132,7 +132,7 @@ impl Nat44 {
             let result = self.fragment(from, p, head, settled, spare);
             if result.is_err() && from == Side::Customer {
                 // Whoever is told of it reads the packet that he sent.
-                inner::identify(p.bytes_mut(), head.id);
+                original_id::identify(p.bytes_mut(), head.id);
             }
             return result;
         }

@@ -5,9 +5,9 @@ use super::icmp;
 use super::{Translate, reply};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
-use crate::inner;
 use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
+use crate::original_id;
 use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6, be16};
 
@@ -152,7 +152,7 @@ impl<A: Addressing> Translate<A> {
     /// The ICMP error that a drop owes to the sender.
     pub(super) fn refuse4<F: Packet, P: Packet, S: Spare<P>>(&mut self, p: &mut F, why: Event, spare: &mut S) {
         if let Some(error) = reply::due4(why, &self.config, p.bytes()) {
-            inner::restore(self.config.v4.mac, p.bytes_mut());
+            original_id::restore(self.config.v4.mac, p.bytes_mut());
             self.reply4(p.bytes(), error, spare);
         }
     }

@@ -8,8 +8,8 @@ use crate::event::Event;
 use crate::fragment::{Buffer, Key, Ports, Whose};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::icmp_error::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
-use crate::inner;
 use crate::ip4::{Head4, is_ordinary};
+use crate::original_id;
 use crate::side::OwnMac;
 use crate::strategy::{Point4, Softwires, Wrap};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
@@ -26,7 +26,7 @@ impl<S: Softwires> Tunnel<S> {
         };
         result.unwrap_or_else(|refusal| {
             if let Answer::Inner(error) = refusal.answer {
-                inner::restore(self.config.v4.mac, p.bytes_mut());
+                original_id::restore(self.config.v4.mac, p.bytes_mut());
                 self.reply4(None, &p.bytes()[L3..], error, spare);
             }
             self.count.add(refusal.why);
