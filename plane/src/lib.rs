@@ -23,7 +23,7 @@ pub mod nat44;
 pub mod nat46;
 pub mod nat64;
 pub mod nat66;
-pub mod numbered;
+pub mod nat_behind;
 mod original_id;
 pub mod pinned;
 pub mod router;
