@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod affinity;
 pub mod aftr;
 pub mod chain;
 mod count;
@@ -25,7 +26,6 @@ pub mod nat64;
 pub mod nat66;
 pub mod nat_behind;
 mod original_id;
-pub mod pinned;
 pub mod router;
 pub mod side;
 pub mod steer;

@@ -112,8 +112,8 @@ fn edges_with_state_are_steered_by_their_ports() {
 /// Where all customers of a /64 are counted together links bring them to one worker.
 #[test]
 fn customers_who_are_counted_by_prefix_are_steered_by_it() {
-    let by_prefix = pinned::steering(64);
-    assert_ne!(by_prefix, pinned::STEER_CUSTOMER);
+    let by_prefix = affinity::steering(64);
+    assert_ne!(by_prefix, affinity::STEER_CUSTOMER);
     let table = |name: &str, own: &str| format!("[technology.{name}]\npool = \"198.19.0.1\"\n{own}\n");
     let pref64 = "pref64 = \"2001:2:0:1000::/96\"";
     let xlat = format!("{pref64}\nclat = \"2001:2:0:2::/96\"");
@@ -124,10 +124,10 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
                 let (technology, plays) = technology("pe", table);
                 steering(&technology, plays, 2)[0]
             };
-            assert_eq!(left(&table), pinned::STEER_CUSTOMER);
+            assert_eq!(left(&table), affinity::STEER_CUSTOMER);
             assert_eq!(left(&(table.clone() + limit)), by_prefix);
             let own = |len: u8| format!("{table}{limit}\nsubscriber-prefix = {len}\n");
-            assert_eq!([128, 56].map(|len| left(&own(len))), [128, 56].map(pinned::steering));
+            assert_eq!([128, 56].map(|len| left(&own(len))), [128, 56].map(affinity::steering));
         }
     }
 }

@@ -17,6 +17,7 @@ mod rewrite;
 
 pub use config::Config;
 
+use crate::affinity;
 use crate::customers::Customers;
 use crate::fragment::{Tracker, Waiting};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
@@ -26,7 +27,6 @@ use crate::inner_link::Nested;
 use crate::ip6::Pool6Error;
 use crate::nat44::config::Prefix;
 use crate::nat44::{Nat44, NatError};
-use crate::pinned;
 use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;
 use crate::subscribers::{Subscribers, prefix};
@@ -154,8 +154,8 @@ impl Nat66 {
     }
 
     /// How packets from the customers are to be spread over the workers: by IPv6 source. Where subscribers are counted
-    /// [`pinned::steering`] by their prefix spares handing over.
-    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
+    /// [`affinity::steering`] by their prefix spares handing over.
+    pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
     /// How packets from the Internet are to be spread over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 

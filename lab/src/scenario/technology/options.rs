@@ -3,9 +3,9 @@
 
 use super::tunnel::{Parts, TunnelOptions};
 use method::Nanos;
+use plane::affinity::SUBSCRIBER_PREFIX;
 use plane::aftr;
 use plane::nat44::config::{Blocks, Config as NatConfig, Pooling, Quota};
-use plane::pinned::SUBSCRIBER_PREFIX;
 use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, ZeroChecksum};
 use plane::tunnel::Config as TunnelConfig;
 use plane::{nat64, nat66};
