@@ -9,10 +9,10 @@ pub mod counters;
 pub(crate) mod fast;
 mod fragment;
 mod header;
-pub(crate) mod held;
 mod icmp;
 mod identification;
 mod mapping;
+pub(crate) mod pending_syn;
 mod pool;
 mod portmap;
 mod reply;
@@ -37,9 +37,9 @@ use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
 use fragment::Fragments;
-use held::HeldSyns4;
 use identification::Identifications;
 use mapping::Mappings;
+use pending_syn::PendingSyns4;
 use pool::{Pool, PortClasses};
 use session::Session;
 use std::ops::Range;
@@ -98,7 +98,7 @@ pub struct Nat44 {
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
-    held: HeldSyns4,
+    pending_syns: PendingSyns4,
     limiter: Limiter,
     count: Counters,
     sweep: Sweep,
@@ -149,7 +149,7 @@ impl Nat44 {
             owners: None,
             census: Census::new(&config)?,
             fragments: Fragments::new(&config.fragments),
-            held: HeldSyns4::new(),
+            pending_syns: PendingSyns4::new(),
             limiter: Limiter::default(),
             mark: mark(seed),
             identification: hasher.one(worker as u64) as u16,
@@ -289,7 +289,7 @@ impl Function for Nat44 {
         spare: &mut S,
     ) {
         self.set_time(now);
-        self.answer_held(spare);
+        self.answer_pending_syns(spare);
         self.expire_fragments();
         match from {
             Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
@@ -313,7 +313,7 @@ impl Function for Nat44 {
             s.clear();
         }
         self.fragments.clear();
-        self.held.clear();
+        self.pending_syns.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {

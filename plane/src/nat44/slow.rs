@@ -233,7 +233,7 @@ impl Nat44 {
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
             // Whoever was not asked may be asked yet: the SYN waits for its answer.
             Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {
-                self.held.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
+                self.pending_syns.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
                 return Err(Event::SynHeld);
             }
             other => other?,

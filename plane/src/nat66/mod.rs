@@ -9,9 +9,9 @@ pub mod config;
 pub mod event;
 mod fast;
 mod fragment;
-mod held;
 mod icmp;
 mod packet;
+mod pending_syn;
 mod reply;
 mod rewrite;
 
@@ -34,7 +34,7 @@ use arena::ArenaError;
 use event::{Counters, Event};
 use fast::Plan;
 use fragment::Datagram;
-use held::HeldSyns6;
+use pending_syn::PendingSyns6;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ pub struct Nat66 {
     numbers: [Prefix; 2],
     nat: Nat44,
     tracker: Tracker<Datagram>,
-    held: HeldSyns6,
+    pending_syns: PendingSyns6,
     worker: u16,
     workers: u16,
     limiter: Limiter,
@@ -141,7 +141,7 @@ impl Nat66 {
             nat,
             numbers,
             tracker: Tracker::new(&config.fragments),
-            held: HeldSyns6::new(),
+            pending_syns: PendingSyns6::new(),
             worker: worker as u16,
             workers: workers as u16,
             limiter: Limiter::default(),
@@ -259,7 +259,7 @@ impl Function for Nat66 {
         spare: &mut S,
     ) {
         self.keep_time(now);
-        self.answer_held(spare);
+        self.answer_pending_syns(spare);
         match from {
             Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
             Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
@@ -280,7 +280,7 @@ impl Function for Nat66 {
         }
         self.remotes.clear();
         self.tracker.clear();
-        self.held.clear();
+        self.pending_syns.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {

@@ -3,7 +3,7 @@
 
 use super::config::POOL;
 use super::event::Event;
-use super::held::Between;
+use super::pending_syn::Between;
 use super::rewrite::{End, endpoint, leave};
 use super::{Nat66, icmp};
 use crate::affinity;
@@ -168,8 +168,8 @@ impl Nat66 {
         };
         let asks = Asks { protocol, own, remote: end(remote, way.ports[1]), flags, hairpin };
         let point = self.nat.pass_out(&asks)?;
-        if protocol == TCP && !self.held.is_empty() {
-            self.held.forget(&Between { own: point, remote: (h.dst, way.ports[1]) });
+        if protocol == TCP && !self.pending_syns.is_empty() {
+            self.pending_syns.forget(&Between { own: point, remote: (h.dst, way.ports[1]) });
         }
         self.change(p, h, End::Source, point)?;
         if !hairpin {

@@ -199,7 +199,7 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
     } else {
         // As `process` does, without the fast path.
         nat.keep_time(now);
-        nat.answer_held(&mut beside);
+        nat.answer_pending_syns(&mut beside);
         for (p, v) in batch.iter_mut().zip(&mut verdicts) {
             *v = nat.one::<Buffer, Buffer, Beside>(from, p, &mut beside);
         }

@@ -15,7 +15,7 @@ const HOLD: u64 = 6_000_000_000;
 /// Octets kept of an IPv4 packet: a header with all options and what an ICMP error must quote.
 const KEPT: usize = 68;
 
-struct Held<K, const KEPT: usize> {
+struct PendingSyn<K, const KEPT: usize> {
     between: K,
     due: u64,
     packet: [u8; KEPT],
@@ -23,15 +23,15 @@ struct Held<K, const KEPT: usize> {
 }
 
 /// SYNs that wait for their answer, oldest first: `KEPT` octets of each, told apart by the end points that they go between.
-pub struct HeldSyns<K, const KEPT: usize>(VecDeque<Held<K, KEPT>>);
+pub struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
 /// Those of a NAT44: outside and remote end point.
-pub type HeldSyns4 = HeldSyns<(u64, u64), KEPT>;
+pub type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
-impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
+impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
     /// None yet; room is taken now.
-    pub fn new() -> HeldSyns<K, KEPT> {
-        HeldSyns(VecDeque::with_capacity(MOST))
+    pub fn new() -> PendingSyns<K, KEPT> {
+        PendingSyns(VecDeque::with_capacity(MOST))
     }
 
     /// Whether there is none.
@@ -47,7 +47,7 @@ impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
         let len = packet.len().min(KEPT);
         let mut kept = [0; KEPT];
         kept[..len].copy_from_slice(&packet[..len]);
-        self.0.push_back(Held { between, due: now + HOLD, packet: kept, len });
+        self.0.push_back(PendingSyn { between, due: now + HOLD, packet: kept, len });
     }
 
     /// The customer opened this connection: the held SYN, if there is one, is silently dropped.
@@ -74,8 +74,8 @@ impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
 impl Nat44 {
     /// Answer the SYNs whose time has come.
     #[inline]
-    pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
-        while let Some((packet, len)) = self.held.take_due(self.now) {
+    pub(super) fn answer_pending_syns<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
+        while let Some((packet, len)) = self.pending_syns.take_due(self.now) {
             match Head4::sealed(&packet[..len], 0) {
                 // Only a hairpinned packet comes from an end point of the pool.
                 Ok(head) if self.pool.contains(head.src) && self.config.hairpinning => {
