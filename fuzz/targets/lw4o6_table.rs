@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use plane::lw4o6::{Softwire, read};
-use plane::{Softwires, ends::Point4};
+use plane::{Softwires, strategy::Point4};
 use std::io::BufReader;
 use std::net::Ipv6Addr;
 

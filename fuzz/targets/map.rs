@@ -9,7 +9,7 @@ use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use plane::map::{Domain, MapEBr, MapECe, MapTBr, MapTCe};
-use plane::parts::PartLimits;
+use plane::fragment::PartLimits;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
 use plane::{Addressing, Prefix6, Side, Side4, Side6, Softwires};

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plane::ends::Point4;
+use plane::strategy::Point4;
 use plane::map::Domain;
 
 fuzz_target!(|input: (&str, Vec<(u32, u16, u128)>)| {

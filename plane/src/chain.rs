@@ -6,55 +6,21 @@
 //! **Other workers.** A packet that a half hands over before it has changed its side goes to the other worker as it came in.
 //! One that is handed over in the middle must go on at the same half there: its Ethernet destination, which only the
 //! inner link uses, then holds a mark that says which half, and follows from the seed, so that nobody outside can forge it.
-//! The Ethernet source stays the half's own: NAT44 has marks there, for itself and for the half behind it (`inner`). A half
+//! The Ethernet source stays the half's own: NAT44 has marks there, for itself and for the half behind it (`original_id`). A half
 //! may be a pair itself: what it has marked gets one step more of the way, so that each pair on the other side finds its own
 //! step and leaves the rest to its half. All pairs in a pair have the outermost one's marks ([`Function::nest`]), whatever
 //! they were made with.
 
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
-use crate::hash::Hasher;
+pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nested};
+use crate::inner_link::{Half, Marks};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
-use wire::Mac;
-
-/// Ethernet address of the customer's half on the inner link.
-pub const CUSTOMER_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0a]);
-/// Ethernet address of the Internet's half on the inner link.
-pub const INTERNET_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0b]);
 
 /// Times that a packet may cross the inner link: there, back (hairpins), and there again for what is sent about it. No
 /// packet of sound halves needs more, and it loses no hop limit on the way.
 const MOST_CROSSINGS: u32 = 4;
-
-/// One of the two functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
-    Customer,
-    Internet,
-}
-
-impl Half {
-    /// The half that faces this side.
-    fn facing(side: Side) -> Half {
-        if side == Side::Customer { Half::Customer } else { Half::Internet }
-    }
-    fn other(self) -> Half {
-        if self == Half::Customer { Half::Internet } else { Half::Customer }
-    }
-    /// The side by which it leaves the pair.
-    fn outer(self) -> Side {
-        if self == Half::Customer { Side::Customer } else { Side::Internet }
-    }
-    /// The side where the other half is.
-    fn inner(self) -> Side {
-        self.outer().other()
-    }
-    /// Its address on the inner link.
-    fn mac(self) -> [u8; 6] {
-        if self == Half::Customer { CUSTOMER_HALF.0 } else { INTERNET_HALF.0 }
-    }
-}
 
 /// What the pair itself counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,64 +47,14 @@ pub struct Chain<A, B> {
     count: Count,
 }
 
-/// What a [`Function`] in a chain learns of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Nested {
-    marks: Option<Marks>,
-    /// Chains around it.
-    depth: u32,
-}
-
 /// Chains in each other, at most: the steps that a mark has room for.
 const MOST_NESTED: u32 = 7;
-
-/// Ethernet destinations of packets that go on in the middle at another worker: a group address, which no link delivers as
-/// ours, four octets that cannot be guessed, and the way through chains in chains. A step of the way is a bit, the outermost
-/// chain's the lowest; a one stands in front of the first step.
-#[derive(Clone, Copy, Debug)]
-struct Marks([u8; 5]);
-
-impl Marks {
-    fn new(seed: u64) -> Marks {
-        let [a, b, c, d, ..] = Hasher::new(!seed).one(2).to_be_bytes();
-        Marks([3, a, b, c, d])
-    }
-
-    /// The way that a packet has still to go, if it carries a mark.
-    #[inline(always)]
-    fn way(self, b: &[u8]) -> Option<u8> {
-        // Nearly always the first octet decides: unicast.
-        if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
-    }
-
-    /// The half where a packet goes on, if it carries a mark.
-    #[inline(always)]
-    fn half(self, b: &[u8]) -> Option<Half> {
-        self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })
-    }
-
-    /// Say that a packet goes on at this half, and there where an inner chain has said.
-    fn put(self, half: Half, b: &mut [u8]) {
-        let way = self.way(b).unwrap_or(1) << 1 | u8::from(half == Half::Internet);
-        if let Some(d) = b.get_mut(..6) {
-            d[..5].copy_from_slice(&self.0);
-            d[5] = way;
-        }
-    }
-
-    /// Take the step to this half: what is left of the mark is the half's, or the packet arrives there.
-    fn step(half: Half, b: &mut [u8]) {
-        match b[5] >> 1 {
-            0 | 1 => b[..6].copy_from_slice(&half.mac()),
-            rest => b[5] = rest,
-        }
-    }
-}
 
 /// The spare of one half: what it sends towards the other one waits until the batch is done.
 struct Inner<'a, P, S> {
     spare: &'a mut S,
     across: &'a mut Vec<P>,
+    behind: Option<&'a mut Vec<(Side, P)>>,
     half: Half,
     marks: Option<Marks>,
     handed_over: u64,
@@ -150,7 +66,10 @@ impl<P: Packet, S: Spare<P>> Spare<P> for Inner<'_, P, S> {
     }
     fn emit(&mut self, to: Side, packet: P) {
         if to == self.half.outer() {
-            return self.spare.emit(to, packet);
+            return match &mut self.behind {
+                Some(behind) => behind.push((to, packet)),
+                None => self.spare.emit(to, packet),
+            };
         }
         if self.across.capacity() == 0 {
             self.across.reserve(BATCH);
@@ -181,6 +100,8 @@ struct Run<'a, P, S> {
     /// Packets that wait to cross the inner link, by the half they go to. Nothing is allocated while nothing is emitted.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
+    /// What the halves emit about packets that have waited: it leaves behind them, so that fragments keep their order.
+    behind: Option<Vec<(Side, P)>>,
 }
 
 impl<P, S> Run<'_, P, S> {
@@ -217,7 +138,8 @@ impl<A: Function, B: Function> Chain<A, B> {
         verdicts: &mut [Verdict],
     ) {
         let across = if half == Half::Customer { &mut run.to_internet } else { &mut run.to_customer };
-        let mut inner = Inner { spare: &mut *run.spare, across, half, marks: self.marks, handed_over: 0 };
+        let behind = run.behind.as_mut();
+        let mut inner = Inner { spare: &mut *run.spare, across, behind, half, marks: self.marks, handed_over: 0 };
         match half {
             Half::Customer => self.customer.process(run.now, from, batch, verdicts, &mut inner),
             Half::Internet => self.internet.process(run.now, from, batch, verdicts, &mut inner),
@@ -297,6 +219,7 @@ impl<A: Function, B: Function> Chain<A, B> {
     fn some<P: Packet, S: Spare<P>>(&mut self, run: &mut Run<P, S>, half: Half, queue: &mut Vec<P>) {
         let n = queue.len().min(BATCH);
         let mut verdicts = [Verdict::Drop; BATCH];
+        run.behind = Some(Vec::new());
         self.pass(run, half, 1, &mut queue[..n], &mut verdicts[..n]);
         for (p, v) in queue.drain(..n).zip(verdicts) {
             match v {
@@ -305,6 +228,7 @@ impl<A: Function, B: Function> Chain<A, B> {
                 Verdict::Drop | Verdict::Local => {}
             }
         }
+        run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));
     }
 
     /// Take a batch through in which there may be packets that come from the middle of another worker's way.
@@ -346,7 +270,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
     ) {
         let n = batch.len().min(verdicts.len()).min(BATCH);
         let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
-        let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new() };
+        let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new(), behind: None };
         let near = Half::facing(from);
         match self.marks {
             // Both halves may have something to do with time.

@@ -1,7 +1,8 @@
 //! The interface of every plane function: a batch of packets in, a verdict for each out. Written once
 //! here so that gateway, file mode and fuzz targets run any technology the same way.
 
-use crate::chain::Nested;
+use crate::inner_link::Nested;
+pub use crate::side::Side;
 pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
@@ -9,25 +10,6 @@ use std::time::Duration;
 
 /// Most packets of one batch.
 pub const BATCH: usize = 32;
-
-/// Where a packet came in or goes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The customers' side (Left, inside).
-    Customer,
-    /// The Internet's side (Right, outside).
-    Internet,
-}
-
-impl Side {
-    /// The other one.
-    pub fn other(self) -> Side {
-        match self {
-            Side::Customer => Side::Internet,
-            Side::Internet => Side::Customer,
-        }
-    }
-}
 
 /// What is to become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,21 +58,70 @@ pub(crate) fn fresh<P: Packet, S: Spare<P>>(spare: &mut S, len: usize) -> Option
     Some(p)
 }
 
-/// Do what a verdict says with a frame that came in on `from` and is no packet of the machine's: a copy leaves, or goes to another
-/// worker. False when there is no memory for it.
+/// Keeps what a function emits about a packet until the packet itself has been sent, so that fragments keep their order (RFC
+/// 7915, section 4). For packets that are no frames of the batch, which leaves in front of everything emitted anyway.
+pub(crate) struct Behind<'a, P> {
+    spare: &'a mut dyn Spare<P>,
+    emitted: Vec<(Side, P)>,
+}
+
+impl<'a, P: Packet> Behind<'a, P> {
+    pub(crate) fn new(spare: &'a mut dyn Spare<P>) -> Behind<'a, P> {
+        Behind { spare, emitted: Vec::new() }
+    }
+
+    /// Does with the packet, which came in on `from`, what its verdict says, and sends the rest.
+    pub(crate) fn send(self, verdict: Verdict, from: Side, packet: P) {
+        match verdict {
+            Verdict::Forward(to) => self.spare.emit(to, packet),
+            Verdict::HandOver(worker) => self.spare.hand_over(worker, from, packet),
+            Verdict::Drop | Verdict::Local => {}
+        }
+        self.send_rest();
+    }
+
+    fn send_rest(self) {
+        self.emitted.into_iter().for_each(|(to, p)| self.spare.emit(to, p));
+    }
+
+    /// The same with a copy of the packet. False when there is no memory for it.
+    #[must_use]
+    fn send_copy(mut self, verdict: Verdict, from: Side, frame: &[u8]) -> bool {
+        if matches!(verdict, Verdict::Drop | Verdict::Local) {
+            self.send_rest();
+            return true;
+        }
+        let Some(mut p) = self.fresh(frame.len()).filter(|p| p.bytes().len() == frame.len()) else { return false };
+        p.bytes_mut().copy_from_slice(frame);
+        self.send(verdict, from, p);
+        true
+    }
+}
+
+impl<P> Spare<P> for Behind<'_, P> {
+    fn fresh(&mut self, len: usize) -> Option<P> {
+        self.spare.fresh(len)
+    }
+    fn emit(&mut self, to: Side, packet: P) {
+        self.emitted.push((to, packet));
+    }
+    fn hand_over(&mut self, to: u16, from: Side, packet: P) {
+        self.spare.hand_over(to, from, packet);
+    }
+}
+
+/// Decides about a packet from `from` that stands in memory of its own, and sends a copy of it, if its verdict says so. False when
+/// there is no memory for the copy.
 #[must_use]
-pub(crate) fn send_copy<P: Packet, S: Spare<P>>(verdict: Verdict, from: Side, frame: &[u8], spare: &mut S) -> bool {
-    if matches!(verdict, Verdict::Drop | Verdict::Local) {
-        return true;
-    }
-    let Some(mut p) = spare.fresh(frame.len()).filter(|p| p.bytes().len() == frame.len()) else { return false };
-    p.bytes_mut().copy_from_slice(frame);
-    match verdict {
-        Verdict::Forward(to) => spare.emit(to, p),
-        Verdict::HandOver(worker) => spare.hand_over(worker, from, p),
-        Verdict::Drop | Verdict::Local => {}
-    }
-    true
+pub(crate) fn decide_copy<F: Packet, P: Packet, S: Spare<P>>(
+    from: Side,
+    p: &mut F,
+    spare: &mut S,
+    decide: impl FnOnce(&mut F, &mut Behind<P>) -> Verdict,
+) -> bool {
+    let mut behind = Behind::new(spare);
+    let verdict = decide(p, &mut behind);
+    behind.send_copy(verdict, from, p.bytes())
 }
 
 /// Named drop reasons and other counters, in a fixed order: name and value.

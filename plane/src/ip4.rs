@@ -3,7 +3,7 @@
 //! them wants to know of a packet stands there, as methods of the same header.
 
 use crate::event::Event;
-use crate::parts::tracker::{Key, Piece};
+use crate::fragment::{Key, Piece};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32};
 
@@ -137,9 +137,9 @@ impl Head4 {
         self.more || self.offset > 0
     }
 
-    /// What it has in common with the other fragments of its datagram, out of this tunnel or of none (0).
-    pub fn key(&self, tunnel: u128) -> Key {
-        Key::new(tunnel, (self.src, self.dst), self.id, self.protocol)
+    /// What it has in common with the other fragments of its datagram, out of this tunnel or side.
+    pub fn key(&self, from: u128) -> Key {
+        Key { from, addresses: (self.src, self.dst), id: self.id, protocol: self.protocol }
     }
 
     /// Its place in its datagram.

@@ -3,17 +3,19 @@
 
 #![forbid(unsafe_code)]
 
+pub mod affinity;
 pub mod aftr;
-mod answer;
 pub mod chain;
 mod count;
 pub mod customers;
-mod cut;
-pub mod ends;
+pub mod edge;
 pub mod event;
+pub mod fragment;
+mod fragment_v4;
 pub mod function;
 pub mod hash;
-mod inner;
+mod icmp_error;
+pub mod inner_link;
 mod ip4;
 pub mod ip6;
 pub mod lw4o6;
@@ -22,12 +24,12 @@ pub mod nat44;
 pub mod nat46;
 pub mod nat64;
 pub mod nat66;
-pub mod numbered;
-pub mod parts;
-pub mod pinned;
+pub mod nat_behind;
+mod original_id;
 pub mod router;
 pub mod side;
 pub mod steer;
+pub mod strategy;
 mod subscribers;
 pub mod table;
 pub mod translate;
@@ -35,10 +37,10 @@ pub mod tunnel;
 pub mod view;
 
 pub use chain::Chain;
-pub use ends::{Addressing, End, Point4, Softwires, Wrap};
-pub use function::{Drops, Entry, Function, NoSpare, Packet, Side, Spare, Verdict};
+pub use function::{Drops, Entry, Function, NoSpare, Packet, Spare, Verdict};
 pub use ip6::{Pool6, Prefix6};
 pub use router::{Hop, Router};
-pub use side::{Side4, Side6};
+pub use side::{Side, Side4, Side6};
 pub use steer::Steering;
+pub use strategy::{Addressing, End, Point4, Softwires, Wrap};
 pub use translate::Translate;

@@ -4,7 +4,6 @@
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::customers::numbers;
-use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
 use crate::function::Side;
 use crate::ip6::{Pool6, Pool6Error, Prefix6};
@@ -12,6 +11,7 @@ use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
 use crate::side::{Side4, Side6, inner_address};
 use crate::steer::Steering;
+use crate::strategy::{Addressing, End, Point4};
 use crate::translate::{self, Eam, EamError, Pair, Pref64, Pref64Error, Siit, Translate};
 use std::net::Ipv4Addr;
 use wire::AddrRange;

@@ -1,8 +1,8 @@
 //! A plain IPv4 router between two sides: the forwarding baseline, and the function that the known-truth
 //! device is built around. Stateless.
 
-use crate::chain::Nested;
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::inner_link::Nested;
 use wire::Mac;
 use wire::checksum::update16;
 use wire::header::{TYPE_IPV4, be16};

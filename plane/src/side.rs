@@ -5,6 +5,25 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
 use wire::header::word;
 
+/// Where a packet came in or goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The customers' side (Left, inside).
+    Customer,
+    /// The Internet's side (Right, outside).
+    Internet,
+}
+
+impl Side {
+    /// The opposite side.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Customer => Side::Internet,
+            Side::Internet => Side::Customer,
+        }
+    }
+}
+
 /// A side where IPv4 is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side4 {

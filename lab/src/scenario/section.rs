@@ -455,19 +455,11 @@ pub fn pool6(value: &Value) -> Parsed<plane::Prefix6> {
     }
 }
 
-/// An explicit address map: an IPv4 and an IPv6 prefix with as many bits left (RFC 7757, section 3.1).
+/// An explicit address map, as a line of a file of them has it.
 pub fn eam(value: &Value) -> Parsed<(plane::nat44::config::Prefix, plane::Prefix6)> {
-    let words = text(value)?;
+    let pair = text(value)?.parse::<plane::translate::Pair>();
     let instead = || "write both prefixes: \"198.18.0.0/24 2001:2::/120\"".to_owned();
-    let (four, six) =
-        words.split_once(' ').ok_or_else(|| Wrong { what: format!("`{words}` is one prefix"), instead: instead() })?;
-    let four = prefix4(&Value::Text(four.trim().to_owned()))?;
-    let six = prefix6(&Value::Text(six.trim().to_owned()))?;
-    if 32 - four.len != 128 - six.len {
-        let what = format!("/{} leaves {} bits and /{} leaves {}", four.len, 32 - four.len, six.len, 128 - six.len);
-        return Err(Wrong { what, instead: instead() });
-    }
-    Ok((four, six))
+    pair.map(|pair| (pair.v4, pair.v6)).map_err(|what| Wrong { what, instead: instead() })
 }
 
 /// One of a few words.

@@ -7,23 +7,20 @@ use crate::scenario::technology::options::Options;
 use crate::scenario::technology::{Lw4o6, Map, MapRule, Nat, Nat6, Plays, Siit as SiitTable, State};
 use plane::aftr::{Aftr, Config as AftrConfig};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
+use plane::edge::{self, Edge};
 use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config as NatConfig, Prefix};
 use plane::nat46::Config as Nat46Config;
 use plane::nat64::{Config as Nat64Config, Nat64};
 use plane::nat66::{Config as Nat66Config, Nat66};
-use plane::side::inner_address;
 use plane::translate::{Clat, Config as TranslateConfig, Hairpinning, Hosts, Pair, Pref64, Siit, Translate};
 use plane::tunnel::{Config as TunnelConfig, OneTunnel, Tunnel};
-use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side4, Side6};
+use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::{AddrRange, PortRange, PortSet};
-
-/// What an IPv6 header is longer than an IPv4 header: what the IPv4 side of a customer edge can send less.
-const TRANSLATED: u16 = 20;
+use wire::AddrRange;
 
 /// Largest packet inside such a gateway: no limit of its own.
 const INNER_MTU: u16 = 65_535;
@@ -84,10 +81,9 @@ impl Edges {
         [with(Links { right6: ce, ..self.links }), with(Links { left6: pe, ..self.links })]
     }
 
-    /// The IPv4 link inside an edge that is made of two functions, as the half with IPv6 sees it.
-    fn inner4(&self) -> Side4 {
-        let address = inner_address(self.links.left4.address);
-        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: INNER_MTU }
+    /// The links of a customer edge that keeps state.
+    fn edge(&self) -> Edge {
+        Edge { customer: self.links.left4, internet: self.links.right6 }
     }
 
     pub(super) fn nat44(&self, inside: &[Prefix], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
@@ -97,24 +93,17 @@ impl Edges {
         Nat44::new(c, worker, self.workers, self.seed).map_err(words)
     }
 
-    fn translate<A: Addressing>(
-        &self,
-        ipv6: Side,
-        v4: Side4,
-        v6: Side6,
-        hop: bool,
-        addressing: A,
-        worker: usize,
-    ) -> Result<Translate<A>, Why> {
-        self.on_worker(self.translator(ipv6, v4, v6, hop), addressing, worker)
-    }
-
     fn on_worker<A: Addressing>(&self, c: TranslateConfig, addressing: A, worker: usize) -> Result<Translate<A>, Why> {
         Ok(Translate::new(c, addressing).map_err(words)?.on_worker(worker as u16, self.workers as u16))
     }
 
-    fn translator(&self, ipv6: Side, v4: Side4, v6: Side6, hop: bool) -> TranslateConfig {
-        let mut config = TranslateConfig { hop, seed: self.seed, ..TranslateConfig::new(ipv6, v4, v6) };
+    /// A translator that is a hop of its own.
+    fn translator(&self, ipv6: Side, v4: Side4, v6: Side6) -> TranslateConfig {
+        self.as_written(TranslateConfig::new(ipv6, v4, v6))
+    }
+
+    fn as_written(&self, config: TranslateConfig) -> TranslateConfig {
+        let mut config = TranslateConfig { seed: self.seed, ..config };
         self.options.set(&mut config);
         config
     }
@@ -128,7 +117,7 @@ impl Edges {
             (Side::Internet, self.links.left4, self.links.right6)
         };
         let sources = siit.icmp_sources.clone();
-        let config = TranslateConfig { icmp_sources: sources, ..self.translator(side, v4, v6, true) };
+        let config = TranslateConfig { icmp_sources: sources, ..self.translator(side, v4, v6) };
         self.on_worker(config, Siit::new(maps, prefix), worker)
     }
 
@@ -140,7 +129,8 @@ impl Edges {
     ) -> Result<Translate<Clat>, Why> {
         let hosts = Hosts::Prefix(Pref64::new(clat, true).map_err(words)?);
         let addressing = Clat::new(hosts, Pref64::new(pref64, private).map_err(words)?)?;
-        self.translate(Side::Internet, self.links.left4, self.links.right6, true, addressing, worker)
+        let config = self.translator(Side::Internet, self.links.left4, self.links.right6);
+        self.on_worker(config, addressing, worker)
     }
 
     pub(super) fn plat(&self, (pref64, private): (Prefix6, bool), nat: &Nat, worker: usize) -> Result<Nat64, Why> {
@@ -208,8 +198,7 @@ impl Edges {
 
     /// The customer's end of tunnels behind a NAT44, which is the hop.
     fn ce_tunnel<S: plane::Softwires>(&self, softwires: S, worker: usize) -> Result<Tunnel<S>, Why> {
-        let c = TunnelConfig::new(Side::Internet, self.inner4(), self.links.right6);
-        self.tunnel(TunnelConfig { hop: false, ..c }, softwires, worker)
+        self.tunnel(self.edge().tunnel(), softwires, worker)
     }
 
     /// The provider's end of tunnels, of customers whose NATs keep state like this.
@@ -243,8 +232,8 @@ impl Edges {
             let own = own.ok_or_else(|| format!("ce = {}: the table has no such softwire", l.ce))?;
             let softwires = OneTunnel::new(own.b4, own.own.unwrap_or(l.lwaftr));
             let tunnel = e.ce_tunnel(softwires, w)?;
-            let pool = AddrRange::one(own.ipv4);
-            e.behind_nat(&l.inside, pool, own.ports, &l.state, w, INNER_MTU, ("tunnel", tunnel))
+            let nat = e.edge().nat_before_tunnel(l.inside.clone(), AddrRange::one(own.ipv4), own.ports);
+            e.behind_nat(nat, &l.state, w, ("tunnel", tunnel))
         };
         let pe = |e: &Edges, w| e.pe_tunnel(&l.state, live.bindings(), w);
         self.edges(plays, ce, pe, then)
@@ -267,7 +256,8 @@ impl Edges {
         let ce = |e: &Edges, w| {
             let softwires = MapECe::new(customer, br, Arc::clone(&mesh)).map_err(words)?;
             let tunnel = e.ce_tunnel(softwires, w)?;
-            e.behind_nat(&map.inside, customer.pool(), customer.ports, &map.state, w, INNER_MTU, ("tunnel", tunnel))
+            let nat = e.edge().nat_before_tunnel(map.inside.clone(), customer.pool(), customer.ports);
+            e.behind_nat(nat, &map.state, w, ("tunnel", tunnel))
         };
         let pe = |e: &Edges, w| {
             let softwires = MapEBr::new(Arc::clone(&domain), br).map_err(words)?;
@@ -287,14 +277,13 @@ impl Edges {
         let dmr = Pref64::new(dmr, private).map_err(words)?;
         let ce = |e: &Edges, w| {
             let addressing = MapTCe::new(customer, dmr, Arc::clone(&mesh)).map_err(words)?;
-            let translate = e.translate(Side::Internet, e.inner4(), e.links.right6, false, addressing, w)?;
-            let (pool, ports) = (customer.pool(), customer.ports);
-            let mtu = e.links.right6.mtu.saturating_sub(TRANSLATED);
-            e.behind_nat(&map.inside, pool, ports, &map.state, w, mtu, ("translate", translate))
+            let translate = e.on_worker(e.as_written(e.edge().translator()), addressing, w)?;
+            let nat = e.edge().nat_before_translator(map.inside.clone(), customer.pool(), customer.ports);
+            e.behind_nat(nat, &map.state, w, ("translate", translate))
         };
         let pe = |e: &Edges, w| {
             let addressing = MapTBr::new(Arc::clone(&domain), dmr).map_err(words)?;
-            let mut config = e.translator(Side::Customer, e.links.right4, e.links.left6, true);
+            let mut config = e.translator(Side::Customer, e.links.right4, e.links.left6);
             if !map.state.hairpinning {
                 config.hairpinning = Hairpinning::Off;
             }
@@ -303,31 +292,17 @@ impl Edges {
         self.edges(plays, ce, pe, then)
     }
 
-    /// A customer edge that keeps state: a NAT44 into the customer's address and ports, and behind it what speaks IPv6, which
-    /// packets of `mtu` octets reach. A tunnel decides itself what becomes of larger ones than it has room for.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call for three technologies; each argument is one of their parameters"
-    )]
+    /// A customer edge that keeps state as written.
     fn behind_nat<F: Function>(
         &self,
-        inside: &[Prefix],
-        pool: AddrRange,
-        ports: PortSet,
+        mut nat: NatConfig,
         state: &State,
         worker: usize,
-        mtu: u16,
-        (name, behind): (&'static str, F),
+        behind: (&'static str, F),
     ) -> Result<Chain<Nat44, F>, Why> {
-        let inner = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
-        let mut c = NatConfig::new(self.links.left4, inner, inside.to_vec(), vec![pool]);
-        // A shared address has no ports to spare, and the port set says which there are.
-        c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
-        c.port_set = ports;
-        keep(&mut c, state);
-        self.options.set_nat(&mut c);
-        let nat = Nat44::new(c, worker, self.workers, self.seed).map_err(words)?;
-        Ok(Chain::new(("nat44", nat), (name, behind), self.workers, self.seed))
+        keep(&mut nat, state);
+        self.options.set_nat(&mut nat);
+        edge::behind_nat(nat, behind, worker, self.workers, self.seed).map_err(words)
     }
 }
 

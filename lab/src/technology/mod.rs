@@ -10,12 +10,12 @@ pub use tables::{b4_in_row, binding_table, explicit_maps, listed_maps};
 
 use crate::scenario::technology::{Plays, Softwires, Technology};
 use edges::Edges;
+use plane::affinity;
 use plane::lw4o6;
 use plane::nat44::Nat44;
 use plane::nat46::{Config as Nat46Config, Nat46};
 use plane::nat64::Nat64;
 use plane::nat66::Nat66;
-use plane::pinned;
 use plane::tunnel::{OneTunnel, Tunnel};
 use plane::{Function, Prefix6, Side4, Side6, Steering};
 use std::fmt::Display;
@@ -164,7 +164,7 @@ pub fn steering(technology: &Technology, plays: Plays, workers: usize) -> [Steer
         };
         return [Nat44::STEER_CUSTOMER, Nat44::steer_ports(at, set, workers)];
     }
-    let customers = technology.counts_by_prefix().map_or(pinned::STEER_CUSTOMER, pinned::steering);
+    let customers = technology.counts_by_prefix().map_or(affinity::STEER_CUSTOMER, affinity::steering);
     match technology.versions(plays) {
         _ if matches!(technology, Technology::Nat46 { .. }) => {
             [Nat46Config::STEER_CUSTOMER, Nat46Config::STEER_INTERNET]

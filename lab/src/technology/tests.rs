@@ -112,8 +112,8 @@ fn edges_with_state_are_steered_by_their_ports() {
 /// Where all customers of a /64 are counted together links bring them to one worker.
 #[test]
 fn customers_who_are_counted_by_prefix_are_steered_by_it() {
-    let by_prefix = pinned::steering(64);
-    assert_ne!(by_prefix, pinned::STEER_CUSTOMER);
+    let by_prefix = affinity::steering(64);
+    assert_ne!(by_prefix, affinity::STEER_CUSTOMER);
     let table = |name: &str, own: &str| format!("[technology.{name}]\npool = \"198.19.0.1\"\n{own}\n");
     let pref64 = "pref64 = \"2001:2:0:1000::/96\"";
     let xlat = format!("{pref64}\nclat = \"2001:2:0:2::/96\"");
@@ -124,10 +124,10 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
                 let (technology, plays) = technology("pe", table);
                 steering(&technology, plays, 2)[0]
             };
-            assert_eq!(left(&table), pinned::STEER_CUSTOMER);
+            assert_eq!(left(&table), affinity::STEER_CUSTOMER);
             assert_eq!(left(&(table.clone() + limit)), by_prefix);
             let own = |len: u8| format!("{table}{limit}\nsubscriber-prefix = {len}\n");
-            assert_eq!([128, 56].map(|len| left(&own(len))), [128, 56].map(pinned::steering));
+            assert_eq!([128, 56].map(|len| left(&own(len))), [128, 56].map(affinity::steering));
         }
     }
 }
@@ -417,6 +417,21 @@ fn echo((to, id): ([u8; 4], u16)) -> Vec<u8> {
     let sum = Sum::default().bytes(&f[34..]).checksum();
     f[36..38].copy_from_slice(&sum);
     f
+}
+
+/// RFC 7757, figure 1: suffixes may differ in length, and whole addresses need no length.
+#[test]
+fn explicit_maps_in_the_table_are_those_of_a_file() {
+    let table = "[technology.siit]\neam = [\"192.0.2.1 2001:db8:aaaa::\", \"2001:db8:cccc::/124 192.0.2.16/28\", \
+                 \"192.0.2.128/26 2001:db8:dddd::/64\", \"192.0.2.192/29 2001:db8:eeee:8::/62\"]\n\
+                 pref64 = \"2001:2:0:1000::/96\"\n";
+    let (Technology::Siit(siit), _) = technology("pe", table) else { panic!("no SIIT") };
+    let maps = tables::explicit_maps(&siit).unwrap().unwrap();
+    let six = |last: u8| maps.to_ipv6(0xc000_0200 | u32::from(last)).map(|a| std::net::Ipv6Addr::from(a).to_string());
+    assert_eq!(
+        [1, 24, 152, 195].map(|last| six(last).unwrap()),
+        ["2001:db8:aaaa::", "2001:db8:cccc::8", "2001:db8:dddd:0:6000::", "2001:db8:eeee:9:8000::"]
+    );
 }
 
 /// RFC 7757, section 4: between explicitly mapped hosts by the translator itself, by a router behind it, or not at all.

@@ -9,11 +9,11 @@ pub use config::Config;
 pub use softwires::Customer;
 
 use crate::customers::{Customers, Softwire, numbers};
-use crate::ends::Softwires;
 use crate::function::{Entry, Side};
+use crate::nat_behind::{self, Numbered, Numbering};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
-use crate::numbered::{self, Numbered, Numbering};
+use crate::strategy::Softwires;
 use crate::subscribers::Subscribers;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
@@ -72,7 +72,7 @@ impl Aftr {
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counted = if config.counts() { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
-        numbered::bytes_for::<Softwire>(capacity, &config.nat, workers) + counted
+        nat_behind::bytes_for::<Softwire>(capacity, &config.nat, workers) + counted
     }
 }
 
@@ -117,12 +117,12 @@ impl Config {
 
     /// The half with the state. What it sends to customers itself comes from the well-known address.
     fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
-        numbered::far(&self.nat, numbers, AFTR)
+        nat_behind::far(&self.nat, numbers, AFTR)
     }
 
     /// The tunnelling half.
     fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
-        let near = numbered::near(numbered::first(numbers), u16::MAX);
+        let near = nat_behind::near(nat_behind::first(numbers), u16::MAX);
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
         t.inner_address = AFTR;
         t.hop = false;

@@ -2,10 +2,10 @@
 //! because this is all that it adds to tunnels.
 
 use crate::customers::{Customers, Softwire};
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
+use crate::strategy::{Point4, Softwires, Wrap};
 use crate::subscribers::Subscribers;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

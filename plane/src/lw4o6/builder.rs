@@ -1,7 +1,7 @@
 //! Making a binding table: softwires in any order become sorted rows, are checked against each other, and are laid out.
 //! Apart from look-ups, which see the finished layout only.
 
-use super::table::{DENSE, STARTS, Segment, Table};
+use super::table::{DENSE, Forbidden, STARTS, Segment, Softwire, Table};
 use crate::ip4::is_ordinary;
 use crate::tunnel::points::is_unicast6;
 use arena::{ArenaError, Array};
@@ -10,19 +10,6 @@ use wire::{PortSet, PortSetError};
 
 /// Most softwires: places are numbered with 32 bits, and a sparse table has up to four a softwire.
 const MOST: usize = 1 << 29;
-
-/// One softwire: who (lwB4) has which ports of which address, by which address of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Softwire {
-    /// The lwB4's IPv6 address.
-    pub b4: Ipv6Addr,
-    /// The IPv4 address, shared or not.
-    pub ipv4: Ipv4Addr,
-    /// The ports; [`PortSet::ALL`] for an address that is not shared.
-    pub ports: PortSet,
-    /// The lwAFTR's IPv6 address; `None` for the table's.
-    pub own: Option<Ipv6Addr>,
-}
 
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
@@ -141,41 +128,14 @@ struct Row {
     len: u8,
 }
 
-/// Addresses of the gateway, which no softwire may have: a tunnel to oneself is a loop (RFC 2473, section 4.1.2), and what is
-/// for the gateway's IPv4 address never gets into a tunnel. In ascending order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Forbidden {
-    v6: Vec<u128>,
-    v4: Vec<u32>,
-}
-
-impl Forbidden {
-    fn new(v6: impl Iterator<Item = u128>, v4: impl Iterator<Item = u32>) -> Forbidden {
-        let (mut v6, mut v4): (Vec<u128>, Vec<u32>) = (v6.collect(), v4.collect());
-        v6.sort_unstable();
-        v6.dedup();
-        v4.sort_unstable();
-        Forbidden { v6, v4 }
+/// What is wrong with a row where these are the gateway's addresses.
+fn taken(forbidden: &Forbidden, r: &Row) -> Option<String> {
+    if forbidden.has6(r.b4) {
+        let b4 = Ipv6Addr::from_bits(r.b4);
+        return Some(format!("{b4} as the lwB4's IPv6 address: this is an address of the lwAFTR itself"));
     }
-
-    /// Whether an IPv6 address is one of them.
-    pub(super) fn has6(&self, addr: u128) -> bool {
-        self.v6.binary_search(&addr).is_ok()
-    }
-
-    fn has4(&self, addr: u32) -> bool {
-        self.v4.binary_search(&addr).is_ok()
-    }
-
-    /// What is wrong with a row.
-    fn fault(&self, r: &Row) -> Option<String> {
-        if self.has6(r.b4) {
-            let b4 = Ipv6Addr::from_bits(r.b4);
-            return Some(format!("{b4} as the lwB4's IPv6 address: this is an address of the lwAFTR itself"));
-        }
-        let addr = Ipv4Addr::from_bits(r.ipv4);
-        self.has4(r.ipv4).then(|| format!("{addr} as the IPv4 address: this is the gateway's own"))
-    }
+    let addr = Ipv4Addr::from_bits(r.ipv4);
+    forbidden.has4(r.ipv4).then(|| format!("{addr} as the IPv4 address: this is the gateway's own"))
 }
 
 /// A table to be.
@@ -280,7 +240,7 @@ impl Builder {
     /// When softwires overlap or have an address of the gateway, or there is not enough memory.
     pub fn build(mut self) -> Result<Table, TableError> {
         let forbidden = self.forbidden();
-        if let Some((r, why)) = self.rows.iter().find_map(|r| forbidden.fault(r).map(|why| (r, why))) {
+        if let Some((r, why)) = self.rows.iter().find_map(|r| taken(&forbidden, r).map(|why| (r, why))) {
             return Err(TableError::Line { file: self.name, line: r.line.into(), why });
         }
         self.rows.sort_unstable_by_key(|r| (u64::from(r.ipv4) << 16 | u64::from(r.psid), r.line));

@@ -2,8 +2,8 @@
 //! over before its next batch. A worker looks at one number a batch and takes a lock only when that has changed.
 
 use super::table::Table;
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
+use crate::strategy::{Point4, Softwires, Wrap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -6,7 +6,7 @@ mod live;
 mod table;
 mod text;
 
-pub use builder::{Builder, Softwire, TableError};
+pub use builder::{Builder, TableError};
 pub use live::{Bindings, Live};
-pub use table::Table;
+pub use table::{Softwire, Table};
 pub use text::{read, read_into};

@@ -4,13 +4,51 @@
 //! follows from address and PSID by arithmetic. Where less than a quarter of an address' port sets are given out, the
 //! address is a segment of its own that lists its PSIDs, so that memory follows the number of softwires.
 
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
+use crate::strategy::{Point4, Softwires, Wrap};
 use arena::Array;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
-use super::builder::{Forbidden, Softwire};
+/// One softwire: who (lwB4) has which ports of which address, by which address of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Softwire {
+    /// The lwB4's IPv6 address.
+    pub b4: Ipv6Addr,
+    /// The IPv4 address, shared or not.
+    pub ipv4: Ipv4Addr,
+    /// The ports; [`PortSet::ALL`] for an address that is not shared.
+    pub ports: PortSet,
+    /// The lwAFTR's IPv6 address; `None` for the table's.
+    pub own: Option<Ipv6Addr>,
+}
+
+/// Addresses of the gateway, which no softwire may have: a tunnel to oneself is a loop (RFC 2473, section 4.1.2), and what is
+/// for the gateway's IPv4 address never gets into a tunnel. In ascending order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Forbidden {
+    v6: Vec<u128>,
+    v4: Vec<u32>,
+}
+
+impl Forbidden {
+    pub(super) fn new(v6: impl Iterator<Item = u128>, v4: impl Iterator<Item = u32>) -> Forbidden {
+        let (mut v6, mut v4): (Vec<u128>, Vec<u32>) = (v6.collect(), v4.collect());
+        v6.sort_unstable();
+        v6.dedup();
+        v4.sort_unstable();
+        Forbidden { v6, v4 }
+    }
+
+    /// Whether an IPv6 address is one of them.
+    pub(super) fn has6(&self, addr: u128) -> bool {
+        self.v6.binary_search(&addr).is_ok()
+    }
+
+    pub(super) fn has4(&self, addr: u32) -> bool {
+        self.v4.binary_search(&addr).is_ok()
+    }
+}
 
 /// Upper halves of addresses, and one more.
 pub const STARTS: usize = (1 << 16) + 1;

@@ -12,7 +12,8 @@
 //! Words are separated by blanks or tabs. Without a port set the address is not shared (`0/0`); the offset is 0 unless
 //! given; the lwAFTR's address is the gateway's unless given. `#` begins a comment.
 
-use super::builder::{Builder, Fault, Softwire, TableError};
+use super::builder::{Builder, Fault, TableError};
+use super::table::Softwire;
 use super::table::Table;
 use std::io::BufRead;
 use std::net::Ipv6Addr;

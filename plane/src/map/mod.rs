@@ -2,7 +2,6 @@
 //! in both as strategies of the tunnel and of the translator.
 
 pub mod domain;
-pub mod edge;
 pub mod lpm;
 mod role;
 pub mod rule;
@@ -11,7 +10,6 @@ mod translation;
 mod tunnel;
 
 pub use domain::{Domain, DomainError, MOST_RULES};
-pub use edge::{EdgeConfig, EdgeError, MapEEdge, MapTEdge};
 pub use role::RoleError;
 pub use rule::{Customer, Mapping, Psid, Rule, RuleError};
 pub use text::ListError;

@@ -3,9 +3,9 @@
 
 use super::domain::Domain;
 use super::rule::{Customer, Place, RuleError};
-use crate::ends::Point4;
 use crate::event::Event;
 use crate::ip6::Prefix6;
+use crate::strategy::Point4;
 use std::sync::Arc;
 
 /// Why a role cannot be played.

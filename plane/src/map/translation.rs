@@ -4,8 +4,8 @@
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
 use super::rule::Customer;
-use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
+use crate::strategy::{Addressing, End, Point4};
 use crate::translate::Pref64;
 use std::sync::Arc;
 

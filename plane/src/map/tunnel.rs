@@ -4,8 +4,8 @@
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
 use super::rule::Customer;
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
+use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 

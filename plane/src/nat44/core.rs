@@ -73,7 +73,7 @@ impl Nat44 {
         }
         self.refresh(e, tcp, flags, true);
         let s = &mut self.sessions.slab[e];
-        if tcp && self.held.forget(&(s.outside, remote)) && self.config.rfc6146 {
+        if tcp && self.pending_syns.forget(&(s.outside, remote)) && self.config.rfc6146 {
             // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
             s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
         }

@@ -8,8 +8,8 @@ use super::rewrite::{End, hop};
 use super::session::{HAIRPIN, UNANSWERED, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
-use crate::inner;
 use crate::ip4::is_ordinary;
+use crate::original_id;
 use crate::table::{Guess, Index, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
@@ -287,10 +287,10 @@ impl Nat44 {
     /// The same for a packet that gets an identification of the port set. Apart, so that no other packet has work of it.
     #[inline(never)]
     fn forward_identified(&mut self, b: &mut [u8], e: u32) -> Verdict {
-        let old = inner::identify(b, self.identifications.draw());
+        let old = original_id::identify(b, self.identifications.draw());
         let v = self.forward_as_it_is::<true>(b, e);
         if self.behind_is_a_half {
-            inner::keep(b, old);
+            original_id::keep(b, old);
         }
         v
     }

@@ -3,27 +3,60 @@
 //! that are too large for the next link. Nothing but addresses, TTL and header checksum of a later fragment is
 //! ever touched: its payload is data, whatever stands where ports would be.
 
-mod store;
-
-pub use store::Fragments;
-
 use super::Nat44;
+use super::config::FragmentLimits;
 use super::counters::Event;
-use super::cover::Fit;
 use super::rewrite::{End, L3, address};
-use crate::cut::Cut;
-use crate::function::{Packet, Side, Spare, Verdict, fresh};
-use crate::inner::{self, identify};
+use crate::fragment::{Bounds, Fit, Key, Tracker};
+use crate::fragment_v4::Cut;
+use crate::function::{Behind, Packet, Side, Spare, Verdict, fresh};
 use crate::ip4::Head4;
-use crate::steer::by_hash;
-use store::Fate;
-use wire::header::{TCP, be16};
+use crate::original_id::{self, identify};
+use wire::header::{TCP, be16, be32};
+
+/// The store: what became of each datagram.
+pub(super) type Fragments = Tracker<Key, Datagram>;
+
+/// What became of a datagram's first fragment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fate {
+    /// It has not come yet.
+    #[default]
+    Unknown,
+    /// Translated to these addresses, and this verdict.
+    Translated { src: u32, dst: u32, verdict: Verdict },
+    /// Another worker's, given to it.
+    Elsewhere(u16),
+    /// Dropped.
+    Dropped,
+    /// Its fragments overlapped: none goes on, whatever still comes.
+    GivenUp,
+}
+
+/// What is known of a datagram.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Datagram {
+    fate: Fate,
+    /// What its fragments leave with, where that was drawn here.
+    identification: Option<u16>,
+}
+
+impl From<&FragmentLimits> for Bounds {
+    fn from(l: &FragmentLimits) -> Bounds {
+        Bounds {
+            datagrams: l.datagrams.into(),
+            fragments: l.held.into(),
+            octets: usize::MAX,
+            lifetime: l.lifetime.as_nanos() as u64,
+        }
+    }
+}
 
 impl Nat44 {
     /// End fragments whose time is over.
     #[inline]
     pub(super) fn expire_fragments(&mut self) {
-        if !self.fragments.order.is_empty() {
+        if !self.fragments.is_empty() {
             let lost = self.fragments.expire(self.now);
             self.count.add_many(Event::FragmentLate, lost);
         }
@@ -45,25 +78,27 @@ impl Nat44 {
         }
         // All that a numbered customer sends comes to one worker anyway.
         let together = from == Side::Customer && self.config.numbered.is_some();
+        let key = head.key(u128::from(from == Side::Internet));
         if !settled
             && !together
-            && let Some(worker) = self.fragment_worker(head)
+            && let Some(worker) = self.fragment_worker(&key)
         {
             return Ok(self.hand_over(worker));
         }
-        let e = self.fragments.entry(self.now, from, head);
+        self.fragments.open(self.now, key);
         self.count_displaced();
-        let e = e.ok_or(Event::FragmentStore)?;
+        let Some(datagram) = self.fragments.get(&key) else { return Err(Event::FragmentStore) };
+        let fate = datagram.fate;
         // All fragments of a datagram get the same, and no other datagram of this outside address has it (RFC 6864, section
         // 4.3; RFC 7857, section 10).
         if from == Side::Customer && !settled {
             let draw = || self.identifications.draw();
-            identify(p.bytes_mut(), *self.fragments.slab[e].identification.get_or_insert_with(draw));
+            identify(p.bytes_mut(), *datagram.identification.get_or_insert_with(draw));
         }
-        if self.fragments.slab[e].fate == Fate::GivenUp {
+        if fate == Fate::GivenUp {
             return Err(Event::FragmentOverlap);
         }
-        let complete = match self.fragments.count(e, head) {
+        let complete = match self.fragments.cover(&key, head.piece()) {
             Fit::New => false,
             Fit::Complete => true,
             // Not sent on, so that a receiver never sees octets of one place twice.
@@ -72,24 +107,38 @@ impl Nat44 {
             // What overlaps was made to look different to different receivers: the whole datagram goes, with what has
             // not come yet (RFC 3128, section 3; RFC 5722, section 4).
             Fit::Overlap => {
-                let lost = self.fragments.give_up(e);
+                let lost = self.fragments.take_kept(&key).len() as u64;
+                self.settle(&key, Fate::GivenUp);
                 self.count.add_many(Event::FragmentOverlap, lost);
                 return Err(Event::FragmentOverlap);
             }
         };
-        let result =
-            if head.offset == 0 { self.first(from, p, head, e, settled, spare) } else { self.later(p, head, e, spare) };
-        if complete {
-            // Whoever waited has been let go with the first; without the first they wait on.
-            if self.fragments.slab[e].fate != Fate::Unknown {
-                self.fragments.remove(e);
-            }
+        let result = if head.offset == 0 {
+            self.first(from, p, head, &key, settled, spare)
+        } else {
+            self.later(p, head, &key, spare)
+        };
+        // Whoever waited has been let go with the first; without the first they wait on.
+        if complete && self.fate(&key) != Fate::Unknown {
+            self.fragments.forget(&key);
         }
         result
     }
 
+    fn fate(&mut self, key: &Key) -> Fate {
+        self.fragments.get(key).map(|d| d.fate).unwrap_or_default()
+    }
+
+    /// Remember what became of a datagram's first fragment.
+    fn settle(&mut self, key: &Key, fate: Fate) {
+        if let Some(d) = self.fragments.get(key) {
+            d.fate = fate;
+        }
+        self.fragments.set_sent(key, matches!(fate, Fate::Translated { .. } | Fate::Elsewhere(_)));
+    }
+
     fn count_displaced(&mut self) {
-        let lost = std::mem::take(&mut self.fragments.displaced);
+        let lost = self.fragments.take_lost();
         self.count.add_many(Event::FragmentStore, lost);
     }
 
@@ -98,7 +147,7 @@ impl Nat44 {
         from: Side,
         p: &mut P,
         head: &Head4,
-        e: u32,
+        key: &Key,
         settled: bool,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
@@ -115,13 +164,13 @@ impl Nat44 {
                 Fate::Elsewhere(w)
             }
             Ok(verdict) => {
-                let (src, dst) = (wire::header::be32(b, L3 + 12), wire::header::be32(b, L3 + 16));
+                let (src, dst) = (be32(b, L3 + 12), be32(b, L3 + 16));
                 Fate::Translated { src, dst, verdict }
             }
             Err(_) => Fate::Dropped,
         };
-        self.fragments.slab[e].fate = fate;
-        self.let_go(from, e, spare);
+        self.settle(key, fate);
+        self.let_go(from, key, spare);
         match result {
             Ok(v) => self.cut(p, v, spare),
             Err(why) => Err(why),
@@ -132,16 +181,17 @@ impl Nat44 {
         &mut self,
         p: &mut P,
         head: &Head4,
-        e: u32,
+        key: &Key,
         spare: &mut S,
     ) -> Result<Verdict, Event> {
-        match self.fragments.slab[e].fate {
+        match self.fate(key) {
             Fate::Dropped | Fate::GivenUp => Err(Event::FragmentOrphan),
             Fate::Unknown => {
-                if !self.fragments.wait(e, p.bytes()) {
+                let kept = self.fragments.keep(key, head.offset, p.bytes().to_vec());
+                self.count_displaced();
+                if !kept {
                     return Err(Event::FragmentStore);
                 }
-                self.count_displaced();
                 // The packet itself ends here; its copy is sent when the first has come.
                 self.count.add(Event::FragmentHeld);
                 Ok(Verdict::Drop)
@@ -177,15 +227,14 @@ impl Nat44 {
     }
 
     /// Let go what has waited for the first fragment of this datagram.
-    fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, e: u32, spare: &mut S) {
-        while let Some(bytes) = self.fragments.next_waiting(e) {
-            self.let_one_go(from, e, &bytes, spare);
-            self.fragments.spare.push(bytes);
+    fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Key, spare: &mut S) {
+        for kept in self.fragments.take_kept(key) {
+            self.let_one_go(from, key, &kept.bytes, spare);
         }
     }
 
-    fn let_one_go<P: Packet, S: Spare<P>>(&mut self, from: Side, e: u32, bytes: &[u8], spare: &mut S) {
-        let fate = self.fragments.slab[e].fate;
+    fn let_one_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Key, bytes: &[u8], spare: &mut S) {
+        let fate = self.fate(key);
         if matches!(fate, Fate::Dropped | Fate::GivenUp | Fate::Unknown) {
             self.count.add(Event::FragmentOrphan);
             return;
@@ -203,11 +252,10 @@ impl Nat44 {
             }
             Fate::Dropped | Fate::GivenUp | Fate::Unknown => return,
         };
-        self.tell_inside(p.bytes_mut(), verdict, self.fragments.slab[e].sent_with());
-        match self.cut(&mut p, verdict, spare) {
-            Ok(Verdict::Forward(to)) => spare.emit(to, p),
-            Ok(Verdict::HandOver(w)) => spare.hand_over(w, from, p),
-            Ok(_) => {}
+        self.tell_inside(p.bytes_mut(), verdict, key.id);
+        let mut behind = Behind::new(spare);
+        match self.cut(&mut p, verdict, &mut behind) {
+            Ok(verdict) => behind.send(verdict, from, p),
             Err(why) => self.count.add(why),
         }
     }
@@ -228,18 +276,17 @@ impl Nat44 {
     /// drawn is not known here, and the packet is quoted with it.
     fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
         if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
-            inner::keep(b, identification);
+            original_id::keep(b, identification);
         }
     }
 
     /// The worker that keeps the fragments of this datagram, unless it is this one.
-    fn fragment_worker(&self, head: &Head4) -> Option<u16> {
+    fn fragment_worker(&self, key: &Key) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
         }
-        let bytes = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(head.id.to_be_bytes());
-        let w = by_hash(bytes, self.workers.count as usize) as u32;
-        (w != self.workers.own).then_some(w as u16)
+        let w = key.worker(self.workers.count as u16);
+        (u32::from(w) != self.workers.own).then_some(w)
     }
 
     /// Cut a packet that leaves but is too large for the link: the packet itself becomes the first piece, the others are
@@ -274,5 +321,5 @@ impl Nat44 {
 
 /// Whether a frame still has the addresses that were read.
 fn header_is_same(b: &[u8], head: &Head4) -> bool {
-    wire::header::be32(b, L3 + 12) == head.src && wire::header::be32(b, L3 + 16) == head.dst
+    be32(b, L3 + 12) == head.src && be32(b, L3 + 16) == head.dst
 }

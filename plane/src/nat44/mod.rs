@@ -6,14 +6,13 @@ mod census;
 pub mod config;
 pub(crate) mod core;
 pub mod counters;
-mod cover;
 pub(crate) mod fast;
 mod fragment;
 mod header;
-pub(crate) mod held;
 mod icmp;
 mod identification;
 mod mapping;
+pub(crate) mod pending_syn;
 mod pool;
 mod portmap;
 mod reply;
@@ -25,11 +24,11 @@ mod subscriber;
 pub(crate) mod tcp;
 mod timers;
 
-use crate::answer::Limiter;
-use crate::chain::Nested;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
-use crate::inner;
+use crate::icmp_error::Limiter;
+use crate::inner_link::Nested;
+use crate::original_id;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::table::{Table, bytes_for};
@@ -38,9 +37,9 @@ use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
 use counters::{Counters, Event};
 use fragment::Fragments;
-use held::HeldSyns4;
 use identification::Identifications;
 use mapping::Mappings;
+use pending_syn::PendingSyns4;
 use pool::{Pool, PortClasses};
 use session::Session;
 use std::ops::Range;
@@ -99,7 +98,7 @@ pub struct Nat44 {
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
-    held: HeldSyns4,
+    pending_syns: PendingSyns4,
     limiter: Limiter,
     count: Counters,
     sweep: Sweep,
@@ -149,14 +148,14 @@ impl Nat44 {
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
             owners: None,
             census: Census::new(&config)?,
-            fragments: Fragments::new(&config.fragments, hasher)?,
-            held: HeldSyns4::new(),
+            fragments: Fragments::new(&config.fragments),
+            pending_syns: PendingSyns4::new(),
             limiter: Limiter::default(),
             mark: mark(seed),
             identification: hasher.one(worker as u64) as u16,
             identifications: Identifications::new(config.port_set, worker, workers, hasher),
             shared: config.shares_addresses(),
-            behind_is_a_half: inner::leads_inside(&config.internet),
+            behind_is_a_half: original_id::leads_inside(&config.internet),
             count: Counters::default(),
             sweep: Sweep::default(),
             now: 0,
@@ -290,7 +289,7 @@ impl Function for Nat44 {
         spare: &mut S,
     ) {
         self.set_time(now);
-        self.answer_held(spare);
+        self.answer_pending_syns(spare);
         self.expire_fragments();
         match from {
             Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
@@ -314,7 +313,7 @@ impl Function for Nat44 {
             s.clear();
         }
         self.fragments.clear();
-        self.held.clear();
+        self.pending_syns.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {

@@ -4,14 +4,14 @@
 use super::Nat44;
 use super::counters::Event;
 use super::rewrite::L3;
-use crate::answer::{Error, HEADERS4, QUOTE4};
 use crate::function::{Packet, Side, Spare, fresh};
+use crate::icmp_error::{Error, HEADERS4, QUOTE4};
 use crate::ip4::{Head4, is_ordinary};
 use wire::header::{self, ICMP, put16};
 
 /// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
 /// which does not make a TCP give up.
-pub use crate::answer::HOST_UNREACHABLE;
+pub use crate::icmp_error::HOST_UNREACHABLE;
 /// A protocol that is not translated (RFC 6146, section 3.4).
 pub const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
 /// Nobody listens (RFC 5382, REQ-4).
@@ -21,31 +21,43 @@ impl Nat44 {
     /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to where it came from. Nothing is sent
     /// about ICMP errors, later fragments and senders that are nobody (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet, S: Spare<P>>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut S) {
-        let Ok(head) = Head4::sealed(packet, 0) else { return };
+        let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
+        if let Some(p) = self.error_frame(side, config.address.into(), packet, error, spare) {
+            spare.emit(side, p);
+        }
+    }
+
+    /// The frame with an ICMP error about `packet` that comes from `src` and leaves by `side`, where one may be sent.
+    pub(super) fn error_frame<P: Packet, S: Spare<P>>(
+        &mut self,
+        side: Side,
+        src: u32,
+        packet: &[u8],
+        error: Error,
+        spare: &mut S,
+    ) -> Option<P> {
+        let head = Head4::sealed(packet, 0).ok()?;
         let about_error = head.protocol == ICMP && packet.get(head.l4).is_none_or(|t| !super::icmp::is_query(*t));
         if about_error || head.offset > 0 || !is_ordinary(head.src) {
-            return;
+            return None;
         }
         if !self.limiter.allow(self.now, self.config.icmp_errors_per_second) {
             self.count.add(Event::IcmpSuppressed);
-            return;
+            return None;
         }
         let quote = &packet[..packet.len().min(head.end).min(QUOTE4)];
         let len = L3 + HEADERS4 + quote.len();
         let Some(mut p) = fresh(spare, len) else {
             self.count.add(Event::NoMemory);
-            return;
+            return None;
         };
-        let (config, macs) = match side {
-            Side::Customer => (&self.config.customer, &self.macs.to_customer),
-            Side::Internet => (&self.config.internet, &self.macs.to_internet),
-        };
+        let macs = if side == Side::Customer { &self.macs.to_customer } else { &self.macs.to_internet };
         self.identification = self.identification.wrapping_add(1);
         let b = p.bytes_mut();
         b[..12].copy_from_slice(macs);
         put16(b, 12, header::TYPE_IPV4);
-        error.write4(&mut b[L3..len], config.address.into(), head.src, self.identification, quote);
+        error.write4(&mut b[L3..len], src, head.src, self.identification, quote);
         self.count.add(Event::IcmpSent);
-        spare.emit(side, p);
+        Some(p)
     }
 }

@@ -7,10 +7,10 @@ use super::reply;
 use super::rewrite::{End, L3, endpoint as change, leave};
 use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
 use super::{Nat44, tcp};
-use crate::answer::{Error, TIME_EXCEEDED};
 use crate::function::{Packet, Side, Spare, Verdict};
-use crate::inner;
+use crate::icmp_error::{Error, TIME_EXCEEDED};
 use crate::ip4::{Head4, is_ordinary};
+use crate::original_id;
 use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
@@ -132,7 +132,7 @@ impl Nat44 {
             let result = self.fragment(from, p, head, settled, spare);
             if result.is_err() && from == Side::Customer {
                 // Whoever is told of it reads the packet that he sent.
-                inner::identify(p.bytes_mut(), head.id);
+                original_id::identify(p.bytes_mut(), head.id);
             }
             return result;
         }
@@ -232,8 +232,8 @@ impl Nat44 {
         let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
             // Whoever was not asked may be asked yet: the SYN waits for its answer.
-            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) && !hairpin => {
-                self.held.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
+            Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {
+                self.pending_syns.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
                 return Err(Event::SynHeld);
             }
             other => other?,

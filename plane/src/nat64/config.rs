@@ -1,10 +1,10 @@
 //! What a NAT64 is told. Apart from the rest, because this is the only part that people who write scenarios meet.
 
+use crate::affinity::SUBSCRIBER_PREFIX;
 use crate::customers::share;
+use crate::fragment::PartLimits;
 use crate::ip6::Prefix6;
 use crate::nat44::config as nat44;
-use crate::parts::PartLimits;
-use crate::pinned::SUBSCRIBER_PREFIX;
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};
 use wire::AddrRange;

@@ -9,12 +9,12 @@ pub use config::Config;
 pub use plat::Plat;
 
 use crate::customers::{Customers, numbers};
-use crate::ends::Addressing;
+use crate::fragment::PartLimits;
 use crate::function::{Entry, Side};
+use crate::nat_behind::{self, Numbered, Numbering};
 use crate::nat44::config::{self as nat44, Prefix};
 use crate::nat44::{Nat44, NatError};
-use crate::numbered::{self, Numbered, Numbering};
-use crate::parts::PartLimits;
+use crate::strategy::Addressing;
 use crate::subscribers::Subscribers;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
@@ -58,7 +58,7 @@ impl Nat64 {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(Nat64Error::Customers(capacity))?;
-        let inner = numbered::first(numbers);
+        let inner = nat_behind::first(numbers);
         let customers = Customers::new(capacity, numbers, seed)?;
         if config.subscriber_prefix > 128 {
             return Err(Nat64Error::SubscriberPrefix(config.subscriber_prefix));
@@ -81,7 +81,7 @@ impl Nat64 {
         let capacity = config.customers_per_worker(workers);
         let counts = config.nat.counts_subscribers();
         let counted = if counts { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
-        numbered::bytes_for::<u128>(capacity, &config.nat, workers) + counted
+        nat_behind::bytes_for::<u128>(capacity, &config.nat, workers) + counted
     }
 }
 
@@ -123,12 +123,12 @@ impl Numbering for Translate<Plat> {
 impl Config {
     /// The half with the state.
     fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
-        nat44::Config { rfc6146: true, ..numbered::far(&self.nat, numbers, numbered::first(numbers)) }
+        nat44::Config { rfc6146: true, ..nat_behind::far(&self.nat, numbers, nat_behind::first(numbers)) }
     }
 
     /// The translating half.
     fn translation(&self, numbers: Prefix, seed: u64) -> translate::Config {
-        let near = numbered::near(numbered::first(numbers), self.nat.internet.mtu);
+        let near = nat_behind::near(nat_behind::first(numbers), self.nat.internet.mtu);
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;
         // From one customer to another the way is through the NAT.

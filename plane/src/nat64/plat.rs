@@ -2,9 +2,9 @@
 //! because this is all that it adds to translation.
 
 use crate::customers::Customers;
-use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
 use crate::ip6::Prefix6;
+use crate::strategy::{Addressing, End, Point4};
 use crate::subscribers::{Subscribers, prefix};
 use crate::translate::Pref64;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,12 +1,12 @@
 //! What a NAT66 is told, and what its state is told in turn. Apart from the rest, because this is the only part that people
 //! who write scenarios meet.
 
+use crate::affinity::{self, SUBSCRIBER_PREFIX};
 use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::customers::{MOST, share};
+use crate::fragment::PartLimits;
 use crate::ip6::{Pool6, Prefix6};
 use crate::nat44::config::{self as nat44, Prefix};
-use crate::parts::PartLimits;
-use crate::pinned::{self, SUBSCRIBER_PREFIX};
 use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::AddrRange;
@@ -61,7 +61,7 @@ impl Config {
 
     /// The octets of a customer's address that name its worker: else none could count for all of a subscriber.
     pub(super) fn pinned_by(&self) -> usize {
-        pinned::octets(if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 })
+        affinity::octets(if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 })
     }
 
     /// Addresses that one of `workers` makes room for: customers', and remote ones.

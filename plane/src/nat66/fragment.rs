@@ -4,9 +4,8 @@
 use super::Nat66;
 use super::event::Event;
 use super::packet::{Way, shown};
-use crate::function::{Packet, Side, Spare, Verdict, send_copy};
-use crate::parts::store::Buffer;
-use crate::parts::tracker::Piece;
+use crate::fragment::{Buffer, Piece};
+use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::steer::by_hash;
 
 /// What the fragments of a datagram have in common (RFC 8200, section 4.5), and the side that they came in on.
@@ -55,10 +54,9 @@ impl Nat66 {
 
     /// Let go what has waited for the first fragment of this datagram.
     fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Datagram, spare: &mut S) {
-        for bytes in self.tracker.take_waiting(key) {
-            let mut copy = Buffer::copy(&bytes);
-            let verdict = self.one::<Buffer, P, S>(from, &mut copy, spare);
-            if !send_copy(verdict, from, copy.bytes(), spare) {
+        for kept in self.tracker.take_kept(key) {
+            let mut copy = Buffer::copy(&kept.bytes);
+            if !decide_copy(from, &mut copy, spare, |p, behind| self.one(from, p, behind)) {
                 self.count.add(Event::NoMemory);
             }
         }

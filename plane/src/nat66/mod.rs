@@ -9,25 +9,24 @@ pub mod config;
 pub mod event;
 mod fast;
 mod fragment;
-mod held;
 mod icmp;
 mod packet;
+mod pending_syn;
 mod reply;
 mod rewrite;
 
 pub use config::Config;
 
-use crate::answer::Limiter;
-use crate::chain::Nested;
+use crate::affinity;
 use crate::customers::Customers;
+use crate::fragment::{Tracker, Waiting};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
+use crate::icmp_error::Limiter;
+use crate::inner_link::Nested;
 use crate::ip6::Pool6Error;
 use crate::nat44::config::Prefix;
 use crate::nat44::{Nat44, NatError};
-use crate::parts::Waiting;
-use crate::parts::tracker::Tracker;
-use crate::pinned;
 use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;
 use crate::subscribers::{Subscribers, prefix};
@@ -35,7 +34,7 @@ use arena::ArenaError;
 use event::{Counters, Event};
 use fast::Plan;
 use fragment::Datagram;
-use held::HeldSyns6;
+use pending_syn::PendingSyns6;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
@@ -92,7 +91,7 @@ pub struct Nat66 {
     numbers: [Prefix; 2],
     nat: Nat44,
     tracker: Tracker<Datagram>,
-    held: HeldSyns6,
+    pending_syns: PendingSyns6,
     worker: u16,
     workers: u16,
     limiter: Limiter,
@@ -142,7 +141,7 @@ impl Nat66 {
             nat,
             numbers,
             tracker: Tracker::new(&config.fragments),
-            held: HeldSyns6::new(),
+            pending_syns: PendingSyns6::new(),
             worker: worker as u16,
             workers: workers as u16,
             limiter: Limiter::default(),
@@ -155,8 +154,8 @@ impl Nat66 {
     }
 
     /// How packets from the customers are to be spread over the workers: by IPv6 source. Where subscribers are counted
-    /// [`pinned::steering`] by their prefix spares handing over.
-    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
+    /// [`affinity::steering`] by their prefix spares handing over.
+    pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
     /// How packets from the Internet are to be spread over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
@@ -260,7 +259,7 @@ impl Function for Nat66 {
         spare: &mut S,
     ) {
         self.keep_time(now);
-        self.answer_held(spare);
+        self.answer_pending_syns(spare);
         match from {
             Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
             Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
@@ -281,7 +280,7 @@ impl Function for Nat66 {
         }
         self.remotes.clear();
         self.tracker.clear();
-        self.held.clear();
+        self.pending_syns.clear();
     }
 
     fn entries(&self) -> Option<(u64, u64)> {

@@ -3,14 +3,14 @@
 
 use super::config::POOL;
 use super::event::Event;
-use super::held::Between;
+use super::pending_syn::Between;
 use super::rewrite::{End, endpoint, leave};
 use super::{Nat66, icmp};
+use crate::affinity;
+use crate::fragment::Ports;
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use crate::nat44::core::{Asks, Point};
-use crate::parts::tracker::Ports;
-use crate::pinned;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16};
 
 /// A packet on its way, read.
@@ -90,7 +90,7 @@ impl Nat66 {
             && from == Side::Customer
             && !second
             && let Some(worker) =
-                pinned::worker(b, self.workers.into(), self.config.pinned_by()).filter(|w| *w != self.worker)
+                affinity::worker(b, self.workers.into(), self.config.pinned_by()).filter(|w| *w != self.worker)
         {
             return Ok(self.hand_over(worker));
         }
@@ -168,8 +168,8 @@ impl Nat66 {
         };
         let asks = Asks { protocol, own, remote: end(remote, way.ports[1]), flags, hairpin };
         let point = self.nat.pass_out(&asks)?;
-        if protocol == TCP && !self.held.is_empty() {
-            self.held.forget(&Between { own: point, remote: (h.dst, way.ports[1]) });
+        if protocol == TCP && !self.pending_syns.is_empty() {
+            self.pending_syns.forget(&Between { own: point, remote: (h.dst, way.ports[1]) });
         }
         self.change(p, h, End::Source, point)?;
         if !hairpin {

@@ -3,8 +3,8 @@
 
 use super::event::Event;
 use super::{Nat66, icmp};
-use crate::answer::{Error, HEADERS6, QUOTE6};
 use crate::function::{Packet, Side, Spare, fresh};
+use crate::icmp_error::{Error, HEADERS6, QUOTE6};
 use crate::ip6::{Head6, is_martian};
 use wire::header::{self, ICMPV6, put16};
 

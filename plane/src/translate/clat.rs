@@ -4,8 +4,8 @@
 
 use super::eam::Pair;
 use super::prefix::Pref64;
-use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
+use crate::strategy::{Addressing, End, Point4};
 
 /// How the hosts behind a CLAT appear in the IPv6 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

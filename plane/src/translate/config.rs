@@ -1,8 +1,8 @@
 //! What a translator is told, and the checks that make it safe to run. Apart from the engine, because scenarios and
 //! gateway files fill it, and because every technology that translates (SIIT, CLAT, NAT64, MAP-T) fills the same.
 
+use crate::fragment::PartLimits;
 use crate::function::Side;
-use crate::parts::PartLimits;
 use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use wire::AddrRange;

@@ -5,11 +5,11 @@
 use super::config::{ClassRule, Config, Hairpinning};
 use super::to6::finish;
 use super::{Translate, roles};
-use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
 use crate::ip4::is_ordinary;
 use crate::ip6::{be128, is_common, put128};
+use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 

@@ -4,9 +4,9 @@
 //! what RFC 7757 turns round by maps of whole addresses, which takes no port to find the receiver.
 
 use super::{Hairpinning, Translate};
-use crate::ends::Addressing;
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict, send_copy};
+use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
+use crate::strategy::Addressing;
 use wire::header::be32;
 
 /// Where the destination of an IPv4 packet stands in a frame.
@@ -34,7 +34,7 @@ impl<A: Addressing> Translate<A> {
         match result {
             Ok(Verdict::HandOver(worker)) => {
                 // As one that came in over IPv4.
-                if !send_copy(Verdict::HandOver(worker), self.config.ipv6.other(), p.bytes(), spare) {
+                if !decide_copy(self.config.ipv6.other(), p, spare, |_, _| Verdict::HandOver(worker)) {
                     self.count.add(Event::NoMemory);
                 }
                 Verdict::Drop

@@ -1,8 +1,8 @@
 //! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Nothing but
 //! tables and MTU arithmetic, so that they can be read beside the RFC.
 
-use crate::answer::Error;
 use crate::event::Event;
+use crate::icmp_error::Error;
 
 /// ICMP types.
 pub mod v4 {
@@ -33,6 +33,9 @@ pub mod v6 {
     /// Echo reply.
     pub const ECHO_REPLY: u8 = 129;
 }
+
+/// The smallest MTU of an IPv6 link (RFC 8200, section 5).
+pub const LEAST_MTU6: u32 = 1280;
 
 /// ICMPv6: what a NAT64 without room for a new flow says.
 pub const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
@@ -143,10 +146,11 @@ fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU that a sender over IPv6 is told, never below the smallest that there is (RFC 7915, section 4.2). A fragment header
-/// in the packet that the error is about does not count: the next packet may have none.
-fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
-    (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(1280)
+/// The MTU that a sender over IPv6 is told where a link carries IPv4 packets of `mtu` octets. Never below the IPv6 minimum,
+/// which senders do not believe (RFC 7915, section 4.2; RFC 8201, section 4): a smaller packet is fragmented on the IPv4 side.
+/// A fragment header in the packet that the error is about does not count: the next packet may have none.
+pub fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
+    (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
 
 /// The MTU that a sender over IPv4 is told, with room for the fragment header that its packets get.

@@ -26,15 +26,14 @@ pub use eam::{Eam, EamError, Pair};
 pub use prefix::{Pref64, Pref64Error};
 pub use siit::Siit;
 
-use crate::answer::Limiter;
-use crate::chain::Nested;
-use crate::ends::{Addressing, End};
 use crate::event::{Counters, Event};
+use crate::fragment::{Tracker, Waiting};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
-use crate::parts::Waiting;
-use crate::parts::tracker::Tracker;
+use crate::icmp_error::Limiter;
+use crate::inner_link::Nested;
 use crate::side::{OwnMac, leaving};
+use crate::strategy::{Addressing, End};
 use fast::Plan;
 use zero::Unsummed;
 

@@ -1,17 +1,19 @@
 //! ICMP errors of others, with the packet that they quote translated like a packet (RFC 7915, sections 4.2, 4.3, 5.2
 //! and 5.3) and the extensions behind it kept (RFC 4884). They change their length within, so they are put together in a
-//! room of their own; their checksum has been verified before, so making it anew hides no damage.
+//! room of their own; their checksum has been verified before, so making it anew hides no damage. An error about a packet that
+//! this translator would have dropped is about none that it sent, and is dropped itself.
 
 use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
+use super::slow::passes;
 use super::to6::finish;
 use super::{Hairpinning, Translate, roles, to4};
-use crate::answer::{Error, HOST_UNREACHABLE};
-use crate::ends::{Addressing, Point4};
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side};
+use crate::icmp_error::{Error, HOST_UNREACHABLE};
 use crate::ip4::{Head4, is_ordinary};
-use crate::ip6::Head6;
+use crate::ip6::{Head6, is_extension};
+use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
@@ -28,6 +30,9 @@ impl<A: Addressing> Translate<A> {
         let stated = if icmp::extends4(error.kind) { usize::from(b[h.l4 + 5]) * 4 } else { 0 };
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head4::read(&b[..quote_end], h.l4 + 8)?;
+        if !passes(q.protocol, ICMPV6) || !is_ordinary(q.src) || !is_ordinary(q.dst) {
+            return Err(Event::IcmpUntranslatable);
+        }
         let new = icmp::to6(error, q.total() as u32, self.mtus())?;
         // No state for a new flow is told by a code of its own in ICMPv6 (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
         let ours = error == HOST_UNREACHABLE && self.addressing.is_gateway(h.src);
@@ -89,6 +94,9 @@ impl<A: Addressing> Translate<A> {
         let stated = if icmp::extends6(error.kind) { usize::from(b[h.l4 + 4]) * 8 } else { 0 };
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head6::read(&b[..quote_end], h.l4 + 8)?;
+        if !passes(q.protocol, ICMP) || q.part.is_some_and(|part| is_extension(b[part.at])) {
+            return Err(Event::IcmpUntranslatable);
+        }
         let new = icmp::to4(error, q.part.is_some(), self.mtus())?;
         let quote_end = quote_end.min(q.end);
         let offset = q.part.map_or(0, |p| p.offset);
@@ -98,6 +106,9 @@ impl<A: Addressing> Translate<A> {
         let a = &mut self.addressing;
         let inner_src = a.known_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
         let inner_dst = a.known_ipv4(src_end, q.dst, quoted_dst).map_err(|_| Event::IcmpUntranslatable)?;
+        if !is_ordinary(inner_src) || !is_ordinary(inner_dst) {
+            return Err(Event::IcmpUntranslatable);
+        }
         if self.config.hairpinning == Hairpinning::Intrinsic
             && let Some((peer, back)) = self.addressing.turned(q.src, inner_dst, inner_src)
         {
@@ -184,6 +195,10 @@ impl<A: Addressing> Translate<A> {
         let (old, new) = (rewrite::pair6(q.src, q.dst), rewrite::pair6(back, peer));
         if q.part.is_none_or(|p| p.offset == 0) && quote_end > q.l4 {
             rewrite::transport6(&mut b[q.l4..quote_end], q.protocol, old, new);
+        }
+        if b[h.l4] == icmp::v6::TOO_BIG {
+            let mtu = be32(b, h.l4 + 4).max(icmp::LEAST_MTU6);
+            header::put32(b, h.l4 + 4, mtu);
         }
         crate::ip6::put128(b, q.l3 + 8, back);
         crate::ip6::put128(b, q.l3 + 24, peer);
@@ -332,17 +347,20 @@ fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Even
 }
 
 /// Bring the quote that begins at `at` to a length that fits, and put extensions behind it; gives the length to be stated,
-/// in words of `word` octets, 0 without extensions. Extensions that do not fit are left out whole: a part of them would not
-/// parse (their checksum covers all).
+/// in words of `word` octets, 0 without extensions. A quote makes room for the extensions down to its least length (RFC 4884,
+/// sections 3 and 4.2). Extensions that still do not fit are left out whole: a part of them would not parse (their checksum
+/// covers all).
 fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize) -> usize {
-    let padded = (o.len() - at).max(SHORTEST_EXTENDED).next_multiple_of(word);
-    if extension.is_empty() || at + padded + extension.len() > most || padded / word > 255 {
+    let words = (o.len() - at).max(SHORTEST_EXTENDED).div_ceil(word);
+    let room = most.saturating_sub(at + extension.len()) / word;
+    let words = words.min(room).min(u8::MAX.into());
+    if extension.is_empty() || words * word < SHORTEST_EXTENDED {
         o.truncate(most);
         return 0;
     }
-    o.resize(at + padded, 0);
+    o.resize(at + words * word, 0);
     o.extend_from_slice(extension);
-    padded / word
+    words
 }
 
 /// Write type, code and what follows the checksum.

@@ -3,14 +3,17 @@
 
 use super::Translate;
 use super::config::Config;
-use super::icmp::{self, v4, v6};
-use crate::answer::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
-use crate::ends::Addressing;
+use super::icmp::{self, Mtus, v4, v6};
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
+use crate::icmp_error::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::{Head6, is_martian};
+use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6};
+
+/// ICMPv6: communication administratively prohibited.
+const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
 /// The ICMP error for a drop of an IPv4 packet: what RFC 7915 names, code 13 for what it cannot translate.
 pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
@@ -44,12 +47,14 @@ pub fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<E
             Some(Error { kind: v6::PARAMETER, code: 0, rest: segments_left as u32 })
         }
         Event::TooBig => {
-            let rest = u32::from(config.v4.mtu) + 20;
-            Some(Error { kind: v6::TOO_BIG, code: 0, rest: rest.min(config.v6.mtu.into()) })
+            let mtus = Mtus { v4: config.v4.mtu.into(), v6: config.v6.mtu.into() };
+            Some(Error { kind: v6::TOO_BIG, code: 0, rest: icmp::mtu_to6(mtus.v4, mtus) })
         }
         Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate if !silent => {
-            Some(Error::new(v6::UNREACHABLE, 1))
+            Some(PROHIBITED)
         }
+        // The sender would wait in vain (RFC 7915, section 5.4). About headers that cannot be read nothing is sent.
+        Event::BadExtension | Event::UdpChecksumZero => Some(PROHIBITED),
         Event::Spoofed => Some(Error::new(v6::UNREACHABLE, 5)),
         Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
         _ => None,

@@ -2,12 +2,11 @@
 //! 11): whose a later one is, only the first shows. Apart from the translation, which is the same once that is known.
 
 use super::{Translate, roles};
-use crate::ends::{Addressing, Point4};
 use crate::event::Event;
-use crate::function::{Packet, Spare, Verdict, send_copy};
+use crate::fragment::{Buffer, Key, Ports, Whose};
+use crate::function::{Packet, Spare, Verdict, decide_copy};
 use crate::ip4::Head4;
-use crate::parts::store::Buffer;
-use crate::parts::tracker::{Key, Ports, Whose};
+use crate::strategy::{Addressing, Point4};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {
@@ -32,33 +31,23 @@ impl<A: Addressing> Translate<A> {
                 return Ok(Whose::Not(Verdict::HandOver(w)));
             }
         }
-        let ports = self.tracker.ports(self.now, key, h.piece(), shown, frame);
-        let lost = self.tracker.take_lost();
-        self.count.add_many(Event::FragmentFull, lost);
-        Ok(if let Some(ports) = ports? {
-            Whose::Known(ports)
-        } else {
-            self.count.add(Event::FragmentHeld);
-            Whose::Not(Verdict::Drop)
-        })
+        self.tracker.whose(self.now, key, h.piece(), shown, frame, &mut self.count)
     }
 
     /// Let go what has waited for the first fragment of this datagram.
     pub(super) fn let_go<P: Packet, S: Spare<P>>(&mut self, key: &Key, spare: &mut S) {
         let from = self.config.ipv6.other();
-        for bytes in self.tracker.take_waiting(key) {
-            let mut p = Buffer::copy(&bytes);
-            match self.over_ipv4::<Buffer, P, S>(&mut p, spare) {
-                // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.
-                Ok(verdict) => {
-                    if !send_copy(verdict, from, p.bytes(), spare) {
-                        self.count.add(Event::NoMemory);
-                    }
-                }
-                Err(why) => {
-                    self.refuse4(&mut p, why, spare);
+        for kept in self.tracker.take_kept(key) {
+            // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.
+            let sent = decide_copy(from, &mut Buffer::copy(&kept.bytes), spare, |p, behind| {
+                self.over_ipv4(p, behind).unwrap_or_else(|why| {
+                    self.refuse4(p, why, behind);
                     self.count.add(why);
-                }
+                    Verdict::Drop
+                })
+            });
+            if !sent {
+                self.count.add(Event::NoMemory);
             }
         }
     }

@@ -3,8 +3,8 @@
 
 use super::eam::Eam;
 use super::prefix::Pref64;
-use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
+use crate::strategy::{Addressing, End, Point4};
 
 /// Explicit maps, a prefix, or both. Both ends of a packet are treated alike.
 pub struct Siit {

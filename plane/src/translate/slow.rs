@@ -3,12 +3,12 @@
 
 use super::icmp;
 use super::{Translate, reply};
-use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
-use crate::inner;
 use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
+use crate::original_id;
+use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6, be16};
 
 impl<A: Addressing> Translate<A> {
@@ -152,7 +152,7 @@ impl<A: Addressing> Translate<A> {
     /// The ICMP error that a drop owes to the sender.
     pub(super) fn refuse4<F: Packet, P: Packet, S: Spare<P>>(&mut self, p: &mut F, why: Event, spare: &mut S) {
         if let Some(error) = reply::due4(why, &self.config, p.bytes()) {
-            inner::restore(self.config.v4.mac, p.bytes_mut());
+            original_id::restore(self.config.v4.mac, p.bytes_mut());
             self.reply4(p.bytes(), error, spare);
         }
     }
@@ -167,7 +167,7 @@ impl<A: Addressing> Translate<A> {
 
 /// Whether a protocol number may go on: not that of the ICMP of the other version, and none that is an extension header
 /// there. IGMP ends at the link (RFC 7915, section 4.2).
-fn passes(protocol: u8, other_icmp: u8) -> bool {
+pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)
 }

@@ -5,11 +5,11 @@ use super::icmp;
 use super::rewrite::{self, DF, MF, Write4};
 use super::to6::{finish, lengths, move_front, unmapped};
 use super::{Translate, roles};
-use crate::ends::Addressing;
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, fresh};
 use crate::ip4::is_ordinary;
 use crate::ip6::{Head6, put128};
+use crate::strategy::Addressing;
 use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 
 /// Largest IPv4 packet that may still be fragmented (RFC 7915, section 5.1).

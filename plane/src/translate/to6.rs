@@ -6,11 +6,11 @@ use super::icmp;
 use super::rewrite::{self, Cut, Write6};
 use super::shared::with_ports;
 use super::{Translate, roles};
-use crate::ends::{Addressing, Point4};
 use crate::event::Event;
+use crate::fragment::{Ports, Whose};
 use crate::function::{LEAST_FRAME, Packet, Side, Spare, Verdict, fresh};
 use crate::ip4::Head4;
-use crate::parts::tracker::{Ports, Whose};
+use crate::strategy::{Addressing, Point4};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {

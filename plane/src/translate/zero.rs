@@ -3,18 +3,16 @@
 //! fragments, which are translated one by one.
 
 use super::{Translate, ZeroChecksum};
-use crate::ends::Addressing;
 use crate::event::Event;
+use crate::fragment::{Buffer, Datagram, Fragment, Key, Reassembly};
 use crate::function::{Packet, Spare, Verdict};
 use crate::ip4::Head4;
-use crate::parts::assembly::{Assembly, Datagram, Fragment};
-use crate::parts::store::Buffer;
-use crate::parts::tracker::Key;
+use crate::strategy::Addressing;
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, be16, put16};
 
 /// Where they wait.
-pub(super) type Unsummed = Assembly<Key>;
+pub(super) type Unsummed = Reassembly<Key>;
 
 /// Largest packet.
 const LARGEST: usize = 65_535;
@@ -83,18 +81,14 @@ impl<A: Addressing> Translate<A> {
         }
         let Some(unsummed) = &mut self.unsummed else { return Err(Event::FragmentFull) };
         let fragment = Fragment { offset: h.offset, more: h.more, headers, payload, ecn: h.tos };
-        let result = unsummed.add(self.now, key, &fragment);
-        let (displaced, overlapped) = unsummed.take_lost();
-        self.count.add_many(Event::FragmentFull, displaced);
-        self.count.add_many(Event::FragmentOverlap, overlapped);
-        result?.map(|d| join(&d)).transpose()
+        unsummed.add(self.now, key, &fragment, &mut self.count)?.map(|d| join(&d)).transpose()
     }
 
     /// End what has waited for too long. Nobody is told (RFC 6146, section 3.4).
     pub(super) fn expire_unsummed(&mut self) {
         let Some(unsummed) = self.unsummed.as_mut().filter(|u| !u.is_empty()) else { return };
         while let Some(late) = unsummed.expire(self.now) {
-            self.count.add_many(Event::FragmentLate, late.parts);
+            self.count.add_many(Event::FragmentLate, late.fragments);
         }
     }
 }

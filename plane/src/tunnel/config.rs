@@ -1,7 +1,7 @@
 //! What a tunnel end is told: typed settings with defaults as the RFCs have them, and the checks that make them safe
 //! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
 
-pub use crate::parts::PartLimits;
+pub use crate::fragment::PartLimits;
 
 use crate::Side;
 use crate::side::{Side4, Side6};

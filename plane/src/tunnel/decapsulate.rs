@@ -6,18 +6,17 @@ use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port}
 use super::error::{self, Answer, Refusal, SOURCE_POLICY};
 use super::fast::pad;
 use super::points::is_unicast6;
-use super::reassembly;
 use super::{L3, Tunnel, address, ecn};
-use crate::answer::{Error, TIME_EXCEEDED};
-use crate::ends::{Point4, Softwires};
 use crate::event::Event;
+use crate::fragment::{Buffer, Datagram, Fragment, Whose};
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::icmp_error::{Error, TIME_EXCEEDED};
 use crate::ip4::Head4;
 use crate::ip6::{BadOption, Head6, Part, is_link_local, next};
-use crate::parts::tracker::Whose;
 use crate::steer::by_hash;
+use crate::strategy::{Point4, Softwires};
 use wire::checksum::update16;
-use wire::header::{self, ICMPV6, be16};
+use wire::header::{self, ICMPV6, IPV6, be16, put16};
 
 impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv6 side.
@@ -121,16 +120,13 @@ impl<S: Softwires> Tunnel<S> {
         if let Some(v) = self.elsewhere(|workers| by_hash(common, workers.into()) as u16) {
             return Ok(v);
         }
-        let result = reassembly::add(&mut self.reassembly, self.now, b, head, part);
-        let (displaced, overlapped) = self.reassembly.take_lost();
-        self.count.add_many(Event::FragmentFull, displaced);
-        self.count.add_many(Event::FragmentOverlap, overlapped);
-        match result? {
+        let fragment = fragment_of(b, head, part)?;
+        match self.reassembly.add(self.now, (head.src, head.dst, part.id), &fragment, &mut self.count)? {
             None => self.count.add(Event::FragmentHeld),
-            Some(mut whole) => {
+            Some(datagram) => {
+                let whole = join(&datagram).ok_or(Event::EcnLost)?;
                 self.count.add(Event::Reassembled);
-                let v = self.slow_out::<_, P, Q>(&mut whole, spare);
-                self.send(v, self.config.ipv6, &whole, spare);
+                self.resume(self.config.ipv6, whole, spare);
             }
         }
         // The packet itself ends here; what it was a part of is sent from a copy.
@@ -261,6 +257,32 @@ impl<S: Softwires> Tunnel<S> {
         let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;
         if told { error::outer(why, SOURCE_POLICY) } else { why.into() }
     }
+}
+
+/// A part of a tunnel packet, its lengths checked (RFC 8200, section 4.5).
+fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, Refusal> {
+    let (headers, payload) = b[..h.end].split_at(part.at + 8);
+    if part.more && !payload.len().is_multiple_of(8) {
+        return Err(error::outer(Event::BadLength, error::parameter_problem(4)));
+    }
+    if part.offset + payload.len() > usize::from(u16::MAX) {
+        return Err(error::outer(Event::BadLength, error::parameter_problem(part.at + 2 - L3)));
+    }
+    if payload.is_empty() {
+        return Err(Event::BadLength.into());
+    }
+    Ok(Fragment { offset: part.offset, more: part.more, headers, payload, ecn: h.class })
+}
+
+/// The tunnel packet of all its parts: the headers of the first, without those that only the way here needed. `None` when
+/// congestion was met that it cannot tell.
+fn join(d: &Datagram) -> Option<Buffer> {
+    let mut head = [0; L3 + IPV6];
+    head.copy_from_slice(d.headers().get(..L3 + IPV6)?);
+    head[L3 + 1] = head[L3 + 1] & !0x30 | d.ecn()? << 4;
+    head[L3 + 6] = d.headers()[d.headers().len() - 8];
+    put16(&mut head, L3 + 4, d.octets() as u16);
+    Some(d.behind(&head))
 }
 
 /// Set the ECN field of the packet at `l3`.

@@ -4,15 +4,14 @@
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
 use super::{L3, OVERHEAD, Tunnel, address};
-use crate::answer::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
-use crate::function::{Packet, Side, Spare, Verdict, send_copy};
-use crate::inner;
+use crate::fragment::{Buffer, Key, Ports, Whose};
+use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
+use crate::icmp_error::{Error, HOST_UNREACHABLE, TIME_EXCEEDED};
 use crate::ip4::{Head4, is_ordinary};
-use crate::parts::store::Buffer;
-use crate::parts::tracker::{Key, Ports, Whose};
+use crate::original_id;
 use crate::side::OwnMac;
+use crate::strategy::{Point4, Softwires, Wrap};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl<S: Softwires> Tunnel<S> {
@@ -27,7 +26,7 @@ impl<S: Softwires> Tunnel<S> {
         };
         result.unwrap_or_else(|refusal| {
             if let Answer::Inner(error) = refusal.answer {
-                inner::restore(self.config.v4.mac, p.bytes_mut());
+                original_id::restore(self.config.v4.mac, p.bytes_mut());
                 self.reply4(None, &p.bytes()[L3..], error, spare);
             }
             self.count.add(refusal.why);
@@ -125,15 +124,7 @@ impl<S: Softwires> Tunnel<S> {
         if let Some(w) = self.elsewhere(|workers| key.worker(workers)) {
             return Ok(Whose::Not(w));
         }
-        let ports = self.tracker.ports(self.now, key, head.piece(), shown, frame);
-        let lost = self.tracker.take_lost();
-        self.count.add_many(Event::FragmentFull, lost);
-        Ok(if let Some(ports) = ports? {
-            Whose::Known(ports)
-        } else {
-            self.count.add(Event::FragmentHeld);
-            Whose::Not(Verdict::Drop)
-        })
+        self.tracker.whose(self.now, key, head.piece(), shown, frame, &mut self.count)
     }
 
     /// The verdict for what another worker, which `which` finds, has to look at; `None` if it is this one.
@@ -151,20 +142,18 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Let go what has waited for the first fragment of this datagram.
     pub(super) fn let_go<P: Packet, Q: Spare<P>>(&mut self, key: &Key, from: Side, spare: &mut Q) {
-        for bytes in self.tracker.take_waiting(key) {
-            let mut p = Buffer::copy(&bytes);
-            let v = if from == self.config.ipv6 {
-                self.slow_out::<Buffer, P, Q>(&mut p, spare)
-            } else {
-                self.slow_in::<Buffer, P, Q>(&mut p, spare)
-            };
-            self.send(v, from, &p, spare);
+        for kept in self.tracker.take_kept(key) {
+            self.resume(from, Buffer::copy(&kept.bytes), spare);
         }
     }
 
-    /// Do with a packet in memory of its own what its verdict says.
-    pub(super) fn send<P: Packet, Q: Spare<P>>(&mut self, v: Verdict, from: Side, p: &Buffer, spare: &mut Q) {
-        if !send_copy(v, from, p.bytes(), spare) {
+    /// Decide about a packet in memory of its own, and send it.
+    pub(super) fn resume<P: Packet, Q: Spare<P>>(&mut self, from: Side, mut p: Buffer, spare: &mut Q) {
+        let over_ipv6 = from == self.config.ipv6;
+        let sent = decide_copy(from, &mut p, spare, |p, behind| {
+            if over_ipv6 { self.slow_out(p, behind) } else { self.slow_in(p, behind) }
+        });
+        if !sent {
             self.count.add(Event::NoMemory);
         }
     }

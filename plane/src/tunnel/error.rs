@@ -3,12 +3,12 @@
 
 use super::points::{Kind, is_unicast6, kind};
 use super::{L3, OVERHEAD, Tunnel};
-use crate::answer::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
-use crate::ends::Softwires;
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
+use crate::icmp_error::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::ip4::{Fault, Head4, is_ordinary};
 use crate::ip6::be128;
+use crate::strategy::Softwires;
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, IPV6};
 

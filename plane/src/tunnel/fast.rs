@@ -3,11 +3,11 @@
 //! knows all the reasons; the fast path knows none.
 
 use super::{L3, OVERHEAD, Tunnel, address};
-use crate::ends::{Point4, Softwires};
 use crate::event::Event;
 use crate::function::{BATCH, LEAST_FRAME, Packet, Spare, Verdict};
 use crate::ip4::is_ordinary;
 use crate::ip6::{be128, is_common, next};
+use crate::strategy::{Point4, Softwires};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 

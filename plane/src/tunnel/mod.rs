@@ -4,31 +4,28 @@
 
 mod address;
 pub mod config;
-mod cut;
 mod decapsulate;
 mod ecn;
 mod encapsulate;
 mod error;
 mod fast;
+mod fragment;
 mod one;
 pub mod points;
-mod reassembly;
 mod relay;
 
 pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
 
-use crate::answer::Limiter;
-use crate::chain::Nested;
-use crate::ends::{Point4, Softwires};
 use crate::event::{Counters, Event};
+use crate::fragment::{Reassembly, Tracker, Waiting};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
-use crate::parts::Waiting;
-use crate::parts::tracker::Tracker;
+use crate::icmp_error::Limiter;
+use crate::inner_link::Nested;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
-use reassembly::Reassembly;
+use crate::strategy::{Point4, Softwires};
 use wire::Mac;
 use wire::header::{TYPE_IPV4, TYPE_IPV6};
 
@@ -51,7 +48,8 @@ pub struct Tunnel<S: Softwires> {
     workers: u16,
     plan: Plan,
     hasher: Hasher,
-    reassembly: Reassembly,
+    /// Parts of tunnel packets, by addresses and identification.
+    reassembly: Reassembly<(u128, u128, u32)>,
     tracker: Tracker,
     limiter: Limiter,
     count: Counters,
@@ -231,10 +229,10 @@ impl<S: Softwires> Tunnel<S> {
         let lost = self.tracker.expire(self.now);
         self.count.add_many(Event::FragmentLate, lost);
         while let Some(late) = self.reassembly.expire(self.now) {
-            self.count.add_many(Event::FragmentLate, late.parts);
+            self.count.add_many(Event::FragmentLate, late.fragments);
             // RFC 8200, section 4.5: who sent it is told if the first part had come.
-            if let Some((headers, payload)) = late.first {
-                self.reply6(&[&headers[L3..], &payload].concat(), error::REASSEMBLY_TIME, spare);
+            if let Some(first) = late.first {
+                self.reply6(&first[L3..], error::REASSEMBLY_TIME, spare);
             }
         }
     }

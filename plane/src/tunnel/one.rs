@@ -1,7 +1,7 @@
 //! The strategy of those who have one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
 
-use crate::ends::{Point4, Softwires, Wrap};
 use crate::event::Event;
+use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 
 /// One tunnel: everything goes into it, and what comes out of it must come from its other end.

@@ -1,10 +1,10 @@
 //! The end points that a packet shows. Apart from the paths of a packet, because frames, packets inside tunnels and the
 //! quotes of ICMP errors all go through the same reading.
 
-use crate::ends::Point4;
 use crate::event::Event;
 use crate::ip4::Head4;
 use crate::ip6::is_martian;
+use crate::strategy::Point4;
 use wire::header::{ICMP, PROTO_UDP, TCP, be16};
 
 impl Head4 {

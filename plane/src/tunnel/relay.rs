@@ -3,12 +3,12 @@
 
 use super::error::{Refusal, sum6};
 use super::{LEAST_MTU, OVERHEAD, Tunnel, address};
-use crate::answer::{Error, HOST_UNREACHABLE};
-use crate::ends::Softwires;
 use crate::event::Event;
 use crate::function::{Packet, Spare, Verdict};
+use crate::icmp_error::{Error, HOST_UNREACHABLE};
 use crate::ip4::Head4;
 use crate::ip6::{Head6, next};
+use crate::strategy::Softwires;
 use wire::header::be32;
 
 /// ICMPv6 types.

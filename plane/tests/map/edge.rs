@@ -4,11 +4,12 @@ use crate::bed::*;
 use crate::common::ip4::{clear_df, reseal};
 use crate::rules::{p4, p6, rule, v6};
 use etherparse::PacketBuilder;
-use plane::map::{Domain, EdgeConfig, MapEBr, MapEEdge, MapTBr, MapTEdge};
-use plane::nat44::config as nat44;
+use plane::edge::{Edge, behind_nat};
+use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
+use plane::nat44::{Nat44, config::Config as NatConfig};
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Function, Side};
+use plane::{Chain, Function, Side, Side4};
 use std::net::IpAddr;
 use std::sync::Arc;
 use wire::PortSet;
@@ -20,14 +21,51 @@ fn domain() -> Arc<Domain> {
     Arc::new(Domain::new(vec![rule("2001:db8::/40", "192.0.2.0/24", 16)]).unwrap())
 }
 
-fn edge() -> EdgeConfig {
+type MapEEdge = Chain<Nat44, Tunnel<MapECe>>;
+type MapTEdge = Chain<Nat44, Translate<MapTCe>>;
+
+/// A customer's edge of either technology, before it is built.
+struct Ce {
+    customer: Customer,
+    mesh: Arc<Domain>,
+    /// Largest packet on the customer's link, and sessions of the NAT44.
+    mtu: u16,
+    sessions: u64,
+}
+
+impl Ce {
+    fn links(&self) -> Edge {
+        Edge { customer: Side4 { mtu: self.mtu, ..v4_side() }, internet: v6_side() }
+    }
+
+    fn with_nat<F: Function>(&self, nat: NatConfig, behind: (&'static str, F)) -> Bed<Chain<Nat44, F>> {
+        let nat = NatConfig { sessions: self.sessions, preserve_parity: false, ..nat };
+        Bed::new(behind_nat(nat, behind, 0, 1, 7).unwrap(), Side::Internet)
+    }
+
+    fn map_e(&self) -> Bed<MapEEdge> {
+        let softwires = MapECe::new(self.customer, v6(RELAY), self.mesh.clone()).unwrap();
+        let tunnel = Tunnel::new(self.links().tunnel(), softwires, 0, 1, 7).unwrap();
+        let nat = self.links().nat_before_tunnel(vec![p4("10.0.0.0/8")], self.customer.pool(), self.customer.ports);
+        self.with_nat(nat, ("tunnel", tunnel))
+    }
+
+    fn map_t(&self, change: impl FnOnce(&mut translate::Config)) -> Bed<MapTEdge> {
+        let mut config = self.links().translator();
+        change(&mut config);
+        let translate = Translate::new(config, MapTCe::new(self.customer, dmr(), self.mesh.clone()).unwrap()).unwrap();
+        let nat = self.links().nat_before_translator(vec![p4("10.0.0.0/8")], self.customer.pool(), self.customer.ports);
+        self.with_nat(nat, ("translate", translate))
+    }
+}
+
+fn edge() -> Ce {
     let d = domain();
-    let nat = nat44::Config::new(v4_side(), v4_side(), vec![p4("10.0.0.0/8")], Vec::new());
-    EdgeConfig {
-        nat: nat44::Config { sessions: 4096, preserve_parity: false, ..nat },
-        internet: v6_side(),
+    Ce {
         customer: d.mapping(0).customer_of(&d.rules()[0], p6("2001:db8:12:3400::/56")).unwrap(),
         mesh: Arc::new(Domain::new(Vec::new()).unwrap()),
+        mtu: 1500,
+        sessions: 4096,
     }
 }
 
@@ -36,19 +74,15 @@ fn dmr() -> Pref64 {
 }
 
 fn map_e() -> (Bed<MapEEdge>, Bed<Tunnel<MapEBr>>) {
-    let c = edge();
-    let ce = c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap();
     let config = tunnel::Config::new(Side::Customer, v4_side(), v6_side());
     let br = Tunnel::new(config, MapEBr::new(domain(), v6(RELAY)).unwrap(), 0, 1, 1).unwrap();
-    (Bed::new(ce, Side::Internet), Bed::new(br, Side::Customer))
+    (edge().map_e(), Bed::new(br, Side::Customer))
 }
 
 fn map_t() -> (Bed<MapTEdge>, Bed<Translate<MapTBr>>) {
-    let c = edge();
-    let ce = c.map_t(c.translator(), dmr(), 0, 1, 7).unwrap();
     let config = translate::Config::new(Side::Customer, v4_side(), v6_side());
     let br = Translate::new(config, MapTBr::new(domain(), dmr()).unwrap()).unwrap();
-    (Bed::new(ce, Side::Internet), Bed::new(br, Side::Customer))
+    (edge().map_t(|_| {}), Bed::new(br, Side::Customer))
 }
 
 /// Through both and back, for more flows than the port set has rows: one hop less at each, ports of the set.
@@ -115,13 +149,13 @@ fn strangers_end_at_the_edge() {
 }
 
 /// The edge of a customer that shares its address, or of one that has it alone.
-fn whose(shared: bool) -> EdgeConfig {
+fn whose(shared: bool) -> Ce {
     if shared {
         return edge();
     }
     let d = Domain::new(vec![rule("2001:db8::/48", "192.0.2.0/24", 8)]).unwrap();
     let customer = d.mapping(0).customer_of(&d.rules()[0], p6("2001:db8:0:1200::/56")).unwrap();
-    EdgeConfig { customer, ..edge() }
+    Ce { customer, ..edge() }
 }
 
 /// An error reaches the customer that it is about: from the inner link's own address, with the packet quoted as it was sent.
@@ -151,7 +185,7 @@ const ROUTER: &str = "2001:db8:eeee::1";
 fn errors_of_the_tunnel_reach_the_customer_through_the_nat44() {
     for shared in [true, false] {
         let c = whose(shared);
-        let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+        let mut ce = c.map_e();
         let frame = udp4(("10.0.0.2", 5000), ("203.0.113.7", 80));
         let sent = ce.pass(false, &frame);
         let own = judge(&sent).src.to_string();
@@ -166,13 +200,15 @@ fn errors_of_the_tunnel_reach_the_customer_through_the_nat44() {
 fn errors_of_the_translator_reach_the_customer_through_the_nat44() {
     for shared in [true, false] {
         let c = whose(shared);
-        let mut ce = Bed::new(c.map_t(c.translator(), dmr(), 0, 1, 7).unwrap(), Side::Internet);
+        let mut ce = c.map_t(|_| {});
         let frame = udp4(("10.0.0.2", 5000), ("203.0.113.7", 80));
         let sent = ce.pass(false, &frame);
         let own = judge(&sent).src.to_string();
         assert_eq!(told(&mut ce, true, &unreachable6(ROUTER, &own, &sent), &frame), (3, 3));
-        assert_eq!(told(&mut ce, false, &large(), &large()), (3, 4));
-        assert_eq!(ce.count("translate.too-big"), 1);
+        // What is too large for the IPv6 side the NAT44 refuses itself.
+        let error = ce.dropped(false, &large(), "nat44.too-big").expect("its sender is told");
+        assert_eq!((judge(&error).src.to_string(), judge(&error).icmp), ("198.51.100.254".into(), Some((3, 4))));
+        assert_eq!((&error[40..42], &error[42..70]), (&1480u16.to_be_bytes()[..], &large()[14..42]));
     }
 }
 
@@ -182,8 +218,8 @@ fn errors_of_the_translator_reach_the_customer_through_the_nat44() {
 fn errors_of_the_nat44_reach_the_internet() {
     for shared in [true, false] {
         let mut c = whose(shared);
-        c.nat.customer.mtu = 600;
-        let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+        c.mtu = 600;
+        let mut ce = c.map_e();
         let sent = judge(&ce.pass(false, &udp4(("10.0.0.2", 5000), ("203.0.113.7", 80))));
         let inside = sent.inside.unwrap();
         let (IpAddr::V4(own), port) = (inside.src, inside.ports.0) else { panic!("IPv4 inside") };
@@ -197,7 +233,7 @@ fn errors_of_the_nat44_reach_the_internet() {
         assert_eq!((inside.src, inside.dst.to_string()), (own.into(), "203.0.113.7".to_owned()));
         assert_eq!(inside.icmp, Some((3, 4)));
 
-        let mut ce = Bed::new(c.map_t(c.translator(), dmr(), 0, 1, 7).unwrap(), Side::Internet);
+        let mut ce = c.map_t(|_| {});
         let sent = ce.pass(false, &udp4(("10.0.0.2", 5000), ("203.0.113.7", 80)));
         let (IpAddr::V6(own), IpAddr::V6(remote)) = (judge(&sent).src, judge(&sent).dst) else { panic!("IPv6") };
         let mut six = Vec::new();
@@ -231,9 +267,9 @@ fn identified(to: [u8; 4], port: u16, payload: &[u8]) -> Vec<u8> {
     clear_df(frame)
 }
 
-/// The first fragment of a datagram, with DF, too large for the IPv6 side.
+/// The first fragment of a datagram, with DF, too large for the IPv6 side, where it has a fragment header more.
 fn large_first_fragment() -> Vec<u8> {
-    let mut frame = identified([203, 0, 113, 7], 80, &[7; 1472]);
+    let mut frame = identified([203, 0, 113, 7], 80, &[7; 1448]);
     frame[20] = 0x60;
     reseal(&mut frame);
     frame
@@ -244,7 +280,7 @@ fn rfc792_errors_of_the_tunnel_quote_the_identification_that_the_customer_gave()
     for shared in [true, false] {
         let mut c = whose(shared);
         c.mesh = domain();
-        let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+        let mut ce = c.map_e();
         // Port 80 of the address is nobody's. The first packet opens a session, the second is of one.
         let frame = identified([192, 0, 2, 19], 80, b"to nobody");
         for _ in 0..2 {
@@ -258,8 +294,7 @@ fn rfc792_errors_of_the_tunnel_quote_the_identification_that_the_customer_gave()
 fn rfc792_errors_of_the_translator_quote_the_identification_that_the_customer_gave() {
     for shared in [true, false] {
         let c = whose(shared);
-        let drop = translate::Config { zero_udp_checksum: translate::ZeroChecksum::Drop, ..c.translator() };
-        let mut ce = Bed::new(c.map_t(drop, dmr(), 0, 1, 7).unwrap(), Side::Internet);
+        let mut ce = c.map_t(|t| t.zero_udp_checksum = translate::ZeroChecksum::Drop);
         let mut frame = identified([203, 0, 113, 7], 80, b"without checksum");
         frame[40..42].fill(0);
         for _ in 0..2 {
@@ -273,8 +308,8 @@ fn rfc792_errors_of_the_translator_quote_the_identification_that_the_customer_ga
 #[test]
 fn rfc792_the_nat44_quotes_fragments_as_they_were_sent() {
     let mut c = edge();
-    c.nat.sessions = 1;
-    let mut ce = Bed::new(c.map_e(c.tunnel(), v6(RELAY), 0, 1, 7).unwrap(), Side::Internet);
+    c.sessions = 1;
+    let mut ce = c.map_e();
     let mut frame = identified([203, 0, 113, 7], 80, &[7; 64]);
     frame[20] = 0x20;
     reseal(&mut frame);

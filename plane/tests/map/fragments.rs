@@ -146,6 +146,18 @@ fn later_fragments_without_their_first_end_in_time() {
     assert_eq!(r.send(&[last]).len(), 1, "{:?}", r.nonzero());
 }
 
+/// Octets that come twice do not stand for those that have not come, here and where an identification comes again.
+#[test]
+fn a_fragment_that_comes_twice_keeps_no_other_one_back() {
+    for order in [&[0, 0, 2, 1][..], &[0, 2, 2, 1], &[2, 0, 0, 1], &[0, 2, 0, 1, 2]] {
+        let mut r = Relay::new(1, |_| {});
+        let sent = parts(PORT, 1);
+        let out: Vec<_> = order.iter().flat_map(|&i| r.send(std::slice::from_ref(&sent[i]))).collect();
+        assert_eq!(out.len(), order.len(), "{order:?} {:?}", r.nonzero());
+        assert_eq!(r.workers[0].waiting().octets, 0, "{order:?}");
+    }
+}
+
 #[test]
 fn a_flood_of_later_fragments_displaces_itself() {
     let mut r = Relay::new(1, |c| {

@@ -366,6 +366,17 @@ fn rfc4787_req14_fragments_in_any_order() {
 }
 
 #[test]
+fn rfc4787_req14_a_fragment_that_has_waited_is_cut_in_order() {
+    let mut c = config();
+    c.internet.mtu = 100;
+    let mut g = Gateway::new(c);
+    let parts = fragments(&udp_ttl((A, 5000), (REMOTE, 80), 64, &[1; 400]), &[80, 288]);
+    let out: Vec<_> = [1, 0, 2].iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
+    let offsets: Vec<_> = out.iter().map(|(_, f)| u16::from_be_bytes([f[20] & 0x1f, f[21]]) * 8).collect();
+    assert_eq!(offsets, [0, 80, 160, 240, 288, 368]);
+}
+
+#[test]
 fn rfc4787_req14_hairpinned_fragments() {
     for workers in [1, 4] {
         let mut g = Gateway::with_workers(&config(), workers);

@@ -149,7 +149,7 @@ fn subscribers_stay_with_the_worker_that_links_steer_them_to() {
         c.subscriber_prefix = len;
         c.nat.blocks = Some(plane::nat44::config::Blocks { size: 64, per_subscriber: 1 });
         let mut g = with_workers(&c, workers);
-        g.steering[0] = plane::pinned::steering(len);
+        g.steering[0] = plane::affinity::steering(len);
         for subscriber in 0..20u32 {
             for i in 1..5u32 {
                 let host = Ipv6Addr::from_bits(

@@ -9,7 +9,6 @@ mod bench;
 mod common;
 mod fragments;
 mod hairpin;
-mod held;
 mod hostile;
 mod icmp;
 mod limits;
@@ -19,5 +18,6 @@ mod octets;
 #[allow(dead_code, reason = "shared with the tests of NAT64, which need more of it")]
 mod packets;
 mod page;
+mod pending_syn;
 mod sessions;
 mod workers;

@@ -61,17 +61,29 @@ fn rfc4884_messages_without_length_lose_their_extensions() {
     }
 }
 
+/// Labels and interfaces that traceroute shows are worth more than the end of a quote.
 #[test]
-fn rfc7915_4_2_extensions_that_do_not_fit_are_left_out() {
+fn rfc4884_4_2_a_quote_makes_room_for_extensions() {
     let mut b = bed(|_| {});
     let about = b.to4(&udp6(&[6; 1200]));
     let quote = extended(&about, 1020);
     let m = judge(&b.to6(&icmp4(11, 0, [0, 255, 0, 0], &quote))).payload;
     assert_eq!((m[4], m.len()), (130, 8 + 1040 + 16), "1040 octets and the extension fit");
-    let mut large = about[14..14 + 1020].to_vec();
-    large.extend_from_slice(&[0x20; 240]);
-    let m = judge(&b.to6(&icmp4(11, 0, [0, 255, 0, 0], &large))).payload;
-    assert_eq!((m[4], m.len()), (0, 8 + 1040), "240 octets more do not");
+    let with = |len: usize| [&about[14..14 + 1020], &vec![0x20; len]].concat();
+    let m = judge(&b.to6(&icmp4(11, 0, [0, 255, 0, 0], &with(240)))).payload;
+    assert_eq!((m[4], m.len(), &m[8 + 992..]), (124, 8 + 992 + 240, &[0x20; 240][..]));
+    let m = judge(&b.to6(&icmp4(11, 0, [0, 255, 0, 0], &with(1104)))).payload;
+    assert_eq!((m[4], m.len()), (16, 8 + 128 + 1104), "the least quote");
+    let m = judge(&b.to6(&icmp4(11, 0, [0, 255, 0, 0], &with(1105)))).payload;
+    assert_eq!((m[4], m.len()), (0, 8 + 1040), "a part of them would not parse");
+}
+
+#[test]
+fn rfc4884_4_2_a_quote_makes_room_for_extensions_over_ipv4() {
+    let mut b = bed(|c| c.v4.mtu = 576);
+    let about = b.to6(&udp4(&[6; 700]));
+    let m = judge(&b.to4(&icmp6(3, 0, [90, 0, 0, 0], &extended(&about, 720)))).payload;
+    assert_eq!((m[5], m.len(), &m[8 + 532..]), (133, 8 + 532 + 16, &EXTENSION[..]));
 }
 
 #[test]

@@ -114,6 +114,16 @@ fn rfc7757_4_2_1_no_map_is_used_for_a_source() {
     assert_eq!((seen.src, seen.dst), (name(A_SEEN), name(HERE6)));
 }
 
+#[test]
+fn rfc8201_4_a_packet_too_big_that_turns_round_says_1280_at_least() {
+    let mut b = mapped(|_| {});
+    let arrived = b.one(true, &udp6_of(A6, B_SEEN, 64, b"question"), true);
+    for (told, relayed) in [(1000u32, 1280u32), (1400, 1400)] {
+        let back = b.one(true, &icmp6_of(ROUTER6, A_SEEN, 2, 0, told.to_be_bytes(), &arrived[14..]), true);
+        assert_eq!(error_of(&back).2, relayed.to_be_bytes());
+    }
+}
+
 /// Figure 1 with the well-known prefix, and the one address of appendix B.1 for routers.
 fn figure_1(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
     let mut c = config();

@@ -159,12 +159,16 @@ fn rfc8021_atomic_fragments_are_never_made() {
 #[test]
 fn rfc7915_5_1_1_no_extension_header_behind_a_fragment_header() {
     let mut b = bed(|_| {});
-    for number in [HOP_BY_HOP, ROUTING, DESTINATION, 51, 135] {
-        let f = with_extension(&udp6(b"x"), number, &[0; 8]);
-        b.dropped(true, &with_fragment(&f, 0, true, 1), "bad-extension-header");
+    let behind = |number| with_fragment(&with_extension(&udp6(b"x"), number, &[0; 8]), 0, true, 1);
+    // It is none there (RFC 8200, section 4.1), so the headers cannot be read.
+    b.dropped(true, &behind(HOP_BY_HOP), "bad-extension-header");
+    for number in [ROUTING, DESTINATION, 51, 135] {
+        let m = judge(&b.refused(true, &behind(number), "bad-extension-header")).payload;
+        assert_eq!((m[0], m[1]), (1, 1), "section 5.4");
     }
     let later = with_fragment(&raw6(HERE6, THERE6, 64, DESTINATION, &[0; 16]), 64, false, 1);
-    b.dropped(true, &later, "bad-extension-header");
+    let m = judge(&b.refused(true, &later, "bad-extension-header")).payload;
+    assert_eq!((m[0], m[1]), (1, 1));
     let esp = with_fragment(&raw6(HERE6, THERE6, 64, 50, &[3; 16]), 64, false, 1);
     assert_eq!(judge(&b.to4(&esp)).protocol, 50, "ESP is none");
 }
@@ -175,6 +179,19 @@ fn rfc7915_5_1_too_large_packets_with_df_are_refused() {
     assert_eq!(b.to4(&udp6(&[1; 1372])).len(), 14 + 1400);
     let (kind, code, rest, _) = error_of(&b.refused(true, &udp6(&[1; 1373]), "too-big"));
     assert_eq!((kind, code, rest), (2, 0, [0, 0, 0x05, 0x8c]), "1420");
+}
+
+/// A sender discards anything lower (RFC 8201, section 4), and what it sends then has no DF.
+#[test]
+fn rfc7915_5_1_no_sender_is_told_of_less_than_1280() {
+    for mtu in [68, 1000, 1259, 1260, 1261] {
+        let mut b = bed(|c| c.v4.mtu = mtu);
+        let (kind, code, rest, _) = error_of(&b.refused(true, &udp6(&[1; 1300]), "too-big"));
+        let told = u32::from_be_bytes(rest);
+        assert_eq!((kind, code, told), (2, 0, 1280.max(u32::from(mtu) + 20)), "IPv4 MTU {mtu}");
+        let out = b.send(true, &udp6(&vec![1; told as usize - 48]));
+        assert!(!out.is_empty() && out.iter().all(|(over6, f)| !over6 && f.len() <= 60.max(14 + usize::from(mtu))));
+    }
 }
 
 #[test]
@@ -280,6 +297,45 @@ fn rfc7915_5_3_a_quoted_fragment() {
     }
 }
 
+/// Where the link towards IPv6 fragments an echo request, traceroute and ping see errors about its first fragment.
+#[test]
+fn rfc7915_5_3_quotes_with_what_routers_see_are_translated() {
+    let mut b = bed(|_| {});
+    let pad = [0, 0, 1, 4, 0, 0, 0, 0];
+    let fragments = b.send(false, &icmp4(8, 0, [0, 9, 0, 1], &[3; 1400]));
+    assert_eq!((fragments.len(), fragments[0].1[20]), (2, 44), "in two fragments");
+    let udp = b.to6(&udp4(b"x"));
+    let cases = [
+        ("echo", b.to6(&icmp4(8, 0, [0, 9, 0, 1], b"x")), 1),
+        ("the first fragment of an echo", fragments[0].1.clone(), 1),
+        ("a later one", fragments[1].1.clone(), 1),
+        ("a Fragment Header", with_fragment(&udp, 0, true, 7), 17),
+        ("options", with_extension(&udp, DESTINATION, &pad), 17),
+        ("hop-by-hop options", with_extension(&udp, HOP_BY_HOP, &pad), 17),
+    ];
+    for (what, quote, protocol) in cases {
+        let quote = &quote[14..quote.len().min(14 + 1232)];
+        let (kind, code, _, seen) = error_of(&b.to4(&icmp6(3, 0, [0; 4], quote)));
+        assert_eq!((kind, code, seen.protocol, seen.dst.as_str()), (11, 0, protocol, "198.51.100.10"), "{what}");
+    }
+}
+
+/// Section 5.1: the packet itself would have been dropped.
+#[test]
+fn rfc7915_5_3_quotes_of_what_is_never_translated_are_dropped() {
+    let mut b = bed(|_| {});
+    let quotes = [
+        raw6(THERE6, HERE6, 64, 1, &[0; 40]),
+        with_fragment(&raw6(THERE6, HERE6, 64, DESTINATION, &[0; 16]), 64, false, 1),
+        with_fragment(&with_extension(&udp6_of(THERE6, HERE6, 64, b"x"), 51, &[0; 8]), 0, true, 1),
+        udp6_of("2001:db8:64::127.0.0.1", HERE6, 64, b"x"),
+        udp6_of(THERE6, "2001:db8:64::127.0.0.1", 64, b"x"),
+    ];
+    for quote in quotes {
+        b.dropped(true, &icmp6(3, 0, [0; 4], &quote[14..]), "icmp-untranslatable");
+    }
+}
+
 #[test]
 fn rfc7915_5_3_an_error_about_an_error_is_dropped() {
     let mut b = bed(|_| {});
@@ -317,9 +373,10 @@ fn rfc4443_2_4_no_error_about_errors() {
 }
 
 #[test]
-fn udp_without_checksum_does_not_exist_over_ipv6() {
+fn rfc7915_5_4_udp_without_checksum_does_not_exist_over_ipv6() {
     let mut b = bed(|_| {});
-    b.dropped(true, &with6(udp6(b"x"), 60, &[0, 0]), "udp-checksum-zero");
+    let m = judge(&b.refused(true, &with6(udp6(b"x"), 60, &[0, 0]), "udp-checksum-zero")).payload;
+    assert_eq!((m[0], m[1]), (1, 1), "section 5.4");
 }
 
 #[test]

@@ -257,6 +257,31 @@ fn rfc7915_4_3_a_quoted_fragment_has_a_fragment_header() {
     }
 }
 
+/// Section 4.1: the packet itself would have been dropped.
+#[test]
+fn rfc7915_4_3_quotes_of_what_is_never_translated_are_dropped() {
+    let mut b = bed(|_| {});
+    let protocols = [0, 2, 43, 44, 58, 60].map(|protocol| raw4(HERE4, THERE4, 64, protocol, b"0123456789abcdef"));
+    let addresses = [udp4_of([127, 0, 0, 1], THERE4, 64, b"x"), udp4_of(HERE4, [127, 0, 0, 1], 64, b"x")];
+    for quote in protocols.iter().chain(&addresses) {
+        b.dropped(false, &icmp4(3, 1, [0; 4], &quote[14..]), "icmp-untranslatable");
+    }
+}
+
+/// Routers on the way cut echo requests, too; ping and traceroute see errors about the first fragment.
+#[test]
+fn rfc7915_4_3_quotes_of_echo_and_its_fragments_are_translated() {
+    let mut b = bed(|_| {});
+    let echo = b.to4(&icmp6(128, 0, [0, 9, 0, 1], &[3; 100]));
+    for part in fragments4(&echo, &[64]).into_iter().chain([echo]) {
+        let (kind, code, _, quote) = error_of(&b.to6(&icmp4(11, 0, [0; 4], &part[14..])));
+        assert_eq!(
+            (kind, code, quote.protocol, quote.src),
+            (3, 0, 58, std::net::Ipv6Addr::from(six(HERE6)).to_string())
+        );
+    }
+}
+
 #[test]
 fn rfc7915_4_3_an_error_about_an_error_is_dropped() {
     let mut b = bed(|_| {});

@@ -332,3 +332,22 @@ fn softwires_may_have_different_lwaftr_addresses() {
     end.refused(false, &wrapped(OTHER_B4, PE, &back), "unknown-softwire");
     assert_eq!(live.current().iter().filter(|s| s.own == other.own).count(), 1);
 }
+
+/// RFC 7915, section 4, asks translators to keep the order; so does whoever reassembles and fragments again. Offset and more of
+/// each fragment that leaves.
+#[test]
+fn reassembled_packets_are_fragmented_in_order() {
+    let fields = |out: Vec<(Side, Vec<u8>)>| -> Vec<u16> {
+        out.iter().map(|(_, f)| u16::from_be_bytes([bare(f)[6], bare(f)[7]])).collect()
+    };
+    let (mut end, _) = lwaftr(|c| c.v4.mtu = 1000);
+    let p = udp((SHARED, PORT), (REMOTE, 80), &[7; 2400]);
+    let sent: Vec<_> = fragments6(&ipv6(B4, PE, 4, &p), 9, &[1232]).iter().map(|f| frame6(f)).collect();
+    let out = end.send_all(Side::Customer, &sent);
+    assert_eq!(fields(out), [0x2000, 0x2000 | 122, 244], "in octets 0, 976, 1952");
+
+    // A later fragment that has waited for the first is fragmented once more.
+    let parts = fragments(&p, 9, &[1200]);
+    let out = end.send_all(Side::Customer, &[wrapped(B4, PE, &parts[1]), wrapped(B4, PE, &parts[0])]);
+    assert_eq!(fields(out), [0x2000, 0x2000 | 122, 0x2000 | 150, 272], "in octets 0, 976, 1200, 2176");
+}

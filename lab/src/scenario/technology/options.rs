@@ -3,9 +3,9 @@
 
 use super::tunnel::{Parts, TunnelOptions};
 use method::Nanos;
+use plane::affinity::SUBSCRIBER_PREFIX;
 use plane::aftr;
 use plane::nat44::config::{Blocks, Config as NatConfig, Pooling, Quota};
-use plane::pinned::SUBSCRIBER_PREFIX;
 use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, ZeroChecksum};
 use plane::tunnel::Config as TunnelConfig;
 use plane::{nat64, nat66};
@@ -248,7 +248,7 @@ mod tests {
             ..Options::default()
         };
         let (three, minute) = (Duration::from_secs(3), Duration::from_secs(60));
-        let as_parts = |p: &plane::parts::PartLimits| (p.datagrams, p.octets, p.lifetime);
+        let as_parts = |p: &plane::fragment::PartLimits| (p.datagrams, p.octets, p.lifetime);
         let mut tunnel = TunnelConfig::new(Side::Customer, V4, V6);
         options.set_tunnel(&mut tunnel);
         assert_eq!(as_parts(&tunnel.fragments), (7, 200_000, three));

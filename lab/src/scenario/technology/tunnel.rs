@@ -3,7 +3,7 @@
 
 use method::Nanos;
 use plane::aftr;
-use plane::parts::PartLimits;
+use plane::fragment::PartLimits;
 use plane::tunnel::config::{Config, Ecn, FlowLabel, InboundIcmp, Oversize, TrafficClass};
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,10 @@
 //! which one has no fast path.
 
 use super::*;
+use crate::fragment::Buffer;
 use crate::function::{Drops, Entry, Function};
 use crate::ip6::{Pool6, Prefix6, put128};
 use crate::nat44::config::Filtering;
-use crate::parts::store::Buffer;
 use crate::side::Side6;
 use proptest::prelude::*;
 use wire::checksum::Sum;
@@ -199,7 +199,7 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
     } else {
         // As `process` does, without the fast path.
         nat.keep_time(now);
-        nat.answer_held(&mut beside);
+        nat.answer_pending_syns(&mut beside);
         for (p, v) in batch.iter_mut().zip(&mut verdicts) {
             *v = nat.one::<Buffer, Buffer, Beside>(from, p, &mut beside);
         }

@@ -5,6 +5,7 @@ use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
 use arena::ArenaError;
 use std::fmt;
+use std::str::FromStr;
 
 /// One pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,32 +92,43 @@ pub enum EamError {
     Memory(#[from] ArenaError),
 }
 
-/// Read one pair a line, IPv4 prefix and IPv6 prefix in either order, `#` begins a comment. Prefix lengths may be left out
-/// for single addresses. The whole text is read before anything is made of it.
+/// An IPv4 prefix and an IPv6 prefix in either order, apart by spaces. Prefix lengths may be left out for single addresses
+/// (RFC 7757, section 3.1). The error says what is wrong.
+impl FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Pair, String> {
+        let mut words = text.split_whitespace();
+        let (Some(first), Some(second), None) = (words.next(), words.next(), words.next()) else {
+            return Err("an IPv4 prefix and an IPv6 prefix, such as `192.0.2.0/24 2001:db8::/120`".to_owned());
+        };
+        let (four, six) = if first.contains(':') { (second, first) } else { (first, second) };
+        let (addr, len) = prefix(four, 32)?;
+        let v4 = Prefix { addr, len };
+        let (addr, len) = prefix(six, 128)?;
+        let pair = Pair { v4, v6: Prefix6 { addr, len } };
+        pair.fault().map_or(Ok(pair), |why| Err(format!("{pair}: {why}")))
+    }
+}
+
+/// Read one pair a line; `#` begins a comment. The whole text is read before anything is made of it.
 ///
 /// # Errors
-/// The first line that is not a pair.
+/// The first line that is not a pair, or a pair that cannot be used.
 pub fn parse(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<Vec<(usize, Pair)>, EamError> {
     let mut pairs = Vec::new();
     for (i, text) in lines.into_iter().enumerate() {
         let line = i + 1;
-        let bad = |why: String| EamError::Line { line, why };
-        let mut words = text.as_ref().split('#').next().unwrap_or("").split_whitespace();
-        let Some(first) = words.next() else { continue };
-        let (Some(second), None) = (words.next(), words.next()) else {
-            return Err(bad("an IPv4 prefix and an IPv6 prefix, such as `192.0.2.0/24 2001:db8::/120`".to_owned()));
-        };
-        let (four, six) = if first.contains(':') { (second, first) } else { (first, second) };
-        let (addr, len) = prefix(four, 32).map_err(bad)?;
-        let v4 = Prefix { addr, len };
-        let (addr, len) = prefix(six, 128).map_err(bad)?;
-        pairs.push((line, Pair { v4, v6: Prefix6 { addr, len } }));
+        let text = text.as_ref().split('#').next().unwrap_or("");
+        if !text.trim().is_empty() {
+            pairs.push((line, text.parse().map_err(|why| EamError::Line { line, why })?));
+        }
     }
     Ok(pairs)
 }
 
 /// An address with an optional length.
-fn prefix<T: std::str::FromStr>(text: &str, most: u8) -> Result<(T, u8), String> {
+fn prefix<T: FromStr>(text: &str, most: u8) -> Result<(T, u8), String> {
     let (addr, len) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
     let which = if most == 32 { "IPv4" } else { "IPv6" };
     let addr = addr.parse().map_err(|_| format!("`{addr}` is not an {which} address"))?;

@@ -5,11 +5,11 @@
 use super::Nat66;
 use super::event::Event;
 use super::reply::PORT_UNREACHABLE;
-use crate::answer::QUOTE6;
 use crate::function::{Packet, Side, Spare};
+use crate::icmp_error::QUOTE6;
 use crate::ip6::Head6;
 use crate::nat44::core::{Asks, Point};
-use crate::nat44::held::HeldSyns;
+use crate::nat44::pending_syn::PendingSyns;
 use crate::nat44::tcp;
 use wire::header::{self, TCP};
 
@@ -21,7 +21,7 @@ pub(super) struct Between {
 }
 
 /// Frames as far as their answer quotes them (RFC 4443, section 2.4 c).
-pub(super) type HeldSyns6 = HeldSyns<Between, { header::ETH + QUOTE6 }>;
+pub(super) type PendingSyns6 = PendingSyns<Between, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {
     /// The reason for which a stranger's packet is dropped that the state refuses: a SYN waits, whoever was not asked may be
@@ -32,15 +32,15 @@ impl Nat66 {
             return why;
         }
         let between = Between { own: asks.own, remote: (sender, asks.remote.port) };
-        self.held.hold(self.now, between, frame);
+        self.pending_syns.hold(self.now, between, frame);
         Event::SynHeld
     }
 
     /// Answer the SYNs whose time has come.
     #[inline]
-    pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
-        while !self.held.is_empty() {
-            let Some((frame, len)) = self.held.take_due(self.now) else { return };
+    pub(super) fn answer_pending_syns<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
+        while !self.pending_syns.is_empty() {
+            let Some((frame, len)) = self.pending_syns.take_due(self.now) else { return };
             if let Ok(head) = Head6::read(&frame[..len], header::ETH) {
                 self.reply(Side::Internet, &frame[..len], &head, PORT_UNREACHABLE, spare);
             }

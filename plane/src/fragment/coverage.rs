@@ -1,6 +1,8 @@
 //! Which octets of a datagram have come, and how a further fragment fits them. Its own file because it is arithmetic
 //! alone: it knows neither headers nor the store.
 
+use super::Piece;
+
 /// Gaps that a datagram may have at a time, less one: in-order arrival needs one run, the worst order of a 64-KiB
 /// datagram in Ethernet frames 22.
 const RUNS: usize = 24;
@@ -8,7 +10,7 @@ const RUNS: usize = 24;
 /// Which octets of a datagram have come: runs without gaps, in order, apart from each other, each its first octet and
 /// the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cover {
+pub(super) struct Coverage {
     runs: [(u32, u32); RUNS],
     used: u8,
     /// Octets in all; 0 while the last fragment has not come.
@@ -17,7 +19,7 @@ pub(super) struct Cover {
 
 /// What a fragment is to those that came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub enum Fit {
     /// New octets, and some are still missing.
     New,
     /// New octets, the last ones missing.
@@ -30,11 +32,12 @@ pub(super) enum Fit {
     Scattered,
 }
 
-impl Cover {
-    pub(super) const NOTHING: Cover = Cover { runs: [(0, 0); RUNS], used: 0, total: 0 };
+impl Coverage {
+    pub(super) const NOTHING: Coverage = Coverage { runs: [(0, 0); RUNS], used: 0, total: 0 };
 
-    /// Add the octets `first..end`; `last` says that none come after them. Nothing is added but by `New` and `Complete`.
-    pub(super) fn add(&mut self, first: u32, end: u32, last: bool) -> Fit {
+    /// Adds the octets of a fragment. Nothing is added but by `New` and `Complete`.
+    pub(super) fn add(&mut self, piece: Piece) -> Fit {
+        let (first, end, last) = (piece.offset as u32, (piece.offset + piece.len) as u32, !piece.more);
         let used = usize::from(self.used);
         let runs = &self.runs[..used];
         let farthest = runs.last().map_or(0, |run| run.1);
@@ -74,26 +77,30 @@ impl Cover {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cover, Fit, RUNS};
+    use super::{Coverage, Fit, Piece, RUNS};
     use proptest::prelude::*;
+
+    fn add(coverage: &mut Coverage, first: u32, end: u32, last: bool) -> Fit {
+        coverage.add(Piece { offset: first as usize, len: (end - first) as usize, more: !last })
+    }
 
     #[test]
     fn more_gaps_than_are_kept_are_refused() {
-        let mut cover = Cover::NOTHING;
+        let mut coverage = Coverage::NOTHING;
         for i in 0..RUNS as u32 {
-            assert_eq!(cover.add(i * 16, i * 16 + 8, false), Fit::New);
+            assert_eq!(add(&mut coverage, i * 16, i * 16 + 8, false), Fit::New);
         }
         let end = RUNS as u32 * 16;
-        assert_eq!(cover.add(end, end + 8, false), Fit::Scattered);
-        assert_eq!(cover.add(8, 16, false), Fit::New, "a gap that closes takes no room");
-        assert_eq!(cover.add(end, end + 8, true), Fit::New);
+        assert_eq!(add(&mut coverage, end, end + 8, false), Fit::Scattered);
+        assert_eq!(add(&mut coverage, 8, 16, false), Fit::New, "a gap that closes takes no room");
+        assert_eq!(add(&mut coverage, end, end + 8, true), Fit::New);
     }
 
     proptest! {
         /// The same as marking every octet.
         #[test]
         fn runs_are_a_bitmap(pieces in proptest::collection::vec((0..12u32, 1..5u32, prop::bool::weighted(0.2)), 1..20)) {
-            let mut cover = Cover::NOTHING;
+            let mut coverage = Coverage::NOTHING;
             let (mut octets, mut total) = ([false; 160], None);
             for (at, len, last) in pieces {
                 let (first, end) = (at * 8, (at + len) * 8);
@@ -114,7 +121,7 @@ mod tests {
                     let complete = total.is_some_and(|total| octets[..total as usize].iter().all(|seen| *seen));
                     if complete { Fit::Complete } else { Fit::New }
                 };
-                prop_assert_eq!(cover.add(first, end, last), expected);
+                prop_assert_eq!(add(&mut coverage, first, end, last), expected);
                 if expected == Fit::Overlap {
                     break;
                 }

@@ -2,7 +2,7 @@
 //! one. An ICMP error of that half quotes the packet as its sender knows it (RFC 792). It stands in the Ethernet source, which
 //! nobody needs on the inner link of a [`crate::Chain`], so it goes with the packet wherever that goes, also to another worker.
 
-use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
+use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::side::Side4;
 use wire::Mac;
 use wire::checksum::update16;

@@ -4,7 +4,8 @@
 
 use super::Nat44;
 use super::reply::PORT_UNREACHABLE;
-use crate::function::{Packet, Side, Spare};
+use crate::function::{Packet, Side, Spare, Verdict};
+use crate::ip4::Head4;
 use std::collections::VecDeque;
 
 /// Most SYNs held.
@@ -14,7 +15,7 @@ const HOLD: u64 = 6_000_000_000;
 /// Octets kept of an IPv4 packet: a header with all options and what an ICMP error must quote.
 const KEPT: usize = 68;
 
-struct Held<K, const KEPT: usize> {
+struct PendingSyn<K, const KEPT: usize> {
     between: K,
     due: u64,
     packet: [u8; KEPT],
@@ -22,15 +23,15 @@ struct Held<K, const KEPT: usize> {
 }
 
 /// SYNs that wait for their answer, oldest first: `KEPT` octets of each, told apart by the end points that they go between.
-pub struct HeldSyns<K, const KEPT: usize>(VecDeque<Held<K, KEPT>>);
+pub struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
 /// Those of a NAT44: outside and remote end point.
-pub type HeldSyns4 = HeldSyns<(u64, u64), KEPT>;
+pub type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
-impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
+impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
     /// None yet; room is taken now.
-    pub fn new() -> HeldSyns<K, KEPT> {
-        HeldSyns(VecDeque::with_capacity(MOST))
+    pub fn new() -> PendingSyns<K, KEPT> {
+        PendingSyns(VecDeque::with_capacity(MOST))
     }
 
     /// Whether there is none.
@@ -46,7 +47,7 @@ impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
         let len = packet.len().min(KEPT);
         let mut kept = [0; KEPT];
         kept[..len].copy_from_slice(&packet[..len]);
-        self.0.push_back(Held { between, due: now + HOLD, packet: kept, len });
+        self.0.push_back(PendingSyn { between, due: now + HOLD, packet: kept, len });
     }
 
     /// The customer opened this connection: the held SYN, if there is one, is silently dropped.
@@ -73,9 +74,28 @@ impl<K: PartialEq, const KEPT: usize> HeldSyns<K, KEPT> {
 impl Nat44 {
     /// Answer the SYNs whose time has come.
     #[inline]
-    pub(super) fn answer_held<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
-        while let Some((packet, len)) = self.held.take_due(self.now) {
-            self.reply(Side::Internet, &packet[..len], PORT_UNREACHABLE, spare);
+    pub(super) fn answer_pending_syns<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
+        while let Some((packet, len)) = self.pending_syns.take_due(self.now) {
+            match Head4::sealed(&packet[..len], 0) {
+                // Only a hairpinned packet comes from an end point of the pool.
+                Ok(head) if self.pool.contains(head.src) && self.config.hairpinning => {
+                    self.answer_hairpinned(&packet[..len], &head, spare);
+                }
+                _ => self.reply(Side::Internet, &packet[..len], PORT_UNREACHABLE, spare),
+            }
+        }
+    }
+
+    /// Answer a SYN from one customer to another: it quotes the source that stands for the sender, so the answer takes the way of
+    /// an error from the outside address that the sender asked.
+    fn answer_hairpinned<P: Packet, S: Spare<P>>(&mut self, packet: &[u8], head: &Head4, spare: &mut S) {
+        let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
+        let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));
+        match answer {
+            Ok(Verdict::Forward(to)) => spare.emit(to, p),
+            Ok(Verdict::HandOver(worker)) => spare.hand_over(worker, Side::Customer, p),
+            Ok(Verdict::Drop | Verdict::Local) => {}
+            Err(why) => self.count.add(why),
         }
     }
 }

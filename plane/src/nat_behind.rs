@@ -2,12 +2,12 @@
 //! tunnels) have in common, which is nearly everything. The number plays the customer's inside IPv4 address, so that there is
 //! one NAT with one set of rules; given back it is when neither half needs it any more.
 
+use crate::affinity::{self, Pinned};
 use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Key};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::nat44::Nat44;
 use crate::nat44::config::{self as nat44, Prefix};
-use crate::pinned::{self, Pinned};
 use crate::side::Side4;
 use crate::steer::Steering;
 use std::net::Ipv4Addr;
@@ -66,8 +66,8 @@ impl<H: Numbering> Numbered<H> {
     }
 
     /// How packets from the customers are to be spread over the workers: by IPv6 source. Where a NAT64 counts subscribers
-    /// [`pinned::steering`] by their prefix spares handing over.
-    pub const STEER_CUSTOMER: Steering = pinned::STEER_CUSTOMER;
+    /// [`affinity::steering`] by their prefix spares handing over.
+    pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
     /// How packets from the Internet are to be spread over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
 

@@ -2,11 +2,11 @@
 //! inside as IPv4 (RFC 791, section 3.2). The packet itself becomes the first piece; the others are emitted behind it.
 
 use super::{L3, OVERHEAD, Tunnel};
-use crate::cut::Cut;
-use crate::ends::Softwires;
 use crate::event::Event;
+use crate::fragment_v4::Cut;
 use crate::function::{LEAST_FRAME, Packet, Spare};
 use crate::ip6::{next, put128};
+use crate::strategy::Softwires;
 use wire::header::{IPV6, put16, put32};
 
 /// Length of an IPv6 fragment header.

@@ -1,0 +1,74 @@
+//! A customer edge that keeps state: a NAT44 within the customer's address and ports, and behind it the tunnel (lw4o6, MAP-E) or the
+//! translator (MAP-T), as one router. Here once for every technology, so that what is tested is what gateways run.
+
+use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
+use crate::function::{Function, Side};
+use crate::nat44::config::{Config as NatConfig, Prefix};
+use crate::nat44::{Nat44, NatError};
+use crate::side::{Side4, Side6, inner_address};
+use crate::{translate, tunnel};
+use wire::{AddrRange, PortRange, PortSet};
+
+/// What an IPv6 header is longer than an IPv4 header: what the IPv4 side of a customer edge can send less.
+const GROWTH: u16 = 20;
+
+/// The links of an edge.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    /// The customer's side.
+    pub customer: Side4,
+    /// The side where IPv6 is spoken.
+    pub internet: Side6,
+}
+
+impl Edge {
+    /// The NAT44 before a tunnel, which decides itself what becomes of packets that it has no room for. Its outside addresses
+    /// and ports are the customer's.
+    pub fn nat_before_tunnel(&self, inside: Vec<Prefix>, pool: AddrRange, ports: PortSet) -> NatConfig {
+        self.nat(inside, pool, ports, u16::MAX)
+    }
+
+    /// The NAT44 before a translator, which it sends no larger packets than the IPv6 side takes.
+    pub fn nat_before_translator(&self, inside: Vec<Prefix>, pool: AddrRange, ports: PortSet) -> NatConfig {
+        self.nat(inside, pool, ports, self.internet.mtu.saturating_sub(GROWTH))
+    }
+
+    fn nat(&self, inside: Vec<Prefix>, pool: AddrRange, ports: PortSet, mtu: u16) -> NatConfig {
+        let internet = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
+        let mut c = NatConfig::new(self.customer, internet, inside, vec![pool]);
+        // A shared address has no ports to spare, and the port set says which there are.
+        c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
+        c.port_set = ports;
+        c
+    }
+
+    /// The tunnel behind the NAT44, which is the hop, with the defaults of the RFCs.
+    pub fn tunnel(&self) -> tunnel::Config {
+        tunnel::Config { hop: false, ..tunnel::Config::new(Side::Internet, self.inner(), self.internet) }
+    }
+
+    /// The translator behind the NAT44, which is the hop, with the defaults of the RFCs.
+    pub fn translator(&self) -> translate::Config {
+        translate::Config { hop: false, ..translate::Config::new(Side::Internet, self.inner(), self.internet) }
+    }
+
+    /// The inner link as the half behind the NAT44 has it. It carries packets of any size.
+    fn inner(&self) -> Side4 {
+        let address = inner_address(self.customer.address);
+        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX }
+    }
+}
+
+/// Worker number `worker` of `workers` of an edge: its NAT44, and behind it a function whose counters are called by a name.
+///
+/// # Errors
+/// When the NAT44's configuration makes no sense or there is not enough memory.
+pub fn behind_nat<F: Function>(
+    nat: NatConfig,
+    behind: (&'static str, F),
+    worker: usize,
+    workers: usize,
+    seed: u64,
+) -> Result<Chain<Nat44, F>, NatError> {
+    Ok(Chain::new(("nat44", Nat44::new(nat, worker, workers, seed)?), behind, workers, seed))
+}

@@ -1,0 +1,60 @@
+//! A packet in memory of its own, as large as a datagram may be: what has waited, or has been reassembled.
+
+use crate::function::Packet;
+
+/// Octets in front of a packet in memory of its own, for headers.
+const HEADROOM: usize = 128;
+
+/// A packet in memory of its own.
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Buffer {
+    /// Empty, with room for `len` octets.
+    pub fn with_room(len: usize) -> Buffer {
+        let mut bytes = Vec::with_capacity(HEADROOM + len);
+        bytes.resize(HEADROOM, 0);
+        Buffer { bytes, start: HEADROOM }
+    }
+
+    /// A copy of a frame.
+    pub fn copy(frame: &[u8]) -> Buffer {
+        let mut b = Buffer::with_room(frame.len());
+        b.append(frame);
+        b
+    }
+
+    /// Go on with these octets.
+    pub fn append(&mut self, more: &[u8]) {
+        self.bytes.extend_from_slice(more);
+    }
+}
+
+impl Packet for Buffer {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..]
+    }
+    fn grow_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.start;
+        if ok {
+            self.start -= n;
+        }
+        ok
+    }
+    fn shrink_front(&mut self, n: usize) -> bool {
+        let ok = n <= self.bytes.len() - self.start;
+        if ok {
+            self.start += n;
+        }
+        ok
+    }
+    fn set_len(&mut self, len: usize) -> bool {
+        self.bytes.resize(self.start + len, 0);
+        true
+    }
+}

@@ -1,0 +1,88 @@
+//! Fragments of datagrams, for all technologies: one store with bounds on number, octets and time ([`Tracker`]), in which
+//! fragments wait for the first of their datagram, and a way to reassemble what is in it ([`Reassembly`]).
+
+mod buffer;
+mod coverage;
+mod reassembly;
+mod tracker;
+
+pub(crate) use buffer::Buffer;
+pub(crate) use coverage::Fit;
+pub(crate) use reassembly::{Datagram, Fragment, Reassembly};
+pub(crate) use tracker::{Bounds, Tracker, Whose};
+
+use crate::steer::by_hash;
+use std::time::Duration;
+
+/// What the fragments of a datagram have in common, and the tunnel or the side that they came out of: a sender says nothing about
+/// another one's fragments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub from: u128,
+    pub addresses: (u32, u32),
+    pub id: u16,
+    pub protocol: u8,
+}
+
+impl Key {
+    /// The worker of `workers` where the fragments of a datagram meet: by a hash of addresses and identification.
+    pub fn worker(&self, workers: u16) -> u16 {
+        let (src, dst) = self.addresses;
+        let common = src.to_be_bytes().into_iter().chain(dst.to_be_bytes()).chain(self.id.to_be_bytes());
+        by_hash(common, workers.into()) as u16
+    }
+}
+
+/// A fragment's place in its datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// Where it begins, in octets.
+    pub offset: usize,
+    /// Octets of payload.
+    pub len: usize,
+    /// Whether there are fragments behind it.
+    pub more: bool,
+}
+
+/// Ports of source and destination.
+pub(crate) type Ports = [Option<u16>; 2];
+
+/// What waits in a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Datagrams known.
+    pub datagrams: usize,
+    /// Octets of the fragments kept, with what keeping them takes.
+    pub octets: usize,
+}
+
+/// Limits of a store of fragments. When it is full, the datagram that has waited longest goes: a complete one needs
+/// milliseconds, so that a flood of incomplete ones displaces itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartLimits {
+    /// Datagrams known at a time.
+    pub datagrams: u32,
+    /// Octets of all fragments kept.
+    pub octets: u32,
+    /// How long the rest of a datagram may take.
+    pub lifetime: Duration,
+}
+
+impl PartLimits {
+    /// For fragments whose first alone shows the port.
+    pub const FRAGMENTS: PartLimits =
+        PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
+
+    /// For datagrams that are reassembled: the time is what RFC 1122, section 3.3.2, and RFC 8200, section 4.5, ask for.
+    pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
+
+    /// Whether so much may wait.
+    pub fn allow(&self, waiting: Waiting) -> bool {
+        waiting.datagrams <= self.datagrams as usize && waiting.octets <= self.octets as usize
+    }
+
+    /// Whether there is room for a datagram of `least` octets, and time.
+    pub(crate) fn suffice(&self, least: u32) -> bool {
+        self.datagrams > 0 && self.octets >= least && !self.lifetime.is_zero()
+    }
+}

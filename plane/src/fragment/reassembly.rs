@@ -1,0 +1,201 @@
+//! Datagrams reassembled from fragments that come in any order, whatever IP version brings them (RFC 791, section 3.2; RFC
+//! 8200, section 4.5). Overlapping fragments end their datagram, those not yet received included (RFC 5722; RFC 3128, section
+//! 3). Apart from the functions that need it, because tunnels and NAT64 differ only in the headers in front.
+
+use super::coverage::Fit;
+use super::tracker::{Kept, Tracker};
+use super::{Buffer, PartLimits, Piece, Waiting};
+use crate::event::{Counters, Event};
+
+/// Congestion experienced.
+const CE: u8 = 3;
+
+/// A fragment as it comes.
+pub(crate) struct Fragment<'a> {
+    /// Where it begins, in octets.
+    pub offset: usize,
+    /// Whether there are fragments behind it.
+    pub more: bool,
+    /// Headers in front, which are kept of the first fragment.
+    pub headers: &'a [u8],
+    /// What it carries of the datagram.
+    pub payload: &'a [u8],
+    /// Its ECN field; other bits are not looked at.
+    pub ecn: u8,
+}
+
+/// What is known of a datagram beside its octets.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Length of the first fragment's headers, which are kept in front of its payload.
+    headers: usize,
+    /// The ECN fields of its fragments, a bit each.
+    ecn: u8,
+    /// Fragments overlapped: everything of it is dropped.
+    dead: bool,
+}
+
+/// A complete datagram.
+pub(crate) struct Datagram {
+    /// In the order of their offsets; headers stand in front of the first.
+    kept: Vec<Kept>,
+    seen: Seen,
+}
+
+impl Datagram {
+    /// Headers of the first fragment.
+    pub fn headers(&self) -> &[u8] {
+        &self.kept[0].bytes[..self.seen.headers]
+    }
+
+    /// Octets behind them.
+    pub fn octets(&self) -> usize {
+        self.kept.iter().map(|k| k.bytes.len()).sum::<usize>() - self.seen.headers
+    }
+
+    /// The ECN field that all fragments make.
+    pub fn ecn(&self) -> Option<u8> {
+        join_ecn(self.seen.ecn)
+    }
+
+    /// The datagram behind these headers.
+    pub fn behind(&self, headers: &[u8]) -> Buffer {
+        let mut p = Buffer::with_room(headers.len() + self.octets());
+        p.append(headers);
+        p.append(&self.kept[0].bytes[self.seen.headers..]);
+        self.kept[1..].iter().for_each(|k| p.append(&k.bytes));
+        p
+    }
+}
+
+/// A datagram whose time is over.
+pub(crate) struct Late {
+    /// Fragments dropped.
+    pub fragments: u64,
+    /// The first fragment with its headers, if it had come.
+    pub first: Option<Vec<u8>>,
+}
+
+/// The store.
+pub(crate) struct Reassembly<K>(Tracker<K, Seen>);
+
+impl<K: Ord + Copy> Reassembly<K> {
+    /// An empty one.
+    pub fn new(limits: &PartLimits) -> Reassembly<K> {
+        Reassembly(Tracker::new(limits))
+    }
+
+    /// What waits.
+    pub fn waiting(&self) -> Waiting {
+        self.0.waiting()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether fragments of this datagram came before.
+    pub fn knows(&self, key: &K) -> bool {
+        self.0.knows(key)
+    }
+
+    /// Forgets what came of this datagram; gives how many fragments that were.
+    pub fn give_up(&mut self, key: &K) -> u64 {
+        self.0.forget(key)
+    }
+
+    /// Takes a fragment in; gives the datagram when it was the last one missing. That lengths are possible the caller has
+    /// checked. Counts what others lose.
+    ///
+    /// # Errors
+    /// The reason to drop it.
+    pub fn add(&mut self, now: u64, key: K, f: &Fragment, count: &mut Counters) -> Result<Option<Datagram>, Event> {
+        let added = self.keep(now, key, f, count);
+        count.add_many(Event::FragmentFull, self.0.take_lost());
+        if added? != Fit::Complete {
+            return Ok(None);
+        }
+        let seen = self.0.get(&key).copied().unwrap_or_default();
+        let mut kept = self.0.take_kept(&key);
+        self.0.forget(&key);
+        kept.sort_by_key(|k| k.offset);
+        Ok(Some(Datagram { kept, seen }))
+    }
+
+    fn keep(&mut self, now: u64, key: K, f: &Fragment, count: &mut Counters) -> Result<Fit, Event> {
+        let store = &mut self.0;
+        store.open(now, key);
+        if store.get(&key).is_some_and(|seen| seen.dead) {
+            return Err(Event::FragmentOverlap);
+        }
+        let fit = store.cover(&key, Piece { offset: f.offset, len: f.payload.len(), more: f.more });
+        match fit {
+            Fit::New | Fit::Complete => {}
+            Fit::Scattered => return Err(Event::FragmentFull),
+            // The network doubled it; RFC 8200, section 4.5, lets us keep the other one.
+            Fit::Again if has(store, &key, f) => return Err(Event::FragmentOverlap),
+            Fit::Again | Fit::Overlap => {
+                count.add_many(Event::FragmentOverlap, store.take_kept(&key).len() as u64);
+                store.get(&key).into_iter().for_each(|seen| seen.dead = true);
+                return Err(Event::FragmentOverlap);
+            }
+        }
+        let headers = if f.offset == 0 { f.headers } else { &[] };
+        if let Some(seen) = store.get(&key) {
+            seen.headers += headers.len();
+            seen.ecn |= 1 << (f.ecn & 3);
+        }
+        if store.keep(&key, f.offset, [headers, f.payload].concat()) {
+            return Ok(fit);
+        }
+        // Without these octets it never becomes complete.
+        let lost = store.forget(&key);
+        count.add_many(Event::FragmentFull, lost);
+        Err(Event::FragmentFull)
+    }
+
+    /// Gives up a datagram whose time is over, one a call.
+    pub fn expire(&mut self, now: u64) -> Option<Late> {
+        let key = self.0.expired(now)?;
+        let kept = self.0.take_kept(&key);
+        self.0.forget(&key);
+        let fragments = kept.len() as u64;
+        let first = kept.into_iter().find(|k| k.offset == 0).map(|k| k.bytes);
+        Some(Late { fragments, first })
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Whether exactly this fragment has come before.
+fn has<K: Ord + Copy>(store: &mut Tracker<K, Seen>, key: &K, f: &Fragment) -> bool {
+    let headers = if f.offset == 0 { store.get(key).map_or(0, |seen| seen.headers) } else { 0 };
+    store.kept(key).iter().any(|k| k.offset == f.offset && k.bytes[headers..] == *f.payload)
+}
+
+/// The ECN field of a datagram whose fragments have these, a bit each: congestion that one of them met counts, unless another one
+/// says that it cannot be told (RFC 3168, section 5.3).
+fn join_ecn(seen: u8) -> Option<u8> {
+    match (seen & 1 << CE != 0, seen & 1 != 0) {
+        (true, true) => None,
+        (true, false) => Some(CE),
+        (false, _) => Some(seen.trailing_zeros() as u8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ecn_fields_join_as_rfc_3168_says() {
+        let join = |fields: &[u8]| join_ecn(fields.iter().fold(0, |seen, f| seen | 1 << f));
+        assert_eq!((join(&[0, 3]), join(&[3, 0, 2])), (None, None));
+        assert_eq!((join(&[2, 3]), join(&[3, 1, 2]), join(&[3])), (Some(3), Some(3), Some(3)));
+        assert_eq!((join(&[2]), join(&[0, 0]), join(&[0, 2]), join(&[2, 1])), (Some(2), Some(0), Some(0), Some(1)));
+    }
+}
