@@ -95,6 +95,7 @@ const BESIDE: &[&str] = &[
     "mapping-new",
     "block-allocated",
     "block-released",
+    "parity-changed",
     "icmp-sent",
     "icmp-suppressed",
     "fragmented",

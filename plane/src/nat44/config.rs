@@ -183,7 +183,7 @@ pub struct Config {
     pub hairpinning: bool,
     /// Whether the inside port is tried first.
     pub preserve_port: bool,
-    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4).
+    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) as long as such a port is free.
     pub preserve_parity: bool,
     /// Quota of a subscriber.
     pub quota: Quota,

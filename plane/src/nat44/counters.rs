@@ -22,6 +22,8 @@ events! {
     SessionExpired = "session-expired",
     /// Mappings made.
     MappingNew = "mapping-new",
+    /// Outside ports whose parity differs from the inside port's, because no port of the same parity was free.
+    ParityChanged = "parity-changed",
     /// Port blocks given to subscribers: one log line each (RFC 6888, REQ-14).
     BlockAllocated = "block-allocated",
     /// Port blocks given back.

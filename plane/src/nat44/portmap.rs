@@ -26,7 +26,7 @@ pub struct Wish {
     pub inside: u16,
     /// Whether the same port is tried first.
     pub same: bool,
-    /// Whether parity has to be the same.
+    /// Whether the parity has to be that of the customer's port.
     pub parity: bool,
     /// Randomness for the choice.
     pub hash: u64,

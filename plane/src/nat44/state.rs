@@ -5,6 +5,7 @@ use super::config::{Filtering, Pooling};
 use super::counters::Event;
 use super::portmap::Wish;
 use super::session::{ADDR_PORT, Session, UNANSWERED, addr, endpoint, port, protocol};
+use super::subscriber::BLOCKS as MOST_BLOCKS;
 use super::{Nat44, timers};
 use crate::function::Entry;
 use crate::table::NONE;
@@ -235,9 +236,10 @@ impl Nat44 {
         a
     }
 
-    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping.
+    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping, with the parity of the
+    /// inside port if `parity`.
     #[inline]
-    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32) -> Option<u64> {
+    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32, parity: bool) -> Option<u64> {
         let want = port(inside);
         let ports = self.ports.class(want);
         let number = self.outside_address(inside);
@@ -246,7 +248,7 @@ impl Nat44 {
         } else {
             // Keyed, so that outsiders cannot guess (RFC 6888, REQ-15); another walk for each four-tuple.
             let p = ports.walk(self.hasher.pair(inside, remote | 1 << 63), k)?;
-            let turned = if self.config.preserve_parity { p ^ ((p ^ want) & 1) } else { p };
+            let turned = if parity { p ^ ((p ^ want) & 1) } else { p };
             if ports.owns(turned) { turned } else { p }
         };
         Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
@@ -255,14 +257,30 @@ impl Nat44 {
     /// An outside end point that no other session uses towards this remote end point.
     #[inline]
     fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
-        for k in 0..PROBES {
-            let Some(outside) = self.outside_choice(inside, remote, k) else { continue };
-            let hash = self.hash(outside, remote);
-            if self.find_outer(hash, outside, remote).is_none() {
-                return Ok(outside);
+        for &parity in self.parities() {
+            for k in 0..PROBES {
+                let Some(outside) = self.outside_choice(inside, remote, k, parity) else { continue };
+                let hash = self.hash(outside, remote);
+                if self.find_outer(hash, outside, remote).is_none() {
+                    self.count_parity(port(inside), port(outside));
+                    return Ok(outside);
+                }
             }
         }
         Err(Event::NoPort)
+    }
+
+    /// Whether the parity of the inside port must be kept, in the order in which ports are looked for: RFC 4787, section
+    /// 4.2.2, prefers a port of the other parity to none.
+    fn parities(&self) -> &'static [bool] {
+        if self.config.preserve_parity { &[true, false] } else { &[false] }
+    }
+
+    #[inline]
+    fn count_parity(&mut self, inside: u16, outside: u16) {
+        if self.config.preserve_parity && (inside ^ outside) & 1 == 1 {
+            self.count.add(Event::ParityChanged);
+        }
     }
 
     /// The mapping of an inside end point, made if there is none.
@@ -279,13 +297,14 @@ impl Nat44 {
             return Err(Event::Quota);
         }
         let number = self.outside_address(inside);
-        let port = self.outside_port(inside, number).ok_or(Event::NoPort)?;
-        let outside = endpoint(self.pool.addr(number), port, protocol(inside));
+        let taken = self.outside_port(inside, number).ok_or(Event::NoPort)?;
+        let outside = endpoint(self.pool.addr(number), taken, protocol(inside));
         let mappings = self.mappings.as_mut().ok_or(Event::NoPort)?;
         let m = mappings.make(inside, outside).ok_or(Event::MappingFull)?;
         if let Some(s) = &mut self.subscribers {
-            s.add_port(subscriber, port);
+            s.add_port(subscriber, taken);
         }
+        self.count_parity(port(inside), taken);
         self.count.add(Event::MappingNew);
         Ok((outside, m))
     }
@@ -294,23 +313,21 @@ impl Nat44 {
     fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
         self.draws = self.draws.wrapping_add(1);
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);
-        let (same, parity) = (self.config.preserve_port, self.config.preserve_parity);
-        let wish = Wish { inside: port(inside), same, parity, hash };
+        let same = self.config.preserve_port;
+        let mut wishes = self.parities().iter().map(|&parity| Wish { inside: port(inside), same, parity, hash });
         let (proto, tick, subscriber) = (protocol(inside), self.tick, self.subscriber(inside));
         let mappings = self.mappings.as_mut()?;
+        let mut take = |wish, within| mappings.take_port(number, proto, wish, within, tick);
         let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) else {
-            return mappings.take_port(number, proto, wish, None, tick);
+            return wishes.find_map(|wish| take(wish, None));
         };
-        for i in 0..8 {
-            if let Some(block) = s.block(subscriber, i)
-                && let Some(p) = mappings.take_port(number, proto, wish, Some(block), tick)
-            {
-                return Some(p);
-            }
+        let mut blocks = |wish| (0..MOST_BLOCKS).find_map(|i| take(wish, Some(s.block(subscriber, i)?)));
+        if let Some(p) = wishes.clone().find_map(&mut blocks) {
+            return Some(p);
         }
         let block = s.new_block(subscriber, number, hash)?;
         self.count.add(Event::BlockAllocated);
-        let found = mappings.take_port(number, proto, wish, Some(block), tick);
+        let found = wishes.find_map(|wish| take(wish, Some(block)));
         if found.is_none() && s.release_unused(subscriber, number) {
             self.count.add(Event::BlockReleased);
         }
