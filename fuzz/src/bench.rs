@@ -96,6 +96,7 @@ const BESIDE: &[&str] = &[
     "block-allocated",
     "block-released",
     "parity-changed",
+    "session-static",
     "icmp-sent",
     "icmp-suppressed",
     "fragmented",

@@ -20,6 +20,8 @@ events! {
     SessionNew = "session-new",
     /// Sessions that timed out.
     SessionExpired = "session-expired",
+    /// Sessions made below static mappings, from either side.
+    SessionStatic = "session-static",
     /// Mappings made.
     MappingNew = "mapping-new",
     /// Outside ports whose parity differs from the inside port's, because no port of the same parity was free.
