@@ -95,6 +95,8 @@ const BESIDE: &[&str] = &[
     "mapping-new",
     "block-allocated",
     "block-released",
+    "parity-changed",
+    "session-static",
     "icmp-sent",
     "icmp-suppressed",
     "fragmented",

@@ -27,6 +27,7 @@ struct Input {
     inbound_refresh: bool,
     blocks: bool,
     exempt: Option<bool>,
+    statics: bool,
     datagrams: u8,
     steps: Vec<Step>,
 }
@@ -50,11 +51,22 @@ impl Input {
             remote: Prefix { addr: [198, 51, 100, 0].into(), len: 24 },
             ports: (!all).then_some(PortRange { first: 1, last: 1023 }),
         }));
+        if self.statics {
+            c.statics = STATICS.iter().map(|text| text.parse().expect("as it is written")).collect();
+        }
         c.timeouts.udp_by_port = vec![(53, Duration::from_secs(10))];
         c.fragments.datagrams = 1 + u16::from(self.datagrams);
         c
     }
 }
+
+/// Static mappings of all protocols, among ports that are given out and others.
+const STATICS: [&str; 4] = [
+    "udp 192.0.2.1:1030-1039 -> 10.0.0.2:1024-1033",
+    "tcp 192.0.2.2:80 -> 10.0.0.1:1024",
+    "udp 192.0.2.3:1024 -> 10.0.0.1:53",
+    "icmp 192.0.2.1:1024 -> 10.0.0.1:0",
+];
 
 /// What was right when it came in is right when it goes out.
 fn check_kept(input: &[u8], f: &[u8], made: &Made) {

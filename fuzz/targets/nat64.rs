@@ -22,6 +22,8 @@ struct Input {
     short_prefix: bool,
     inside: bool,
     drop_zero: bool,
+    second_prefix: bool,
+    statics: bool,
     steps: Vec<Step>,
 }
 
@@ -32,6 +34,13 @@ impl Input {
         let pref64 = Prefix6 { addr: ip6("2001:db8:64::"), len: if self.short_prefix { 48 } else { 96 } };
         let mut c = Config::new(customer, internet, pref64, vec![AddrRange { first: [192, 0, 2, 0].into(), count: 4 }]);
         c.customers = 1 + u64::from(self.customers);
+        if self.second_prefix {
+            c.pref64.push(Prefix6 { addr: ip6("2001:db8:65::"), len: 96 });
+        }
+        if self.statics {
+            let texts = ["udp 192.0.2.0:1030-1039 -> [2001:db8:1::2]:1024-1033", "icmp 192.0.2.2:1024 -> [2001:db8:1::]:0"];
+            c.statics = texts.map(|text| text.parse().expect("as it is written")).into();
+        }
         if self.inside {
             c.inside = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];
         }
@@ -47,8 +56,10 @@ fuzz_target!(|input: Input| {
     // Customers, addresses behind the prefix (203.0.113.0 and 192.0.2.0 among them), the gateway's own.
     let mut known: Vec<u128> =
         ["2001:db8:1::", "2001:db8:1::2", "2001:db8:2::", "2001:db8:9::1"].map(|a| ip6(a).to_bits()).into();
-    let pref64 = plane::translate::Pref64::new(config.pref64, false).expect("a length of RFC 6052");
-    known.extend([0xcb00_7100, 0xc000_0200, 0xc000_0202].map(|a| pref64.to_ipv6(a).expect("ordinary addresses")));
+    for pref64 in &config.pref64 {
+        let pref64 = plane::translate::Pref64::new(*pref64, false).expect("a length of RFC 6052");
+        known.extend([0xcb00_7100, 0xc000_0200, 0xc000_0202].map(|a| pref64.to_ipv6(a).expect("ordinary addresses")));
+    }
     let make = move || (0..n).map(|w| Nat64::new(config.clone(), w, n, 7).expect("all these are valid")).collect();
     let limits = |w: &Nat64| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");

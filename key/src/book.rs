@@ -112,7 +112,8 @@ impl Book {
     }
 
     fn no_table(&self, path: &str, entry: &Entry, value: &Value) -> Fault {
-        let fault = Fault::new(format!("`{path}` must be a table")).at(entry.node.place, format!("{} here", value.type_name()));
+        let fault =
+            Fault::new(format!("`{path}` must be a table")).at(entry.node.place, format!("{} here", value.type_name()));
         let fault = if entry.node.place.source == entry.key.source { fault } else { fault.at(entry.key, "this key") };
         match self.kinds(path).next() {
             Some(kind) => fault.instead(format!("write a table for a kind, for example [{path}.{kind}]")),
@@ -124,7 +125,8 @@ impl Book {
         let name = entry.name.as_str();
         let tables = || {
             let below = self.chapters.iter().filter_map(|chapter| {
-                let rest = if path.is_empty() { &chapter.path } else { chapter.path.strip_prefix(path)?.strip_prefix('.')? };
+                let rest =
+                    if path.is_empty() { &chapter.path } else { chapter.path.strip_prefix(path)?.strip_prefix('.')? };
                 rest.split('.').next().filter(|name| !name.is_empty())
             });
             let mut all: Vec<&str> = below.collect();

@@ -191,8 +191,11 @@ impl Complaints {
         if count > MOST_SHOWN {
             text += &format!("… and {} more\n\n", crate::quantity::show_grouped((count - MOST_SHOWN) as u64));
         }
-        let errors =
-            if count == 1 { "1 error".to_owned() } else { format!("{} errors", crate::quantity::show_grouped(count as u64)) };
+        let errors = if count == 1 {
+            "1 error".to_owned()
+        } else {
+            format!("{} errors", crate::quantity::show_grouped(count as u64))
+        };
         format!("{text}{errors} in {}; nothing was changed.", self.sources[0].name)
     }
 

@@ -135,9 +135,11 @@ pub const fn name() -> Simple<String> {
         }
         Ok(name)
     }
-    own(parse, "string of 1 to 64 letters, digits, `-`, `_`, `.`; not with `.` in front", || {
-        json!({ "type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$" })
-    })
+    own(
+        parse,
+        "string of 1 to 64 letters, digits, `-`, `_`, `.`; not with `.` in front",
+        || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$" }),
+    )
 }
 
 /// true or false.
@@ -360,7 +362,10 @@ pub const fn prefix_length() -> Simple<u8> {
         let word = words_of(value)?;
         match word.strip_prefix('/').unwrap_or(word).trim().parse() {
             Ok(length @ 0..=128) => Ok(length),
-            _ => Err(Wrong::new(format!("`{word}` is not the length of a prefix"), "write a length of 0 to 128 bits: 56")),
+            _ => Err(Wrong::new(
+                format!("`{word}` is not the length of a prefix"),
+                "write a length of 0 to 128 bits: 56",
+            )),
         }
     }
     own(parse, "prefix length, 0 to 128", number_or_string)

@@ -31,7 +31,12 @@ impl<'a> Sections<'a> {
 
     /// The table at a dotted path; an absent one reads as empty.
     pub fn section(&mut self, path: &str) -> Section<'_> {
-        Section { path: path.to_owned(), table: self.tree.table(path), spans: &mut self.spans, faults: &mut self.faults }
+        Section {
+            path: path.to_owned(),
+            table: self.tree.table(path),
+            spans: &mut self.spans,
+            faults: &mut self.faults,
+        }
     }
 
     /// Whether the file has a table or a key at a path.
@@ -66,7 +71,8 @@ impl<'a> Section<'a> {
             return self.absent(key, kind, default);
         };
         let mut refused = Vec::new();
-        let read = kind.read(&entry.node, &path, &mut |path, place, wrong| refused.push((path.to_owned(), place, wrong)));
+        let read =
+            kind.read(&entry.node, &path, &mut |path, place, wrong| refused.push((path.to_owned(), place, wrong)));
         for (item, place, wrong) in refused {
             self.spans.refuse(&path);
             self.spans.refuse(&item);

@@ -101,6 +101,8 @@ pub struct Customers<K: Key> {
     /// Next entry to be looked at for being unused; past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
+    /// Customers that are known for good: they have the first entries.
+    permanent: Vec<K>,
     /// Prefetched keys, as a ring.
     recent: [Cell<Asked<K>>; KEPT],
     /// How many were ever put there, had their entry brought closer, and were taken out.
@@ -115,20 +117,49 @@ impl<K: Key> Customers<K> {
     /// # Errors
     /// When there is not enough memory.
     pub fn new(capacity: u64, numbers: Prefix, seed: u64) -> Result<Customers<K>, ArenaError> {
+        Customers::with_permanent(capacity, numbers, seed, Vec::new())
+    }
+
+    /// The same with customers that are known for good, for whom there is room in `capacity`: they have the first numbers in this
+    /// order, which neither time nor clearing takes from them.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn with_permanent(
+        capacity: u64,
+        numbers: Prefix,
+        seed: u64,
+        permanent: Vec<K>,
+    ) -> Result<Customers<K>, ArenaError> {
         let n = capacity.clamp(1, MOST).min(numbers.count() - 1);
-        Ok(Customers {
+        let mut new = Customers {
             slab: Slab::new("the customers", n, K::NOBODY)?,
             index: Index::new("the customers", n)?,
             hasher: Hasher::new(seed ^ 0x6375_7374),
             used: Array::filled("the customers", n as usize, 0)?,
             epoch: 0,
-            sweep: 0,
+            sweep: permanent.len() as u32,
             base: (u32::from(numbers.addr) & numbers.mask()) + 1,
+            permanent,
             recent: std::array::from_fn(|_| Cell::new(Asked { key: K::NOBODY, hash: 0, entry: NONE })),
             put: Cell::new(0),
             near: Cell::new(0),
             taken: Cell::new(0),
-        })
+        };
+        new.add_permanent();
+        Ok(new)
+    }
+
+    fn add_permanent(&mut self) {
+        for i in 0..self.permanent.len() {
+            let key = self.permanent[i];
+            self.add(key.hash(&self.hasher), key);
+        }
+    }
+
+    /// Customers that are known for good, with their numbers.
+    pub fn permanent(&self) -> impl Iterator<Item = (u32, K)> {
+        (self.base..).zip(self.permanent.iter().copied())
     }
 
     /// Bytes of memory for so many: key, free list, index, epoch, and the NAT's census.
@@ -317,7 +348,7 @@ impl<K: Key> Customers<K> {
     ) {
         if epoch != self.epoch {
             self.epoch = epoch;
-            self.sweep = 0;
+            self.sweep = self.permanent.len() as u32;
         }
         let end = self.slab.touched().min(self.sweep.saturating_add(if when_idle { STEP_IDLE } else { STEP }));
         for e in self.sweep..end {
@@ -331,10 +362,11 @@ impl<K: Key> Customers<K> {
         self.sweep = self.sweep.max(end);
     }
 
-    /// Forget everybody, in constant time.
+    /// Forget everybody but those that are known for good, in constant time for the others.
     pub fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();
+        self.add_permanent();
         self.taken.set(self.put.get());
         self.near.set(self.put.get());
     }
@@ -417,6 +449,21 @@ mod tests {
         c.tidy(3, false, |number| if number == n[2] { 0 } else { 2 });
         assert_eq!([5u128, 6, 7].map(|k| c.known(k).is_some()), [false, true, true], "5 alone was idle in every way");
         assert_eq!((c.customer(n[0]), c.number(8)), (None, Some(n[0])), "the number is free for another");
+    }
+
+    #[test]
+    fn permanent_customers_have_the_first_numbers_for_good() {
+        let mut c = Customers::with_permanent(4, numbers(4, &[], &[]).unwrap(), 1, vec![70u128, 60]).unwrap();
+        let first = c.known(70).unwrap();
+        assert_eq!(c.permanent().collect::<Vec<_>>(), [(first, 70), (first + 1, 60)]);
+        c.number(5);
+        for epoch in 1..20 {
+            c.tidy(epoch, true, |_| 9);
+        }
+        assert_eq!((c.known(5), c.known(60), c.len()), (None, Some(first + 1), 2));
+        c.number(5);
+        c.clear();
+        assert_eq!((c.known(5), c.known(60), c.customer(first), c.len()), (None, Some(first + 1), Some(70), 2));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Key};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::nat44::Nat44;
-use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::config::{self as nat44, Prefix, StaticMapping};
+use crate::nat44::static_mapping::Inside;
 use crate::side::Side4;
 use crate::steer::Steering;
 use std::net::Ipv4Addr;
@@ -145,6 +146,11 @@ impl<H: Numbering> Function for Numbered<H> {
             ));
         }
         self.nat().config().can_become(&nat)?;
+        // The NAT knows their hosts by numbers only.
+        let [own, other] = [self, new].map(|n| n.half().dictionary().permanent().map(|(_, host)| host));
+        if !own.eq(other) {
+            return Err("static: cannot be changed while there are sessions; restart the gateway".to_owned());
+        }
         self.half().can_follow(&new.config, self.numbers)
     }
 
@@ -165,6 +171,38 @@ impl<H: Numbering> Function for Numbered<H> {
 /// Bytes of memory that all workers together take for their tables, each with `customers` in its dictionary.
 pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: usize) -> u64 {
     Nat44::bytes_for(nat, workers) + Customers::<K>::bytes_for(customers) * workers as u64
+}
+
+/// The hosts of static mappings, each once and in order: the customers that are known for good, with the first numbers.
+pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
+    let mut hosts: Vec<A> = statics.iter().map(|m| m.inside).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// Static mappings as the NAT sees them: to the numbers of their hosts.
+pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix) -> Vec<StaticMapping> {
+    let hosts = hosts(statics);
+    let place = |host: A| hosts.partition_point(|h| *h < host);
+    statics.iter().map(|m| m.with_inside(number_of_host(numbers, place(m.inside)))).collect()
+}
+
+/// Tell the NAT which worker of `workers` each host of static mappings is pinned to.
+pub(crate) fn place_statics<A: Inside>(
+    nat: &mut Nat44,
+    statics: &[StaticMapping<A>],
+    numbers: Prefix,
+    worker: impl Fn(A) -> usize,
+) {
+    let hosts = hosts(statics);
+    let first = u32::from(number_of_host(numbers, 0));
+    nat.place_statics(|number| worker(hosts[(u32::from(number) - first) as usize]) as u16);
+}
+
+/// The number of the host of static mappings that has this place in their order.
+fn number_of_host(numbers: Prefix, place: usize) -> Ipv4Addr {
+    (u32::from(first(numbers)) + 1 + place as u32).into()
 }
 
 /// The first of these numbers, which no customer has: what the customers' half itself sends to the Internet comes from it.

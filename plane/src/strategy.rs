@@ -24,7 +24,9 @@ pub struct Point4 {
     pub port: Option<u16>,
 }
 
-/// Which addresses stand for each other in the two IP versions.
+/// Which addresses stand for each other in the two IP versions. Of a packet, or a quoted packet, that goes to IPv4 the remote end is asked for
+/// first, of one that goes to IPv6 the customer's: where several prefixes stand for the Internet, the first answer says which of them
+/// the second one is about.
 pub trait Addressing: Send {
     /// The IPv6 address for an IPv4 end point.
     ///

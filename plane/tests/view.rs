@@ -6,9 +6,9 @@ use etherparse::{Ethernet2Header, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
 use plane::Hop;
 use plane::view::ce::{self, Softwire};
 use plane::view::size::{frame_sizes, mtus};
-use wire::header::line_limit;
 use plane::view::{Bed, Outside, Softwires, Subscriber6, Translated, ViewError, forwarding_as, nat44, pe};
 use std::collections::HashMap;
+use wire::header::line_limit;
 use wire::{AddrRange, FlowSpace, Kind, Mac, Mismatch, OuterRange, PortRange, PortSet, SharedPorts, Tag, Values, View};
 
 const SUBSCRIBERS: u32 = 100;

@@ -179,7 +179,10 @@ fn versions(gateway: &Gateway) -> Vec<Fault> {
                 .instead(format!("write an IPv{want} address in [{path}], or choose what the gateway `plays`"))
         })
     };
-    [(&gateway.left, "gateway.left", left), (&gateway.right, "gateway.right", right)].into_iter().filter_map(wrong).collect()
+    [(&gateway.left, "gateway.left", left), (&gateway.right, "gateway.right", right)]
+        .into_iter()
+        .filter_map(wrong)
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use crate::overrides;
 use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
-    ALIASED, Capture, Embedded, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure, Simulated, Sweep,
-    Tester, TimeLimit, Top, Traffic, Veth,
+    ALIASED, Capture, Embedded, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure, Simulated,
+    Sweep, Tester, TimeLimit, Top, Traffic, Veth,
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
-use key::{At, Book, Complaints, Entry, Fault, Node, Place, Sections, Source, Spans, Tree, TreeTable, Value, override_value};
+use key::{
+    At, Book, Complaints, Entry, Fault, Node, Place, Sections, Source, Spans, Tree, TreeTable, Value, override_value,
+};
 use method::Count;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -153,7 +155,8 @@ fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
 fn parameters(tree: &Tree) -> String {
     let words = |place: Place| &tree.sources[place.source].text[place.start..place.end];
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
-    let tables = kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
+    let tables =
+        kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
     let each = tables.flat_map(|table| table.entries());
     each.map(|entry| format!("{} = {}", entry.name, words(entry.node.place))).collect::<Vec<_>>().join(", ")
 }
@@ -177,7 +180,8 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
         return false;
     }
     if let Some(plays) = embedded.get("plays") {
-        let fault = Fault::new("`dut.embedded.plays` does not belong here").at(plays.key, "a NAT44 has no parts to play");
+        let fault =
+            Fault::new("`dut.embedded.plays` does not belong here").at(plays.key, "a NAT44 has no parts to play");
         faults.push(fault.instead("leave it out, or add the table of a technology, for example [technology.map-t]"));
     }
     let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
@@ -271,7 +275,8 @@ impl Reading<'_, '_> {
 
     /// The technology: none where there is none; none inside where it cannot be read.
     fn technology(&mut self) -> Option<Option<Box<dyn Technology>>> {
-        let mut found = self.technologies.iter().filter(|entry| self.sections.has(&format!("technology.{}", entry.name())));
+        let mut found =
+            self.technologies.iter().filter(|entry| self.sections.has(&format!("technology.{}", entry.name())));
         let first = found.next()?;
         let path = format!("technology.{}", first.name());
         if let Some(second) = found.next() {
@@ -313,7 +318,9 @@ impl Reading<'_, '_> {
         }
         if duts.is_empty() && !self.sections.has("dut") {
             let fault = Fault::new("the scenario has no device under test");
-            self.sections.faults.push(fault.instead("add a table for one, for example [dut.embedded] or [dut.nftables]"));
+            self.sections
+                .faults
+                .push(fault.instead("add a table for one, for example [dut.embedded] or [dut.nftables]"));
         }
         duts.into_iter().collect::<Option<Vec<Dut>>>().filter(|duts| !duts.is_empty())
     }
@@ -335,7 +342,8 @@ impl Reading<'_, '_> {
         };
         if let Some(other) = found.next() {
             let name = |path: &str| path.trim_start_matches("link.").to_owned();
-            let fault = Fault::new("a scenario has one link").at(At::key(other), format!("second link `{}`", name(other)));
+            let fault =
+                Fault::new("a scenario has one link").at(At::key(other), format!("second link `{}`", name(other)));
             let fault = fault.at(At::key(kind), format!("first link `{}`", name(kind)));
             self.sections.faults.push(fault.instead("keep one of the tables"));
         }
@@ -358,4 +366,3 @@ fn usual_depth(connections: Option<Count>, rings: u64) -> usize {
     let fits = connections.map_or(MOST, |n| (n / 100 / rings.max(1)) as usize);
     1 << fits.clamp(crate::tables::LEAST_DEPTH as usize, MOST).ilog2()
 }
-

@@ -31,7 +31,10 @@ impl Summary {
         rows.push(("flows", flows(scenario)));
         rows.extend(scenario.impair.as_ref().map(|impair| ("IMPAIRED", impair_in_words(impair))));
         rows.extend(
-            scenario.capture.as_ref().map(|c| ("capture", format!("{} frames a port and trial", show_count(c.frames.into())))),
+            scenario
+                .capture
+                .as_ref()
+                .map(|c| ("capture", format!("{} frames a port and trial", show_count(c.frames.into())))),
         );
         rows.extend(pools(scenario).into_iter().map(|pool| ("pool", pool)));
         if !connections.is_empty() {

@@ -25,35 +25,47 @@ pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 /// The axes in the order in which the matrix goes through them.
 pub const AXES: &[Axis] = &[
     Axis {
-        key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || counts(10_000_000).shape()),
+        key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
+            counts(10_000_000).shape()
+        }),
         most: 10_000_000,
         heading: "softwires",
         devices: "the lwAFTR (plays = \"pe\" with [technology.lw4o6])",
         sets_subscribers: true,
     },
     Axis {
-        key: swept("rules", "Mapping rules, into which the one rule is divided; customers and their addresses stay what they are.", || counts(MOST_RULES as u64).shape()),
+        key: swept(
+            "rules",
+            "Mapping rules, into which the one rule is divided; customers and their addresses stay what they are.",
+            || counts(MOST_RULES as u64).shape(),
+        ),
         most: MOST_RULES as u64,
         heading: "mapping rules",
         devices: "the BRs (plays = \"pe\" with [technology.map-e] or [technology.map-t])",
         sets_subscribers: true,
     },
     Axis {
-        key: swept("subscribers", "Subscribers whose customer edges the tester plays.", || counts(MOST_SUBSCRIBERS).shape()),
+        key: swept("subscribers", "Subscribers whose customer edges the tester plays.", || {
+            counts(MOST_SUBSCRIBERS).shape()
+        }),
         most: MOST_SUBSCRIBERS,
         heading: "subscribers",
         devices: "provider edges alone: PLAT, NAT64, AFTR, lwAFTR, BR of MAP-E and of MAP-T (plays = \"pe\")",
         sets_subscribers: true,
     },
     Axis {
-        key: swept("inside-addresses", "Addresses of the Initiator: the first of `inside`.", || counts(MOST_SUBSCRIBERS).shape()),
+        key: swept("inside-addresses", "Addresses of the Initiator: the first of `inside`.", || {
+            counts(MOST_SUBSCRIBERS).shape()
+        }),
         most: MOST_SUBSCRIBERS,
         heading: "inside addresses",
         devices: "NAT44, NAT46, NAT64 and NAT66",
         sets_subscribers: false,
     },
     Axis {
-        key: swept("outside-addresses", "Outside addresses of the NAT: the first of `pool`.", || counts(MOST_SUBSCRIBERS).shape()),
+        key: swept("outside-addresses", "Outside addresses of the NAT: the first of `pool`.", || {
+            counts(MOST_SUBSCRIBERS).shape()
+        }),
         most: MOST_SUBSCRIBERS,
         heading: "outside addresses",
         devices: "NAT44, NAT46, NAT64, NAT66, PLAT and AFTR",

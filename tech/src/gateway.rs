@@ -150,7 +150,12 @@ impl Job<'_> {
     }
 
     /// A worker's tunnel end.
-    pub(crate) fn tunnel<S: Softwires>(&self, config: TunnelConfig, softwires: S, worker: usize) -> Result<Tunnel<S>, String> {
+    pub(crate) fn tunnel<S: Softwires>(
+        &self,
+        config: TunnelConfig,
+        softwires: S,
+        worker: usize,
+    ) -> Result<Tunnel<S>, String> {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(why)
     }
 

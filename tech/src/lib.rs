@@ -28,13 +28,13 @@ pub use axis::{AXES, Axis, Fit, MOST_SUBSCRIBERS};
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};
+pub use parts::{Names, PLAYS, Plays};
 pub use plane::nat44::config::{Mapping, share_of_a_worker};
-pub use parts::{Names, Plays, PLAYS};
 pub use state::{State, TEST_TIMEOUT};
-pub use translator::LowestMtu;
 pub use table::Open;
 pub use technology::{Entry, Outside, PortPool, Ports, Technology};
 pub use tester::{Flows, Setting};
+pub use translator::LowestMtu;
 
 use plane::aftr::Aftr;
 use plane::lw4o6::Bindings;

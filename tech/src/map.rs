@@ -110,7 +110,8 @@ impl Map {
             None => vec![MapRule { keys: RuleKeys::read(section)?, path: String::new() }],
             Some(tables) => {
                 if let Some(own) = own {
-                    let fault = Fault::new("mapping rules stand in one place").at(At::key(format!(".{own}")), "a rule here");
+                    let fault =
+                        Fault::new("mapping rules stand in one place").at(At::key(format!(".{own}")), "a rule here");
                     let fault = fault.at(At::key(".rule"), "and rules with tables of their own");
                     section.fault(fault.instead("give this rule a table of its own, too"));
                 }
@@ -283,7 +284,9 @@ impl Map {
     pub(crate) fn fit(&self, axis: &str, plays: Plays) -> Fit {
         match (axis, self.one()) {
             (_, _) if plays != Plays::Pe => Fit::Lacks,
-            ("rules", None) => Fit::Refused("explicit rules cannot be swept; give a single rule, which is then divided"),
+            ("rules", None) => {
+                Fit::Refused("explicit rules cannot be swept; give a single rule, which is then divided")
+            }
             ("rules", Some(rule)) if rule.ea_bits > 20 => {
                 Fit::Refused("the tester plays every customer of the rules, at most 2^20: give ea-bits = 20 or fewer")
             }
@@ -373,9 +376,15 @@ fn alone(why: &RuleError, rule: &MapRule) -> Fault {
             (&["psid", "ea-bits", "ipv4-prefix"], format!("write ea-bits = {bits}, or leave psid and psid-length out"))
         }
         RuleError::Ports(_) => {
-            let keys: &[&str] =
-                if rule.keys.psid.is_some() { &["psid", "psid-length", "psid-offset"] } else { &["psid-offset", "ea-bits"] };
-            (keys, "psid-offset and the PSID's length are 16 together at most, and the PSID is below 2^length".to_owned())
+            let keys: &[&str] = if rule.keys.psid.is_some() {
+                &["psid", "psid-length", "psid-offset"]
+            } else {
+                &["psid-offset", "ea-bits"]
+            };
+            (
+                keys,
+                "psid-offset and the PSID's length are 16 together at most, and the PSID is below 2^length".to_owned(),
+            )
         }
         _ => (&["ipv6-prefix"], "write a prefix of 1 to 64 bits".to_owned()),
     };

@@ -31,7 +31,10 @@ pub(crate) fn b4_in_row(first: Ipv6Addr, i: u64) -> Ipv6Addr {
 }
 
 /// Addresses of subscribers that follow from their IPv4 addresses.
-pub(crate) fn subscribers(bed: &Bed, address: impl Fn(u32) -> Result<u128, String>) -> Result<Vec<Subscriber6>, String> {
+pub(crate) fn subscribers(
+    bed: &Bed,
+    address: impl Fn(u32) -> Result<u128, String>,
+) -> Result<Vec<Subscriber6>, String> {
     let first = u32::from(bed.flows.inside().first);
     (0..bed.flows.subscribers()).map(|i| Ok(Subscriber6 { address: address(first.wrapping_add(i))? })).collect()
 }

@@ -123,7 +123,8 @@ impl State {
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.port_blocks.is_some() && self.port_block.is_none() {
-            let fault = Fault::new("`port-blocks` is the number of a subscriber's blocks, but ports do not come in blocks");
+            let fault =
+                Fault::new("`port-blocks` is the number of a subscriber's blocks, but ports do not come in blocks");
             let fault = fault.at(".port-blocks", "blocks of no size").needs(".port-block");
             faults.push(fault.instead("write port-block = 256, or leave it out"));
         }

@@ -2,9 +2,9 @@
 
 use key::kind::{Choice, choice, maybe, number, or_word, yes_or_no};
 use key::{Fault, computed, or};
+use plane::nat64;
 use plane::translate::prefix::{WELL_KNOWN, is_global};
 use plane::translate::{ClassRule, Config, Pref64, ZeroChecksum};
-use plane::nat64;
 use wire::{AddrRange, Prefix6};
 
 const CHECKSUMS: &[Choice<bool>] = &[("compute", false, "fragments are reassembled for it"), ("drop", true, "")];
@@ -95,7 +95,10 @@ pub(crate) fn behind_well_known(
     let (end, _) = ranges.iter().find(|(_, range)| local(*range))?;
     Some(
         Fault::new(format!("`{name}` drops packets with these addresses"))
-            .at(format!(".{key}"), format!("the well-known prefix, behind which `{end}` may not stand (RFC 6052, section 3.1)"))
+            .at(
+                format!(".{key}"),
+                format!("the well-known prefix, behind which `{end}` may not stand (RFC 6052, section 3.1)"),
+            )
             .at(format!("traffic.{end}"), "not global: private, or for tests")
             .instead(format!(
                 "use a prefix of your own, for example {key} = \"2001:2:0:1000::/96\", or allow them: \

@@ -18,11 +18,8 @@ const OVERSIZES: &[Choice<Oversize>] = &[
     ("outer-always", Oversize::OuterAlways, "fragment the tunnel packet always"),
 ];
 
-const INBOUND: &[Choice<InboundIcmp>] = &[
-    ("all", InboundIcmp::All, ""),
-    ("errors", InboundIcmp::Errors, ""),
-    ("nothing", InboundIcmp::Nothing, ""),
-];
+const INBOUND: &[Choice<InboundIcmp>] =
+    &[("all", InboundIcmp::All, ""), ("errors", InboundIcmp::Errors, ""), ("nothing", InboundIcmp::Nothing, "")];
 
 key::table! {
     /// An end of a tunnel (RFC 2473).
@@ -65,9 +62,11 @@ const fn flow_label() -> Simple<FlowLabel> {
         let instead = "write \"hash\", or a number of 20 bits, up to 1048575";
         label.map(FlowLabel::Fixed).map_err(|wrong| Wrong::new(wrong.what, instead))
     }
-    own(parse, "`\"hash\"` (of the flow, RFC 6438), or 0 to 1,048,575", || {
-        json!({ "anyOf": [{ "const": "hash" }, { "type": "integer", "minimum": 0, "maximum": 1_048_575 }] })
-    })
+    own(
+        parse,
+        "`\"hash\"` (of the flow, RFC 6438), or 0 to 1,048,575",
+        || json!({ "anyOf": [{ "const": "hash" }, { "type": "integer", "minimum": 0, "maximum": 1_048_575 }] }),
+    )
 }
 
 impl TunnelEnd {

@@ -2,10 +2,33 @@
 
 use crate::customers::share;
 use crate::ip6::Prefix6;
-use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::config::{self as nat44, Prefix, StaticMapping};
+use crate::nat44::static_mapping::Inside;
+use crate::nat_behind;
 use crate::side::{Side4, Side6};
 use crate::tunnel::config::{Ecn, FlowLabel, Oversize, PartLimits, TrafficClass};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::AddrRange;
+
+/// A host behind a softwire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Host {
+    /// The customer's end of the tunnel.
+    pub softwire: Ipv6Addr,
+    /// IPv4 address of the host behind it.
+    pub address: Ipv4Addr,
+}
+
+impl Inside for Host {
+    const EXAMPLE: &'static str = "2001:db8::2 192.168.1.2:80";
+    fn text(&self) -> String {
+        format!("{} {}", self.softwire, self.address)
+    }
+    fn read(text: &str) -> Option<Host> {
+        let (softwire, address) = text.split_once(' ')?;
+        Some(Host { softwire: softwire.parse().ok()?, address: address.trim().parse().ok()? })
+    }
+}
 
 /// An AFTR.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +41,8 @@ pub struct Config {
     pub inner: Vec<Prefix>,
     /// Customers (softwire and address inside) with state at once, of all workers together.
     pub customers: u64,
+    /// Static mappings to hosts behind softwires.
+    pub statics: Vec<StaticMapping<Host>>,
     /// Hop limit of the outer header.
     pub hop_limit: u8,
     /// Traffic class of the outer header.
@@ -31,7 +56,7 @@ pub struct Config {
     /// Limits for tunnel packets in parts (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts, quotas and limits. What it says of the customers' side
-    /// (`customer`, `inside`, `numbered`) is not used: there the customers' numbers are. A subscriber of its quotas and
+    /// (`customer`, `inside`, `numbered`, `statics`) is not used: there the customers' numbers are. A subscriber of its quotas and
     /// port blocks is a softwire with all its addresses inside.
     pub nat: nat44::Config,
 }
@@ -44,6 +69,7 @@ impl Config {
             softwires: Vec::new(),
             inner: Vec::new(),
             customers: 1 << 16,
+            statics: Vec::new(),
             hop_limit: 64,
             traffic_class: TrafficClass::default(),
             ecn: Ecn::default(),
@@ -55,8 +81,8 @@ impl Config {
     }
 
     /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not
-    /// share out evenly.
+    /// share out evenly. Hosts of static mappings have room of their own at each worker.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
-        share(self.customers, workers)
+        share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }
 }

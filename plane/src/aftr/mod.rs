@@ -5,14 +5,16 @@
 pub mod config;
 mod softwires;
 
-pub use config::Config;
+pub use config::{Config, Host};
 pub use softwires::Customer;
 
 use crate::customers::{Customers, Softwire, numbers};
 use crate::function::{Entry, Side};
+use crate::ip4::is_ordinary;
 use crate::nat_behind::{self, Numbered, Numbering};
-use crate::nat44::config::{self as nat44, Prefix};
-use crate::nat44::{Nat44, NatError};
+use crate::nat44::config::{self as nat44, ConfigError, Prefix};
+use crate::nat44::{Nat44, NatError, static_mapping};
+use crate::steer::by_hash;
 use crate::strategy::Softwires;
 use crate::subscribers::Subscribers;
 use crate::tunnel::{self, Tunnel};
@@ -28,6 +30,9 @@ pub enum AftrError {
     /// A mistake in the tunnel's part of the configuration.
     #[error("tunnels of an AFTR: {0}")]
     Tunnel(#[from] tunnel::ConfigError),
+    /// A mistake in the static mappings.
+    #[error("AFTR configuration, {0}")]
+    Static(ConfigError),
     /// The NAT's part.
     #[error("state of an AFTR: {0}")]
     Nat(#[from] NatError),
@@ -54,10 +59,14 @@ impl Aftr {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address, AFTR];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(AftrError::Customers(capacity))?;
-        let customers = Customers::new(capacity, numbers, seed)?;
+        static_mapping::check(&config.statics, &config.nat, |h| config.not_a_customer(h)).map_err(AftrError::Static)?;
+        let hosts = nat_behind::hosts(&config.statics).into_iter();
+        let hosts = hosts.map(|h| Softwire::new(h.softwire.to_bits(), h.address.into())).collect();
+        let customers = Customers::with_permanent(capacity, numbers, seed, hosts)?;
         let mut softwires =
             Customer::new(customers, config.customer.address, config.softwires.clone(), config.inner.clone());
         let mut nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
+        nat_behind::place_statics(&mut nat, &config.statics, numbers, |h| by_hash(h.softwire.octets(), workers));
         if config.counts() {
             let subscribers = Subscribers::new(capacity, numbers, seed)?;
             nat.count_by(subscribers.of());
@@ -117,7 +126,25 @@ impl Config {
 
     /// The half with the state. What it sends to customers itself comes from the well-known address.
     fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
-        nat_behind::far(&self.nat, numbers, AFTR)
+        let statics = nat_behind::by_number(&self.statics, numbers);
+        nat44::Config { statics, ..nat_behind::far(&self.nat, numbers, AFTR) }
+    }
+
+    /// Why a host cannot be a customer's, if it cannot.
+    fn not_a_customer(&self, host: Host) -> Option<String> {
+        let Host { softwire, address } = host;
+        let (end, inner) = (softwire.to_bits(), u32::from(address));
+        if softwire == self.customer.address {
+            return Some(format!("{softwire} is the AFTR's own end of the softwires"));
+        }
+        if !self.softwires.is_empty() && !self.softwires.iter().any(|p| p.contains(end)) {
+            return Some(format!("{softwire} lies in no prefix of `softwires`"));
+        }
+        let inside = self.inner.is_empty() || self.inner.iter().any(|p| p.contains(inner));
+        if !inside || softwires::is_reserved(inner) || !is_ordinary(inner) {
+            return Some(format!("{address} is not an address that a host behind a softwire can have"));
+        }
+        None
     }
 
     /// The tunnelling half.

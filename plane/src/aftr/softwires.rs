@@ -12,6 +12,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
 
+/// Whether no customer has an IPv4 address: the AFTR itself has it, or nobody.
+#[inline(always)]
+pub(super) fn is_reserved(addr: u32) -> bool {
+    addr & !1 == NOT_CUSTOMERS
+}
+
 /// Softwires of an AFTR.
 pub struct Customer {
     customers: Customers<Softwire>,
@@ -33,6 +39,14 @@ impl Customer {
     /// Say from here on who is a subscriber.
     pub(super) fn count(&mut self, subscribers: Subscribers) {
         self.subscribers = Some(subscribers);
+        self.count_permanent();
+    }
+
+    /// Say whose the customers are that are known for good.
+    fn count_permanent(&mut self) {
+        if let Some(s) = &mut self.subscribers {
+            self.customers.permanent().for_each(|(number, c)| s.add(number, c.end()));
+        }
     }
 
     /// The dictionary.
@@ -85,7 +99,7 @@ impl Softwires for Customer {
             return Err(Event::UnknownSoftwire);
         }
         let a = customer.addr;
-        if a & !1 == NOT_CUSTOMERS || !self.inner.is_empty() && !self.inner.iter().any(|p| p.contains(a)) {
+        if is_reserved(a) || !self.inner.is_empty() && !self.inner.iter().any(|p| p.contains(a)) {
             return Err(Event::Spoofed);
         }
         let known = self.customers.len();
@@ -119,6 +133,7 @@ impl Softwires for Customer {
         if let Some(s) = &mut self.subscribers {
             s.clear();
         }
+        self.count_permanent();
     }
 
     fn adopt(&mut self, new: &mut Customer) {

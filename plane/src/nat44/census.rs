@@ -12,6 +12,8 @@ pub struct Census {
     /// The customers' numbers, and those of remote ends, where these are numbers too.
     numbers: Met,
     remotes: Option<Met>,
+    /// Bits of a number that say nothing about whose it is.
+    aliases: u32,
     epoch: u8,
     since: u32,
     /// Ticks that an epoch has at least: what is remembered for a while without a session (fragments) must be forgotten
@@ -48,7 +50,8 @@ impl Census {
         let Some(numbers) = config.numbered else { return Ok(None) };
         let remotes = config.numbered_remotes.map(Met::new).transpose()?;
         let least = ticks(config.fragments.lifetime);
-        Ok(Some(Census { numbers: Met::new(numbers)?, remotes, epoch: 0, since: 0, least }))
+        let aliases = config.aliases;
+        Ok(Some(Census { numbers: Met::new(numbers)?, remotes, aliases, epoch: 0, since: 0, least }))
     }
 
     /// Bytes of one worker.
@@ -59,7 +62,7 @@ impl Census {
     /// A session between these end points lives.
     #[inline]
     pub fn meet(&mut self, inside: u64, remote: u64) {
-        self.numbers.meet(addr(inside), self.epoch);
+        self.numbers.meet(addr(inside) & !self.aliases, self.epoch);
         if let Some(remotes) = &mut self.remotes {
             remotes.meet(addr(remote), self.epoch);
         }

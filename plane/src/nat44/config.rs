@@ -2,6 +2,9 @@
 //! from the rest, because this is the only part of the NAT that people who write scenarios meet.
 
 use super::pool::{PortClasses, below};
+pub use super::quota::{Quota, default_session_quota};
+use super::static_mapping;
+pub use super::static_mapping::{Protocol, StaticMapping};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -69,17 +72,6 @@ impl Default for Timeouts {
             icmp: Duration::from_secs(60),
         }
     }
-}
-
-/// Most state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
-/// share: with n workers each allows an n-th, rounded up. Where customers are `numbered` a subscriber is one worker's, which
-/// allows all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quota {
-    /// Sessions.
-    pub sessions: Option<u32>,
-    /// Outside ports and identifiers. Needs endpoint-independent mapping: otherwise no port belongs to one subscriber.
-    pub ports: Option<u32>,
 }
 
 /// Port block allocation: a subscriber's ports come in blocks, so that one log line serves many mappings (RFC 6888,
@@ -152,7 +144,7 @@ pub struct Config {
     pub hairpinning: bool,
     /// Whether the inside port is tried first.
     pub preserve_port: bool,
-    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4).
+    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) as long as such a port is free.
     pub preserve_parity: bool,
     /// Quota of a subscriber.
     pub quota: Quota,
@@ -160,6 +152,9 @@ pub struct Config {
     pub blocks: Option<Blocks>,
     /// How long a freed port rests under endpoint-independent mapping (RFC 6888, REQ-8).
     pub port_reuse_delay: Duration,
+    /// Static mappings: outside end points of the pool that stand for inside end points for good. They admit anybody from
+    /// outside, whatever the filtering behaviour, and their outside ports are given to no other end point.
+    pub statics: Vec<StaticMapping>,
     /// Destinations without translation.
     pub untranslated: Vec<Exempt>,
     /// Bounds of the fragment store.
@@ -170,6 +165,9 @@ pub struct Config {
     /// numbers out of a dictionary (`customers`), each one worker's own. Then what comes from inside is never handed over for
     /// its address, and the NAT keeps account of the numbers that have sessions.
     pub numbered: Option<Prefix>,
+    /// Bits in which the numbers of one customer differ by the prefix that it sent to (a NAT64 with several `pref64`). They
+    /// tell sessions apart; customer, mapping, outside address, subscriber and static mapping are the same. 0 elsewhere.
+    pub aliases: u32,
     /// Set where remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these, of
     /// which the NAT keeps account as it does of `numbered`.
     pub numbered_remotes: Option<Prefix>,
@@ -210,10 +208,12 @@ impl Config {
             quota: Quota::default(),
             blocks: None,
             port_reuse_delay: Duration::from_secs(120),
+            statics: Vec::new(),
             untranslated: Vec::new(),
             fragments: FragmentLimits::default(),
             icmp_errors_per_second: 1000,
             numbered: None,
+            aliases: 0,
             numbered_remotes: None,
             rfc6146: false,
             sketch: false,
@@ -282,6 +282,7 @@ impl Config {
     /// What differs.
     pub fn can_become(&self, new: &Config) -> Result<(), String> {
         let fixed = [
+            ("pref64", self.aliases != new.aliases),
             ("inside", self.inside != new.inside),
             ("pool", self.pool != new.pool),
             ("pool-ports", self.ports != new.ports),
@@ -293,6 +294,7 @@ impl Config {
             ("pooling", self.pooling != new.pooling),
             ("quota", self.quota != new.quota),
             ("blocks", self.blocks != new.blocks),
+            ("static", self.statics != new.statics),
             ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
             ("fragments", self.fragments != new.fragments),
         ];
@@ -345,6 +347,7 @@ impl Config {
         self.validate_port_set(workers)?;
         self.validate_times()?;
         self.validate_blocks(workers)?;
+        static_mapping::check(&self.statics, self, |a| self.not_a_customer(a))?;
         if self.customer.mtu < 68 || self.internet.mtu < 68 {
             return bad("mtu", "at least 68, the smallest of any IPv4 link (RFC 791)");
         }
@@ -352,6 +355,15 @@ impl Config {
             return bad("fragments", "at least one datagram, at most ten minutes");
         }
         Ok(())
+    }
+
+    /// Why an address cannot be a customer's, if it cannot.
+    fn not_a_customer(&self, a: Ipv4Addr) -> Option<String> {
+        if [self.customer.address, self.internet.address].contains(&a) {
+            return Some(format!("{a} is the gateway's own address"));
+        }
+        let inside = self.inside.iter().any(|p| p.contains(a.into()));
+        (!inside).then(|| format!("{a} lies in no prefix of the customers; add one to `inside`"))
     }
 
     fn validate_times(&self) -> Result<(), ConfigError> {

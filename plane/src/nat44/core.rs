@@ -93,7 +93,9 @@ impl Nat44 {
         let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
             Some(e) => e,
             // Whoever was not asked cannot answer, whatever the filter says.
-            None if protocol(outside) == ICMP && !(self.config.rfc6146 && query) => return Err(Event::NoSession),
+            None if protocol(outside) == ICMP && !(query && self.takes_queries(outside)) => {
+                return Err(Event::NoSession);
+            }
             None if tcp && !tcp::opens(flags) => return Err(Event::NoSession),
             None => self.open_in(outside, remote, if hairpin { HAIRPIN } else { 0 })?,
         };
@@ -167,7 +169,8 @@ impl Nat44 {
 
     /// The worker that an outside port belongs to, unless it is this one.
     pub(crate) fn owner(&self, outside_port: u16) -> Option<u16> {
-        self.owner_outside(outside_port)
+        let owner = self.ports.all.owner(outside_port);
+        (owner != self.workers.own).then_some(owner as u16)
     }
 
     /// Take note of the time.

@@ -20,8 +20,12 @@ events! {
     SessionNew = "session-new",
     /// Sessions that timed out.
     SessionExpired = "session-expired",
+    /// Sessions made below static mappings, from either side.
+    SessionStatic = "session-static",
     /// Mappings made.
     MappingNew = "mapping-new",
+    /// Outside ports whose parity differs from the inside port's, because no port of the same parity was free.
+    ParityChanged = "parity-changed",
     /// Port blocks given to subscribers: one log line each (RFC 6888, REQ-14).
     BlockAllocated = "block-allocated",
     /// Port blocks given back.

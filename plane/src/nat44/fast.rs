@@ -168,13 +168,13 @@ impl Nat44 {
     fn prepare_new(&mut self, w: &Work, n: usize) {
         let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
         if let Some(m) = &self.mappings {
-            new().for_each(|i| m.prefetch_bucket(w.own[i]));
-            new().for_each(|i| m.prefetch_entry(w.own[i]));
+            new().for_each(|i| m.prefetch_bucket(w.own[i] & !self.aliases));
+            new().for_each(|i| m.prefetch_entry(w.own[i] & !self.aliases));
         }
         let mut hashes = [0; BATCH];
         for i in new() {
-            let known = self.mappings.as_ref().and_then(|m| m.guess(w.own[i]));
-            let outside = known.or_else(|| self.outside_choice(w.own[i], w.remote[i], 0));
+            let known = self.mappings.as_ref().and_then(|m| m.guess(w.own[i] & !self.aliases));
+            let outside = known.or_else(|| self.outside_choice(w.own[i], w.remote[i], 0, self.config.preserve_parity));
             hashes[i] = outside.map_or(0, |o| self.hash(o, w.remote[i]));
         }
         for (k, i) in new().enumerate() {

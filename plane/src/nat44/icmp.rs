@@ -4,7 +4,7 @@
 use super::Nat44;
 use super::counters::Event;
 use super::rewrite::{End, address, endpoint as change};
-use super::session::{HAIRPIN, addr, endpoint, port};
+use super::session::{HAIRPIN, addr, endpoint};
 use crate::function::{Packet, Side, Verdict};
 use crate::ip4::{Fault, Head4};
 use wire::checksum::Sum;
@@ -113,7 +113,7 @@ impl Nat44 {
     pub(super) fn error_in<P: Packet>(&mut self, p: &mut P, outer: &Head4, hairpin: bool) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (outside, remote) = (q.source, q.destination & super::session::ADDR_PORT);
-        if let Some(worker) = self.owner_outside(port(outside)) {
+        if let Some(worker) = self.owner_outside(outside) {
             if hairpin {
                 self.set_mark(p.bytes_mut());
             }

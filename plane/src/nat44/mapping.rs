@@ -5,6 +5,7 @@
 use super::config::{Config, Filtering};
 use super::pool::PortClasses;
 use super::portmap::{PortMap, Wish};
+use super::session::{ALONE, addr, port, protocol};
 use crate::hash::Hasher;
 use crate::table::{Guess, Index, Slab, Table, bytes_for};
 use arena::ArenaError;
@@ -12,12 +13,22 @@ use arena::ArenaError;
 /// An inside end point and the outside end point that it has, for all its sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mapped {
-    /// Inside end point with protocol.
-    pub inside: u64,
+    /// What it is found by from inside: the inside end point with protocol, without the bits of aliases, or with them and
+    /// marked as [`ALONE`].
+    key: u64,
     /// Outside end point with protocol.
     pub outside: u64,
     /// Sessions below it; the mapping ends with the last.
     pub sessions: u32,
+    /// Inside address with the alias that last opened a session below it.
+    addr: u32,
+}
+
+impl Mapped {
+    /// Inside end point with protocol, by the alias that last opened a session below the mapping: what strangers are sent to.
+    pub fn inside(&self) -> u64 {
+        self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
+    }
 }
 
 /// That an outside end point sent to a remote address (address-dependent filtering).
@@ -113,16 +124,21 @@ impl Mappings {
         }
     }
 
-    /// Mapping of an inside end point.
+    /// Mapping of an inside end point; `key` is the end point without aliases, or marked as [`ALONE`].
     #[inline]
-    pub fn by_inside(&self, inside: u64) -> Option<u32> {
-        self.table.inner.find(self.hasher.one(inside), |m| self.table.slab[m].inside == inside)
+    pub fn by_inside(&self, key: u64) -> Option<u32> {
+        self.table.inner.find(self.hasher.one(key), |m| self.table.slab[m].key == key)
     }
 
     /// Mapping of an outside end point.
     #[inline]
     pub fn by_outside(&self, outside: u64) -> Option<u32> {
         self.table.outer.find(self.hasher.one(outside), |m| self.table.slab[m].outside == outside)
+    }
+
+    /// A session below a mapping is opened by this alias of its inside end point.
+    pub fn used_by(&mut self, m: u32, inside: u64) {
+        self.table.slab[m].addr = addr(inside);
     }
 
     /// Whether there is room for one more mapping, and permission.
@@ -143,9 +159,9 @@ impl Mappings {
     }
 
     /// Make a mapping without sessions. The caller has taken the port and knows that there is room.
-    pub fn make(&mut self, inside: u64, outside: u64) -> Option<u32> {
-        let (i, o) = (self.hasher.one(inside), self.hasher.one(outside));
-        self.table.insert(i, o, Mapped { inside, outside, sessions: 0 })
+    pub fn make(&mut self, key: u64, inside: u64, outside: u64) -> Option<u32> {
+        let (i, o) = (self.hasher.one(key), self.hasher.one(outside));
+        self.table.insert(i, o, Mapped { key, outside, sessions: 0, addr: addr(inside) })
     }
 
     /// A session begins below a mapping.
@@ -189,10 +205,9 @@ impl Mappings {
     /// Remove a mapping without sessions, and give its port back.
     pub fn unmake(&mut self, m: u32, address: u32, tick: u32) {
         let mapped = self.table.slab[m];
-        let (i, o) = (self.hasher.one(mapped.inside), self.hasher.one(mapped.outside));
+        let (i, o) = (self.hasher.one(mapped.key), self.hasher.one(mapped.outside));
         self.table.remove(i, o, m);
-        let (protocol, port) = (super::session::protocol(mapped.outside), super::session::port(mapped.outside));
-        self.ports.release(address, protocol, port, tick);
+        self.ports.release(address, protocol(mapped.outside), port(mapped.outside), tick);
     }
 
     /// Whether a mapping has sent to a remote address. Only under address-dependent filtering.

@@ -15,11 +15,14 @@ mod mapping;
 pub(crate) mod pending_syn;
 mod pool;
 mod portmap;
+pub mod quota;
 mod reply;
 mod rewrite;
 mod session;
 mod slow;
 mod state;
+pub mod static_mapping;
+mod statics;
 mod subscriber;
 pub(crate) mod tcp;
 mod timers;
@@ -42,6 +45,7 @@ use mapping::Mappings;
 use pending_syn::PendingSyns4;
 use pool::{Pool, PortClasses};
 use session::Session;
+use statics::Statics;
 use std::ops::Range;
 use std::sync::Arc;
 use subscriber::Subscribers;
@@ -93,6 +97,9 @@ pub struct Nat44 {
     /// Sessions that were opened from outside and not answered yet.
     unanswered: u32,
     mappings: Option<Mappings>,
+    statics: Option<Statics>,
+    /// See [`Config::aliases`]; as bits of an end point.
+    aliases: u64,
     subscribers: Option<Subscribers>,
     /// Where customers are numbered and several may be one subscriber: the subscriber of each, by place of its number.
     owners: Option<Arc<AtomicArray>>,
@@ -145,6 +152,8 @@ impl Nat44 {
             sessions,
             unanswered: 0,
             mappings,
+            statics: Statics::new(&config),
+            aliases: config.aliases.into(),
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
             owners: None,
             census: Census::new(&config)?,

@@ -3,7 +3,8 @@
 //! mappings, because it is the only structure whose size follows from the pool and not from the sessions.
 
 use super::config::Config;
-use super::pool::{CHUNK, PortClasses, Ports};
+use super::pool::{CHUNK, Pool, PortClasses, Ports};
+use super::session::{addr, port, protocol};
 use arena::{ArenaError, Array};
 
 /// Protocols with ports of their own: UDP, TCP, ICMP identifiers.
@@ -26,7 +27,7 @@ pub struct Wish {
     pub inside: u16,
     /// Whether the same port is tried first.
     pub same: bool,
-    /// Whether parity has to be the same.
+    /// Whether the parity has to be that of the customer's port.
     pub parity: bool,
     /// Randomness for the choice.
     pub hash: u64,
@@ -37,6 +38,8 @@ pub struct PortMap {
     /// [address][protocol][layer][chunk]
     words: Array<u64>,
     slots: Array<Slot>,
+    /// Slots and places of static mappings, in order: taken for good.
+    reserved: Vec<(u32, u32)>,
     chunks: u32,
     ports: PortClasses,
     generation: u32,
@@ -54,6 +57,7 @@ impl PortMap {
         Ok(PortMap {
             words: Array::filled("the outside ports", slots * LAYERS * chunks as usize, 0)?,
             slots: Array::filled("the outside ports", slots, Slot { generation: 0, epoch: 0 })?,
+            reserved: reserved(config, &ports.all),
             chunks,
             ports,
             generation: 1,
@@ -146,12 +150,7 @@ impl PortMap {
 
     /// Number of the slot, brought up to date: wiped after a clearing, layers of rest moved on with time.
     fn ready(&mut self, address: u32, protocol: u8, tick: u32) -> usize {
-        let p = match protocol {
-            wire::header::PROTO_UDP => 0,
-            wire::header::TCP => 1,
-            _ => 2,
-        };
-        let slot = (address * PROTOCOLS + p) as usize;
+        let slot = slot_of(address, protocol) as usize;
         let epoch = tick.checked_div(self.rest).unwrap_or(0);
         let s = self.slots[slot];
         if s.generation == self.generation && s.epoch == epoch {
@@ -169,10 +168,48 @@ impl PortMap {
             layers[chunks..2 * chunks].fill(0);
         } else {
             layers.fill(0);
+            self.reserve(slot);
         }
         self.slots[slot] = Slot { generation: self.generation, epoch };
         slot
     }
+
+    /// Take the ports of static mappings, after everything was wiped.
+    fn reserve(&mut self, slot: usize) {
+        let from = self.reserved.partition_point(|r| (r.0 as usize) < slot);
+        for i in from..self.reserved.len() {
+            let (of, place) = self.reserved[i];
+            if of as usize != slot {
+                break;
+            }
+            self.mark(slot, place);
+        }
+    }
+}
+
+/// Number of the slot of an address number and a protocol.
+fn slot_of(address: u32, protocol: u8) -> u32 {
+    address * PROTOCOLS
+        + match protocol {
+            wire::header::PROTO_UDP => 0,
+            wire::header::TCP => 1,
+            _ => 2,
+        }
+}
+
+/// Slots and places of the ports of static mappings that could be given to others.
+fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
+    let pool = Pool::new(config);
+    let mut all = Vec::new();
+    for m in &config.statics {
+        let ([outside, _], more) = m.points();
+        let Some(address) = pool.number(addr(outside)) else { continue };
+        let slot = slot_of(address, protocol(outside));
+        let range = port(outside)..=port(outside) + more as u16;
+        all.extend(range.filter_map(|p| ports.place(p)).map(|place| (slot, place)));
+    }
+    all.sort_unstable();
+    all
 }
 
 /// Owners of port blocks: which subscriber has which block of which address.

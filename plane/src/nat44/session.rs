@@ -25,6 +25,9 @@ pub fn protocol(e: u64) -> u8 {
     (e >> 48) as u8
 }
 
+/// Marks the key of a mapping that is of one alias of its inside end point alone.
+pub const ALONE: u64 = 1 << 63;
+
 /// Address and port without the rest.
 pub const ADDR_PORT: u64 = 0xffff_ffff_ffff;
 

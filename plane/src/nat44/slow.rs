@@ -11,7 +11,6 @@ use crate::function::{Packet, Side, Spare, Verdict};
 use crate::icmp_error::{Error, TIME_EXCEEDED};
 use crate::ip4::{Head4, is_ordinary};
 use crate::original_id;
-use crate::steer::by_hash;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl Nat44 {
@@ -163,7 +162,7 @@ impl Nat44 {
                 match kind(b[head.l4]) {
                     Kind::Query => (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0)),
                     // The answer to a query that came in.
-                    Kind::Reply if self.config.rfc6146 => {
+                    Kind::Reply if self.answers_queries(endpoint(head.src, head.identifier(b), ICMP)) => {
                         (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0))
                     }
                     Kind::Error => return self.error_out(p, head),
@@ -195,7 +194,7 @@ impl Nat44 {
         if s.flags() & HAIRPIN == 0 {
             return Ok(self.depart(p, Side::Internet, Event::In2Out));
         }
-        if let Some(worker) = self.owner_outside(port(remote)) {
+        if let Some(worker) = self.owner_outside(remote | inside & !ADDR_PORT) {
             self.set_mark(p.bytes_mut());
             return Ok(self.hand_over(worker));
         }
@@ -214,7 +213,7 @@ impl Nat44 {
                 head.transport(b)?;
                 match kind(b[head.l4]) {
                     Kind::Reply => (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0)),
-                    Kind::Query if self.config.rfc6146 => {
+                    Kind::Query if self.takes_queries(endpoint(head.dst, head.identifier(b), ICMP)) => {
                         (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0))
                     }
                     Kind::Error => return self.error_in(p, head, hairpin),
@@ -224,7 +223,7 @@ impl Nat44 {
             }
             _ => return Err(Event::Protocol),
         };
-        if let Some(worker) = self.owner_outside(port(outside)) {
+        if let Some(worker) = self.owner_outside(outside) {
             return Ok(self.hand_over(worker));
         }
         let flags = if head.protocol == TCP { b[head.l4 + 13] } else { 0 };
@@ -296,24 +295,6 @@ impl Nat44 {
         Verdict::HandOver(worker)
     }
 
-    /// The worker that an inside end point belongs to, unless it is this one. ICMP queries are spread by type and code, as
-    /// these stand where other protocols have the port.
-    pub(super) fn owner_inside(&self, inside: u64) -> Option<u16> {
-        if self.workers.is_alone() || self.config.numbered.is_some() {
-            return None;
-        }
-        let port = if super::session::protocol(inside) == ICMP { ECHO } else { port(inside) };
-        let bytes = addr(inside).to_be_bytes().into_iter().chain(port.to_be_bytes());
-        let owner = by_hash(bytes, self.workers.count as usize) as u32;
-        (owner != self.workers.own).then_some(owner as u16)
-    }
-
-    /// The worker that an outside port or identifier belongs to, unless it is this one.
-    pub(super) fn owner_outside(&self, port: u16) -> Option<u16> {
-        let owner = self.ports.all.owner(port);
-        (owner != self.workers.own).then_some(owner as u16)
-    }
-
     /// Mark a packet as already looked at by the worker that decides: hairpins and fragments would otherwise go round for
     /// ever. The mark stands in the source address of the Ethernet header, which is written anew on the way out, and
     /// follows from the seed, so that nobody outside can forge it.
@@ -326,6 +307,3 @@ impl Nat44 {
         !self.workers.is_alone() && b[6..12] == self.mark
     }
 }
-
-/// Type and code of an echo request.
-const ECHO: u16 = 0x0800;

@@ -4,7 +4,8 @@
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
 use super::portmap::Wish;
-use super::session::{ADDR_PORT, Session, UNANSWERED, addr, endpoint, port, protocol};
+use super::session::{ADDR_PORT, ALONE, Session, UNANSWERED, addr, endpoint, port, protocol};
+use super::subscriber::BLOCKS as MOST_BLOCKS;
 use super::{Nat44, timers};
 use crate::function::Entry;
 use crate::table::NONE;
@@ -78,11 +79,32 @@ impl Nat44 {
     #[inline]
     pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.make_room_for(inside)?;
-        let (outside, mapping) = match self.mappings {
-            Some(_) => self.mapping_for(inside)?,
-            None => (self.free_outside(inside, remote)?, NONE),
-        };
+        let (outside, mapping) = self.outside_for(inside, remote)?;
         Ok(self.open(inside, outside, remote, flags, mapping))
+    }
+
+    /// The outside end point of a new session, and the mapping that it is below, or none.
+    #[inline]
+    fn outside_for(&mut self, inside: u64, remote: u64) -> Result<(u64, u32), Event> {
+        if let Some(outside) = self.static_outside(inside)
+            && !self.is_taken(outside, remote)
+        {
+            self.count_static();
+            return Ok((outside, NONE));
+        }
+        if self.mappings.is_none() {
+            return Ok((self.free_outside(inside, remote)?, NONE));
+        }
+        let shared = self.mapping_for(inside, inside & !self.aliases)?;
+        if self.is_taken(shared.0, remote) { self.mapping_for(inside, inside | ALONE) } else { Ok(shared) }
+    }
+
+    /// Whether a customer talks to a remote end point by another of its aliases already, with the same outside end point. What
+    /// comes back would be the same for both, so the second session needs an outside end point of its own: RFC 6146 tells the
+    /// two apart by their IPv6 five-tuples.
+    #[inline]
+    fn is_taken(&mut self, outside: u64, remote: u64) -> bool {
+        self.aliases != 0 && self.find_outer(self.hash(outside, remote), outside, remote).is_some()
     }
 
     /// Open a session for a packet from outside, if a mapping and filtering allow it. Until the customer answers it is not one
@@ -92,6 +114,27 @@ impl Nat44 {
     /// # Errors
     /// The reason why there can be none.
     pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
+        let (inside, mapping) = self.invited(outside, remote)?;
+        // By an alias the customer may have this session already, with another outside end point.
+        if self.aliases != 0 && self.find_inner(self.hash(inside, remote), inside, remote).is_some() {
+            return Err(Event::NoSession);
+        }
+        self.make_room_outside()?;
+        if let Some(c) = &mut self.census {
+            c.meet(inside, remote);
+        }
+        if mapping == NONE {
+            self.count_static();
+        }
+        Ok(self.open(inside, outside, remote, flags | UNANSWERED, mapping))
+    }
+
+    /// The inside end point that a stranger reaches by an outside one, and the mapping, or none if it is a static one: a
+    /// static mapping admits anybody.
+    fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
+        if let Some(inside) = self.static_inside(outside) {
+            return Ok((inside, NONE));
+        }
         let Some(mappings) = &self.mappings else { return Err(Event::NoSession) };
         let m = mappings.by_outside(outside).ok_or(Event::NoSession)?;
         let allowed = match self.config.filtering {
@@ -99,15 +142,7 @@ impl Nat44 {
             Filtering::AddressDependent => mappings.permits(m, addr(remote)),
             Filtering::AddressAndPortDependent => false,
         };
-        if !allowed {
-            return Err(Event::Filtered);
-        }
-        let inside = mappings.get(m).inside;
-        self.make_room_outside()?;
-        if let Some(c) = &mut self.census {
-            c.meet(inside, remote);
-        }
-        Ok(self.open(inside, outside, remote, flags | UNANSWERED, m))
+        if allowed { Ok((mappings.get(m).inside(), m)) } else { Err(Event::Filtered) }
     }
 
     /// The customer sends a packet of this session: if it was opened from outside it is one of the customer's now.
@@ -137,7 +172,9 @@ impl Nat44 {
             .sessions
             .insert(self.hash(inside, remote), self.hash(outside, remote), s)
             .expect("room was made just before");
-        if let Some(m) = &mut self.mappings {
+        if let Some(m) = &mut self.mappings
+            && mapping != NONE
+        {
             m.add_session(mapping, addr(remote));
         }
         if flags & UNANSWERED != 0 {
@@ -225,7 +262,7 @@ impl Nat44 {
     /// How many addresses come before this one in the inside prefixes.
     #[inline]
     fn inside_number(&self, a: u32) -> u32 {
-        let mut before = 0u32;
+        let (a, mut before) = (a & !self.config.aliases, 0u32);
         for p in &self.config.inside {
             if p.contains(a) {
                 return before.wrapping_add(a & !p.mask());
@@ -235,9 +272,10 @@ impl Nat44 {
         a
     }
 
-    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping.
+    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping, with the parity of the
+    /// inside port if `parity`.
     #[inline]
-    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32) -> Option<u64> {
+    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32, parity: bool) -> Option<u64> {
         let want = port(inside);
         let ports = self.ports.class(want);
         let number = self.outside_address(inside);
@@ -246,7 +284,7 @@ impl Nat44 {
         } else {
             // Keyed, so that outsiders cannot guess (RFC 6888, REQ-15); another walk for each four-tuple.
             let p = ports.walk(self.hasher.pair(inside, remote | 1 << 63), k)?;
-            let turned = if self.config.preserve_parity { p ^ ((p ^ want) & 1) } else { p };
+            let turned = if parity { p ^ ((p ^ want) & 1) } else { p };
             if ports.owns(turned) { turned } else { p }
         };
         Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
@@ -255,20 +293,39 @@ impl Nat44 {
     /// An outside end point that no other session uses towards this remote end point.
     #[inline]
     fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
-        for k in 0..PROBES {
-            let Some(outside) = self.outside_choice(inside, remote, k) else { continue };
-            let hash = self.hash(outside, remote);
-            if self.find_outer(hash, outside, remote).is_none() {
-                return Ok(outside);
+        for &parity in self.parities() {
+            for k in 0..PROBES {
+                let Some(outside) = self.outside_choice(inside, remote, k, parity) else { continue };
+                let hash = self.hash(outside, remote);
+                if self.find_outer(hash, outside, remote).is_none() && self.static_inside(outside).is_none() {
+                    self.count_parity(port(inside), port(outside));
+                    return Ok(outside);
+                }
             }
         }
         Err(Event::NoPort)
     }
 
-    /// The mapping of an inside end point, made if there is none.
-    fn mapping_for(&mut self, inside: u64) -> Result<(u64, u32), Event> {
+    /// Whether the parity of the inside port must be kept, in the order in which ports are looked for: RFC 4787, section
+    /// 4.2.2, prefers a port of the other parity to none.
+    fn parities(&self) -> &'static [bool] {
+        if self.config.preserve_parity { &[true, false] } else { &[false] }
+    }
+
+    #[inline]
+    fn count_parity(&mut self, inside: u16, outside: u16) {
+        if self.config.preserve_parity && (inside ^ outside) & 1 == 1 {
+            self.count.add(Event::ParityChanged);
+        }
+    }
+
+    /// The mapping of an inside end point that is found by `key`, made if there is none.
+    fn mapping_for(&mut self, inside: u64, key: u64) -> Result<(u64, u32), Event> {
         let Some(mappings) = &mut self.mappings else { return Err(Event::NoPort) };
-        if let Some(m) = mappings.by_inside(inside) {
+        if let Some(m) = mappings.by_inside(key) {
+            if self.aliases != 0 {
+                mappings.used_by(m, inside);
+            }
             return Ok((mappings.get(m).outside, m));
         }
         if !mappings.has_room() {
@@ -279,13 +336,14 @@ impl Nat44 {
             return Err(Event::Quota);
         }
         let number = self.outside_address(inside);
-        let port = self.outside_port(inside, number).ok_or(Event::NoPort)?;
-        let outside = endpoint(self.pool.addr(number), port, protocol(inside));
+        let taken = self.outside_port(inside, number).ok_or(Event::NoPort)?;
+        let outside = endpoint(self.pool.addr(number), taken, protocol(inside));
         let mappings = self.mappings.as_mut().ok_or(Event::NoPort)?;
-        let m = mappings.make(inside, outside).ok_or(Event::MappingFull)?;
+        let m = mappings.make(key, inside, outside).ok_or(Event::MappingFull)?;
         if let Some(s) = &mut self.subscribers {
-            s.add_port(subscriber, port);
+            s.add_port(subscriber, taken);
         }
+        self.count_parity(port(inside), taken);
         self.count.add(Event::MappingNew);
         Ok((outside, m))
     }
@@ -294,23 +352,21 @@ impl Nat44 {
     fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
         self.draws = self.draws.wrapping_add(1);
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);
-        let (same, parity) = (self.config.preserve_port, self.config.preserve_parity);
-        let wish = Wish { inside: port(inside), same, parity, hash };
+        let same = self.config.preserve_port;
+        let mut wishes = self.parities().iter().map(|&parity| Wish { inside: port(inside), same, parity, hash });
         let (proto, tick, subscriber) = (protocol(inside), self.tick, self.subscriber(inside));
         let mappings = self.mappings.as_mut()?;
+        let mut take = |wish, within| mappings.take_port(number, proto, wish, within, tick);
         let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) else {
-            return mappings.take_port(number, proto, wish, None, tick);
+            return wishes.find_map(|wish| take(wish, None));
         };
-        for i in 0..8 {
-            if let Some(block) = s.block(subscriber, i)
-                && let Some(p) = mappings.take_port(number, proto, wish, Some(block), tick)
-            {
-                return Some(p);
-            }
+        let mut blocks = |wish| (0..MOST_BLOCKS).find_map(|i| take(wish, Some(s.block(subscriber, i)?)));
+        if let Some(p) = wishes.clone().find_map(&mut blocks) {
+            return Some(p);
         }
         let block = s.new_block(subscriber, number, hash)?;
         self.count.add(Event::BlockAllocated);
-        let found = mappings.take_port(number, proto, wish, Some(block), tick);
+        let found = wishes.find_map(|wish| take(wish, Some(block)));
         if found.is_none() && s.release_unused(subscriber, number) {
             self.count.add(Event::BlockReleased);
         }
@@ -330,7 +386,9 @@ impl Nat44 {
         self.sessions.remove(self.hash(s.inside, remote), self.hash(s.outside, remote), e);
         // A mapping's sessions all have its inside end point.
         let subscriber = self.subscriber(s.inside);
-        if let Some(mappings) = &mut self.mappings {
+        if let Some(mappings) = &mut self.mappings
+            && s.mapping != NONE
+        {
             let number = self.pool.number(addr(s.outside)).unwrap_or(0);
             if let Some(mapped) = mappings.end_session(s.mapping, addr(remote), number, self.tick)
                 && let Some(sub) = &mut self.subscribers

@@ -10,7 +10,7 @@ use crate::table::{Index, Slab};
 use arena::ArenaError;
 
 /// Most blocks of a subscriber.
-const BLOCKS: usize = 8;
+pub const BLOCKS: usize = 8;
 /// No block.
 const NO_BLOCK: u16 = u16::MAX;
 

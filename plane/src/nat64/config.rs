@@ -4,9 +4,11 @@ use crate::affinity::SUBSCRIBER_PREFIX;
 use crate::customers::share;
 use crate::fragment::PartLimits;
 use crate::ip6::Prefix6;
-use crate::nat44::config as nat44;
+use crate::nat_behind;
+use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};
+use std::net::Ipv6Addr;
 use wire::AddrRange;
 
 /// A NAT64.
@@ -14,14 +16,18 @@ use wire::AddrRange;
 pub struct Config {
     /// Customers' side.
     pub customer: Side6,
-    /// Prefix under which the IPv4 Internet appears to the customers, of any length that RFC 6052 has.
-    pub pref64: Prefix6,
+    /// Prefixes under which the IPv4 Internet appears to the customers, 1 to 16 of any length that RFC 6052 has, none inside
+    /// another. A session keeps the prefix that the customer sent to. Hosts on the Internet that a customer has not sent to appear
+    /// behind the prefix by which it last opened a session of the mapping, or behind the first prefix if the mapping is static.
+    pub pref64: Vec<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
     pub private_behind_well_known: bool,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
     /// IPv6 addresses with state at once, of all workers together.
     pub customers: u64,
+    /// Static entries of the binding information base (RFC 6146, section 3.1.1).
+    pub statics: Vec<StaticMapping<Ipv6Addr>>,
     /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
     /// together, by the one worker that all of them come to then.
     pub subscriber_prefix: u8,
@@ -37,7 +43,7 @@ pub struct Config {
     /// remembers a datagram in fragments (`nat.fragments.lifetime`, 15 s).
     pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,
-    /// `inside`, `numbered`) is not used: there the customers' numbers are.
+    /// `inside`, `numbered`, `statics`) is not used: there the customers' numbers are.
     pub nat: nat44::Config,
 }
 
@@ -49,10 +55,11 @@ impl Config {
         nat.inbound_refresh = true;
         Config {
             customer,
-            pref64,
+            pref64: vec![pref64],
             private_behind_well_known: false,
             inside: Vec::new(),
             customers: 1 << 16,
+            statics: Vec::new(),
             subscriber_prefix: SUBSCRIBER_PREFIX,
             lowest_ipv6_mtu: 1280,
             traffic_class: ClassRule::default(),
@@ -69,8 +76,8 @@ impl Config {
     }
 
     /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not
-    /// share out evenly.
+    /// share out evenly. Hosts of static mappings have room of their own at each worker.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
-        share(self.customers, workers)
+        share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }
 }

@@ -4,20 +4,26 @@
 
 pub mod config;
 mod plat;
+mod prefixes;
 
 pub use config::Config;
 pub use plat::Plat;
 
+use crate::affinity::octets;
 use crate::customers::{Customers, numbers};
 use crate::fragment::PartLimits;
 use crate::function::{Entry, Side};
+use crate::ip6::{Prefix6, is_martian};
 use crate::nat_behind::{self, Numbered, Numbering};
-use crate::nat44::config::{self as nat44, Prefix};
-use crate::nat44::{Nat44, NatError};
+use crate::nat44::config::{self as nat44, ConfigError, Prefix};
+use crate::nat44::{Nat44, NatError, static_mapping};
+use crate::steer::by_hash;
 use crate::strategy::Addressing;
 use crate::subscribers::Subscribers;
-use crate::translate::{self, Pref64, Pref64Error, Translate};
+use crate::translate::{self, Pref64Error, Translate};
 use arena::ArenaError;
+use prefixes::Prefixes;
+use std::net::Ipv6Addr;
 
 /// Why a NAT64 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +31,15 @@ pub enum Nat64Error {
     /// The prefix of the IPv4 addresses.
     #[error("pref64 of a NAT64: {0}")]
     Pref64(#[from] Pref64Error),
+    /// None, or too many.
+    #[error("pref64 of a NAT64: {0} prefixes; name 1 to {1}")]
+    Prefixes(usize, usize),
+    /// Two prefixes of which one lies in the other.
+    #[error("pref64 of a NAT64: {0} and {1} overlap; name prefixes of which none lies in another")]
+    Overlap(Prefix6, Prefix6),
+    /// A mistake in the static mappings.
+    #[error("NAT64 configuration, {0}")]
+    Static(ConfigError),
     /// A mistake in the translation's part of the configuration.
     #[error("translation of a NAT64, {0}")]
     Translate(#[from] translate::ConfigError),
@@ -54,25 +69,31 @@ impl Nat64 {
     /// # Errors
     /// When the configuration makes no sense or there is not enough memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat64, Nat64Error> {
-        let pref64 = Pref64::new(config.pref64, config.private_behind_well_known)?;
         let capacity = config.customers_per_worker(workers);
-        let own = [config.nat.internet.address];
-        let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(Nat64Error::Customers(capacity))?;
+        let numbers = config.numbers(capacity).ok_or(Nat64Error::Customers(capacity))?;
+        let prefixes = Prefixes::new(&config.pref64, config.private_behind_well_known, numbers)?;
+        static_mapping::check(&config.statics, &config.nat, |a| config.not_a_customer(a))
+            .map_err(Nat64Error::Static)?;
         let inner = nat_behind::first(numbers);
-        let customers = Customers::new(capacity, numbers, seed)?;
+        let hosts = nat_behind::hosts(&config.statics).into_iter().map(Ipv6Addr::to_bits).collect();
+        let apart = prefixes::of_customers(numbers, prefixes.count());
+        let customers = Customers::with_permanent(capacity, apart, seed, hosts)?;
         if config.subscriber_prefix > 128 {
             return Err(Nat64Error::SubscriberPrefix(config.subscriber_prefix));
         }
-        let mut plat = Plat::new(customers, pref64, config.customer.address, inner, config.inside.clone());
+        let mut plat = Plat::new(customers, prefixes, config.customer.address, inner, config.inside.clone());
         let mut nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
+        let together = config.together_by();
+        nat_behind::place_statics(&mut nat, &config.statics, numbers, |host| {
+            by_hash(host.octets().into_iter().take(octets(together)), workers)
+        });
         if config.nat.counts_subscribers() {
-            let subscribers = Subscribers::new(capacity, numbers, seed)?;
+            let subscribers = Subscribers::new(capacity, apart, seed)?;
             nat.count_by(subscribers.of());
             plat.count(subscribers, config.subscriber_prefix);
         }
         let translate = Translate::new(config.translation(numbers, seed), plat)?;
         let translate = translate.on_worker(worker as u16, workers as u16);
-        let together = config.together_by();
         Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed).together_by(together))
     }
 
@@ -108,6 +129,12 @@ impl Numbering for Translate<Plat> {
     }
 
     fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+        if self.addressing().prefixes() != config.pref64.len() {
+            return Err(
+                "pref64: the number of prefixes cannot be changed while there are sessions; restart the gateway"
+                    .to_owned(),
+            );
+        }
         if self.addressing().counts_by().is_some_and(|len| len != config.subscriber_prefix) {
             return Err("subscriber-prefix: cannot be changed while there are sessions; restart the gateway".to_owned());
         }
@@ -121,9 +148,38 @@ impl Numbering for Translate<Plat> {
 }
 
 impl Config {
+    /// A prefix for the numbers of so many customers, with an alias for each `pref64`.
+    fn numbers(&self, capacity: u64) -> Option<Prefix> {
+        let aliased = ((capacity.min(u32::MAX.into()) + 1) << prefixes::bits(self.pref64.len())) - 1;
+        numbers(aliased, &self.nat.pool, &[self.nat.internet.address])
+    }
+
+    /// Why an address cannot be a customer's, if it cannot.
+    fn not_a_customer(&self, a: Ipv6Addr) -> Option<String> {
+        let bits = a.to_bits();
+        if a == self.customer.address {
+            return Some(format!("{a} is the gateway's own address"));
+        }
+        if let Some(p) = self.pref64.iter().find(|p| p.contains(bits)) {
+            return Some(format!("{a} lies in {p}, which stands for IPv4 addresses"));
+        }
+        if is_martian(bits) || bits >> 120 == 0xff {
+            return Some(format!("{a} is not an address that a customer can have"));
+        }
+        let inside = self.inside.is_empty() || self.inside.iter().any(|p| p.contains(bits));
+        (!inside).then(|| format!("{a} lies in no prefix of the customers; add one to `inside`"))
+    }
+
     /// The half with the state.
     fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
-        nat44::Config { rfc6146: true, ..nat_behind::far(&self.nat, numbers, nat_behind::first(numbers)) }
+        let count = self.pref64.len();
+        nat44::Config {
+            rfc6146: true,
+            numbered: Some(prefixes::of_customers(numbers, count)),
+            aliases: prefixes::aliases(numbers, count),
+            statics: nat_behind::by_number(&self.statics, numbers),
+            ..nat_behind::far(&self.nat, numbers, nat_behind::first(numbers))
+        }
     }
 
     /// The translating half.

@@ -1,12 +1,13 @@
 //! The strategy of a PLAT: customers by the dictionary, everybody else by the prefix. Apart from the NAT64 around it,
 //! because this is all that it adds to translation.
 
+use super::prefixes::Prefixes;
 use crate::customers::Customers;
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::strategy::{Addressing, End, Point4};
 use crate::subscribers::{Subscribers, prefix};
-use crate::translate::Pref64;
+use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses of a NAT64.
@@ -14,7 +15,10 @@ pub struct Plat {
     customers: Customers<u128>,
     /// Where subscribers are counted, with the length of their prefixes.
     subscribers: Option<(Subscribers, u8)>,
-    pref64: Pref64,
+    prefixes: Prefixes,
+    /// The prefix of the packet at hand, as bits of a customer's number: whichever end of a packet is asked for first says it
+    /// (see [`Addressing`]).
+    alias: Cell<u32>,
     /// The gateway's address among the customers, and the IPv4 address that stands for it on the inner link.
     gateway: u128,
     inner: u32,
@@ -24,14 +28,15 @@ pub struct Plat {
 
 impl Plat {
     /// With this dictionary and prefix. What the NAT itself sends to customers, from `inner`, comes from `gateway`.
-    pub fn new(
+    pub(super) fn new(
         customers: Customers<u128>,
-        pref64: Pref64,
+        prefixes: Prefixes,
         gateway: Ipv6Addr,
         inner: Ipv4Addr,
         inside: Vec<Prefix6>,
     ) -> Plat {
-        Plat { customers, subscribers: None, pref64, gateway: gateway.to_bits(), inner: inner.into(), inside }
+        let (gateway, inner) = (gateway.to_bits(), inner.into());
+        Plat { customers, subscribers: None, prefixes, alias: Cell::new(0), gateway, inner, inside }
     }
 
     /// The dictionary.
@@ -43,12 +48,25 @@ impl Plat {
     /// The customer that an address on the inner link stands for.
     pub(crate) fn customer(&self, inner: IpAddr) -> Option<Ipv6Addr> {
         let IpAddr::V4(number) = inner else { return None };
-        self.customers.customer(number.into()).map(Ipv6Addr::from_bits)
+        self.customers.customer(u32::from(number) & !self.prefixes.aliases()).map(Ipv6Addr::from_bits)
+    }
+
+    /// How many prefixes there are.
+    pub(super) fn prefixes(&self) -> usize {
+        self.prefixes.count()
     }
 
     /// Say from here on who is a subscriber: whoever has a prefix of this length.
     pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
         self.subscribers = Some((subscribers, prefix));
+        self.count_permanent();
+    }
+
+    /// Say whose the customers are that are known for good.
+    fn count_permanent(&mut self) {
+        if let Some((s, len)) = &mut self.subscribers {
+            self.customers.permanent().for_each(|(number, addr)| s.add(number, prefix(addr, *len)));
+        }
     }
 
     /// The length of subscribers' prefixes, where they are counted.
@@ -71,7 +89,7 @@ impl Plat {
     #[inline(always)]
     fn may_be_customer(&self, addr: u128) -> Result<(), Event> {
         // Packets from the prefix would go round for ever (RFC 6146, section 3.5).
-        if self.pref64.contains(addr) || addr == 0 {
+        if self.prefixes.contains(addr) || addr == 0 {
             return Err(Event::MartianSource);
         }
         let inside = self.inside.is_empty() || self.inside.iter().any(|p| p.contains(addr));
@@ -83,16 +101,24 @@ impl Addressing for Plat {
     #[inline(always)]
     fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event> {
         match end {
-            End::Customer => self.customers.customer(point.addr).ok_or(Event::DestinationUnmapped),
+            End::Customer => {
+                let aliases = self.prefixes.aliases();
+                self.alias.set(point.addr & aliases);
+                self.customers.customer(point.addr & !aliases).ok_or(Event::DestinationUnmapped)
+            }
             End::Remote if point.addr == self.inner => Ok(self.gateway),
-            End::Remote => self.pref64.to_ipv6(point.addr),
+            End::Remote => self.prefixes.to_ipv6(self.alias.get(), point.addr),
         }
     }
 
     #[inline(always)]
     fn to_ipv4(&mut self, end: End, addr: u128, _: Option<u16>) -> Result<u32, Event> {
         match end {
-            End::Remote => self.pref64.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped),
+            End::Remote => {
+                let (alias, four) = self.prefixes.find(addr)?;
+                self.alias.set(alias);
+                Ok(four)
+            }
             End::Customer => {
                 self.may_be_customer(addr)?;
                 let known = self.customers.len();
@@ -102,7 +128,7 @@ impl Addressing for Plat {
                 {
                     s.add(number, prefix(addr, *len));
                 }
-                Ok(number)
+                Ok(number | self.alias.get())
             }
         }
     }
@@ -112,7 +138,8 @@ impl Addressing for Plat {
             return self.to_ipv4(end, addr, port);
         }
         self.may_be_customer(addr)?;
-        self.customers.known(addr).ok_or(Event::SourceUnmapped)
+        let number = self.customers.known(addr).ok_or(Event::SourceUnmapped)?;
+        Ok(number | self.alias.get())
     }
 
     fn is_gateway(&self, addr: u32) -> bool {
@@ -122,7 +149,7 @@ impl Addressing for Plat {
     #[inline(always)]
     fn prefetch_ipv4(&self, end: End, point: Point4) {
         if end == End::Customer {
-            self.customers.prefetch_number(point.addr);
+            self.customers.prefetch_number(point.addr & !self.prefixes.aliases());
         }
     }
 
@@ -138,11 +165,12 @@ impl Addressing for Plat {
         if let Some((s, _)) = &mut self.subscribers {
             s.clear();
         }
+        self.count_permanent();
     }
 
     fn adopt(&mut self, new: &mut Plat) {
-        let Plat { customers: _, subscribers: _, pref64, gateway, inner: _, inside } = new;
-        std::mem::swap(&mut self.pref64, pref64);
+        let Plat { customers: _, subscribers: _, prefixes, alias: _, gateway, inner: _, inside } = new;
+        self.prefixes.adopt(prefixes);
         std::mem::swap(&mut self.gateway, gateway);
         std::mem::swap(&mut self.inside, inside);
     }

@@ -102,7 +102,8 @@ pub struct Nat66 {
 }
 
 /// Counters of the state that are no verdict about a packet.
-const OF_STATE: [&str; 5] = ["session-new", "session-expired", "mapping-new", "block-allocated", "block-released"];
+const OF_STATE: [&str; 6] =
+    ["session-new", "session-expired", "mapping-new", "parity-changed", "block-allocated", "block-released"];
 
 impl Nat66 {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.

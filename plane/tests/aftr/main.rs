@@ -16,4 +16,5 @@ mod page;
 mod rfc6333;
 mod rfc6888;
 mod set_up;
+mod static_mappings;
 mod workers;

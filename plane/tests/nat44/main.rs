@@ -15,5 +15,6 @@ mod rfc5382;
 mod rfc5508;
 mod rfc6888;
 mod running;
+mod static_mappings;
 mod view;
 mod workers;

@@ -5,7 +5,7 @@ use crate::gateway::*;
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config, Filtering, Mapping, Pooling, Prefix};
+use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling, Prefix};
 use std::time::Duration;
 use wire::{AddrRange, PortRange};
 
@@ -84,8 +84,34 @@ fn rfc4787_req4_parity_is_preserved() {
         c.preserve_parity = false;
         c.preserve_port = false;
     });
+    assert_eq!(g.count("parity-changed"), 0);
     let odd = (0..200).filter(|&h| g.map(([10, 0, 1, h], 6000), (REMOTE, 80)).1 % 2 == 1).count();
     assert!((50..150).contains(&odd), "off means off: {odd} of 200");
+}
+
+/// Parity is recommended, a port is needed: without a free port of the same parity another one is taken, and counted.
+#[test]
+fn rfc4787_req4_parity_is_a_preference() {
+    for c in [config(), config().per_connection()] {
+        let mut g = Gateway::new(Config { ports: PortRange { first: 4000, last: 4009 }, ..c });
+        let even: Vec<u16> = (0..8).map(|h| g.map(([10, 0, 1, h], 6000), (REMOTE, 80)).1).collect();
+        assert_eq!(even.iter().filter(|p| *p % 2 == 0).count(), 5, "all even ports first: {even:?}");
+        assert_eq!(g.count("parity-changed"), 3);
+        let odd: Vec<u16> = (0..2).map(|h| g.map(([10, 0, 2, h], 6001), (REMOTE, 80)).1).collect();
+        assert!(odd.iter().all(|p| p % 2 == 1), "{odd:?}");
+        g.refused(Customer, &udp((B, 6001), (REMOTE, 80)), "no-port");
+        assert_eq!((g.count("parity-changed"), g.entries().0), (3, 10));
+    }
+}
+
+/// One log line more costs more than a port of the other parity.
+#[test]
+fn rfc4787_req4_parity_takes_no_further_block() {
+    let mut g = with(|c| c.blocks = Some(Blocks { size: 64, per_subscriber: 2 }));
+    for port in 0..64 {
+        g.map((A, 6000 + 2 * port), (REMOTE, 80));
+    }
+    assert_eq!((g.count("block-allocated"), g.count("parity-changed")), (1, 32));
 }
 
 #[test]

@@ -82,7 +82,9 @@ impl Check<'_> {
             self.fault(
                 Fault::new(format!("the embedded gateway forwards nothing with these addresses of `{name}`"))
                     .at(path.clone(), "link-local (RFC 3927, section 7) or reserved (RFC 1122, section 3.2.1.3)")
-                    .instead("use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices take others"),
+                    .instead(
+                        "use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices take others",
+                    ),
             );
         }
     }
@@ -90,7 +92,8 @@ impl Check<'_> {
     /// A device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames to it, or to the network and
     /// broadcast addresses of its links, would not be forwarded. The embedded gateway would, but is measured as others are.
     fn own(&mut self, (path, name, range): &Named<'_>, hosts: &[u8]) {
-        let taken = [18, 19].into_iter().flat_map(|net| hosts.iter().map(move |&host| Ipv4Addr::new(198, net, 0, host)));
+        let taken =
+            [18, 19].into_iter().flat_map(|net| hosts.iter().map(move |&host| Ipv4Addr::new(198, net, 0, host)));
         if let Some(address) = taken.into_iter().find(|&address| range.contains(address)) {
             let net = address.octets()[1];
             self.fault(

@@ -40,7 +40,8 @@ impl Check<'_> {
             match fit {
                 Fit::Lacks => {}
                 Fit::Refused(way_out) => {
-                    let fault = Fault::new(format!("`{}` cannot be swept on `{}` as it is here", axis.name(), dut.name()));
+                    let fault =
+                        Fault::new(format!("`{}` cannot be swept on `{}` as it is here", axis.name(), dut.name()));
                     self.fault(fault.at(key::At::key(path(swept)), "this axis").instead(way_out));
                 }
                 Fit::UpTo(most, why, wider) | Fit::Powers(most, why, wider) => {
@@ -101,7 +102,8 @@ impl Check<'_> {
             if clients > n.saturating_mul(each) {
                 let [clients_shown, outside] = [clients, n * each].map(show_grouped);
                 let title = format!("the pool runs out: {clients_shown} inside addresses × ports, {outside} outside");
-                let fault = Fault::new(title).at(format!("{}[{at}]", path(swept)), format!("{each} outside ports an address"));
+                let fault =
+                    Fault::new(title).at(format!("{}[{at}]", path(swept)), format!("{each} outside ports an address"));
                 self.fault(fault.instead(format!(
                     "sweep {} addresses or more, or give fewer inside addresses, source ports or connections",
                     clients.div_ceil(each)

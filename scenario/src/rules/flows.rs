@@ -23,7 +23,8 @@ impl Check<'_> {
             return;
         }
         if !stateful {
-            let fault = Fault::new("no device of this scenario keeps connections").at(path, "connections mean nothing here");
+            let fault =
+                Fault::new("no device of this scenario keeps connections").at(path, "connections mean nothing here");
             self.fault(fault.instead("leave them out, or add a device that keeps connections"));
             return;
         }

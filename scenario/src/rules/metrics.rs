@@ -24,7 +24,9 @@ impl Check<'_> {
                     Fault::new("phase 2 and validation need every connection of phase 1")
                         .at(path.clone(), "not possible with a phase1-acceptance below 100 %")
                         .needs(self.measure("phase1-acceptance"))
-                        .instead("leave phase1-acceptance out, or measure max_conn_est_rate alone (RFC 9693, section 4.4)"),
+                        .instead(
+                            "leave phase1-acceptance out, or measure max_conn_est_rate alone (RFC 9693, section 4.4)",
+                        ),
                 );
             }
             match key.as_str() {
@@ -38,7 +40,8 @@ impl Check<'_> {
                 "max_conn_est_rate" | "max_conn_est_rate_validated" if stateful => {
                     established = true;
                     if key.ends_with("validated") && self.scenario.measure.alpha_ppm.is_none() {
-                        let fault = Fault::new("validation needs its factor").at(path, "validated at alpha times the rate");
+                        let fault =
+                            Fault::new("validation needs its factor").at(path, "validated at alpha times the rate");
                         let fault = fault.needs(self.measure("alpha"));
                         self.fault(fault.instead("write alpha = 0.5 in [measure] (RFC 9693, section 4.6)"));
                     }
@@ -60,7 +63,8 @@ impl Check<'_> {
         let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
         for dut in self.scenario.duts.iter().filter(|dut| !dut.is_stateful() && !throughput) {
             let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
-            let fault = fault.at(dut_at(dut), "keeps no connections").at(self.measure("metrics"), "only about connections");
+            let fault =
+                fault.at(dut_at(dut), "keeps no connections").at(self.measure("metrics"), "only about connections");
             self.faults.push(fault.instead("add \"throughput\" to the metrics, or leave the device out"));
         }
     }

@@ -155,7 +155,8 @@ impl Check<'_> {
         );
         let addresses = clients.div_ceil(u64::from(ports.count()));
         let pool = nat.outside.pool.first().map_or_else(|| dut_at(dut), |(path, _)| path.as_str().into());
-        let first = At::first([pool, ports_path.into(), "traffic.inside".into(), "traffic.source-ports".into(), dut_at(dut)]);
+        let first =
+            At::first([pool, ports_path.into(), "traffic.inside".into(), "traffic.source-ports".into(), dut_at(dut)]);
         let inside = At::first(["traffic.inside".into(), "traffic.subscribers".into()]);
         self.fault(
             Fault::new(title)

@@ -1,0 +1,24 @@
+//! Text of static mappings, of all three kinds of inside addresses: no text does harm, and a mapping that is read is written as a text that
+//! reads as the same mapping.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plane::aftr::Host;
+use plane::nat44::config::StaticMapping;
+use plane::nat44::static_mapping::Inside;
+use std::fmt::Debug;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+fn check<A: Inside + Debug>(text: &str) {
+    if let Ok(m) = text.parse::<StaticMapping<A>>() {
+        let again: StaticMapping<A> = m.to_string().parse().expect("what was written");
+        assert_eq!(again, m);
+    }
+}
+
+fuzz_target!(|text: &str| {
+    check::<Ipv4Addr>(text);
+    check::<Ipv6Addr>(text);
+    check::<Host>(text);
+});

@@ -1,0 +1,52 @@
+//! Quotas of a subscriber, and the quota of a gateway that nobody has given one. Apart from the other settings, because this
+//! default depends on the table and on who opens sessions, and not on an RFC.
+
+use super::config::share_of_a_worker;
+
+/// Most state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
+/// share: with n workers each allows an n-th, rounded up. Where customers are `numbered` a subscriber is one worker's, which
+/// allows all of it. Static mappings take no ports of a quota; sessions below them count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// Sessions; no limit when absent.
+    pub sessions: Option<u32>,
+    /// Outside ports and identifiers. Needs endpoint-independent mapping: otherwise no port belongs to one subscriber.
+    pub ports: Option<u32>,
+}
+
+/// The part of the table that one subscriber may fill by default: 1 in so many.
+const SHARE: u64 = 4;
+
+/// Sessions that one subscriber may have by default in a gateway on interfaces, where a single inside host would otherwise
+/// fill the table within a second: a quarter of the sessions that it can reach, at least one. `sessions` is the limit of all
+/// workers together; `one_worker` says that a subscriber has all its sessions at one worker, as behind a dictionary (NAT64,
+/// 464XLAT, DS-Lite, NAT66). Devices of a measurement have no such default: one inside host with a million connections is
+/// the usual case of RFC 9693.
+pub fn default_session_quota(sessions: u64, workers: usize, one_worker: bool) -> u32 {
+    let reached = if one_worker { share_of_a_worker(sessions, workers).min(sessions) } else { sessions };
+    (reached / SHARE).clamp(1, u32::MAX.into()) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_default_a_subscriber_may_fill_a_quarter_of_the_table() {
+        assert_eq!(default_session_quota(1 << 20, 1, false), 1 << 18);
+        assert_eq!(default_session_quota(1 << 20, 4, false), 1 << 18, "workers share out a quota");
+        assert_eq!(default_session_quota(0, 1, false), 1);
+        assert_eq!(default_session_quota(3, 8, true), 1);
+        assert_eq!(default_session_quota(u64::MAX, 1, true), u32::MAX);
+        assert_eq!(Quota::default().sessions, None, "no quota unless it is asked for");
+    }
+
+    #[test]
+    fn a_subscriber_at_one_worker_may_fill_a_quarter_of_its_share() {
+        for workers in [2, 4, 16] {
+            let (quota, share) = (default_session_quota(1 << 24, workers, true), share_of_a_worker(1 << 24, workers));
+            assert_eq!(u64::from(quota), share / 4, "{workers} workers");
+        }
+        assert_eq!(default_session_quota(1000, 4, true), 250, "no more than a quarter of what was asked for");
+    }
+}

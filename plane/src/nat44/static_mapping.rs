@@ -1,0 +1,226 @@
+//! Static mappings as a user writes them: an outside end point that stands for an inside end point for good (port forwarding
+//! of a NAT44, static entries of a NAT64's binding information base). Generic over the inside address, so that all
+//! technologies with a NAT44 inside share one text, one check and one set of errors. `statics` finds them for packets.
+
+use super::config::{Config, ConfigError};
+use super::session::endpoint;
+use std::cmp::Ordering;
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+use wire::header::{ICMP, PROTO_UDP, TCP};
+use wire::{AddrRange, PortRange};
+
+/// Name of the setting in errors.
+const STATIC: &str = "static";
+
+/// Protocol of a static mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP queries; their identifier takes the place of the port.
+    Icmp,
+}
+
+impl Protocol {
+    const ALL: [(Protocol, &'static str, u8); 3] =
+        [(Protocol::Tcp, "tcp", TCP), (Protocol::Udp, "udp", PROTO_UDP), (Protocol::Icmp, "icmp", ICMP)];
+
+    /// Protocol number of IPv4.
+    pub fn number(self) -> u8 {
+        Protocol::ALL[self as usize].2
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Protocol::ALL[*self as usize].1)
+    }
+}
+
+/// An inside address, as it stands in front of `:port`.
+pub trait Inside: Copy + Ord + Send + 'static {
+    /// An example for errors, with a port.
+    const EXAMPLE: &'static str;
+    /// The text of the address.
+    fn text(&self) -> String;
+    /// The address of a text.
+    fn read(text: &str) -> Option<Self>;
+}
+
+impl Inside for Ipv4Addr {
+    const EXAMPLE: &'static str = "192.168.1.2:80";
+    fn text(&self) -> String {
+        self.to_string()
+    }
+    fn read(text: &str) -> Option<Ipv4Addr> {
+        text.parse().ok()
+    }
+}
+
+impl Inside for Ipv6Addr {
+    const EXAMPLE: &'static str = "[2001:db8::2]:80";
+    fn text(&self) -> String {
+        format!("[{self}]")
+    }
+    fn read(text: &str) -> Option<Ipv6Addr> {
+        text.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+    }
+}
+
+/// An outside end point that stands for an inside one, or a range of each with equally many ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticMapping<A = Ipv4Addr> {
+    /// Protocol.
+    pub protocol: Protocol,
+    /// Outside address, one of the pool.
+    pub outside: Ipv4Addr,
+    /// Outside ports, or identifiers of ICMP queries.
+    pub outside_ports: PortRange,
+    /// Inside address.
+    pub inside: A,
+    /// Inside ports, or identifiers; as many as outside.
+    pub inside_ports: PortRange,
+}
+
+impl<A: Inside> StaticMapping<A> {
+    /// The same mapping with another inside address.
+    pub(crate) fn with_inside<B>(&self, inside: B) -> StaticMapping<B> {
+        let StaticMapping { protocol, outside, outside_ports, inside_ports, .. } = *self;
+        StaticMapping { protocol, outside, outside_ports, inside, inside_ports }
+    }
+
+    /// What is wrong with it alone.
+    fn fault(&self, nat: &Config) -> Option<String> {
+        let [outside, inside] = [self.outside_ports, self.inside_ports];
+        if outside.first > outside.last || inside.first > inside.last {
+            return Some("a range of ports begins with the lower one".to_owned());
+        }
+        if outside.count() != inside.count() {
+            let (a, b) = (outside.count(), inside.count());
+            return Some(format!("{a} outside ports and {b} inside ports; write two ranges of the same length"));
+        }
+        if self.protocol != Protocol::Icmp && (outside.first == 0 || inside.first == 0) {
+            return Some("port 0 is not a port; write 1 to 65535".to_owned());
+        }
+        if !nat.pool.iter().any(|r| r.contains(self.outside)) {
+            let pool: Vec<String> = nat.pool.iter().map(text_of_range).collect();
+            let (outside, pool) = (self.outside, pool.join(", "));
+            return Some(format!("{outside} is not an address of the pool ({pool}); use one, or add it to `pool`"));
+        }
+        let foreign = (outside.first..=outside.last).find(|p| !nat.port_set.contains(*p))?;
+        Some(format!("the port set of this gateway does not contain port {foreign}, which belongs to another customer"))
+    }
+
+    /// Order by protocol, outside address and port.
+    fn by_outside(&self, other: &StaticMapping<A>) -> Ordering {
+        let key = |m: &StaticMapping<A>| (m.protocol, m.outside, m.outside_ports.first);
+        key(self).cmp(&key(other))
+    }
+
+    /// Order by protocol, inside address and port.
+    fn by_inside(&self, other: &StaticMapping<A>) -> Ordering {
+        let key = |m: &StaticMapping<A>| (m.protocol, m.inside, m.inside_ports.first);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl StaticMapping {
+    /// The first end points, outside and inside, and how many ports follow.
+    pub(super) fn points(&self) -> ([u64; 2], u32) {
+        let point = |a: Ipv4Addr, p: PortRange| endpoint(a.into(), p.first, self.protocol.number());
+        let points = [point(self.outside, self.outside_ports), point(self.inside, self.inside_ports)];
+        (points, self.outside_ports.count() - 1)
+    }
+}
+
+fn text_of_range(r: &AddrRange) -> String {
+    if r.count == 1 { r.first.to_string() } else { format!("{}-{}", r.first, r.last()) }
+}
+
+fn text_of_ports(p: PortRange) -> String {
+    if p.first == p.last { p.first.to_string() } else { p.to_string() }
+}
+
+/// As it is read: `tcp 203.0.113.5:8080 -> 192.168.1.2:80`.
+impl<A: Inside> fmt::Display for StaticMapping<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [outside, inside] = [self.outside_ports, self.inside_ports].map(text_of_ports);
+        write!(f, "{} {}:{outside} -> {}:{inside}", self.protocol, self.outside, self.inside.text())
+    }
+}
+
+impl<A: Inside> FromStr for StaticMapping<A> {
+    type Err = ConfigError;
+
+    /// Reads what [`fmt::Display`] writes.
+    fn from_str(text: &str) -> Result<StaticMapping<A>, ConfigError> {
+        read(text).ok_or_else(|| {
+            let like = A::EXAMPLE;
+            let why = format!(
+                "`{text}` is not a static mapping; write tcp, udp or icmp, the outside end point, an arrow and the inside \
+                 end point, such as `tcp 203.0.113.5:8080 -> {like}`, or ranges of ports with a hyphen"
+            );
+            ConfigError { what: STATIC, why }
+        })
+    }
+}
+
+fn read<A: Inside>(text: &str) -> Option<StaticMapping<A>> {
+    let (protocol, points) = text.trim().split_once(char::is_whitespace)?;
+    let (outside, inside) = points.split_once("->")?;
+    let protocol = Protocol::ALL.iter().find(|(_, name, _)| *name == protocol)?.0;
+    let (outside, outside_ports) = outside.trim().rsplit_once(':')?;
+    let (inside, inside_ports) = inside.trim().rsplit_once(':')?;
+    Some(StaticMapping {
+        protocol,
+        outside: outside.parse().ok()?,
+        outside_ports: ports(outside_ports)?,
+        inside: A::read(inside)?,
+        inside_ports: ports(inside_ports)?,
+    })
+}
+
+fn ports(text: &str) -> Option<PortRange> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some(PortRange { first: first.parse().ok()?, last: last.parse().ok()? })
+}
+
+/// Check all static mappings of a gateway; `inside` says what is wrong with an inside address.
+///
+/// # Errors
+/// The first mistake, with the mapping, or both mappings, that it is in.
+pub(crate) fn check<A: Inside>(
+    all: &[StaticMapping<A>],
+    nat: &Config,
+    inside: impl Fn(A) -> Option<String>,
+) -> Result<(), ConfigError> {
+    let bad = |why: String| Err(ConfigError { what: STATIC, why });
+    for m in all {
+        if let Some(why) = m.fault(nat).or_else(|| inside(m.inside)) {
+            return bad(format!("`{m}`: {why}"));
+        }
+    }
+    let mut sorted: Vec<&StaticMapping<A>> = all.iter().collect();
+    sorted.sort_by(|a, b| a.by_outside(b));
+    let overlap = |a: &StaticMapping<A>, b: &StaticMapping<A>| {
+        (a.protocol, a.outside) == (b.protocol, b.outside) && b.outside_ports.first <= a.outside_ports.last
+    };
+    if let Some(w) = sorted.windows(2).find(|w| overlap(w[0], w[1])) {
+        return bad(format!("`{}` and `{}` have an outside port in common; give each its own", w[0], w[1]));
+    }
+    sorted.sort_by(|a, b| a.by_inside(b));
+    let overlap = |a: &StaticMapping<A>, b: &StaticMapping<A>| {
+        (a.protocol, a.inside) == (b.protocol, b.inside) && b.inside_ports.first <= a.inside_ports.last
+    };
+    if let Some(w) = sorted.windows(2).find(|w| overlap(w[0], w[1])) {
+        return bad(format!(
+            "`{}` and `{}` have an inside port in common, but an inside port has one outside port; remove one of the two",
+            w[0], w[1]
+        ));
+    }
+    Ok(())
+}

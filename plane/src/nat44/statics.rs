@@ -1,0 +1,141 @@
+//! Static mappings while packets come (RFC 6146, section 3.1.1; RFC 4787 leaves them to the operator). They are not entries
+//! of a table: they come from the configuration, so that nothing can expire, clear or displace them, and a session below
+//! one has no mapping that ends with it. A NAT without static mappings has none of this.
+
+use super::Nat44;
+use super::config::Config;
+use super::counters::Event;
+use super::session::{addr, endpoint, port, protocol};
+use crate::steer::by_hash;
+use std::net::Ipv4Addr;
+use wire::header::ICMP;
+
+/// Some end points in a row, and what they stand for.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Keys of the first and of the last.
+    first: u64,
+    last: u64,
+    /// The end point that the first one stands for.
+    to: u64,
+    /// The worker that has the sessions; `None` where the inside end point tells it.
+    worker: Option<u16>,
+}
+
+/// All static mappings of a gateway; every worker has all of them.
+pub(super) struct Statics {
+    by_outside: Vec<Line>,
+    by_inside: Vec<Line>,
+}
+
+/// An end point with the port at the lowest place, so that those of a range follow each other.
+fn key(e: u64) -> u64 {
+    u64::from(protocol(e)) << 48 | u64::from(addr(e)) << 16 | u64::from(port(e))
+}
+
+fn find(lines: &[Line], e: u64) -> Option<(u64, Option<u16>)> {
+    let key = key(e);
+    let line = lines[..lines.partition_point(|l| l.first <= key)].last().filter(|l| key <= l.last)?;
+    let port = port(line.to) + (key - line.first) as u16;
+    Some((endpoint(addr(line.to), port, protocol(line.to)), line.worker))
+}
+
+impl Statics {
+    /// Those of a checked configuration; `None` when there is none.
+    pub(super) fn new(config: &Config) -> Option<Statics> {
+        if config.statics.is_empty() {
+            return None;
+        }
+        let lines = |from: usize| {
+            let line = |m: &super::config::StaticMapping| {
+                let (points, more) = m.points();
+                let first = key(points[from]);
+                Line { first, last: first + u64::from(more), to: points[1 - from], worker: None }
+            };
+            let mut lines: Vec<Line> = config.statics.iter().map(line).collect();
+            lines.sort_by_key(|l| l.first);
+            lines
+        };
+        Some(Statics { by_outside: lines(0), by_inside: lines(1) })
+    }
+
+    /// The inside end point that an outside one stands for.
+    pub(super) fn inside(&self, outside: u64) -> Option<u64> {
+        find(&self.by_outside, outside).map(|found| found.0)
+    }
+
+    /// The outside end point that stands for an inside one.
+    pub(super) fn outside(&self, inside: u64) -> Option<u64> {
+        find(&self.by_inside, inside).map(|found| found.0)
+    }
+}
+
+impl Nat44 {
+    /// Where customers are numbered: the worker of each number that has static mappings.
+    pub(crate) fn place_statics(&mut self, worker: impl Fn(Ipv4Addr) -> u16) {
+        for line in self.statics.iter_mut().flat_map(|s| &mut s.by_outside) {
+            line.worker = Some(worker(addr(line.to).into()));
+        }
+    }
+
+    /// The outside end point that a static mapping gives an inside one.
+    #[inline]
+    pub(super) fn static_outside(&self, inside: u64) -> Option<u64> {
+        self.statics.as_ref()?.outside(inside & !self.aliases)
+    }
+
+    /// The inside end point that an outside one stands for by a static mapping.
+    #[inline]
+    pub(super) fn static_inside(&self, outside: u64) -> Option<u64> {
+        self.statics.as_ref()?.inside(outside)
+    }
+
+    /// Whether ICMP queries may come in to an outside end point: always by RFC 6146, section 3.5.3, and where the operator
+    /// has said so.
+    pub(super) fn takes_queries(&self, outside: u64) -> bool {
+        self.config.rfc6146 || self.static_inside(outside).is_some()
+    }
+
+    /// Whether an inside end point may answer ICMP queries that have come in.
+    pub(super) fn answers_queries(&self, inside: u64) -> bool {
+        self.config.rfc6146 || self.static_outside(inside).is_some()
+    }
+
+    /// The worker that has the sessions of an outside end point, unless it is this one: the one that its port belongs to or,
+    /// for a static mapping, the one that packets of the inside end point come to.
+    pub(super) fn owner_outside(&self, outside: u64) -> Option<u16> {
+        if self.workers.is_alone() {
+            return None;
+        }
+        let owner = match self.statics.as_ref().and_then(|s| find(&s.by_outside, outside)) {
+            Some((inside, worker)) => worker.unwrap_or_else(|| self.worker_of(inside)),
+            None => self.ports.all.owner(port(outside)) as u16,
+        };
+        (u32::from(owner) != self.workers.own).then_some(owner)
+    }
+
+    /// The worker that an inside end point belongs to, unless it is this one.
+    pub(super) fn owner_inside(&self, inside: u64) -> Option<u16> {
+        if self.workers.is_alone() || self.config.numbered.is_some() {
+            return None;
+        }
+        let owner = self.worker_of(inside);
+        (u32::from(owner) != self.workers.own).then_some(owner)
+    }
+
+    /// The worker that packets of an inside end point are steered to. ICMP queries are spread by type and code, as these stand
+    /// where other protocols have the port.
+    fn worker_of(&self, inside: u64) -> u16 {
+        let port = if protocol(inside) == ICMP { ECHO } else { port(inside) };
+        let bytes = addr(inside).to_be_bytes().into_iter().chain(port.to_be_bytes());
+        by_hash(bytes, self.workers.count as usize) as u16
+    }
+
+    /// A session below a static mapping was opened.
+    pub(super) fn count_static(&mut self) {
+        self.count.add(Event::SessionStatic);
+    }
+}
+
+/// Type and code of an echo request.
+const ECHO: u16 = 0x0800;

@@ -1,0 +1,144 @@
+//! The prefixes under which the IPv4 Internet appears to the customers of a NAT64: one, or several where a network is being
+//! renumbered or uses the well-known prefix beside its own (RFC 7050, section 3; RFC 8781, section 5). What comes back must
+//! come from the prefix that the customer sent to. So the number of a customer says which prefix that is: a customer has as many
+//! numbers (aliases) as there are prefixes, which differ in the bits above those of its entry in the dictionary. The NAT
+//! tells sessions apart by all bits, and everything else without these ([`crate::nat44::config::Config::aliases`]).
+
+use super::Nat64Error;
+use crate::event::Event;
+use crate::ip6::Prefix6;
+use crate::nat44::config::Prefix;
+use crate::translate::Pref64;
+
+/// Most prefixes.
+const MOST: usize = 16;
+
+/// Prefixes of a NAT64; the first is the one for sessions that are opened from outside through static mappings.
+pub(super) struct Prefixes {
+    first: Pref64,
+    others: Vec<Pref64>,
+    /// Place of the prefix's index in a number, and the bits that it takes.
+    shift: u32,
+    aliases: u32,
+}
+
+/// Bits that the index of one of `count` prefixes takes.
+pub(super) fn bits(count: usize) -> u8 {
+    count.next_power_of_two().trailing_zeros() as u8
+}
+
+/// The part of the numbers that is left for customers beside the index of one of `count` prefixes.
+pub(super) fn of_customers(numbers: Prefix, count: usize) -> Prefix {
+    Prefix { len: numbers.len + bits(count), ..numbers }
+}
+
+/// The bits of a number in which the index of one of `count` prefixes stands.
+pub(super) fn aliases(numbers: Prefix, count: usize) -> u32 {
+    of_customers(numbers, count).mask() ^ numbers.mask()
+}
+
+impl Prefixes {
+    /// These prefixes, for customers with these numbers.
+    ///
+    /// # Errors
+    /// When there are none or too many, one is not as RFC 6052 has it, or two overlap.
+    pub(super) fn new(all: &[Prefix6], private: bool, numbers: Prefix) -> Result<Prefixes, Nat64Error> {
+        if all.is_empty() || all.len() > MOST {
+            return Err(Nat64Error::Prefixes(all.len(), MOST));
+        }
+        for (i, a) in all.iter().enumerate() {
+            if let Some(b) = all[..i].iter().find(|b| a.contains(b.first()) || b.contains(a.first())) {
+                return Err(Nat64Error::Overlap(*b, *a));
+            }
+        }
+        let mut checked = all.iter().map(|p| Pref64::new(*p, private)).collect::<Result<Vec<_>, _>>()?;
+        let others = checked.split_off(1);
+        let shift = 32 - u32::from(of_customers(numbers, all.len()).len);
+        Ok(Prefixes { first: checked[0], others, shift, aliases: aliases(numbers, all.len()) })
+    }
+
+    /// Go on with other prefixes, as many as these; their indexes stay where the numbers have them.
+    pub(super) fn adopt(&mut self, new: &mut Prefixes) {
+        debug_assert_eq!(self.count(), new.count(), "the number of prefixes is fixed");
+        std::mem::swap(&mut self.first, &mut new.first);
+        std::mem::swap(&mut self.others, &mut new.others);
+    }
+
+    /// How many.
+    pub(super) fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// The bits of a number that say which prefix is meant.
+    #[inline(always)]
+    pub(super) fn aliases(&self) -> u32 {
+        self.aliases
+    }
+
+    /// Whether an address lies in one of them.
+    #[inline(always)]
+    pub(super) fn contains(&self, addr: u128) -> bool {
+        self.first.contains(addr) || self.others.iter().any(|p| p.contains(addr))
+    }
+
+    /// The prefix that an address lies in, as bits of a number, and the IPv4 address in it.
+    ///
+    /// # Errors
+    /// When it lies in none, or the well-known prefix may not be used for the IPv4 address.
+    #[inline(always)]
+    pub(super) fn find(&self, addr: u128) -> Result<(u32, u32), Event> {
+        match self.first.to_ipv4(addr)? {
+            Some(a) => Ok((0, a)),
+            None => self.find_other(addr),
+        }
+    }
+
+    fn find_other(&self, addr: u128) -> Result<(u32, u32), Event> {
+        for (i, p) in (1..).zip(&self.others) {
+            if let Some(a) = p.to_ipv4(addr)? {
+                return Ok((i << self.shift, a));
+            }
+        }
+        Err(Event::DestinationUnmapped)
+    }
+
+    /// The address behind a prefix, which is given as bits of a number.
+    ///
+    /// # Errors
+    /// When the well-known prefix may not be used for the IPv4 address.
+    #[inline(always)]
+    pub(super) fn to_ipv6(&self, alias: u32, addr: u32) -> Result<u128, Event> {
+        let other = if alias == 0 { None } else { self.others.get((alias >> self.shift) as usize - 1) };
+        other.unwrap_or(&self.first).to_ipv6(addr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn prefixes(count: usize, len: u8) -> Prefixes {
+        let numbers = Prefix { addr: [10, 0, 0, 0].into(), len };
+        let one = |i: usize| Prefix6 { addr: ((0x2001_0db8u128 << 96) | (i as u128) << 32).into(), len: 96 };
+        Prefixes::new(&(0..count).map(one).collect::<Vec<_>>(), true, numbers).unwrap()
+    }
+
+    #[test]
+    fn one_prefix_takes_no_bits() {
+        assert_eq!((prefixes(1, 8).aliases(), prefixes(2, 8).aliases()), (0, 1 << 23));
+        assert_eq!((prefixes(3, 16).aliases(), prefixes(16, 16).aliases()), (3 << 14, 15 << 12));
+    }
+
+    proptest! {
+        /// Whatever a customer sends to comes back as it was, and no bits of the customer's own are used for it.
+        #[test]
+        fn an_address_is_found_by_its_prefix(count in 1usize..=16, which in 0usize..16, addr: u32, len in 0u8..=24) {
+            let p = prefixes(count, len);
+            let six = ((0x2001_0db8u128 << 96) | ((which % count) as u128) << 32) | u128::from(addr);
+            let (alias, four) = p.find(six).unwrap();
+            prop_assert_eq!((four, alias & !p.aliases()), (addr, 0));
+            prop_assert_eq!(p.to_ipv6(alias, four), Ok(six));
+        }
+    }
+}
