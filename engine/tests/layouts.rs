@@ -13,7 +13,7 @@ use method::{Direction, Fault, Nanos, Order, Rate};
 use plane::view::ce::{self, Softwire};
 use plane::view::{Bed, Softwires, Subscriber6, Translated, forwarding_as, pe};
 use port::link::{Steer, link};
-use port::{BURST, Clock, Pool, PoolConfig};
+use port::{BATCH, Clock, Pool, PoolConfig};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::checksum::{Sum, update};
@@ -118,7 +118,7 @@ fn redirect(frame: &mut [u8], layout: &Layout, address: u128) {
 #[test]
 fn right_frames_are_right_in_bursts_of_any_size() {
     for (name, view) in edges() {
-        for size in 1..=BURST as u64 {
+        for size in 1..=BATCH as u64 {
             for first in [0, 60, 4000] {
                 let f = judged(&view, true, None, &[row(&view, true, first..first + size)]);
                 let outer_hop = if matches!(view.expect_left.layout(), Layout::Tunnel(_)) { 9 } else { 0 };
