@@ -3,11 +3,11 @@
 
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
-use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
 
 // A burst is a batch.
-const _: () = assert!(BURST == wire::BATCH);
+const _: () = assert!(port::BATCH == wire::BATCH);
 
 /// What a receiver is to expect in one phase.
 pub struct JudgePlan<'a> {
@@ -94,7 +94,7 @@ impl Seen {
         new
     }
 
-    /// Note the arrival of `count` ≤ [`BURST`] frames in a row from `first` on, all planned. False, and nothing noted,
+    /// Note the arrival of `count` ≤ [`BATCH`] frames in a row from `first` on, all planned. False, and nothing noted,
     /// if one of them had arrived before or is out of order.
     #[inline(always)]
     fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
@@ -181,8 +181,8 @@ impl<'a> Judge<'a> {
             return Ok((0, now));
         }
         let received = self.clock.now();
-        for at in (0..got).step_by(BURST) {
-            self.judge_batch(at, (got - at).min(BURST));
+        for at in (0..got).step_by(BATCH) {
+            self.judge_batch(at, (got - at).min(BATCH));
         }
         pool.free_all(&mut self.burst);
         let end = self.clock.now();
@@ -212,9 +212,9 @@ impl<'a> Judge<'a> {
 #[derive(Default)]
 struct Work {
     /// Second words of the tags.
-    tags: [u64; BURST],
-    indices: [u32; BURST],
-    flows: [u32; BURST],
+    tags: [u64; BATCH],
+    indices: [u32; BATCH],
+    flows: [u32; BATCH],
     values: Batch,
     words: Words,
 }
@@ -315,7 +315,7 @@ impl JudgePlan<'_> {
     /// Judge frames one by one, whatever they are.
     #[inline(never)]
     fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) {
-        let mut kept: [(&[u8], [u64; 2]); BURST] = [(&[], [0; 2]); BURST];
+        let mut kept: [(&[u8], [u64; 2]); BATCH] = [(&[], [0; 2]); BATCH];
         let mut count = 0;
         for frame in frames.iter().map(Frame::bytes) {
             match StreamId::words(frame, self.expect.tag_at()) {

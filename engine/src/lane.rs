@@ -131,7 +131,7 @@ pub fn run(
     let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
     let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
     // 0 is "unknown": then what one poll of each port fetches.
-    let queued = facts.iter().map(|f| f.own_queue.max(port::BURST) * f.own_queues.max(1)).sum();
+    let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
     let start = shared.all_ready(clock);
     // A file is read for it: before the start and after the end, never in between.
     let waited_before = port::host::thread_run_delay_nanos();

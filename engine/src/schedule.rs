@@ -46,7 +46,7 @@ impl Departures {
             shift,
             rate,
             frequency,
-            burst: rate.div_ceil(of).div_ceil(1_000_000).clamp(1, port::BURST as u64) as u32,
+            burst: rate.div_ceil(of).div_ceil(1_000_000).clamp(1, port::BATCH as u64) as u32,
             which,
             of,
         };

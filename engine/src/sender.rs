@@ -4,11 +4,11 @@
 use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
-use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Prepared, Tag, Template, View, Words};
 
 // A burst is a batch.
-const _: () = assert!(BURST == wire::BATCH);
+const _: () = assert!(port::BATCH == wire::BATCH);
 
 /// What a sender is to do in one phase.
 pub struct SenderPlan<'a> {
@@ -32,9 +32,9 @@ pub struct Sender<'a> {
     clock: Clock,
     next: u64,
     /// Connection indices of the next burst, drawn early so that the state table's lines are on their way.
-    ahead: [u32; BURST],
+    ahead: [u32; BATCH],
     /// Their flows.
-    ahead_flows: [u32; BURST],
+    ahead_flows: [u32; BATCH],
     burst: Burst,
     work: Work,
     accepted: u64,
@@ -54,17 +54,17 @@ struct Work {
     words: Words,
     prepared: Prepared,
     /// Indices drawn for the next burst, their flows and what is known of them.
-    fresh: [u32; BURST],
-    fresh_flows: [u32; BURST],
+    fresh: [u32; BATCH],
+    fresh_flows: [u32; BATCH],
     fresh_values: Batch,
 }
 
 impl<'a> Sender<'a> {
     /// A sender that gives up when it is later than `give_up_late` (it has failed by then, whatever follows).
     pub fn new(mut plan: SenderPlan<'a>, clock: Clock, give_up_late: Ticks) -> Sender<'a> {
-        let mut ahead = [0; BURST];
+        let mut ahead = [0; BATCH];
         plan.indices.fill(&mut ahead);
-        let mut ahead_flows = [0; BURST];
+        let mut ahead_flows = [0; BATCH];
         plan.view.order.fill(&ahead, &mut ahead_flows);
         let timing =
             Timing { burst: plan.departures.burst(), worst_burst: plan.departures.burst(), ..Timing::default() };
@@ -102,8 +102,8 @@ impl<'a> Sender<'a> {
         self.worst_late = self.worst_late.max(late);
         if behind > self.timing.burst as u64 {
             self.timing.catch_ups += 1;
-            if behind > BURST as u64 {
-                self.timing.crowded += BURST as u64;
+            if behind > BATCH as u64 {
+                self.timing.crowded += BATCH as u64;
             }
             self.timing.worst_burst = self.timing.worst_burst.max(behind.min(u32::MAX as u64) as u32);
             if late > self.give_up_late {
@@ -111,7 +111,7 @@ impl<'a> Sender<'a> {
             }
         }
         if self.burst.is_empty() {
-            self.build(behind.min(BURST as u64) as usize, pool);
+            self.build(behind.min(BATCH as u64) as usize, pool);
         }
         let offered = self.burst.len();
         let before = self.clock.now();
@@ -160,15 +160,15 @@ impl<'a> Sender<'a> {
         if let Some(ends) = template.layout().ends() {
             fetch_rows_of(view, ends, fresh_flows, fresh_values);
         }
-        template.write_all(self.burst.iter_mut().take(BURST).map(Frame::bytes_mut), words, prepared);
-        if built == BURST {
+        template.write_all(self.burst.iter_mut().take(BATCH).map(Frame::bytes_mut), words, prepared);
+        if built == BATCH {
             // The usual case, and no copy of a length that only the processor knows.
             (self.ahead, self.ahead_flows) = (self.work.fresh, self.work.fresh_flows);
             return;
         }
         for (ahead, fresh) in [(&mut self.ahead, &self.work.fresh), (&mut self.ahead_flows, &self.work.fresh_flows)] {
             ahead.copy_within(built.., 0);
-            ahead[BURST - built..].copy_from_slice(&fresh[..built]);
+            ahead[BATCH - built..].copy_from_slice(&fresh[..built]);
         }
     }
 
@@ -223,7 +223,7 @@ impl<'a> Sender<'a> {
 
 /// Bring the rows of the next burst closer. Out of line: frames without an IPv6 header shall not pay for it.
 #[inline(never)]
-fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BURST], values: &mut Batch) {
+fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut Batch) {
     if ends.is_large() {
         values.set(&view.flows, flows);
         values.rows_ahead(ends, arena::prefetch);

@@ -9,7 +9,7 @@ use engine::StateTable;
 use engine::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
 use method::{Fault, FaultCounts};
 use plane::view::{forwarding, nat44};
-use port::{BURST, Clock};
+use port::{BATCH, Clock};
 use wire::checksum::update16;
 use wire::perm::splitmix;
 use wire::template::UdpFrame;
@@ -150,7 +150,7 @@ fn facts(f: &Findings) -> (u64, u64, FaultCounts, u64, Option<u8>) {
 #[test]
 fn right_frames_are_right_in_bursts_of_any_size() {
     for side in [forward(64), reverse(65), table(64), back(1518)] {
-        for size in 1..=BURST as u64 {
+        for size in 1..=BATCH as u64 {
             // The last row runs over the place where the sequence number passes into the tag's other word.
             for first in [0, 1, 60, (1 << 24) - size / 2] {
                 let f = side.judged([side.row(first..first + size)]);
@@ -392,7 +392,7 @@ fn a_burst_is_judged_as_its_frames_would_be_one_by_one() {
         let mut bursts = Vec::new();
         let mut rest = &frames[..];
         while !rest.is_empty() {
-            let (burst, after) = rest.split_at(rest.len().min(1 + random(BURST as u64) as usize));
+            let (burst, after) = rest.split_at(rest.len().min(1 + random(BATCH as u64) as usize));
             bursts.push(burst.to_vec());
             rest = after;
         }

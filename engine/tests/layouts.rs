@@ -10,10 +10,10 @@ use engine::schedule::{Departures, Indices};
 use engine::sender::{Sender, SenderPlan};
 use engine::{Lane, StateTable};
 use method::{Direction, Fault, Nanos, Order, Rate};
-use plane::view::ce::{self, Softwire};
-use plane::view::{Bed, Softwires, Subscriber6, Translated, forwarding_as, pe};
+use plane::view::ce::{self, TunnelEnds};
+use plane::view::{Bed, Subscriber6, Translated, Tunnelled, forwarding_as, pe};
 use port::link::{Steer, link};
-use port::{BURST, Clock, Pool, PoolConfig};
+use port::{BATCH, Clock, Pool, PoolConfig};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::checksum::{Sum, update};
@@ -25,7 +25,7 @@ const TRIAL: u16 = 7;
 const SUBSCRIBERS: u32 = 5_000;
 const PLANNED: u64 = 100_000;
 const OUTSIDE: u32 = 0xc613_0001;
-const SOFTWIRE: Softwire = Softwire { ce: 0x2001_0002_0001_0000 << 64, pe: 0x2001_0002_0000_0100 << 64 | 2 };
+const SOFTWIRE: TunnelEnds = TunnelEnds { ce: 0x2001_0002_0001_0000 << 64, pe: 0x2001_0002_0000_0100 << 64 | 2 };
 
 fn bed(subscribers: u32) -> Bed {
     let flows = FlowSpace::new(
@@ -50,7 +50,7 @@ fn edges() -> [(&'static str, View); 4] {
     let bed = bed(SUBSCRIBERS);
     let subscribers = &subscribers();
     let translated = Translated { subscribers, remotes: &REMOTES };
-    let softwires = Softwires { subscribers, pe: SOFTWIRE.pe };
+    let softwires = Tunnelled { subscribers, pe: SOFTWIRE.pe };
     [
         ("MAP-T BR", pe::map_t_br(&bed, &translated).unwrap()),
         ("lwAFTR", pe::lwaftr(&bed, &softwires).unwrap()),
@@ -118,7 +118,7 @@ fn redirect(frame: &mut [u8], layout: &Layout, address: u128) {
 #[test]
 fn right_frames_are_right_in_bursts_of_any_size() {
     for (name, view) in edges() {
-        for size in 1..=BURST as u64 {
+        for size in 1..=BATCH as u64 {
             for first in [0, 60, 4000] {
                 let f = judged(&view, true, None, &[row(&view, true, first..first + size)]);
                 let outer_hop = if matches!(view.expect_left.layout(), Layout::Tunnel(_)) { 9 } else { 0 };

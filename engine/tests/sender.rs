@@ -8,7 +8,7 @@ use engine::schedule::{Departures, Indices};
 use engine::sender::{Sender, SenderPlan};
 use method::{Order, Rate};
 use plane::view::{forwarding, nat44};
-use port::{BURST, Clock};
+use port::{BATCH, Clock};
 use wire::{Kind, Tag, Values, View};
 
 /// The test's times are nanoseconds from here on.
@@ -69,10 +69,10 @@ fn whoever_is_late_sends_at_most_a_burst_at_a_time_and_gives_up_in_the_end() {
     let mut s = sender(&view, 1_000_000, 1000, 500_000);
     let (mut port, mut pool) = (Hand::default(), pool());
     assert!(s.poll(START + 400_000, &mut port, &mut pool).unwrap());
-    assert_eq!(port.sent.len(), BURST);
+    assert_eq!(port.sent.len(), BATCH);
     assert!(!s.poll(START + 600_000, &mut port, &mut pool).unwrap());
     let leg = s.finish(&mut pool);
-    assert_eq!((leg.planned, leg.sent), (1000, BURST as u64));
+    assert_eq!((leg.planned, leg.sent), (1000, BATCH as u64));
     assert!(leg.timing.finished_late.0 >= 500_000);
 }
 

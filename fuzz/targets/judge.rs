@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
 use plane::Hop;
 use plane::view::{Bed, nat44};
-use port::{BURST, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::collections::{BTreeSet, VecDeque};
 use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, StreamId, Tag, Values, View};
 
@@ -158,8 +158,8 @@ fuzz_target!(|input: Input| {
     let mut seen = [Seen::default()];
     seen[0].reset(FRAMES);
     let mut judge = Judge::new(plan, Clock::system(), &mut seen);
-    let mut pool = Pool::single(PoolConfig::compact(1, BURST, 256)).expect("memory for a few frames");
-    let mut port = Script { frames: frames.clone(), burst: 1 + usize::from(input.burst) % BURST };
+    let mut pool = Pool::single(PoolConfig::compact(1, BATCH, 256)).expect("memory for a few frames");
+    let mut port = Script { frames: frames.clone(), burst: 1 + usize::from(input.burst) % BATCH };
     while judge.poll(0, &mut port, &mut pool).expect("the port is whole").0 > 0 {}
 
     let found = &judge.findings;

@@ -3,7 +3,7 @@
 
 use crate::own::Owns;
 use plane::{Function, Side, Spare, Verdict};
-use port::{BURST, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Frames for a side or another worker beyond the batch's own.
@@ -140,9 +140,9 @@ impl<F: Function> Worker<F> {
             pool,
             mail,
             function,
-            batch: Vec::with_capacity(4 * BURST),
-            to: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
-            after: [Vec::with_capacity(4 * BURST), Vec::with_capacity(4 * BURST)],
+            batch: Vec::with_capacity(4 * BATCH),
+            to: [Vec::with_capacity(4 * BATCH), Vec::with_capacity(4 * BATCH)],
+            after: [Vec::with_capacity(4 * BATCH), Vec::with_capacity(4 * BATCH)],
             rounds: 0,
             owns: None,
             counters: WorkerCounters::default(),
@@ -188,7 +188,7 @@ impl<F: Function> Worker<F> {
     /// Let the function decide about the batch, and put the frames where they go: the batch's own before what it emitted.
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
-        let mut verdicts = [Verdict::Drop; BURST];
+        let mut verdicts = [Verdict::Drop; BATCH];
         let (after, mail) = (&mut self.after, &mut self.mail);
         let mut spare = Outgoing { pool: &mut self.pool, after, mail, counters: &mut self.counters };
         let n = self.batch.len();
@@ -207,7 +207,7 @@ impl<F: Function> Worker<F> {
     }
 
     /// Each frame of the batch where its verdict says.
-    fn sort(&mut self, from: Side, verdicts: [Verdict; BURST]) {
+    fn sort(&mut self, from: Side, verdicts: [Verdict; BATCH]) {
         for (mut frame, verdict) in self.batch.drain(..).zip(verdicts) {
             match verdict {
                 Verdict::Forward(to) => self.to[side(to)].push(frame),
@@ -240,7 +240,7 @@ impl<F: Function> Worker<F> {
                 self.work(nanos, from);
                 self.hand_over()?;
                 seen += 1;
-                if seen == BURST {
+                if seen == BATCH {
                     return Ok(seen);
                 }
             }

@@ -37,16 +37,16 @@ impl Key for u128 {
 
 /// The far end of a softwire and an IPv4 address inside (RFC 6333, section 6.6). Twenty octets without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Softwire {
+pub struct SoftwireHost {
     end: [u8; 16],
     inner: u32,
 }
 
-impl Softwire {
+impl SoftwireHost {
     /// The customer behind `end` with the address `inner`.
     #[inline(always)]
-    pub fn new(end: u128, inner: u32) -> Softwire {
-        Softwire { end: end.to_ne_bytes(), inner }
+    pub fn new(end: u128, inner: u32) -> SoftwireHost {
+        SoftwireHost { end: end.to_ne_bytes(), inner }
     }
     /// IPv6 address of the far end.
     #[inline(always)]
@@ -60,8 +60,8 @@ impl Softwire {
     }
 }
 
-impl Key for Softwire {
-    const NOBODY: Softwire = Softwire { end: [0; 16], inner: 0 };
+impl Key for SoftwireHost {
+    const NOBODY: SoftwireHost = SoftwireHost { end: [0; 16], inner: 0 };
     #[inline(always)]
     fn hash(&self, hasher: &Hasher) -> u64 {
         let end = self.end();
@@ -430,8 +430,8 @@ mod tests {
 
     #[test]
     fn softwires_with_the_same_address_inside_are_different_customers() {
-        let mut c = Customers::<Softwire>::new(10, numbers(10, &[], &[]).unwrap(), 1).unwrap();
-        let numbers = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(e, i)| c.number(Softwire::new(e, i)).unwrap());
+        let mut c = Customers::<SoftwireHost>::new(10, numbers(10, &[], &[]).unwrap(), 1).unwrap();
+        let numbers = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(e, i)| c.number(SoftwireHost::new(e, i)).unwrap());
         let unlike: std::collections::HashSet<_> = numbers.iter().collect();
         assert_eq!(unlike.len(), 4);
         assert_eq!(c.customer(numbers[2]).map(|s| (s.end(), s.inner())), Some((2, 1)));
@@ -525,7 +525,7 @@ mod tests {
     fn at_most_32_bytes_a_customer_of_nat64() {
         for n in [64_000u64, 1 << 20, 16 << 20] {
             assert!(Customers::<u128>::bytes_for(n) <= 32 * n);
-            assert!(Customers::<Softwire>::bytes_for(n) <= 36 * n);
+            assert!(Customers::<SoftwireHost>::bytes_for(n) <= 36 * n);
         }
     }
 }

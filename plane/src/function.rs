@@ -7,9 +7,8 @@ pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::time::Duration;
-
 /// Most packets of one batch.
-pub const BATCH: usize = 32;
+pub use wire::BATCH;
 
 /// What is to become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 
 use etherparse::{Ethernet2Header, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
 use plane::Hop;
-use plane::view::ce::{self, Softwire};
+use plane::view::ce::{self, TunnelEnds};
 use plane::view::size::{frame_sizes, mtus};
-use plane::view::{Bed, Outside, Softwires, Subscriber6, Translated, ViewError, forwarding_as, nat44, pe};
+use plane::view::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, forwarding_as, nat44, pe};
 use std::collections::HashMap;
 use wire::header::line_limit;
 use wire::{AddrRange, FlowSpace, Kind, Mac, Mismatch, OuterRange, PortRange, PortSet, SharedPorts, Tag, Values, View};
@@ -318,7 +318,7 @@ fn plat() {
 
 #[test]
 fn aftr_with_the_same_inside_address_everywhere() {
-    let ends = Softwires { subscribers: &subscribers(), pe: PE };
+    let ends = Tunnelled { subscribers: &subscribers(), pe: PE };
     for size in SIZES {
         let view = pe::aftr(&overlapping(size), &ends, pool()).unwrap();
         there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], Some(any_port()), only_address));
@@ -327,7 +327,7 @@ fn aftr_with_the_same_inside_address_everywhere() {
 
 #[test]
 fn lwaftr_and_map_e_br() {
-    let ends = Softwires { subscribers: &subscribers(), pe: PE };
+    let ends = Tunnelled { subscribers: &subscribers(), pe: PE };
     for size in SIZES {
         for view in [pe::lwaftr(&sharing(size), &ends).unwrap(), pe::map_e_br(&sharing(size), &ends).unwrap()] {
             there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], None, shared_address));
@@ -364,7 +364,7 @@ fn clat() {
     }
 }
 
-const SOFTWIRE: Softwire = Softwire { ce: 0x2001_0002_0001_0000 << 64 | 0x00c0_0002, pe: PE };
+const SOFTWIRE: TunnelEnds = TunnelEnds { ce: 0x2001_0002_0001_0000 << 64 | 0x00c0_0002, pe: PE };
 
 #[test]
 fn b4() {
@@ -420,7 +420,7 @@ fn a_ce_that_leaves_its_port_set_is_found() {
 
 #[test]
 fn frames_of_any_link_come_back_over_a_cable() {
-    let ends = Softwires { subscribers: &subscribers(), pe: PE };
+    let ends = Tunnelled { subscribers: &subscribers(), pe: PE };
     let bed = sharing(64);
     let link = pe::lwaftr(&bed, &ends).unwrap().left.layout().clone();
     let view = forwarding_as(&bed, &link);
@@ -446,7 +446,7 @@ fn addresses_that_do_not_fit_the_flows_are_refused() {
     assert_eq!(refused(ce::map_t(&one_customer(64), 1, far, pool())), rows("remote addresses", 2, 3));
     let mut twice = subscribers();
     twice[70] = twice[3];
-    let softwires = Softwires { subscribers: &twice, pe: PE };
+    let softwires = Tunnelled { subscribers: &twice, pe: PE };
     assert_eq!(refused(pe::aftr(&overlapping(64), &softwires, pool())), ViewError::Shared(70).to_string());
     // RFC 7596: a lwB4 may have several addresses, each with a binding of its own.
     assert!(pe::lwaftr(&sharing(64), &softwires).is_ok());
@@ -457,7 +457,7 @@ fn addresses_that_do_not_fit_the_flows_are_refused() {
 #[test]
 fn sizes_limits_and_mtus_are_those_of_the_methodology() {
     let translated = Translated { subscribers: &subscribers(), remotes: &remotes() };
-    let softwires = Softwires { subscribers: &subscribers(), pe: PE };
+    let softwires = Tunnelled { subscribers: &subscribers(), pe: PE };
     let plat = |size| pe::plat(&overlapping(size), &translated, pool()).unwrap();
     let aftr = |size| pe::aftr(&overlapping(size), &softwires, pool()).unwrap();
     let clat = ce::clat(&consecutive(64), &translated).unwrap();

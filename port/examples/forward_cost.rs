@@ -12,7 +12,7 @@ use common::{DUT_MAC, forward, quiet_namespace, sh, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
-use port::{BURST, Clock, Netns, Pool, PoolConfig, Port, PortError, burst, host};
+use port::{BATCH, Clock, Netns, Pool, PoolConfig, Port, PortError, burst, host};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -156,14 +156,14 @@ fn timed(
         received += back;
         Ok(back)
     };
-    let before = if work == Work::Standing { CONNECTIONS / BURST as u64 + 1 } else { 200 };
+    let before = if work == Work::Standing { CONNECTIONS / BATCH as u64 + 1 } else { 200 };
     for _ in 0..before {
         counted(true)?;
     }
     let (start, cpu) = (Instant::now(), host::thread_cpu_nanos());
     let (mut frames, mut rounds) = (0, before);
     // Those that are new end with the last of them.
-    let all = if work == Work::New { CONNECTIONS / BURST as u64 } else { u64::MAX };
+    let all = if work == Work::New { CONNECTIONS / BATCH as u64 } else { u64::MAX };
     while start.elapsed() < time && rounds + 20 < all {
         for _ in 0..20 {
             frames += counted(true)?;
@@ -195,7 +195,7 @@ fn by_ports<'a>(
     let mut number = 0;
     let (mut out, mut back) = (burst(), burst());
     move |sending| {
-        while sending && out.len() < BURST {
+        while sending && out.len() < BATCH {
             let Some(mut frame) = pool.alloc(60) else { break };
             frame.bytes_mut().copy_from_slice(&template);
             if work != Work::Forward {
@@ -221,14 +221,14 @@ fn by_calls<'a>(
     let mut number = 0;
     move |sending| {
         let (mut out, mut back) = (0, 0);
-        while sending && out < BURST as u64 {
+        while sending && out < BATCH as u64 {
             if work != Work::Forward {
                 connect(&mut frame, number);
             }
             number += 1;
             out += u64::from(rustix::io::write(left, &frame).is_ok());
         }
-        while back < BURST as u64 && rustix::io::read(right, &mut read).is_ok() {
+        while back < BATCH as u64 && rustix::io::read(right, &mut read).is_ok() {
             back += 1;
         }
         Ok((out, back))

@@ -26,15 +26,15 @@ pub use frame::{Frame, Pool, PoolConfig};
 pub use netns::Netns;
 
 /// Most frames that one call moves: large enough to amortise a call, small enough to stay in L1.
-pub const BURST: usize = 32;
+pub const BATCH: usize = 32;
 
-/// Frames on their way between a port and whoever works on them. Made once with capacity [`BURST`]
+/// Frames on their way between a port and whoever works on them. Made once with capacity [`BATCH`]
 /// and reused, so nothing is allocated while a trial runs.
 pub type Burst = Vec<Frame>;
 
-/// A burst without frames, with room for [`BURST`].
+/// A burst without frames, with room for [`BATCH`].
 pub fn burst() -> Burst {
-    Vec::with_capacity(BURST)
+    Vec::with_capacity(BATCH)
 }
 
 /// What became of a burst given to [`Port::transmit`].
@@ -88,7 +88,7 @@ pub struct PortFacts {
 /// `pool`); what it leaves in `burst` could not be handed over yet because of back-pressure on our own
 /// side, in order: the caller may offer it again, and is late.
 pub trait Port: Send {
-    /// Append up to [`BURST`] received frames, each with its receive stamp, to `into`.
+    /// Append up to [`BATCH`] received frames, each with its receive stamp, to `into`.
     ///
     /// # Errors
     /// When the port itself is broken; an empty queue is `Ok(0)`.

@@ -10,7 +10,7 @@ use port::backend::tap::{TapConfig, TapPort};
 use port::link::{Steer, link};
 use port::middleware::capture::Scope;
 use port::middleware::{Capture, Count, Impair, Impairment};
-use port::{BURST, Burst, Clock, Pool, PoolConfig, Port, burst};
+use port::{BATCH, Burst, Clock, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
 
 /// Two ports with something between them that delivers left to right.
@@ -76,7 +76,7 @@ impl Rig {
 fn frames_arrive_intact_and_in_order(mut rig: Rig) {
     let lens: Vec<usize> = (60..=rig.largest).collect();
     let mut sequence = 0;
-    for chunk in lens.chunks(BURST) {
+    for chunk in lens.chunks(BATCH) {
         let frames = rig.frames(sequence, chunk);
         assert_eq!(rig.send(frames), chunk.len());
         let received = rig.collect(chunk.len());
@@ -121,9 +121,9 @@ fn every_frame_is_accounted_for(mut rig: Rig) {
     let (mut accepted, mut refused, mut received) = (0, 0, 0);
     // Sent without a look at the receiver, so that queues fill up.
     for round in 0..60 {
-        let mut frames = rig.frames(round * 32, &[60; BURST]);
+        let mut frames = rig.frames(round * 32, &[60; BATCH]);
         let sent = rig.left.transmit(&mut rig.pools[0], &mut frames).unwrap();
-        assert_eq!(sent.accepted + sent.refused + frames.len(), BURST);
+        assert_eq!(sent.accepted + sent.refused + frames.len(), BATCH);
         rig.pools[0].free_all(&mut frames);
         accepted += sent.accepted as u64;
         refused += sent.refused as u64;
@@ -148,7 +148,7 @@ fn every_frame_is_accounted_for(mut rig: Rig) {
 /// What back-pressure leaves in a burst is its end, in order.
 fn what_is_left_is_the_end_of_the_burst(mut rig: Rig) {
     for round in 0..100 {
-        let mut frames = rig.frames(round * 32, &[60; BURST]);
+        let mut frames = rig.frames(round * 32, &[60; BATCH]);
         let sent = rig.left.transmit(&mut rig.pools[0], &mut frames).unwrap();
         let gone = sent.accepted + sent.refused;
         for (i, frame) in frames.iter().enumerate() {
@@ -163,7 +163,7 @@ fn what_is_left_is_the_end_of_the_burst(mut rig: Rig) {
 /// A receiver without a single free frame breaks nothing: what waits is received later or counted.
 fn an_empty_pool_breaks_nothing(mut rig: Rig) {
     let hoard: Vec<port::Frame> = std::iter::from_fn(|| rig.pools[1].alloc(60)).collect();
-    let frames = rig.frames(0, &[60; BURST]);
+    let frames = rig.frames(0, &[60; BATCH]);
     let accepted = rig.send(frames);
     let mut into = burst();
     let early = rig.right.receive(&mut rig.pools[1], &mut into).unwrap();

@@ -8,7 +8,7 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Copying, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::netns::Sight;
-use port::{BURST, Clock, Frame, Netns, Pool, PoolConfig, Port, Sent, burst};
+use port::{BATCH, Clock, Frame, Netns, Pool, PoolConfig, Port, Sent, burst};
 use std::time::{Duration, Instant};
 
 const UDP_MARK: Condition = Condition { offset: 23, width: Width::One, mask: 0xff, value: 17 };
@@ -48,7 +48,7 @@ fn collect(port: &mut dyn Port, pool: &mut Pool, count: usize) -> Vec<Frame> {
 fn every_second_is_refused(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) {
     for round in 0..10 {
         let mut frames = burst();
-        frames.extend((0..BURST as u32).map(|i| frame(pool, round * 32 + i, if i % 2 == 0 { 60 } else { 1400 })));
+        frames.extend((0..BATCH as u32).map(|i| frame(pool, round * 32 + i, if i % 2 == 0 { 60 } else { 1400 })));
         let sent = left.transmit(pool, &mut frames).unwrap();
         assert_eq!((sent, frames.len()), (Sent { accepted: 16, refused: 16 }, 0));
         let received = collect(right, pool, 16);
@@ -86,8 +86,8 @@ fn af_xdp_tells_refusals_exactly() {
 fn overflow_is_counted(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) {
     for round in 0..20 {
         let mut frames = burst();
-        frames.extend((0..BURST as u32).map(|i| frame(pool, round * 32 + i, 60)));
-        assert_eq!(left.transmit(pool, &mut frames).unwrap(), Sent { accepted: BURST, refused: 0 });
+        frames.extend((0..BATCH as u32).map(|i| frame(pool, round * 32 + i, 60)));
+        assert_eq!(left.transmit(pool, &mut frames).unwrap(), Sent { accepted: BATCH, refused: 0 });
     }
     let mut received = 0;
     let deadline = Instant::now() + Duration::from_secs(2);
@@ -146,15 +146,15 @@ fn xdp_ports_of_one_pool_pass_frames_on() {
         let mut right = xdp(&ns, "xb", mode, &mut pool);
         for round in 0..200 {
             let mut frames = burst();
-            frames.extend((0..BURST as u32).map(|i| frame(&mut pool, round * 32 + i, 100)));
-            assert_eq!(left.transmit(&mut pool, &mut frames).unwrap().accepted, BURST);
-            let mut there = collect(&mut right, &mut pool, BURST);
+            frames.extend((0..BATCH as u32).map(|i| frame(&mut pool, round * 32 + i, 100)));
+            assert_eq!(left.transmit(&mut pool, &mut frames).unwrap().accepted, BATCH);
+            let mut there = collect(&mut right, &mut pool, BATCH);
             for f in &mut there {
                 f.bytes_mut()[0] = 2;
             }
-            assert_eq!(right.transmit(&mut pool, &mut there).unwrap().accepted, BURST);
-            let back = collect(&mut left, &mut pool, BURST);
-            assert_eq!(back.len(), BURST);
+            assert_eq!(right.transmit(&mut pool, &mut there).unwrap().accepted, BATCH);
+            let back = collect(&mut left, &mut pool, BATCH);
+            assert_eq!(back.len(), BATCH);
             for (i, f) in back.into_iter().enumerate() {
                 assert_eq!(f.bytes()[1..], udp_frame(round * 32 + i as u32, 100)[1..]);
                 pool.free(f);

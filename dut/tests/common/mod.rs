@@ -70,7 +70,7 @@ impl Tester {
         let (from, to) = if to_right { (&mut self.left, &mut self.right) } else { (&mut self.right, &mut self.left) };
         let (mut received, mut incoming) = (Vec::new(), burst());
         let deadline = Instant::now() + Duration::from_secs(5);
-        for batch in frames.chunks(port::BURST) {
+        for batch in frames.chunks(port::BATCH) {
             let mut outgoing = burst();
             for bytes in batch {
                 let mut frame = self.pool.alloc(bytes.len()).unwrap();

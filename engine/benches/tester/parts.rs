@@ -4,7 +4,7 @@ use crate::lists::{Figure, per_item};
 use engine::StateTable;
 use engine::schedule::Indices;
 use method::Order;
-use port::{BURST, Clock};
+use port::{BATCH, Clock};
 use std::hint::black_box;
 use wire::Permutation;
 
@@ -46,16 +46,16 @@ fn single(clock: Clock, p: &Permutation) -> Figure {
 
 fn batches(clock: Clock, p: &Permutation) -> Figure {
     let mut next = 0u64;
-    let (mut positions, mut flows) = ([0u32; BURST], [0u32; BURST]);
+    let (mut positions, mut flows) = ([0u32; BATCH], [0u32; BATCH]);
     per_item(clock, FLOWS, || {
-        for _ in 0..FLOWS / BURST {
-            if next + BURST as u64 > p.len() {
+        for _ in 0..FLOWS / BATCH {
+            if next + BATCH as u64 > p.len() {
                 next = 0;
             }
             for (k, o) in positions.iter_mut().enumerate() {
                 *o = (next + k as u64) as u32;
             }
-            next += BURST as u64;
+            next += BATCH as u64;
             p.fill(&positions, &mut flows);
             black_box(&flows);
         }
@@ -91,11 +91,11 @@ fn write(clock: Clock, table: &StateTable) -> Figure {
 fn read(clock: Clock, table: &StateTable) -> Figure {
     const READS: usize = 400_000;
     let mut order = Indices::new(Order::Random, table.len() as u64, 1, 0, 1);
-    let (mut now, mut ahead) = ([0u32; BURST], [0u32; BURST]);
+    let (mut now, mut ahead) = ([0u32; BATCH], [0u32; BATCH]);
     order.fill(&mut ahead);
     per_item(clock, READS, || {
         let mut sum = 0u64;
-        for _ in 0..READS / BURST {
+        for _ in 0..READS / BATCH {
             now = ahead;
             order.fill(&mut ahead);
             for &i in &ahead {

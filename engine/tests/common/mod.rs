@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use plane::view::Bed;
-use port::{BURST, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
+use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
 use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
@@ -46,7 +46,7 @@ pub struct Hand {
 impl Port for Hand {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let frames = self.bursts.pop_front().unwrap_or_default();
-        assert!(frames.len() <= BURST);
+        assert!(frames.len() <= BATCH);
         for bytes in &frames {
             let mut frame = pool.alloc(bytes.len()).expect("the pool is large enough");
             frame.bytes_mut().copy_from_slice(bytes);

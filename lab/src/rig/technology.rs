@@ -14,7 +14,7 @@ use method::Loop;
 use plane::lw4o6;
 use plane::map::Customer;
 use plane::translate::{Eam, Pref64};
-use plane::view::ce::Softwire;
+use plane::view::ce::TunnelEnds;
 use plane::view::natxy::{self, Outside6};
 use plane::view::{self, Bed, Outside, Subscriber6, Translated, ce, pe};
 use plane::{Function, Hop, Pool6, Prefix6, Side4, Side6, Steering};
@@ -174,31 +174,31 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &Technology, point: &
             made.map_err(wrong)
         }
         (Technology::DsLite { b4, aftr, .. }, Plays::Ce) => {
-            Ok(ce::b4(&bed, Softwire { ce: b4.to_bits(), pe: aftr.to_bits() }))
+            Ok(ce::b4(&bed, TunnelEnds { ce: b4.to_bits(), pe: aftr.to_bits() }))
         }
         (Technology::DsLite { b4, aftr, nat, .. }, Plays::Pe) => {
             let rows = rows(&bed, *b4);
-            let ends = view::Softwires { subscribers: &rows, pe: aftr.to_bits() };
+            let ends = view::Tunnelled { subscribers: &rows, pe: aftr.to_bits() };
             pe::aftr(&bed, &ends, pool(nat)).map_err(wrong)
         }
         (Technology::Lw4o6(l), Plays::Ce) => {
             let own = own_softwire(l)?;
-            let softwire = Softwire { ce: own.b4.to_bits(), pe: own.own.unwrap_or(l.lwaftr).to_bits() };
+            let softwire = TunnelEnds { ce: own.b4.to_bits(), pe: own.own.unwrap_or(l.lwaftr).to_bits() };
             Ok(ce::lwb4(&bed, softwire, outside(technology)?))
         }
         (Technology::Lw4o6(l), Plays::Pe) => {
             let Softwires::Row { b4, .. } = &l.softwires else { return listed_ends(&bed, l, &listed) };
             let rows = rows(&bed, *b4);
-            let ends = view::Softwires { subscribers: &rows, pe: l.lwaftr.to_bits() };
+            let ends = view::Tunnelled { subscribers: &rows, pe: l.lwaftr.to_bits() };
             pe::lwaftr(&bed, &ends).map_err(wrong)
         }
         (Technology::MapE { map, br, .. }, Plays::Ce) => {
-            let softwire = Softwire { ce: customer(map)?.address.to_bits(), pe: br.to_bits() };
+            let softwire = TunnelEnds { ce: customer(map)?.address.to_bits(), pe: br.to_bits() };
             Ok(ce::map_e(&bed, softwire, outside(technology)?))
         }
         (Technology::MapE { map, br, .. }, Plays::Pe) => {
             let rows = map_rows(&bed, map)?;
-            pe::map_e_br(&bed, &view::Softwires { subscribers: &rows, pe: br.to_bits() }).map_err(wrong)
+            pe::map_e_br(&bed, &view::Tunnelled { subscribers: &rows, pe: br.to_bits() }).map_err(wrong)
         }
         (Technology::MapT { map, dmr, .. }, Plays::Ce) => {
             let remotes = embedded(&bed, *dmr)?;
@@ -311,7 +311,7 @@ fn listed_ends(bed: &Bed, l: &Lw4o6, listed: &[lw4o6::Softwire]) -> Result<View,
     let pe = |s: &lw4o6::Softwire| s.own.unwrap_or(l.lwaftr);
     let (rows, first) = (ends(&|s| s.b4), listed.first().map_or(l.lwaftr, pe));
     if listed.iter().all(|s| pe(s) == first) {
-        let ends = view::Softwires { subscribers: &rows, pe: first.to_bits() };
+        let ends = view::Tunnelled { subscribers: &rows, pe: first.to_bits() };
         return pe::lwaftr(bed, &ends).map_err(wrong);
     }
     pe::lwaftr_of(bed, &rows, &ends(&pe)).map_err(wrong)

@@ -8,7 +8,7 @@ mod softwires;
 pub use config::{Config, Host};
 pub use softwires::Customer;
 
-use crate::customers::{Customers, Softwire, numbers};
+use crate::customers::{Customers, SoftwireHost, numbers};
 use crate::function::{Entry, Side};
 use crate::ip4::is_ordinary;
 use crate::nat_behind::{self, Numbered, Numbering};
@@ -81,16 +81,16 @@ impl Aftr {
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counted = if config.counts() { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
-        nat_behind::bytes_for::<Softwire>(capacity, &config.nat, workers) + counted
+        nat_behind::bytes_for::<SoftwireHost>(capacity, &config.nat, workers) + counted
     }
 }
 
 impl Numbering for Tunnel<Customer> {
-    type Key = Softwire;
+    type Key = SoftwireHost;
     type Config = Config;
 
     #[inline]
-    fn dictionary(&self) -> &Customers<Softwire> {
+    fn dictionary(&self) -> &Customers<SoftwireHost> {
         self.softwires().customers()
     }
 

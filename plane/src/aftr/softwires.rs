@@ -1,7 +1,7 @@
 //! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it. Apart from the AFTR around it,
 //! because this is all that it adds to tunnels.
 
-use crate::customers::{Customers, Softwire};
+use crate::customers::{Customers, SoftwireHost};
 use crate::event::Event;
 use crate::ip6::Prefix6;
 use crate::nat44::config::Prefix;
@@ -20,7 +20,7 @@ pub(super) fn is_reserved(addr: u32) -> bool {
 
 /// Softwires of an AFTR.
 pub struct Customer {
-    customers: Customers<Softwire>,
+    customers: Customers<SoftwireHost>,
     /// Where subscribers are counted.
     subscribers: Option<Subscribers>,
     own: u128,
@@ -32,7 +32,7 @@ pub struct Customer {
 
 impl Customer {
     /// With this dictionary; `own` is the AFTR's end of every tunnel.
-    pub fn new(customers: Customers<Softwire>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix>) -> Customer {
+    pub fn new(customers: Customers<SoftwireHost>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix>) -> Customer {
         Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
     }
 
@@ -51,7 +51,7 @@ impl Customer {
 
     /// The dictionary.
     #[inline]
-    pub fn customers(&self) -> &Customers<Softwire> {
+    pub fn customers(&self) -> &Customers<SoftwireHost> {
         &self.customers
     }
 
@@ -77,7 +77,7 @@ impl Softwires for Customer {
     const RENAMES: bool = true;
 
     fn quoted(&self, src: u128, customer: u32) -> Result<u32, Event> {
-        self.customers.known(Softwire::new(src, customer)).ok_or(Event::IcmpUntranslatable)
+        self.customers.known(SoftwireHost::new(src, customer)).ok_or(Event::IcmpUntranslatable)
     }
 
     fn unwrap_quoted(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
@@ -104,7 +104,7 @@ impl Softwires for Customer {
         }
         let known = self.customers.len();
         // Nobody has the AFTR's own address, so that only new customers need be compared with it.
-        let number = self.customers.number_if(Softwire::new(src, a), || src != dst);
+        let number = self.customers.number_if(SoftwireHost::new(src, a), || src != dst);
         let number = number.ok_or(if src == dst { Event::MartianSource } else { Event::TableFull })?;
         if let Some(s) = &mut self.subscribers
             && self.customers.len() > known
@@ -125,7 +125,7 @@ impl Softwires for Customer {
 
     #[inline(always)]
     fn prefetch_unwrap(&self, src: u128, customer: Point4) {
-        self.customers.prefetch_key(Softwire::new(src, customer.addr));
+        self.customers.prefetch_key(SoftwireHost::new(src, customer.addr));
     }
 
     fn clear(&mut self) {

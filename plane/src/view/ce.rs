@@ -7,14 +7,14 @@ use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 
 /// The ends of the one tunnel of a CE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Softwire {
+pub struct TunnelEnds {
     /// The CE's.
     pub ce: u128,
     /// The PE's: AFTR, lwAFTR, BR.
     pub pe: u128,
 }
 
-impl Softwire {
+impl TunnelEnds {
     fn layout(self) -> Layout {
         Layout::Tunnel(Ends6 { src: Address6::constant(self.ce), dst: Address6::constant(self.pe) })
     }
@@ -33,17 +33,17 @@ pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
 }
 
 /// B4 of DS-Lite (RFC 6333): stateless, everything goes into the one tunnel as it is.
-pub fn b4(bed: &Bed, softwire: Softwire) -> View {
+pub fn b4(bed: &Bed, softwire: TunnelEnds) -> View {
     stateless(bed, [Layout::Ipv4, softwire.layout()])
 }
 
 /// lwB4 of lw4o6 (RFC 7596): NAT44 into a port set, then the tunnel. Right learns what it finds inside the tunnel.
-pub fn lwb4(bed: &Bed, softwire: Softwire, outside: impl Into<Outside>) -> View {
+pub fn lwb4(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
 
 /// CE of MAP-E (RFC 7597): as [`lwb4`].
-pub fn map_e(bed: &Bed, softwire: Softwire, outside: impl Into<Outside>) -> View {
+pub fn map_e(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
 

@@ -24,7 +24,7 @@ pub struct Translated<'a> {
 
 /// The ends of a link with tunnels.
 #[derive(Clone, Copy, Debug)]
-pub struct Softwires<'a> {
+pub struct Tunnelled<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
     /// The other end of all tunnels: AFTR, lwAFTR, BR.
@@ -70,7 +70,7 @@ impl Translated<'_> {
     }
 }
 
-impl Softwires<'_> {
+impl Tunnelled<'_> {
     /// Customers' frames on such a link.
     pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
         let src = by_subscriber(bed, self.subscribers)?;

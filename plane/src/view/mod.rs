@@ -7,7 +7,7 @@ pub mod natxy;
 pub mod pe;
 pub mod size;
 
-pub use ends::{Softwires, Subscriber6, Translated, ViewError};
+pub use ends::{Subscriber6, Translated, Tunnelled, ViewError};
 
 use crate::router::Hop;
 use wire::template::UdpFrame;

@@ -2,7 +2,7 @@
 //! beside that of the CEs, because here there are up to a million subscribers.
 
 use super::ends::{by_subscriber, distinct};
-use super::{Bed, Outside, Softwires, Subscriber6, Translated, ViewError, stateful, stateless};
+use super::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, stateful, stateless};
 use wire::{Ends6, Layout, View};
 
 /// PLAT of 464XLAT, or any stateful NAT64 (RFC 6146): frames from subscribers' CLAT addresses to pref64 addresses.
@@ -18,7 +18,7 @@ pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Re
 ///
 /// # Errors
 /// As [`plat`].
-pub fn aftr(bed: &Bed, ends: &Softwires<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
+pub fn aftr(bed: &Bed, ends: &Tunnelled<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
 }
@@ -28,7 +28,7 @@ pub fn aftr(bed: &Bed, ends: &Softwires<'_>, outside: impl Into<Outside>) -> Res
 ///
 /// # Errors
 /// When addresses and flow space do not belong together, or subscribers cannot be told apart by address and port.
-pub fn lwaftr(bed: &Bed, ends: &Softwires<'_>) -> Result<View, ViewError> {
+pub fn lwaftr(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
@@ -45,7 +45,7 @@ pub fn lwaftr_of(bed: &Bed, subscribers: &[Subscriber6], own: &[Subscriber6]) ->
 ///
 /// # Errors
 /// As [`lwaftr`].
-pub fn map_e_br(bed: &Bed, ends: &Softwires<'_>) -> Result<View, ViewError> {
+pub fn map_e_br(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 

@@ -3,7 +3,7 @@
 //! ingress queue: the frame is refused and lost, as on a NIC, so the link is open-loop. Both ends know of it: the one
 //! that sent it as refused, the one that did not fetch in time as a drop of its own.
 
-use crate::{BURST, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
+use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -225,7 +225,7 @@ impl Port for LinkPort {
         let rings = self.from.len();
         for k in 0..rings {
             let ring = &mut self.from[(self.next + k) % rings];
-            let n = up_to(BURST.saturating_sub(into.len() - before), ring.cached_slots(), || ring.slots());
+            let n = up_to(BATCH.saturating_sub(into.len() - before), ring.cached_slots(), || ring.slots());
             if n > 0 {
                 now = if now == 0 { self.clock.now() } else { now };
                 LinkPort::pop_all(ring, n, now, into);

@@ -4,7 +4,7 @@
 //! cost more than they give with small frames.
 
 use crate::interface::{self, Interface, Interfaces, Watch};
-use crate::{BURST, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
+use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
@@ -144,7 +144,7 @@ impl AsFd for TapPort {
 impl Port for TapPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let mut got = 0;
-        while got < BURST {
+        while got < BATCH {
             // With no frame at hand the rest stays in the queue; should it overflow, the kernel counts it.
             let Some(mut frame) = pool.alloc(pool.config().room()) else { break };
             match rustix::io::read(&self.device, &mut frame.bytes_mut()[self.front..]) {

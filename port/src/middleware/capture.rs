@@ -107,7 +107,7 @@ impl<P: Port> Capture<P> {
     /// Keep the frames of `port`; they are taken out of the pages that come with it.
     pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
         let pages = Pages::new(scope);
-        let room = crate::BURST * (RECORD_HEADER + scope.octets);
+        let room = crate::BATCH * (RECORD_HEADER + scope.octets);
         let capture = Capture {
             port,
             octets: scope.octets,
@@ -115,7 +115,7 @@ impl<P: Port> Capture<P> {
             calendar: Calendar::now(clock),
             pages: pages.clone(),
             pending: Vec::with_capacity(room),
-            ends: Vec::with_capacity(crate::BURST),
+            ends: Vec::with_capacity(crate::BATCH),
         };
         (capture, pages)
     }

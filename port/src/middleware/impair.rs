@@ -3,7 +3,7 @@
 //! number of the frame alone, never on time or on how frames fall into bursts, and what was done is counted.
 //! Only what is received is impaired; to impair both directions of a device, wrap both of its ports.
 
-use crate::{BURST, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
+use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -121,9 +121,9 @@ impl<P: Port> Impair<P> {
             delay: clock.ticks(what.delay),
             patience: clock.ticks(PATIENCE_NANOS),
             next: 0,
-            aside: Vec::with_capacity(capacity + BURST),
+            aside: Vec::with_capacity(capacity + BATCH),
             // A burst may be doubled, and all that is aside may follow it.
-            held: BinaryHeap::with_capacity(2 * (capacity + BURST)),
+            held: BinaryHeap::with_capacity(2 * (capacity + BATCH)),
             order: 0,
             capacity,
             fresh: burst(),
@@ -246,7 +246,7 @@ impl<P: Port> Port for Impair<P> {
         let now = self.clock.now();
         self.lose_patience(now);
         let mut got = 0;
-        while got < BURST
+        while got < BATCH
             && self.held.peek().is_some_and(|Reverse(first)| first.due <= now)
             && let Some(Reverse(first)) = self.held.pop()
         {
@@ -334,12 +334,12 @@ mod tests {
             seed in any::<u64>(),
             [loss, duplicates, reordered, corrupted] in [0..300_000u32, 0..300_000, 0..300_000, 0..300_000],
             displacement in 1..5u32,
-            bursts in proptest::collection::vec(1..=BURST, 1..6),
+            bursts in proptest::collection::vec(1..=BATCH, 1..6),
         ) {
             let what = Impairment { seed, loss, duplicates, reordered, displacement, corrupted, corrupt_from: 4, ..Impairment::default() };
             let (mut a, mut b) = (rig(what), rig(what));
             let count = 600;
-            prop_assert_eq!(pass(&mut a, count, &[BURST]), pass(&mut b, count, &bursts));
+            prop_assert_eq!(pass(&mut a, count, &[BATCH]), pass(&mut b, count, &bursts));
             let damage = a.right.damage();
             prop_assert_eq!(damage, b.right.damage());
             let waiting = a.right.aside.len() as u64;
@@ -366,7 +366,7 @@ mod tests {
             ..Impairment::default()
         };
         let mut rig = rig(what);
-        let out = pass(&mut rig, 40_000, &[BURST]);
+        let out = pass(&mut rig, 40_000, &[BATCH]);
         let damage = rig.right.damage();
         // Five standard deviations of 40,000 draws of one in ten: 300.
         for (n, expected) in [(damage.lost, 4000), (damage.duplicated, 3600), (damage.corrupted, 3600)] {

@@ -15,7 +15,7 @@ mod ring;
 use crate::clock::Calendar;
 use crate::interface::{Interface, Interfaces, Watch};
 use crate::sys::{check, get_option, set_option, set_send_buffer};
-use crate::{BURST, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
+use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
 use ring::{Ring, Shape};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
@@ -190,10 +190,10 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
 
 /// Offer frames to the kernel in one call: how many it took before the first that it did not.
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
-    let count = frames.len().min(BURST);
-    let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BURST];
+    let count = frames.len().min(BATCH);
+    let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
     // SAFETY: the structure is plain data for which all zeroes is a value.
-    let mut messages: [libc::mmsghdr; BURST] = unsafe { std::mem::zeroed() };
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
     for ((piece, message), frame) in pieces.iter_mut().zip(&mut messages).zip(frames) {
         *piece = libc::iovec { iov_base: frame.bytes().as_ptr().cast_mut().cast(), iov_len: frame.len() };
         message.msg_hdr.msg_iov = piece;
@@ -211,7 +211,7 @@ impl Port for AfPacketPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let room = pool.config().room();
         let (mut got, mut now) = (0, 0);
-        while got < BURST {
+        while got < BATCH {
             let waiting = match self.ring.peek() {
                 Ok(Some(waiting)) => waiting,
                 Ok(None) => break,
@@ -247,7 +247,7 @@ impl Port for AfPacketPort {
         let mut broken = None;
         let mut done = 0;
         while done < burst.len() {
-            let offered = (burst.len() - done).min(BURST);
+            let offered = (burst.len() - done).min(BATCH);
             match send_many(&self.send, &burst[done..]) {
                 Ok(n) => {
                     sent.accepted += n;

@@ -21,7 +21,7 @@ pub use select::{Condition, Select, Width};
 
 use crate::frame::Lent;
 use crate::interface::{Interface, Interfaces, Watch};
-use crate::{BURST, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use bpf::Attached;
 use libc::xdp_desc;
 use socket::{KERNEL_HEADROOM, Socket};
@@ -335,7 +335,7 @@ fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
         let what = format!("slots of {slot} bytes cannot be shared with the kernel: use PoolConfig::umem");
         return Err(PortError::Unsupported(what));
     };
-    let needed = config.ring as usize + 2 * BURST;
+    let needed = config.ring as usize + 2 * BATCH;
     let available = pool.available();
     if available < needed {
         let what = format!(
@@ -366,7 +366,7 @@ impl Port for AfXdpPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         self.finish(pool)?;
         let mut got = 0;
-        while got < BURST
+        while got < BATCH
             && let Some(entry) = self.socket.receive.pop()
         {
             let frame = self.lent.take(entry.addr, entry.len as usize).ok_or_else(|| self.not_lent(entry.addr))?;
@@ -402,7 +402,7 @@ impl Port for AfXdpPort {
         }
         // No more than the completion ring can report.
         let free = self.config.ring - self.unfinished;
-        let count = burst.len().min(BURST).min(free as usize);
+        let count = burst.len().min(BATCH).min(free as usize);
         let count = count.min(self.socket.transmit.room(count as u32) as usize);
         let mut offered = 0;
         let mut alien: Option<Frame> = None;
