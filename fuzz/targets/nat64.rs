@@ -38,8 +38,9 @@ impl Input {
             c.pref64.push(Prefix6 { addr: ip6("2001:db8:65::"), len: 96 });
         }
         if self.statics {
-            let texts = ["udp 192.0.2.0:1030-1039 -> [2001:db8:1::2]:1024-1033", "icmp 192.0.2.2:1024 -> [2001:db8:1::]:0"];
-            c.statics = texts.map(|text| text.parse().expect("as it is written")).into();
+            let texts =
+                ["udp 192.0.2.0:1030-1039 -> [2001:db8:1::2]:1024-1033", "icmp 192.0.2.2:1024 -> [2001:db8:1::]:0"];
+            c.statics = texts.iter().map(|text| text.parse().expect("as it is written")).collect();
         }
         if self.inside {
             c.inside = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];

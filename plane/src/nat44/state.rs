@@ -95,8 +95,9 @@ impl Nat44 {
         if self.mappings.is_none() {
             return Ok((self.free_outside(inside, remote)?, NONE));
         }
-        let shared = self.mapping_for(inside, inside & !self.aliases)?;
-        if self.is_taken(shared.0, remote) { self.mapping_for(inside, inside | ALONE) } else { Ok(shared) }
+        let shared = inside & !self.aliases;
+        let key = if self.aliases != 0 && self.shared_is_taken(shared, remote) { inside | ALONE } else { shared };
+        self.mapping_for(inside, key)
     }
 
     /// Whether a customer talks to a remote end point by another of its aliases already, with the same outside end point. What
@@ -107,6 +108,14 @@ impl Nat44 {
         self.aliases != 0 && self.find_outer(self.hash(outside, remote), outside, remote).is_some()
     }
 
+    /// The same of the mapping that all aliases share. Its last session may end here, and the mapping with it.
+    #[cold]
+    fn shared_is_taken(&mut self, key: u64, remote: u64) -> bool {
+        let Some(mappings) = &self.mappings else { return false };
+        let outside = mappings.by_inside(key).map(|m| mappings.get(m).outside);
+        outside.is_some_and(|outside| self.is_taken(outside, remote))
+    }
+
     /// Open a session for a packet from outside, if a mapping and filtering allow it. Until the customer answers it is not one
     /// of the customer's, and there is room for a part of the table only: otherwise anybody outside could use up the
     /// customer's quota, or everybody's table, with sources that he invents.
@@ -114,12 +123,14 @@ impl Nat44 {
     /// # Errors
     /// The reason why there can be none.
     pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
+        self.invited(outside, remote)?;
+        self.make_room_outside()?;
+        // The mapping may have ended when room was made.
         let (inside, mapping) = self.invited(outside, remote)?;
         // By an alias the customer may have this session already, with another outside end point.
         if self.aliases != 0 && self.find_inner(self.hash(inside, remote), inside, remote).is_some() {
             return Err(Event::NoSession);
         }
-        self.make_room_outside()?;
         if let Some(c) = &mut self.census {
             c.meet(inside, remote);
         }

@@ -151,6 +151,20 @@ fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
     }
 }
 
+/// Room for the session of a stranger is made of sessions whose time is over, perhaps of the mapping that he has sent to.
+#[test]
+fn rfc6888_req11_a_mapping_that_ends_when_room_is_made_admits_nobody() {
+    let mut g = with(|c| c.sessions = 4);
+    let outside: Vec<_> = (0..4).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).collect();
+    g.wait(400);
+    g.dropped(Internet, &udp((OTHER, 80), outside[0]), "no-session");
+    assert_eq!(g.entries(), (0, 0));
+    g.map((B, 5000), (REMOTE, 80));
+    g.wait(400);
+    g.idle();
+    assert_eq!(g.entries(), (0, 0));
+}
+
 #[test]
 fn rfc6888_req13_every_port_can_be_used() {
     let mut g = with(|c| {

@@ -104,6 +104,19 @@ fn rfc6146_3_5_1_1_the_same_remote_end_point_by_two_prefixes_is_two_sessions() {
     }
 }
 
+/// The session by the other prefix may be over without having been looked at, and its binding with it.
+#[test]
+fn a_session_that_is_over_takes_no_binding() {
+    let mut g = nat64(&three());
+    g.out(&udp((A, 5000), (by(0, global(1)), 80)));
+    g.wait(400);
+    let outside = g.seen_out(&udp((A, 5000), (by(1, global(1)), 80))).from;
+    assert_eq!(g.entries(), (1, 1));
+    assert_eq!(g.seen_back(&udp((global(1), 80), outside)).from, (by(1, global(1)), 80));
+    g.idle(400);
+    assert_eq!(g.entries(), (0, 0));
+}
+
 /// No stranger opens a session that the customer could not tell from one that it has.
 #[test]
 fn a_stranger_cannot_double_a_session() {
