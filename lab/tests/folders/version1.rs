@@ -109,7 +109,7 @@ fn a_killed_run_is_resumed_by_its_order_and_rules_or_refused() {
     assert_eq!(audit(&after).findings, []);
 }
 
-/// Whoever changes the rules raises their version: these trials and results are of version 1.
+/// A change of the rules raises their version: these trials and results are of version 1.
 #[test]
 fn the_rules_of_version_1_judge_as_version_0_1_0_did() {
     if method::RULES != 1 {
