@@ -126,7 +126,7 @@ fn a_verdict_that_is_not_what_its_trial_recorded_is_named() {
     });
     begins(
         &verdict,
-        "trials.jsonl, line 1: trial 0 of `simulated/n=20000/cores=1/max_conn_est_rate/1` is recorded as Fail(",
+        "trials.jsonl, line 1: trial 0 of `simulated/n=20000/cores=1/max_conn_est_rate/1` is recorded as a fail (Left to Right: ",
     );
 }
 
