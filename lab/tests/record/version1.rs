@@ -109,6 +109,20 @@ fn a_killed_run_is_resumed_by_its_order_and_rules_or_refused() {
     assert_eq!(audit(&after).findings, []);
 }
 
+#[test]
+fn a_complete_run_is_resumed_and_nothing_is_left_to_do() {
+    for name in ["embedded-nat44", "map-t"] {
+        let copy = FolderCopy::of(&folder(name));
+        let before = Record::read(&copy.path).unwrap();
+        let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
+        let mut nobody = ();
+        let resumed = Run::resume(&before.header, folder, Process::new(), &mut nobody);
+        let outcomes = resumed.unwrap().complete(Facts::default(), None).unwrap();
+        assert_eq!(outcomes, before.outcomes, "{name}");
+        assert_eq!(Record::read(&copy.path).unwrap().trials, before.trials, "{name}");
+    }
+}
+
 /// A change of the rules raises their version: these trials and results are of version 1.
 #[test]
 fn the_rules_of_version_1_judge_as_version_0_1_0_did() {
