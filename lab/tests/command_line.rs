@@ -37,7 +37,7 @@ fn check_of_a_good_file() {
 /// Of every command that prints; `--help` and `--version` included.
 #[test]
 fn output_that_is_lost_to_a_full_disk_is_an_error() {
-    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/folders/version1/map-t");
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/record/version1/map-t");
     let commands: [&[&str]; 14] = [
         &["check"],
         &["check", "--json"],

@@ -85,6 +85,16 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Pass => f.write_str("a pass"),
+            Verdict::Fail(failure) => write!(f, "a fail ({failure})"),
+            Verdict::Invalid(reason) => write!(f, "invalid ({reason})"),
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {

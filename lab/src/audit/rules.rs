@@ -22,8 +22,7 @@ fn verdicts(record: &Record) -> impl Iterator<Item = Finding> {
         let now = judge(&trial.spec, &trial.outcome, &criteria);
         (now != trial.verdict).then(|| {
             let (seq, key, recorded) = (trial.seq, &trial.measurement, &trial.verdict);
-            let what =
-                format!("trial {seq} of `{key}` is recorded as {recorded:?}, and what it recorded makes it {now:?}");
+            let what = format!("trial {seq} of `{key}` is recorded as {recorded}, and by its figures it is {now}");
             Finding::new(TRIALS, line, what)
         })
     })
@@ -104,8 +103,11 @@ fn differs(Found { result, directions, pending }: &Found, outcome: &Outcome) -> 
     }
     if found.rate != recorded.rate || found.kind != recorded.kind {
         return Some(format!(
-            "they give {}/s ({:?}), recorded is {}/s ({:?})",
-            found.rate, found.kind, recorded.rate, recorded.kind
+            "they give {}/s ({}), recorded is {}/s ({})",
+            found.rate,
+            found.kind.name(),
+            recorded.rate,
+            recorded.kind.name()
         ));
     }
     if *directions != outcome.directions {

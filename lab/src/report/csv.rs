@@ -147,7 +147,7 @@ impl Line<'_> {
             error.map_or_else(String::new, |error| error.0.to_string()),
             number::significant(1.0 - f64::from(acceptance) / 1e6, 6),
             traffic.frame_size.to_string(),
-            bound_name(bound).to_owned(),
+            bound.name().to_owned(),
             repetition,
             report.conformance.label.clone(),
         ];
@@ -185,15 +185,14 @@ fn decimal(value: Option<&f64>) -> String {
     value.map_or_else(String::new, |v| format!("{v:.3}").trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 
-fn bound_name(bound: ResultKind) -> &'static str {
-    match bound {
-        ResultKind::Exact => "exact",
-        ResultKind::TesterLimit => "tester-limit",
-        ResultKind::AtUpperLimit => "at-upper-limit",
-        ResultKind::HostLimit => "host-limit",
-        ResultKind::Between => "between",
-        ResultKind::Below => "below",
-        ResultKind::NothingPassed => "nothing-passed",
-        ResultKind::NothingMeasured => "nothing-measured",
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_have_the_names_that_records_have() {
+        for bound in ResultKind::WEAKEST_FIRST {
+            assert_eq!(serde_json::to_value(bound).unwrap(), bound.name());
+        }
     }
 }

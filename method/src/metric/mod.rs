@@ -87,9 +87,9 @@ pub fn by_key(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// Whether a metric counts connections set up a second.
+/// Whether the metric with this key counts connections set up a second.
 pub fn is_establishment(key: &str) -> bool {
-    [MAX_CONN_EST_RATE.key, MAX_CONN_EST_RATE_VALIDATED.key].contains(&key)
+    by_key(key).is_some_and(|metric| metric.unit == Unit::ConnectionsPerSecond)
 }
 
 /// Repetitions that published results of RFC 9693 metrics use at least.
@@ -195,6 +195,13 @@ mod tests {
         for (i, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[i + 1..].iter().all(|other| other.key != metric.key), "{}", metric.key);
         }
+    }
+
+    #[test]
+    fn phase_1_alone_counts_connections_and_nothing_else_does() {
+        let counting: Vec<&str> = METRICS.iter().map(|metric| metric.key).filter(|key| is_establishment(key)).collect();
+        assert_eq!(counting, [MAX_CONN_EST_RATE.key, MAX_CONN_EST_RATE_VALIDATED.key]);
+        assert!(!is_establishment("another"));
     }
 
     #[test]

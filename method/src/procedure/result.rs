@@ -45,6 +45,20 @@ impl ResultKind {
         ResultKind::Exact,
     ];
 
+    /// Its name in records and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ResultKind::Exact => "exact",
+            ResultKind::TesterLimit => "tester-limit",
+            ResultKind::AtUpperLimit => "at-upper-limit",
+            ResultKind::HostLimit => "host-limit",
+            ResultKind::Between => "between",
+            ResultKind::Below => "below",
+            ResultKind::NothingPassed => "nothing-passed",
+            ResultKind::NothingMeasured => "nothing-measured",
+        }
+    }
+
     /// Whether there is a rate: one that passed, or that none did. Without one a result has no part in statistics.
     pub fn has_rate(self) -> bool {
         !matches!(self, ResultKind::NothingMeasured | ResultKind::Below)

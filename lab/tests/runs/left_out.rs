@@ -1,6 +1,7 @@
 //! Runs with a time limit that are interrupted and resumed: what had been left out must not get between the trials of
-//! what had been begun, nor change what that was begun with. Apart from `runs.rs`, because no bytes are compared here.
+//! what had been begun, nor change what that was begun with. Apart from `complete.rs`, because no bytes are compared here.
 
+use crate::simulated::{folder, header, resume, run, trials};
 use lab::event::{Event, Listener};
 use lab::folder::{Facts, Header, Outcome};
 use lab::rig::Process;
@@ -8,12 +9,9 @@ use lab::run::Run;
 use lab::scenario::Dut;
 use lab::store::{RESULTS, TRIALS};
 use method::{Nanos, TrialRecord};
-use simulated::{folder, header, resume, run, trials};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-
-mod simulated;
 
 /// Keep the trials and results that are wanted.
 fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str) -> bool) {

@@ -1,7 +1,7 @@
 //! Folders that natmeter 0.1.0 wrote: an embedded NAT44, MAP-T with both edges, and a simulated device whose run was
 //! killed. They name neither the version of the folder nor that of the rules.
 
-use crate::{Copy, stderr, stdout};
+use crate::{FolderCopy, stderr, stdout};
 use lab::audit::{Basis, audit};
 use lab::folder::{Facts, RECORD_WITHOUT_VERSION};
 use lab::record::Record;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 const FOLDERS: [&str; 3] = ["embedded-nat44", "map-t", "simulated-killed"];
 
 fn folder(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests/folders/version1", name].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "tests/record/version1", name].iter().collect()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn every_format_reports_the_recorded_verdicts_and_says_so() {
 #[test]
 fn the_same_folder_gives_the_same_bytes_in_every_format() {
     for name in FOLDERS {
-        let moved = Copy::of(&folder(name));
+        let moved = FolderCopy::of(&folder(name));
         for format in KNOWN {
             let render = |path| Report::from_folder(path).unwrap().render(format.name).unwrap();
             assert!(render(&folder(name)) == render(&moved.path), "{name} moved as {}", format.name);
@@ -59,7 +59,7 @@ fn the_same_folder_gives_the_same_bytes_in_every_format() {
 
 #[test]
 fn a_report_does_not_change_the_folder() {
-    let copy = Copy::of(&folder("simulated-killed"));
+    let copy = FolderCopy::of(&folder("simulated-killed"));
     copy.edit(store::TRIALS, |text| text + "{\"seq\":16");
     let contents = || -> Vec<(PathBuf, Vec<u8>)> {
         let mut files: Vec<_> = std::fs::read_dir(&copy.path).unwrap().map(|f| f.unwrap().path()).collect();
@@ -75,7 +75,7 @@ fn a_report_does_not_change_the_folder() {
 
 #[test]
 fn a_torn_line_is_left_out_and_said() {
-    let copy = Copy::of(&folder("simulated-killed"));
+    let copy = FolderCopy::of(&folder("simulated-killed"));
     let whole = Report::from_folder(&copy.path).unwrap();
     for name in [store::TRIALS, store::RESULTS, store::COMMANDS] {
         let before = copy.text(name);
@@ -91,7 +91,7 @@ fn a_torn_line_is_left_out_and_said() {
 /// A run goes on only by the rules that it began with. This fixture is of rules version 1.
 #[test]
 fn a_killed_run_is_resumed_by_its_order_and_rules_or_refused() {
-    let copy = Copy::of(&folder("simulated-killed"));
+    let copy = FolderCopy::of(&folder("simulated-killed"));
     let before = Record::read(&copy.path).unwrap();
     let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
     let mut nobody = ();
@@ -109,7 +109,21 @@ fn a_killed_run_is_resumed_by_its_order_and_rules_or_refused() {
     assert_eq!(audit(&after).findings, []);
 }
 
-/// Whoever changes the rules raises their version: these trials and results are of version 1.
+#[test]
+fn a_complete_run_is_resumed_and_nothing_is_left_to_do() {
+    for name in ["embedded-nat44", "map-t"] {
+        let copy = FolderCopy::of(&folder(name));
+        let before = Record::read(&copy.path).unwrap();
+        let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
+        let mut nobody = ();
+        let resumed = Run::resume(&before.header, folder, Process::new(), &mut nobody);
+        let outcomes = resumed.unwrap().complete(Facts::default(), None).unwrap();
+        assert_eq!(outcomes, before.outcomes, "{name}");
+        assert_eq!(Record::read(&copy.path).unwrap().trials, before.trials, "{name}");
+    }
+}
+
+/// A change of the rules raises their version: these trials and results are of version 1.
 #[test]
 fn the_rules_of_version_1_judge_as_version_0_1_0_did() {
     if method::RULES != 1 {
@@ -129,7 +143,7 @@ fn the_rules_of_version_1_judge_as_version_0_1_0_did() {
 
 #[test]
 fn a_version_1_folder_that_was_changed_is_named_and_not_resumed() {
-    let copy = Copy::of(&folder("simulated-killed"));
+    let copy = FolderCopy::of(&folder("simulated-killed"));
     copy.edit_lines(store::TRIALS, |lines| drop(lines.remove(3)));
     let output = copy.natmeter(&["report"]);
     assert_eq!(output.status.code(), Some(1));

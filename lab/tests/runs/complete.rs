@@ -1,13 +1,11 @@
 //! Whole runs: on the simulated device, where every byte is known, and counting on the real engine and
 //! gateway. A run that was killed and resumed must be the run that was not.
 
+use crate::simulated::{header, resume, run, trials};
 use lab::folder::Outcome;
 use lab::rig::Process;
 use method::ResultKind;
-use simulated::{header, resume, run, trials};
 use std::fs;
-
-mod simulated;
 
 #[test]
 fn the_injected_truth_is_found() {

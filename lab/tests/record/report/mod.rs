@@ -110,7 +110,7 @@ fn matrix() -> Run {
 
 /// A further axis beside cores, and a table that is loaded.
 fn softwires() -> Run {
-    let file = include_str!("../../../scenarios/lwaftr-softwires.toml");
+    let file = include_str!("../../../../scenarios/lwaftr-softwires.toml");
     let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
     let scenario = parse("s.toml", file, &Options { full: false, set }).unwrap().scenario;
     let mut run = Run::new(scenario).measure(|m| {
@@ -152,7 +152,7 @@ fn values_are_listed_like_the_published_ones() {
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("csv", csv));
     let ours: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    let published: Vec<&str> = include_str!("../../published/all.csv").lines().next().unwrap().split(',').collect();
+    let published: Vec<&str> = include_str!("../../../published/all.csv").lines().next().unwrap().split(',').collect();
     assert_eq!(ours[..published.len()], published[..]);
 }
 
@@ -312,7 +312,7 @@ fn columns_of_published_tables_are_filled() {
     let mut run = fixture::quickstart();
     assert_eq!(column(&run, "setup"), "single DUT");
     assert_eq!(column(&run, "conntrack_table_size"), "8388608");
-    let file = include_str!("../../../scenarios/464xlat.toml");
+    let file = include_str!("../../../../scenarios/464xlat.toml");
     run.header.scenario.duts = parse("s.toml", file, &Options::default()).unwrap().scenario.duts;
     assert_eq!(column(&run, "setup"), "dual DUT");
     let mut run = fixture::kernel();

@@ -89,7 +89,7 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
         let mut mine = run.outcomes.iter_mut().filter(alike);
         let result = &mut mine.next().unwrap().result;
         (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(below));
-        crate::report(&run).results[0].summary.unwrap().min
+        super::report(&run).results[0].summary.unwrap().min
     };
     assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
 }

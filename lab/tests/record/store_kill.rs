@@ -1,6 +1,6 @@
 //! `kill -9` in the middle of appending, and of making run folders: nothing that was reported as stored is lost, the lock
-//! is gone, and every folder that looks like a run is one. A file of its own because the tests start themselves as the
-//! processes to be killed.
+//! is gone, and every folder that looks like a run is one. The tests start themselves as the processes to be
+//! killed.
 
 use lab::store::{HEADER, RunFolder, SCENARIO};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn create(parent: &Path) -> RunFolder {
 /// This test again, in a process of its own, with a folder to work in.
 fn child(test: &str, path: &Path) -> (Child, std::io::Lines<BufReader<ChildStderr>>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", &format!("store_kill::{test}"), "--nocapture"])
         .env(CHILD, path)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -1,7 +1,7 @@
 //! Every way in which a record of this version can be cut, doubled or edited: found, named with file and line, and not
 //! gone on from.
 
-use crate::{Copy, stderr};
+use crate::{FolderCopy, stderr};
 use lab::audit::{Basis, audit};
 use lab::folder::{Facts, Header, Outcome, POINT_BY_POINT, RECORD};
 use lab::record::{Record, RecordError, header};
@@ -18,7 +18,7 @@ const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = [\
                         metrics = [\"max_conn_est_rate\", \"throughput\"]\nduration = \"100 ms\"\nrepetitions = 9\n";
 
 /// A run of four measurements on a device of known truth.
-fn whole() -> Copy {
+fn whole() -> FolderCopy {
     let dir = tempfile::tempdir().unwrap();
     let options = Options { full: false, set: vec!["repetitions=2".to_owned(), "error=5 %".to_owned()] };
     let scenario = parse("x.toml", SCENARIO, &options).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
@@ -27,11 +27,11 @@ fn whole() -> Copy {
     let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let path = folder.path().to_path_buf();
     Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
-    Copy::of(&path)
+    FolderCopy::of(&path)
 }
 
 /// Changes one line of a file as the value that it holds.
-fn change<T: Serialize + DeserializeOwned>(copy: &Copy, file: &str, line: usize, change: impl FnOnce(&mut T)) {
+fn change<T: Serialize + DeserializeOwned>(copy: &FolderCopy, file: &str, line: usize, change: impl FnOnce(&mut T)) {
     copy.edit_lines(file, |lines| {
         let mut value: T = serde_json::from_str(&lines[line - 1]).unwrap();
         change(&mut value);
@@ -39,16 +39,16 @@ fn change<T: Serialize + DeserializeOwned>(copy: &Copy, file: &str, line: usize,
     });
 }
 
-fn result(copy: &Copy, line: usize, edit: impl FnOnce(&mut Outcome)) {
+fn result(copy: &FolderCopy, line: usize, edit: impl FnOnce(&mut Outcome)) {
     change(copy, RESULTS, line, edit);
 }
 
-fn findings(copy: &Copy) -> Vec<String> {
+fn findings(copy: &FolderCopy) -> Vec<String> {
     audit(&Record::read(&copy.path).unwrap()).findings.iter().map(ToString::to_string).collect()
 }
 
 /// What is found after a change, which must not be resumed either.
-fn found(damage: impl FnOnce(&Copy)) -> Vec<String> {
+fn found(damage: impl FnOnce(&FolderCopy)) -> Vec<String> {
     let copy = whole();
     damage(&copy);
     let found = findings(&copy);
@@ -126,7 +126,7 @@ fn a_verdict_that_is_not_what_its_trial_recorded_is_named() {
     });
     begins(
         &verdict,
-        "trials.jsonl, line 1: trial 0 of `simulated/n=20000/cores=1/max_conn_est_rate/1` is recorded as Fail(",
+        "trials.jsonl, line 1: trial 0 of `simulated/n=20000/cores=1/max_conn_est_rate/1` is recorded as a fail (Left to Right: ",
     );
 }
 

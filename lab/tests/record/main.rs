@@ -1,27 +1,30 @@
-//! Run folders as they come back: written by an earlier version, cut, doubled, edited. What is whole is reported and
-//! resumed; what is not is named with its file and line.
+//! The record of a run: folders that survive kills and full disks, folders as they come back (written by an earlier
+//! version, cut, doubled, edited), and the reports that derive from them.
 
 mod damaged;
+mod report;
+mod store_full;
+mod store_kill;
 mod version1;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A copy of a run folder that a test may change.
-struct Copy {
+struct FolderCopy {
     _dir: tempfile::TempDir,
     path: PathBuf,
 }
 
-impl Copy {
-    fn of(folder: &Path) -> Copy {
+impl FolderCopy {
+    fn of(folder: &Path) -> FolderCopy {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run");
         std::fs::create_dir(&path).unwrap();
         for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
             std::fs::copy(file.path(), path.join(file.file_name())).unwrap();
         }
-        Copy { _dir: dir, path }
+        FolderCopy { _dir: dir, path }
     }
 
     fn text(&self, file: &str) -> String {
