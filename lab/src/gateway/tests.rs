@@ -4,6 +4,7 @@
 
 use super::*;
 use port::link::{LinkPort, Steer, link};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use wire::checksum::Sum;
 use wire::header::{be16, put16};
@@ -192,11 +193,15 @@ impl Use for InProcess<'_> {
             owns: Some(owns(gateway, macs)),
             ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
         };
-        let (embedded, desk) = Embedded::start(clock, config, functions);
+        let (embedded, queue) = Embedded::start(clock, config, functions);
         embedded.rest();
         let stop = AtomicBool::new(false);
+        let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
+        queue.learn(&next_hops).unwrap();
+        let gateway = gateway.clone();
+        let (other_vlan, embedded_, stop) = (OtherVlan::default(), &embedded, &stop);
         let mut running =
-            Running { gateway: gateway.clone(), file, macs, live, clock, embedded: &embedded, desk, stop: &stop };
+            Running { gateway, file, macs, next_hops, other_vlan, live, clock, embedded: embedded_, queue, stop };
         let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
         play(&mut ends, file, &mut |words| {
             running.tidy();
