@@ -159,9 +159,13 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
 
 /// Run on a thread that ends afterwards, so that whatever happens to its namespaces concerns nobody else.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
-    std::thread::scope(|scope| match scope.spawn(work).join() {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
+    std::thread::scope(|scope| {
+        // A process that has given up its rights may start none.
+        let thread = std::thread::Builder::new().spawn_scoped(scope, work);
+        match thread.map_err(|e| PortError::system("starting a thread for a network namespace", e, ""))?.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 

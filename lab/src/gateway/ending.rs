@@ -24,16 +24,19 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Stops on Ctrl-C, SIGTERM and SIGHUP from now on.
+    /// Stops on Ctrl-C, SIGTERM and SIGHUP from now on; one that was ignored when natmeter was started stays ignored, as `nohup`
+    /// promises.
     ///
     /// # Errors
     /// When signals cannot be handled.
     pub fn on_signals() -> io::Result<Ending> {
-        let (all, stop) = ([SIGINT, SIGTERM, SIGHUP], Arc::new(AtomicBool::new(false)));
-        for signal in all {
-            flag::register(signal, Arc::clone(&stop))?;
+        let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
+        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let (handled, stop): (Vec<i32>, _) = (handled.collect(), Arc::new(AtomicBool::new(false)));
+        for signal in &handled {
+            flag::register(*signal, Arc::clone(&stop))?;
         }
-        Ok(Ending { stop, signals: Signals::new(all)? })
+        Ok(Ending { stop, signals: Signals::new(&handled)? })
     }
 
     /// Set when the gateway is to stop.
@@ -63,4 +66,10 @@ impl Ending {
         })?;
         Ok(limited.recv().unwrap_or_default())
     }
+}
+
+/// The signals that a process ignores, of its `/proc/PID/status`: bit 0 is signal 1.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

@@ -187,6 +187,25 @@ fn a_second_signal_leaves_no_socket_behind() {
     assert!(!gateway.socket.exists());
 }
 
+/// `nohup natmeter gateway` survives a hang-up.
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let street = Street::new(1);
+    let folder = street.folder.path();
+    let (socket, file) = (folder.join("g.sock"), folder.join("g.toml"));
+    let text = config("pe", LAN, WAN, NAT44).replace("SOCKET", &socket.display().to_string());
+    std::fs::write(&file, text).unwrap();
+    let mut command = street.middle.command("sh", Sight::Network);
+    command.args(["-c", "trap '' HUP; exec \"$0\" gateway --quiet --config \"$1\"", env!("CARGO_BIN_EXE_natmeter")]);
+    let mut gateway = Running { child: command.arg(&file).spawn().unwrap(), socket };
+    gateway.wait();
+    signal(&gateway, "HUP");
+    assert!(gateway.ask("status").status.success());
+    signal(&gateway, "TERM");
+    assert!(ends(&mut gateway, Duration::from_secs(1)).success());
+}
+
 /// What becomes of a gateway when `ip` does this to an interface: exit code and message.
 fn after_ip(words: &str, keys: &str) -> (Option<i32>, String) {
     let street = Street::new(1);
