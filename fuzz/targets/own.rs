@@ -1,15 +1,16 @@
-//! Any frame to a gateway itself: an answer that goes back to whoever asked, with right checksums, or none. Also IPv6
-//! headers with everything behind them.
+//! Any frame to a gateway itself: an answer that goes back to its sender, with right checksums, or none. Also IPv6
+//! headers with everything behind them, and what the frame says about the address of the gateway's next hop.
 
 #![no_main]
 
 use arbitrary::Arbitrary;
+use gateway::neighbour::{NextHop, NextHops};
 use gateway::own::Own;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::build::{Damage, reseal};
 use natmeter_fuzz::checksum::{self, Ipv4};
 use natmeter_fuzz::packet::Frame;
-use plane::Packet;
+use plane::{Packet, Side};
 use plane::ip6::{Head6, Prefix6};
 use wire::{AddrRange, Mac};
 
@@ -24,6 +25,8 @@ enum Asked {
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const PEER: [u8; 6] = [2, 0, 0, 0, 0, 2];
+const PEER4: [u8; 4] = [192, 0, 2, 9];
+const PEER6: [u8; 16] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
 const OWN4: [u8; 4] = [192, 0, 2, 1];
 const OWN6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 
@@ -37,7 +40,7 @@ fn build(asked: Asked) -> Vec<u8> {
         Asked::Arp(rest, damage) => {
             let mut f = frame([8, 6]);
             f.extend([0, 1, 8, 0, 6, 4, 0, 1]);
-            f.extend([&PEER[..], &[192, 0, 2, 9], &[0; 6], &OWN4, &rest].concat());
+            f.extend([&PEER[..], &PEER4, &[0; 6], &OWN4, &rest].concat());
             (f, damage)
         }
         Asked::Echo(rest, damage) => {
@@ -53,15 +56,19 @@ fn build(asked: Asked) -> Vec<u8> {
             (f, damage)
         }
         Asked::Icmp6(kind, hop_limit, rest, damage) => {
-            let kind = [128, 135, kind][usize::from(kind % 3)];
+            let kind = [128, 135, 136, kind][usize::from(kind % 4)];
             let rest = &rest[..rest.len().min(1000)];
-            let target: &[u8] = if kind == 135 { &OWN6 } else { &[] };
+            let target: &[u8] = match kind {
+                135 => &OWN6,
+                136 => &PEER6,
+                _ => &[],
+            };
             let mut message = [&[kind, 0, 0, 0, 0, 0, 0, 0][..], target, rest].concat();
             let mut f = frame([0x86, 0xdd]);
             f.extend([0x60, 0, 0, 0]);
             f.extend((message.len() as u16).to_be_bytes());
             f.extend([58, if hop_limit < 128 { 255 } else { hop_limit }]);
-            f.extend([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+            f.extend(PEER6);
             f.extend(OWN6);
             let sum = sum6(&f[22..54], &message);
             message[2..4].copy_from_slice(&sum);
@@ -78,6 +85,18 @@ fn sum6(addresses: &[u8], message: &[u8]) -> [u8; 2] {
     checksum::of(&[addresses, &(message.len() as u32).to_be_bytes(), &[0, 0, 0, 58], message])
 }
 
+/// An address that is learnt is one station's and stands in the frame.
+fn learn(f: &[u8]) {
+    let before = Mac([2, 0, 0, 0, 0, 3]);
+    let next_hop = |address: std::net::IpAddr| Some(NextHop::new(address, before));
+    let next_hops = NextHops { customer: next_hop(PEER4.into()), internet: next_hop(PEER6.into()) };
+    for side in [Side::Customer, Side::Internet] {
+        next_hops.hear(side, f);
+        let mac = next_hops.on(side).expect("it was put there").mac();
+        assert!(mac == before || mac.0[0] & 1 == 0 && f.windows(6).any(|octets| octets == mac.0));
+    }
+}
+
 fuzz_target!(|asked: Asked| {
     let own = Own {
         mac: Mac(MAC),
@@ -85,6 +104,7 @@ fuzz_target!(|asked: Asked| {
         ipv6: vec![Prefix6 { addr: OWN6.into(), len: 128 }],
     };
     let f = build(asked);
+    learn(&f);
     if let Ok(head) = Head6::of_frame(&f) {
         assert!(head.l3 < head.l4 && head.l4 <= head.end && head.end <= f.len());
     }

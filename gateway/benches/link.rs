@@ -114,7 +114,7 @@ fn price(work: Work, len: usize) -> String {
     let (mut right, mut internet) = link("right", clock, DEPTH, (1, Steer::First), (1, Steer::First));
     let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
     let config = EmbeddedConfig::in_process(vec![ports], pools, vec![cores.get(1).copied()]);
-    let (embedded, _desk) = Embedded::start(clock, config, vec![Doing(work)]);
+    let (embedded, _queue) = Embedded::start(clock, config, vec![Doing(work)]);
     let (mut out, mut back) = (port::burst(), port::burst());
     let mut ns: Vec<f64> = (0..RUNS)
         .map(|_| {

@@ -1,60 +1,77 @@
-//! The control socket of a gateway: one word asks, text answers, the connection ends. A file of its own, because both
-//! ends of it live here: what listens in the gateway, and what asks from a command.
+//! The control socket of a gateway: a client sends one line, gets text, and the connection ends. A file of its own, because
+//! both ends live here: the gateway's, which serves many clients in turn without waiting for any, and the command's.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A socket that listens; its file goes with it.
+/// A socket that listens, and its clients; its file is removed with it.
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
+    /// In the order in which they came.
+    clients: VecDeque<Client>,
 }
 
-/// Whoever does not say a word in this time is hung up on.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// No request is longer.
-const LONGEST: u64 = 4096;
+/// A client must have sent its line within this time.
+const REQUEST_WITHIN: Duration = Duration::from_secs(2);
+/// And must have taken the answer within this time.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// Octets of the longest request.
+const LONGEST: usize = 4096;
+/// Clients at once; a further one takes the place of the oldest, so that silent clients cannot keep others out.
+const MOST_CLIENTS: usize = 256;
 
 impl Control {
-    /// Listen at a path. A socket left behind by a gateway that is gone is replaced; one that is answered is not.
+    /// Listens at a path. A socket left behind by a gateway that has ended is replaced; one that is in use is not.
     ///
     /// # Errors
     /// When another gateway listens there, or the file cannot be made.
     pub fn listen(path: &Path) -> io::Result<Control> {
         if UnixStream::connect(path).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway listens there"));
+            return Err(io::Error::new(ErrorKind::AddrInUse, "another gateway listens there"));
         }
         match std::fs::symlink_metadata(path) {
             Ok(found) if std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()) => std::fs::remove_file(path)?,
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is no socket is there")),
+            Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "a file that is no socket is there")),
             Err(_) => {}
         }
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
-        // Whoever may stop a gateway is its owner.
+        // Only the owner may stop a gateway.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Control { listener, path: path.to_owned() })
+        Ok(Control { listener, path: path.to_owned(), clients: VecDeque::new() })
     }
 
-    /// Answer one request, if there is one.
-    pub fn serve(&self, answer: impl FnOnce(&str) -> String) {
-        let Ok((stream, _)) = self.listener.accept() else { return };
-        // Whoever hangs up early gets no answer; that is no error of ours.
-        let _ = converse(&stream, answer);
+    /// Waits until a client or one of `others` is ready, `wait` at most, and answers every request that is complete.
+    pub fn serve(&mut self, wait: Duration, others: &[BorrowedFd<'_>], mut answer: impl FnMut(&str) -> String) {
+        self.wait(wait, others);
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_ok() {
+                if self.clients.len() == MOST_CLIENTS {
+                    self.clients.pop_front();
+                }
+                self.clients.push_back(Client::new(stream));
+            }
+        }
+        let now = Instant::now();
+        // A client that hangs up early gets no answer, which is no error of the gateway's.
+        self.clients.retain_mut(|client| client.step(&mut answer).unwrap_or(false) && now < client.deadline);
     }
-}
 
-fn converse(stream: &UnixStream, answer: impl FnOnce(&str) -> String) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
-    let mut out = stream;
-    out.write_all(answer(line.trim()).as_bytes())
+    fn wait(&self, wait: Duration, others: &[BorrowedFd<'_>]) {
+        let clients = self.clients.iter().map(|c| PollFd::new(&c.stream, c.wants()));
+        let others = others.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
+        let mut all: Vec<_> = clients.chain(others).collect();
+        all.push(PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN));
+        // A signal ends the waiting early; nothing else can go wrong.
+        let _ = poll(&mut all, Timespec::try_from(wait).ok().as_ref());
+    }
 }
 
 impl Drop for Control {
@@ -63,13 +80,94 @@ impl Drop for Control {
     }
 }
 
-/// Ask a gateway.
+/// A connection, from its first octet to its last.
+struct Client {
+    stream: UnixStream,
+    deadline: Instant,
+    talk: Talk,
+}
+
+enum Talk {
+    /// What has come of the request.
+    Request(Vec<u8>),
+    /// What is left of the answer: its octets, and how many are sent.
+    Answer(Vec<u8>, usize),
+}
+
+impl Client {
+    fn new(stream: UnixStream) -> Client {
+        Client { stream, deadline: Instant::now() + REQUEST_WITHIN, talk: Talk::Request(Vec::new()) }
+    }
+
+    fn wants(&self) -> PollFlags {
+        match self.talk {
+            Talk::Request(_) => PollFlags::IN,
+            Talk::Answer(..) => PollFlags::OUT,
+        }
+    }
+
+    /// Goes on as far as possible without waiting; false when the connection is over.
+    fn step(&mut self, answer: &mut impl FnMut(&str) -> String) -> io::Result<bool> {
+        if let Talk::Request(so_far) = &mut self.talk {
+            let Some(line) = read_line(&mut self.stream, so_far)? else { return Ok(true) };
+            let text = answer(line.trim());
+            self.talk = Talk::Answer(text.into_bytes(), 0);
+            self.deadline = Instant::now() + ANSWER_WITHIN;
+        }
+        match &mut self.talk {
+            Talk::Request(_) => Ok(true),
+            Talk::Answer(text, sent) => write_rest(&mut self.stream, text, sent),
+        }
+    }
+}
+
+/// The line, once it is complete: ended by a line feed or by the end of the stream.
+fn read_line(stream: &mut UnixStream, so_far: &mut Vec<u8>) -> io::Result<Option<String>> {
+    let mut part = [0; LONGEST];
+    loop {
+        let ended = match stream.read(&mut part) {
+            Ok(n) => {
+                so_far.extend_from_slice(&part[..n]);
+                n == 0
+            }
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        let end = so_far.iter().position(|octet| *octet == b'\n');
+        if end.or(ended.then_some(so_far.len())).is_some_and(|n| n <= LONGEST) {
+            so_far.truncate(end.unwrap_or(so_far.len()));
+            return Ok(Some(String::from_utf8_lossy(so_far).into_owned()));
+        }
+        if so_far.len() > LONGEST {
+            return Err(ErrorKind::InvalidData.into());
+        }
+    }
+}
+
+/// Sends what the client takes now; true while there is more.
+fn write_rest(stream: &mut UnixStream, text: &[u8], sent: &mut usize) -> io::Result<bool> {
+    while *sent < text.len() {
+        match stream.write(&text[*sent..]) {
+            Ok(n) => *sent += n,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
+}
+
+/// A gateway may read a large binding table before it answers.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks a gateway.
 ///
 /// # Errors
 /// When none listens at this path, or it does not answer.
 pub fn ask(path: &Path, word: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(4 * PATIENCE))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     writeln!(stream, "{word}")?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
@@ -79,25 +177,121 @@ pub fn ask(path: &Path, word: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread::{ScopedJoinHandle, scope};
+
+    fn echo(word: &str) -> String {
+        format!("{word} is fine\n")
+    }
+
+    /// Serves until a client's thread has ended.
+    fn serve_until<T>(control: &mut Control, client: &ScopedJoinHandle<'_, T>) {
+        while !client.is_finished() {
+            control.serve(Duration::from_millis(1), &[], echo);
+        }
+    }
+
+    fn listening() -> (tempfile::TempDir, Control) {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::listen(&folder.path().join("g.sock")).unwrap();
+        (folder, control)
+    }
 
     #[test]
     fn a_word_is_answered_and_a_socket_left_behind_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.sock");
         drop(UnixListener::bind(&path).unwrap());
-        let control = Control::listen(&path).unwrap();
-        assert_eq!(Control::listen(&path).err().map(|e| e.kind()), Some(io::ErrorKind::AddrInUse));
-        let at = path.clone();
-        let asked = std::thread::spawn(move || ask(&at, "status").unwrap());
-        while !asked.is_finished() {
-            control.serve(|word| format!("{word} is fine\n"));
-            std::thread::yield_now();
-        }
-        assert_eq!(asked.join().unwrap(), "status is fine\n");
+        let mut control = Control::listen(&path).unwrap();
+        assert_eq!(Control::listen(&path).err().map(|e| e.kind()), Some(ErrorKind::AddrInUse));
+        scope(|threads| {
+            let asked = threads.spawn(|| ask(&path, "status").unwrap());
+            serve_until(&mut control, &asked);
+            assert_eq!(asked.join().unwrap(), "status is fine\n");
+        });
         drop(control);
         assert!(!path.exists());
         std::fs::write(&path, "mine").unwrap();
         assert!(Control::listen(&path).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+
+    /// Neither a silent client nor one that has sent half a word is waited for, however many there are.
+    #[test]
+    fn slow_clients_delay_no_other() {
+        let (_folder, mut control) = listening();
+        let path = control.path.clone();
+        let slow: Vec<_> = (0..MOST_CLIENTS)
+            .map(|i| {
+                let mut stream = UnixStream::connect(&path).unwrap();
+                stream.write_all(if i % 2 == 0 { b"" } else { b"sta" }).unwrap();
+                control.serve(Duration::ZERO, &[], echo);
+                stream
+            })
+            .collect();
+        assert_eq!(control.clients.len(), MOST_CLIENTS);
+        let deadlines: Vec<_> = control.clients.iter().map(|c| c.deadline).collect();
+        scope(|threads| {
+            let honest = threads.spawn(|| ask(&path, "status").unwrap());
+            serve_until(&mut control, &honest);
+            assert_eq!(honest.join().unwrap(), "status is fine\n");
+        });
+        assert_eq!(control.clients.len(), MOST_CLIENTS - 1, "the oldest made room");
+        // An octet more is no more time.
+        for mut stream in slow.iter().skip(1) {
+            stream.write_all(b"t").unwrap();
+        }
+        control.serve(Duration::ZERO, &[], echo);
+        assert!(control.clients.iter().map(|c| c.deadline).eq(deadlines.into_iter().skip(1)));
+    }
+
+    #[test]
+    fn a_client_is_hung_up_on_at_its_deadline() {
+        let (_folder, mut control) = listening();
+        let mut silent = UnixStream::connect(&control.path).unwrap();
+        control.serve(Duration::ZERO, &[], echo);
+        control.clients[0].deadline = Instant::now();
+        control.serve(Duration::ZERO, &[], echo);
+        assert!(control.clients.is_empty());
+        assert_eq!(silent.read(&mut [0]).unwrap(), 0, "hung up");
+    }
+
+    /// An answer that the socket's buffer cannot hold goes out as the client reads it.
+    #[test]
+    fn a_long_answer_waits_for_its_reader_and_nothing_else() {
+        let (_folder, mut control) = listening();
+        let path = control.path.clone();
+        let long = "x".repeat(4 << 20);
+        let mut reader = UnixStream::connect(&path).unwrap();
+        reader.write_all(b"sessions\n").unwrap();
+        control.serve(Duration::ZERO, &[], |_| long.clone());
+        assert!(matches!(control.clients[0].talk, Talk::Answer(..)), "more than the buffer holds");
+        scope(|threads| {
+            let other = threads.spawn(|| ask(&path, "status").unwrap());
+            serve_until(&mut control, &other);
+            assert_eq!(other.join().unwrap(), "status is fine\n");
+            let read = threads.spawn(|| {
+                let mut text = String::new();
+                reader.read_to_string(&mut text).unwrap();
+                text
+            });
+            serve_until(&mut control, &read);
+            assert!(read.join().unwrap() == long);
+        });
+    }
+
+    #[test]
+    fn a_request_without_an_end_is_refused_and_one_without_a_line_feed_is_not() {
+        let (_folder, mut control) = listening();
+        let mut endless = UnixStream::connect(&control.path).unwrap();
+        endless.write_all(&[b'x'; LONGEST + 1]).unwrap();
+        let mut short = UnixStream::connect(&control.path).unwrap();
+        short.write_all(b"status").unwrap();
+        short.shutdown(std::net::Shutdown::Write).unwrap();
+        control.serve(Duration::ZERO, &[], echo);
+        assert!(control.clients.is_empty());
+        let mut text = String::new();
+        short.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "status is fine\n");
+        assert!(endless.read(&mut [0]).map_or(true, |n| n == 0));
     }
 }

@@ -2,7 +2,7 @@
 //! device under test needs: clear, count, stall, stop. Controls are atomics that a worker looks at once a
 //! round, so nothing locks while frames move.
 
-use crate::desk::{ANSWER_WITHIN, Desk, Jobs};
+use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
 use crate::worker::{Worker, WorkerCounters, mail};
 use plane::Function;
@@ -112,10 +112,10 @@ impl Embedded {
         clock: Clock,
         config: EmbeddedConfig,
         functions: Vec<F>,
-    ) -> (Embedded, Desk<F>) {
+    ) -> (Embedded, ControlQueue<F>) {
         let (cores, preempt) = (config.cores.clone(), config.preempt);
         let (controls, rounds) = Rounds::make(clock, config, functions, false);
-        let desk = Desk { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
+        let queue = ControlQueue { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new()
                 .name(format!("gateway-{i}"))
@@ -130,7 +130,7 @@ impl Embedded {
                 })
                 .expect("a thread can be started")
         });
-        (Embedded { clock, threads: threads.collect(), controls, polled: false }, desk)
+        (Embedded { clock, threads: threads.collect(), controls, polled: false }, queue)
     }
 
     /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
@@ -456,12 +456,12 @@ mod tests {
     fn a_worker_that_is_not_back_yet_is_waited_for() {
         let (clock, away) = (Clock::system(), Duration::from_millis(20));
         let (_own, _ends, config) = wired(clock);
-        let (embedded, desk) = Embedded::start(clock, config, vec![Counting(0)]);
+        let (embedded, queue) = Embedded::start(clock, config, vec![Counting(0)]);
         let (gone, has_gone) = std::sync::mpsc::channel();
         embedded.away().unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                desk.ask(move |_, _| {
+                queue.ask(move |_, _| {
                     gone.send(()).unwrap();
                     std::thread::sleep(away);
                 })

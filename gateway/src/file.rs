@@ -5,7 +5,8 @@
 use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, create_reader};
-use plane::{Function, Packet, Side, Spare, Verdict};
+use plane::{Drops, Function, Packet, Side, Spare, Verdict};
+use port::middleware::vlan::Tag;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -145,24 +146,24 @@ impl Reader {
             if self.blocks && is_too_short(self.inner.data()) {
                 return Err(self.wrong("a block is shorter than its own frame of 12 octets".into()));
             }
-            let step = match self.inner.next() {
-                Ok((size, block)) => Step::Got(size, read_block(&block, &mut self.unit, &mut self.interfaces)),
-                Err(PcapError::Eof) => Step::End,
-                Err(PcapError::Incomplete(_)) => Step::More,
-                Err(e) => Step::Bad(e.to_string()),
+            let next = match self.inner.next() {
+                Ok((size, block)) => NextBlock::Got(size, read_block(&block, &mut self.unit, &mut self.interfaces)),
+                Err(PcapError::Eof) => NextBlock::End,
+                Err(PcapError::Incomplete(_)) => NextBlock::More,
+                Err(e) => NextBlock::Bad(e.to_string()),
             };
-            let (size, found) = match step {
-                Step::Got(size, found) => (size, found),
-                Step::End => return Ok(None),
-                Step::More if self.inner.reader_exhausted() => {
+            let (size, found) = match next {
+                NextBlock::Got(size, found) => (size, found),
+                NextBlock::End => return Ok(None),
+                NextBlock::More if self.inner.reader_exhausted() => {
                     return Err(self.wrong("the file ends in the middle of it".into()));
                 }
-                Step::More => {
+                NextBlock::More => {
                     let filled = self.inner.refill().map_err(|e| e.to_string());
                     filled.map_err(|why| self.wrong(why))?;
                     continue;
                 }
-                Step::Bad(why) => return Err(self.wrong(why)),
+                NextBlock::Bad(why) => return Err(self.wrong(why)),
             };
             self.inner.consume(size);
             match found {
@@ -192,7 +193,7 @@ fn is_too_short(block: &[u8]) -> bool {
 }
 
 /// What asking a file for its next block gave.
-enum Step {
+enum NextBlock {
     Got(usize, Result<Option<Stamped>, String>),
     More,
     End,
@@ -312,7 +313,7 @@ pub struct Passed {
     pub received: u64,
     /// Packets written.
     pub sent: u64,
-    /// Packets that the function dropped.
+    /// Packets that the function dropped. A fragment that waits for others is none before its time is over.
     pub dropped: u64,
     /// Packets for the gateway itself that were answered.
     pub answered: u64,
@@ -320,6 +321,28 @@ pub struct Passed {
     pub local: u64,
     /// Packets for a side without a file.
     pub unwritten: u64,
+    /// Packets of another VLAN than the side's, or without a tag where the side has one.
+    pub other_vlan: u64,
+}
+
+/// What a function has counted of fragments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fragments {
+    /// It took them in: they wait, or what they were part of has left.
+    kept: u64,
+    /// It kept them until their time was over.
+    late: u64,
+}
+
+impl Fragments {
+    fn of(counters: &Drops) -> Fragments {
+        let sum = |names: &[&str]| {
+            // Of functions in a row each name has the part's in front.
+            let named = counters.iter().filter(|(name, _)| name.rsplit('.').next().is_some_and(|n| names.contains(&n)));
+            named.map(|(_, n)| n).sum()
+        };
+        Fragments { kept: sum(&["fragment-held", "reassembled"]), late: sum(&["fragment-late"]) }
+    }
 }
 
 /// Timed work is done at least this often in the packets' own time.
@@ -329,18 +352,27 @@ const MOST_STEPS: u64 = 3_600;
 /// The function's clock at the first packet: not zero, so that ages before it can be told.
 const EPOCH: u64 = 1_000_000_000;
 
-/// Pass all packets of the files through a function, `linger` nanoseconds more for what waits for a time, and write what
-/// comes out, each packet with the time at which it left.
+/// Passes all packets of the files through a function, goes on for `linger` nanoseconds so that what waits for a time leaves,
+/// and writes what comes out, each packet with the time at which it left. Sides with a tag are in that VLAN.
 ///
 /// # Errors
 /// When a file cannot be read or written.
 pub fn replay<F: Function>(
     function: &mut F,
     owns: Option<&Owns>,
+    vlans: [Option<Tag>; 2],
     files: &mut Files,
     linger: u64,
 ) -> Result<Passed, FileError> {
-    let mut r = Replay { function, owns, passed: Passed::default(), queue: Vec::new(), spare: Collect::default() };
+    let mut r = Replay {
+        function,
+        owns,
+        vlans,
+        passed: Passed::default(),
+        fragments: Fragments::default(),
+        queue: Vec::new(),
+        spare: Collect::default(),
+    };
     let mut next: [Option<Stamped>; 2] = [None, None];
     for (packet, input) in next.iter_mut().zip(&mut files.inputs) {
         *packet = advance(input)?;
@@ -376,7 +408,9 @@ fn advance(reader: &mut Option<Reader>) -> Result<Option<Stamped>, FileError> {
 struct Replay<'a, F> {
     function: &'a mut F,
     owns: Option<&'a Owns>,
+    vlans: [Option<Tag>; 2],
     passed: Passed,
+    fragments: Fragments,
     /// What is to be written, in order.
     queue: Vec<(Side, Heap)>,
     spare: Collect,
@@ -402,14 +436,28 @@ impl<F: Function> Replay<'_, F> {
         self.function.idle(clock);
         self.function.process::<Heap, Collect>(clock, Side::Customer, &mut [], &mut [], &mut self.spare);
         self.queue.append(&mut self.spare.emitted);
+        self.keeps_fragments();
+    }
+
+    /// Whether the function has taken a fragment in since last asked; those that it gave up are dropped now.
+    fn keeps_fragments(&mut self) -> bool {
+        let now = Fragments::of(&self.function.counters());
+        let before = std::mem::replace(&mut self.fragments, now);
+        self.passed.dropped += now.late - before.late;
+        now.kept > before.kept
     }
 
     fn one(&mut self, from: Side, bytes: &[u8], clock: u64) {
         self.passed.received += 1;
         let mut batch = [Heap::new(bytes)];
+        if self.vlans[number(from)].is_some_and(|tag| !tag.take_off(&mut batch[0])) {
+            self.passed.other_vlan += 1;
+            return;
+        }
         let mut verdict = [Verdict::Drop; 1];
         self.function.process(clock, from, &mut batch, &mut verdict, &mut self.spare);
         let [mut packet] = batch;
+        let kept = self.keeps_fragments();
         match verdict[0] {
             Verdict::Forward(to) => self.queue.push((to, packet)),
             Verdict::Local if self.owns.is_some_and(|o| o.answer(from, &mut packet)) => {
@@ -417,16 +465,21 @@ impl<F: Function> Replay<'_, F> {
                 self.queue.push((from, packet));
             }
             Verdict::Local => self.passed.local += 1,
-            // There is one worker, so nobody to hand over to.
+            Verdict::Drop if kept => {}
+            // There is one worker, so no other to hand over to.
             Verdict::Drop | Verdict::HandOver(_) => self.passed.dropped += 1,
         }
         self.queue.append(&mut self.spare.emitted);
     }
 
     fn write(&mut self, time: u64, outputs: &mut [Option<Writer>; 2]) -> Result<(), FileError> {
-        for (to, packet) in self.queue.drain(..) {
-            match &mut outputs[usize::from(to == Side::Internet)] {
+        for (to, mut packet) in self.queue.drain(..) {
+            match &mut outputs[number(to)] {
                 Some(file) => {
+                    // A packet of its own has room in front.
+                    if let Some(tag) = self.vlans[number(to)] {
+                        tag.put_on(&mut packet);
+                    }
                     file.write(time, packet.bytes())?;
                     self.passed.sent += 1;
                 }
@@ -435,6 +488,11 @@ impl<F: Function> Replay<'_, F> {
         }
         Ok(())
     }
+}
+
+/// The place of a side's file: the customers' first.
+fn number(side: Side) -> usize {
+    usize::from(side == Side::Internet)
 }
 
 /// Packets that a function makes itself.

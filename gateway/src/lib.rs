@@ -4,16 +4,17 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
-pub mod desk;
+pub mod control_queue;
 pub mod embedded;
 pub mod file;
 pub mod neighbour;
 pub mod own;
+pub mod privileges;
 pub mod steer;
 pub mod truth;
 pub mod worker;
 
-pub use desk::Desk;
+pub use control_queue::ControlQueue;
 pub use embedded::{Away, Embedded, EmbeddedConfig, EmbeddedError};
 pub use own::{Own, Owns};
 pub use steer::steer;

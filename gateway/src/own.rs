@@ -189,12 +189,12 @@ impl Own {
 }
 
 /// Sum of an ICMPv6 message without extension headers, pseudo header included; the packet ends with the slice.
-fn sum6(b: &[u8]) -> Sum {
+pub(crate) fn sum6(b: &[u8]) -> Sum {
     let l4 = h::ETH + h::IPV6;
     Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be32((b.len() - l4) as u32)
 }
 
-fn seal6(b: &mut [u8]) {
+pub(crate) fn seal6(b: &mut [u8]) {
     let at = h::ETH + h::IPV6 + 2;
     b[at..at + 2].fill(0);
     let sum = sum6(b).checksum();

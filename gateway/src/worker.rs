@@ -1,10 +1,12 @@
 //! One worker: receive a burst, let the plane function work on it, hand the frames over. Packets that
 //! another worker must decide about travel through an inbox, one single-producer ring for each pair.
 
+use crate::neighbour::NextHops;
 use crate::own::Owns;
 use plane::{Function, Side, Spare, Verdict};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
+use std::sync::Arc;
 
 /// Frames for a side or another worker beyond the batch's own.
 struct Outgoing<'a> {
@@ -117,6 +119,8 @@ pub struct Worker<F> {
     rounds: u32,
     /// Addresses that it answers for; without any it leaves them to somebody else.
     pub owns: Option<Owns>,
+    /// Next hops whose Ethernet addresses it learns, together with all other workers.
+    pub next_hops: Option<Arc<NextHops>>,
     /// What it has done.
     pub counters: WorkerCounters,
 }
@@ -145,6 +149,7 @@ impl<F: Function> Worker<F> {
             after: [Vec::with_capacity(4 * BATCH), Vec::with_capacity(4 * BATCH)],
             rounds: 0,
             owns: None,
+            next_hops: None,
             counters: WorkerCounters::default(),
         }
     }
@@ -153,6 +158,17 @@ impl<F: Function> Worker<F> {
     pub fn answer_for(mut self, owns: Option<Owns>) -> Worker<F> {
         self.owns = owns;
         self
+    }
+
+    /// Sends a frame of the gateway's own on a side, beside what its function sends; it is lost where no frame is free.
+    ///
+    /// # Errors
+    /// When the port is broken.
+    pub fn send(&mut self, to: Side, bytes: &[u8]) -> Result<(), PortError> {
+        let Some(mut frame) = self.pool.alloc(bytes.len()) else { return Ok(()) };
+        frame.bytes_mut().copy_from_slice(bytes);
+        self.to[side(to)].push(frame);
+        self.hand_over()
     }
 
     /// One round: both sides, the inbox, hand-over, a little timer work. Returns how many frames it saw.
@@ -216,6 +232,9 @@ impl<F: Function> Worker<F> {
                     self.pool.free(frame);
                 }
                 Verdict::Local => {
+                    if let Some(next_hops) = &self.next_hops {
+                        next_hops.hear(from, frame.bytes());
+                    }
                     if self.owns.as_ref().is_some_and(|o| o.answer(from, &mut frame)) {
                         self.counters.answered += 1;
                         self.to[side(from)].push(frame);
@@ -250,8 +269,11 @@ impl<F: Function> Worker<F> {
 
     #[inline]
     fn hand_over(&mut self) -> Result<(), PortError> {
-        for s in 0..2 {
+        for (s, to) in [Side::Customer, Side::Internet].into_iter().enumerate() {
             if !self.to[s].is_empty() {
+                if let Some(next_hops) = &self.next_hops {
+                    next_hops.readdress(to, &mut self.to[s]);
+                }
                 let sent = self.ports[s].transmit(&mut self.pool, &mut self.to[s])?;
                 self.counters.sent += sent.accepted as u64;
                 self.counters.refused += sent.refused as u64;

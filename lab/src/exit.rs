@@ -20,11 +20,13 @@ pub enum Exit {
     Interrupted = 5,
     /// Measurements are missing, for lack of time or because a device could not be brought to where they begin.
     Incomplete = 6,
+    /// An interface of the gateway was deleted or switched off.
+    InterfaceLost = 7,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Exit; 7] = [
+    pub const ALL: [Exit; 8] = [
         Exit::Done,
         Exit::Failed,
         Exit::Usage,
@@ -32,6 +34,7 @@ impl Exit {
         Exit::DutUnreachable,
         Exit::Interrupted,
         Exit::Incomplete,
+        Exit::InterfaceLost,
     ];
 
     /// Its name, for scripts and reports.
@@ -44,6 +47,7 @@ impl Exit {
             Exit::DutUnreachable => "dut-unreachable",
             Exit::Interrupted => "interrupted",
             Exit::Incomplete => "incomplete",
+            Exit::InterfaceLost => "interface-lost",
         }
     }
 
@@ -57,6 +61,7 @@ impl Exit {
             Exit::DutUnreachable => "the device under test does not answer",
             Exit::Interrupted => "interrupted; `natmeter resume` goes on",
             Exit::Incomplete => "measurements are missing; `natmeter resume` makes them",
+            Exit::InterfaceLost => "an interface of the gateway was deleted or switched off",
         }
     }
 }

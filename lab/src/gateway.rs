@@ -5,8 +5,9 @@ use crate::scenario::gateway::{Gateway, Io, NextHop, Side, side4, side6};
 use crate::technology::{self, BuildError, Links, Use};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, Passed, replay as pass};
-use gateway::neighbour::{NeighbourError, resolve};
-use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
+use gateway::neighbour::NeighbourError;
+use gateway::privileges::{LimitError, Limits};
+use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::Function;
 use plane::ip6::Prefix6;
 use plane::lw4o6::{Live, Table};
@@ -14,22 +15,33 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::Interfaces;
+use port::middleware::Vlan;
+use port::middleware::vlan::Tag;
+use port::presence::{Lost, Presence};
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
 use serde_json::json;
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use wire::{AddrRange, Mac};
 
+mod ending;
+#[cfg(test)]
+mod file_tests;
+mod next_hops;
+mod reload;
 mod running;
 mod select;
 mod status;
+mod table_file;
 #[cfg(test)]
 mod tests;
 
+pub use ending::Ending;
 pub use running::Word;
 
 use running::Running;
@@ -55,6 +67,15 @@ pub enum GatewayError {
     /// A worker.
     #[error(transparent)]
     Worker(#[from] EmbeddedError),
+    /// An interface that was there.
+    #[error("{0}; the gateway has ended")]
+    Lost(#[from] Lost),
+    /// Limits that cannot be made.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// Signals.
+    #[error("handling signals: {0}")]
+    Signals(std::io::Error),
     /// The control socket.
     #[error("listening for `natmeter gateway status` at {path}: {cause}; choose another `socket` in [gateway]")]
     Socket {
@@ -66,7 +87,7 @@ pub enum GatewayError {
 }
 
 impl GatewayError {
-    /// Whether the person has to write something else; then nothing was touched.
+    /// Whether the command line or the file has to be changed; then nothing was touched.
     pub fn is_usage(&self) -> bool {
         matches!(self, GatewayError::Usage(_) | GatewayError::Build(_))
     }
@@ -132,11 +153,18 @@ pub fn replay(
     };
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
     let owns = gateway.answer.then(|| owns(gateway, macs));
-    build(gateway, macs, 1, seed, Replay { owns, files, linger, as_json })
+    let vlans = [tag(&gateway.left), tag(&gateway.right)];
+    build(gateway, macs, 1, seed, Replay { owns, vlans, files, linger, as_json })
+}
+
+/// The tag of a side's VLAN, if it is in one.
+fn tag(side: &Side) -> Option<Tag> {
+    side.vlan.and_then(Tag::new)
 }
 
 struct Replay<'a> {
     owns: Option<Owns>,
+    vlans: [Option<Tag>; 2],
     files: &'a mut Files,
     linger: u64,
     as_json: bool,
@@ -146,8 +174,8 @@ impl Use for Replay<'_> {
     type Out = Result<String, GatewayError>;
     fn with<F: Function + 'static>(self, mut functions: Vec<F>) -> Result<String, GatewayError> {
         let function = &mut functions[0];
-        let passed = pass(function, self.owns.as_ref(), self.files, self.linger)?;
-        let Passed { received, sent, dropped, answered, local, unwritten } = passed;
+        let passed = pass(function, self.owns.as_ref(), self.vlans, self.files, self.linger)?;
+        let Passed { received, sent, dropped, answered, local, unwritten, other_vlan } = passed;
         let events: Vec<_> = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
         let entries = function.entries();
         if self.as_json {
@@ -155,7 +183,7 @@ impl Use for Replay<'_> {
             return Ok(format!(
                 "{}\n",
                 json!({ "received": received, "sent": sent, "dropped": dropped, "answered": answered, "local": local,
-                    "unwritten": unwritten, "events": events, "sessions": entries.map(|e| e.0), "mappings": entries.map(|e| e.1) })
+                    "unwritten": unwritten, "other-vlan": other_vlan, "events": events, "sessions": entries.map(|e| e.0), "mappings": entries.map(|e| e.1) })
             ));
         }
         let mut text = format!(
@@ -164,6 +192,9 @@ impl Use for Replay<'_> {
         if unwritten > 0 {
             let _ = writeln!(text, "{unwritten} for a side without a file: add it to --pcap-out");
         }
+        if other_vlan > 0 {
+            let _ = writeln!(text, "{other_vlan} of another VLAN");
+        }
         for (name, n) in events {
             let _ = writeln!(text, "  {name:<24} {n}");
         }
@@ -171,24 +202,21 @@ impl Use for Replay<'_> {
     }
 }
 
-/// Run the gateway until it is told to stop.
+/// Runs the gateway until it is told to stop.
 ///
 /// # Errors
-/// When it cannot start, or a worker ends by itself.
-pub fn run(
-    gateway: &Gateway,
-    file: &Path,
-    seed: u64,
-    stop: &AtomicBool,
-    say: &dyn Fn(&str),
-) -> Result<(), GatewayError> {
+/// When it cannot start, a worker ends by itself, or an interface cannot be used any more.
+pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn Fn(&str)) -> Result<(), GatewayError> {
     let clock = Clock::calibrated();
+    let stop = ending.stop();
     let mut opened = open(gateway, clock)?;
-    let macs = neighbours(gateway, &mut opened)?;
+    let interfaces = [&gateway.left, &gateway.right].into_iter().filter_map(|side| side.interface.as_deref());
+    let presence = Presence::watch(interfaces)?;
+    let macs = next_hops::find(gateway, opened.macs, &mut opened.ports, &mut opened.pools, &stop)?;
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
-    let run = Run { gateway, file, macs, owns, live: None, opened, clock, control, stop, say };
+    let run = Run { gateway, file, macs, owns, live: None, opened, presence, clock, control, ending, say };
     build(gateway, macs, gateway.workers, seed, run)
 }
 
@@ -198,7 +226,12 @@ struct Opened {
     pools: Vec<Pool>,
     /// Ethernet addresses of the interfaces.
     macs: [Mac; 2],
+    /// Frames of other VLANs than the sides'.
+    other_vlan: OtherVlan,
 }
+
+/// Frames that were not received on each side because they are not of its VLAN.
+type OtherVlan = [Arc<AtomicU64>; 2];
 
 /// Frames of a worker's pool; each of its two XDP ports has this many lent to the kernel.
 const FRAMES: usize = 16_384;
@@ -214,8 +247,23 @@ fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
     let mut pools = Pool::for_workers(PoolConfig::umem(workers, FRAMES))?;
     let (left, left_mac) = side_ports(gateway, &gateway.left, 1, clock, &mut pools)?;
     let (right, right_mac) = side_ports(gateway, &gateway.right, 2, clock, &mut pools)?;
-    let ports = left.into_iter().zip(right).collect();
-    Ok(Opened { ports, pools, macs: [left_mac, right_mac] })
+    let other_vlan = OtherVlan::default();
+    let left = in_vlan(&gateway.left, left, &other_vlan[0]);
+    let right = in_vlan(&gateway.right, right, &other_vlan[1]);
+    Ok(Opened { ports: left.zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
+}
+
+/// Ports in the VLAN of their side, if that is in one.
+fn in_vlan(
+    side: &Side,
+    ports: Vec<Box<dyn Port>>,
+    other: &Arc<AtomicU64>,
+) -> impl Iterator<Item = Box<dyn Port>> + use<> {
+    let (tag, other) = (tag(side), Arc::clone(other));
+    ports.into_iter().map(move |port| match tag {
+        Some(tag) => Box::new(Vlan::new(port, tag, Arc::clone(&other))) as Box<dyn Port>,
+        None => port,
+    })
 }
 
 /// The ports of one side, one a worker, and the side's Ethernet address.
@@ -238,7 +286,15 @@ fn side_ports(
         None if made => crate::rig::mac(number, 1),
         None => here.run_in(|| Interfaces::here()?.get(interface).map(|i| Mac(i.mac)))??,
     };
-    let select = if gateway.answer { Select::everything() } else { select::without_the_link() };
+    if gateway.io == Io::Tun && side.vlan.is_some() {
+        let what = format!("[gateway.{name}] has a vlan, but a TUN device has no Ethernet header: use io = \"tap\"");
+        return Err(GatewayError::Usage(what));
+    }
+    let select = match side.vlan {
+        _ if gateway.answer => Select::everything(),
+        None => select::without_the_link(),
+        Some(id) => select::in_vlan(id, select::without_the_link()),
+    };
     let xdp = |mode| AfXdpConfig { queues: gateway.workers as u32, mode, ..AfXdpConfig::named(interface, select) };
     let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>).collect();
     let ports: Vec<Box<dyn Port>> = match gateway.io {
@@ -249,38 +305,12 @@ fn side_ports(
         Io::Tun => {
             let mut header = [0; 12];
             header[..6].copy_from_slice(&mac.0);
-            header[6..].copy_from_slice(&tun_neighbour(number).0);
+            header[6..].copy_from_slice(&next_hops::tun_neighbour(number).0);
             let config = TapConfig { without_ethernet: Some(header), ..TapConfig::named(interface) };
             vec![Box::new(TapPort::open(&here, &config, clock)?)]
         }
     };
     Ok((ports, mac))
-}
-
-/// Who is at the other end of a link without Ethernet addresses.
-fn tun_neighbour(number: u8) -> Mac {
-    crate::rig::mac(number, 2)
-}
-
-/// Ethernet addresses of both sides and of their neighbours, asked for where the file gives IP addresses.
-fn neighbours(gateway: &Gateway, opened: &mut Opened) -> Result<Macs, GatewayError> {
-    let sides = [(&gateway.left, 1), (&gateway.right, 2)];
-    let mut macs = [(Mac::default(), Mac::default()); 2];
-    for (i, (side, number)) in sides.into_iter().enumerate() {
-        let own_mac = opened.macs[i];
-        let next = match side.next_hop {
-            NextHop::Mac(mac) => mac,
-            NextHop::Ip(_) if gateway.io == Io::Tun => tun_neighbour(number),
-            NextHop::Ip(ip) => {
-                let ports = opened.ports.iter_mut().map(|(left, right)| &mut **if i == 0 { left } else { right });
-                let mut lanes: Vec<_> =
-                    ports.zip(&mut opened.pools).map(|(p, pool)| (p as &mut dyn Port, pool)).collect();
-                resolve(&mut lanes, &own(side, own_mac), side.address, ip)?
-            }
-        };
-        macs[i] = (own_mac, next);
-    }
-    Ok(macs)
 }
 
 struct Run<'a> {
@@ -290,13 +320,14 @@ struct Run<'a> {
     owns: Option<Owns>,
     live: Option<Arc<Live>>,
     opened: Opened,
+    presence: Presence,
     clock: Clock,
     control: Control,
-    stop: &'a AtomicBool,
+    ending: Ending,
     say: &'a dyn Fn(&str),
 }
 
-/// How often the control socket is looked at.
+/// How often a gateway looks whether a worker has ended, if nothing else happens.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Use for Run<'_> {
@@ -305,7 +336,7 @@ impl Use for Run<'_> {
         Arc::clone(self.live.insert(Live::new(table)))
     }
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
-        let Run { gateway, file, macs, owns, live, opened, clock, control, stop, say } = self;
+        let Run { gateway, file, macs, owns, live, opened, mut presence, clock, mut control, ending, say } = self;
         let cores = port::host::cores();
         let alone = cores.len() > gateway.workers;
         let config = EmbeddedConfig {
@@ -315,12 +346,17 @@ impl Use for Run<'_> {
             ports: opened.ports,
             pools: opened.pools,
         };
-        let (embedded, desk) = Embedded::start(clock, config, functions);
+        let (embedded, queue) = Embedded::start(clock, config, functions);
         if gateway.busy {
             embedded.wake(Duration::MAX);
         } else {
             embedded.rest();
         }
+        let stop = ending.stop();
+        let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
+        let learns = queue.learn(&next_hops);
+        learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
+        limit(gateway, file, ending, &queue, say)?;
         say(&format!(
             "gateway of {} is running, {} worker{}; natmeter gateway status --socket {}\n",
             file.display(),
@@ -328,15 +364,53 @@ impl Use for Run<'_> {
             if gateway.workers == 1 { "" } else { "s" },
             gateway.socket.display()
         ));
-        let mut running =
-            Running { gateway: gateway.clone(), file, macs, live, clock, embedded: &embedded, desk, stop };
-        while !stop.load(Ordering::Relaxed) && !embedded.has_ended() {
-            control.serve(|words| running.answer(words));
+        let gateway = gateway.clone();
+        let mut running = Running {
+            gateway,
+            file,
+            macs,
+            next_hops,
+            other_vlan: opened.other_vlan,
+            live,
+            clock,
+            embedded: &embedded,
+            queue,
+            stop: &stop,
+        };
+        let lost = loop {
+            let lost = if presence.has_changed() { presence.lost()? } else { None };
+            if lost.is_some() || stop.load(Ordering::Relaxed) || embedded.has_ended() {
+                break lost;
+            }
+            control.serve(LOOK, &[presence.as_fd()], |words| running.answer(words));
             running.tidy();
-            std::thread::sleep(LOOK);
+        };
+        // A worker that ended by itself may have met first what has become of its interface.
+        let ended = embedded.stop();
+        if let Some(lost) = lost.or(if ended.is_err() { presence.lost()? } else { None }) {
+            return Err(lost.into());
         }
-        embedded.stop()?;
+        ended?;
         say("gateway stopped\n");
         Ok(())
     }
+}
+
+/// Gives up, in all threads, what the gateway does not need any more; says what could not be given up.
+fn limit<F: Function + 'static>(
+    gateway: &Gateway,
+    file: &Path,
+    ending: Ending,
+    queue: &ControlQueue<F>,
+    say: &dyn Fn(&str),
+) -> Result<(), GatewayError> {
+    let table = table_file::named_by(&gateway.technology).map(|(_, path)| path);
+    let limits = Limits::new([file].into_iter().chain(table), &gateway.socket)?;
+    let workers = queue.limit(&limits);
+    let signals = ending.insist(gateway.socket.clone(), limits.clone()).map_err(GatewayError::Signals)?;
+    let all = workers.into_iter().flatten().chain(signals).chain(limits.apply()).map(|failed| failed.to_string());
+    for failed in all.collect::<std::collections::BTreeSet<_>>() {
+        say(&format!("warning: the gateway keeps rights that it does not need: {failed}\n"));
+    }
+    Ok(())
 }

@@ -17,6 +17,7 @@ pub mod host;
 pub mod interface;
 pub mod middleware;
 pub mod netns;
+pub mod presence;
 mod sys;
 
 pub use backend::link;

@@ -60,13 +60,16 @@ impl Netns {
     /// stay in the namespace wherever they are used.
     ///
     /// # Errors
-    /// Without the privilege to enter the namespace.
+    /// Without the privilege to enter the namespace; none is needed for that of the calling thread.
     pub fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, PortError> {
         on_fresh_thread(|| {
-            // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this thread, which ends after this
-            // closure; the descriptor is open as long as `self`.
-            check(unsafe { libc::setns(self.fd.as_raw_fd(), libc::CLONE_NEWNET) })
-                .map_err(|e| PortError::system("entering a network namespace", e, PRIVILEGE))?;
+            // To enter the namespace that one is in takes a privilege all the same.
+            if !Netns::current()?.same_as(self) {
+                // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this thread, which ends after this
+                // closure; the descriptor is open as long as `self`.
+                check(unsafe { libc::setns(self.fd.as_raw_fd(), libc::CLONE_NEWNET) })
+                    .map_err(|e| PortError::system("entering a network namespace", e, PRIVILEGE))?;
+            }
             Ok(work())
         })
     }
@@ -156,9 +159,13 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
 
 /// Run on a thread that ends afterwards, so that whatever happens to its namespaces concerns nobody else.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
-    std::thread::scope(|scope| match scope.spawn(work).join() {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
+    std::thread::scope(|scope| {
+        // A process that has given up its rights may start none.
+        let thread = std::thread::Builder::new().spawn_scoped(scope, work);
+        match thread.map_err(|e| PortError::system("starting a thread for a network namespace", e, ""))?.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 

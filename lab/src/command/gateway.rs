@@ -3,18 +3,16 @@
 
 use crate::cli::{GatewayArgs, Global, Word};
 use crate::exit::Exit;
-use crate::gateway::{self, GatewayError};
+use crate::gateway::{self, Ending, GatewayError};
 use crate::scenario::ScenarioError;
 use crate::scenario::gateway as config;
-use crate::signals;
 use crate::term::{err, out};
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
+use ::gateway::neighbour::NeighbourError;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// `natmeter gateway`.
 pub fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
@@ -45,8 +43,17 @@ pub fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
         Ok(()) => Exit::Done,
         Err(error) => {
             err(&format!("error: {error}\n"));
-            if error.is_usage() { Exit::Usage } else { Exit::Failed }
+            exit(&error)
         }
+    }
+}
+
+fn exit(error: &GatewayError) -> Exit {
+    match error {
+        GatewayError::Lost(_) => Exit::InterfaceLost,
+        GatewayError::Neighbour(NeighbourError::Stopped(_)) => Exit::Interrupted,
+        error if error.is_usage() => Exit::Usage,
+        _ => Exit::Failed,
     }
 }
 
@@ -102,8 +109,7 @@ fn on_interfaces(
     args: &GatewayArgs,
     global: &Global,
 ) -> Result<(), GatewayError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    signals::end_on(&stop).map_err(|e| GatewayError::Usage(format!("handling signals: {e}")))?;
+    let ending = Ending::on_signals().map_err(GatewayError::Signals)?;
     let say = |text: &str| {
         if !global.quiet {
             out(text);
@@ -111,7 +117,7 @@ fn on_interfaces(
     };
     let seed = args.seed.map_or_else(drawn, Ok)?;
     say(&format!("seed {seed}: who knows it can guess ports and identifications (RFC 6056, RFC 7739)\n"));
-    gateway::run(gateway, file, seed, &stop, &say)
+    gateway::run(gateway, file, seed, ending, &say)
 }
 
 /// A seed that nobody can guess.

@@ -34,6 +34,16 @@ pub fn without_the_link() -> Select {
     Select { any_of }
 }
 
+/// The same of the frames that are tagged with a VLAN (IEEE 802.1Q): fields behind the tag stand four octets later.
+pub fn in_vlan(id: u16, select: Select) -> Select {
+    const TAG: u16 = 12;
+    let tagged = Condition::equals(TAG, Width::Two, 0x8100);
+    let ours = Condition { offset: TAG + 2, width: Width::Two, mask: 0x0fff, value: id.into() };
+    let behind = |c: Condition| if c.offset < TAG { c } else { Condition { offset: c.offset + 4, ..c } };
+    let within = |all: Vec<Condition>| [tagged, ours].into_iter().chain(all.into_iter().map(behind)).collect();
+    Select { any_of: select.any_of.into_iter().map(within).collect() }
+}
+
 /// Conditions of which one is met when the octet is none of these: prefixes, as few as there can be.
 fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
     let mut all = Vec::new();
@@ -83,6 +93,22 @@ mod tests {
         }
         for next in [6, 17, 50, 60, 132] {
             assert!(select.takes(&frame(HOP_BY_HOP, &[next, 0, 1, 4, 0, 0, 0, 0])), "options, then {next}");
+        }
+    }
+
+    #[test]
+    fn in_a_vlan_the_same_is_taken_behind_its_tag() {
+        let (plain, tagged) = (without_the_link(), in_vlan(100, without_the_link()));
+        let with = |tag: [u8; 4], f: &[u8]| [&f[..12], &tag, &f[12..]].concat();
+        let frames = [6, 17, 50, 60].map(|next| frame(next, &[0; 8]));
+        let of_link = [135, 136].map(|kind| frame(ICMPV6, &[kind, 0, 0, 0, 0, 0, 0, 0]));
+        let echo = frame(ICMPV6, &[128, 0, 0, 0, 0, 0, 0, 0]);
+        for f in frames.iter().chain(&of_link).chain([&echo]) {
+            assert_eq!(tagged.takes(&with([0x81, 0, 0xe0, 100], f)), plain.takes(f));
+            for other in [[0x81, 0, 0, 101], [0x88, 0xa8, 0, 100], [0x81, 0, 1, 100]] {
+                assert!(!tagged.takes(&with(other, f)));
+            }
+            assert!(!tagged.takes(f), "without a tag");
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::*;
 use port::link::{LinkPort, Steer, link};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use wire::checksum::Sum;
 use wire::header::{be16, put16};
@@ -129,6 +130,14 @@ impl Ends {
         frame
     }
 
+    /// Forget what waits on the left.
+    fn discard(&mut self) {
+        let mut burst = port::burst();
+        while self.left.receive(&mut self.pool, &mut burst).unwrap() > 0 {
+            self.pool.free_all(&mut burst);
+        }
+    }
+
     /// The outside end point of the customer's port 1234, as the server sees it.
     fn map(&mut self) -> ([u8; 4], u16) {
         let f = self.pass(true, (CUSTOMER, 1234), (SERVER, 80));
@@ -192,11 +201,15 @@ impl Use for InProcess<'_> {
             owns: Some(owns(gateway, macs)),
             ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
         };
-        let (embedded, desk) = Embedded::start(clock, config, functions);
+        let (embedded, queue) = Embedded::start(clock, config, functions);
         embedded.rest();
         let stop = AtomicBool::new(false);
+        let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
+        queue.learn(&next_hops).unwrap();
+        let gateway = gateway.clone();
+        let (other_vlan, embedded_, stop) = (OtherVlan::default(), &embedded, &stop);
         let mut running =
-            Running { gateway: gateway.clone(), file, macs, live, clock, embedded: &embedded, desk, stop: &stop };
+            Running { gateway, file, macs, next_hops, other_vlan, live, clock, embedded: embedded_, queue, stop };
         let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
         play(&mut ends, file, &mut |words| {
             running.tidy();
@@ -254,7 +267,7 @@ fn stays(technology: &str, part: &str, counter: &str, refused: (&str, &str, &str
         assert!(counted > 0);
 
         edit(file, "\"1000 s\"", "\"2000 s\"");
-        assert_eq!(say("reload"), "reloaded\n");
+        assert!(say("reload").starts_with("reloaded"));
         assert_eq!((sessions(say), event(say, counter)), (before.clone(), counted), "after the reload");
         assert!(ends.answered(outside));
         assert_eq!(ends.map(), outside, "the same mapping");
@@ -267,7 +280,7 @@ fn stays(technology: &str, part: &str, counter: &str, refused: (&str, &str, &str
         assert_eq!(sessions(say), before, "after the refusal");
         assert!(ends.answered(outside));
         edit(file, to, from);
-        assert_eq!(say("reload"), "reloaded\n", "and it can still be changed");
+        assert!(say("reload").starts_with("reloaded"), "and it can still be changed");
         assert_eq!(sessions(say), before);
     });
 }
@@ -413,7 +426,7 @@ fn softwires_of_lw4o6_follow_the_file() {
             let outside = ends.map();
             for (from, to) in [("2001:db8:1:0::1", "2001:db8:1:9::1"), ("2001:db8:1:9::1", "2001:db8:1:5::1")] {
                 edit(file, from, to);
-                assert_eq!(say("reload"), "reloaded\n");
+                assert!(say("reload").starts_with("reloaded"));
                 assert!(ends.answered(outside));
                 assert_eq!(ends.map(), outside, "the same mapping");
             }
@@ -446,7 +459,7 @@ fn several_workers_read_their_file_again() {
             let count = |say: &mut dyn FnMut(&str) -> String| sessions(say).len();
             assert_eq!(count(say), 12);
             edit(file, "\"1000 s\"", "\"2000 s\"");
-            assert_eq!(say("reload"), "reloaded\n");
+            assert!(say("reload").starts_with("reloaded"));
             for (k, o) in outside.into_iter().enumerate() {
                 let f = ends.pass(false, (SERVER, 80), o);
                 assert_eq!((&f[30..34], be16(&f, 36)), (&CUSTOMER[..], 2000 + k as u16));
@@ -454,4 +467,72 @@ fn several_workers_read_their_file_again() {
             assert_eq!(count(say), 12);
         });
     }
+}
+
+/// Softwires of these PSIDs, with the last hexadecimal digits of their lwB4 addresses.
+fn softwires(all: &[(u16, u16)]) -> String {
+    all.iter().map(|(psid, b4)| format!("2001:db8:1:{b4:x}::1 203.0.113.1 {psid}/3\n")).collect()
+}
+
+/// A table that is empty or not whole leaves the one in use, and its softwires, as they are; another one is taken, and what it
+/// changes is told.
+#[test]
+fn a_binding_table_is_taken_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("softwires.txt");
+    let lw4o6 = format!(
+        "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\nce = 0\nudp-timeout = \"1000 s\"\n",
+        table.display()
+    );
+    std::fs::write(&table, softwires(&[(1, 1), (2, 2), (5, 5)])).unwrap();
+    running(&lw4o6, 1, &mut |ends, _, say| {
+        let outside = ends.map();
+        let whole = softwires(&[(1, 1), (3, 3), (4, 4), (5, 9)]);
+        for (text, why) in [
+            ("", "the file is empty; the table is kept"),
+            ("# nothing\n", "the new binding table has no softwire; the one with 3 softwires is kept"),
+            (
+                whole.trim_end(),
+                "the file ends within a line: write it whole, with a line feed at its end; the table is kept",
+            ),
+            (&whole[..whole.len() - 9], "the file ends within a line"),
+        ] {
+            std::fs::write(&table, text).unwrap();
+            let said = say("reload");
+            assert!(said.starts_with("error: ") && said.contains(why), "{text:?}: {said}");
+            assert!(ends.answered(outside), "the softwire is still there");
+        }
+        std::fs::write(&table, &whole).unwrap();
+        assert_eq!(say("reload"), "reloaded: 4 softwires, 2 added, 1 removed, 1 changed\n");
+        assert!(ends.answered(outside));
+        assert_eq!(say("reload"), "reloaded: 4 softwires, 0 added, 0 removed, 0 changed\n");
+    });
+}
+
+/// A next hop that tells of another Ethernet address is sent to there, by every worker, and so it is after a reload.
+#[test]
+fn frames_follow_a_next_hop_that_moves() {
+    let sides = SIDES.replace("\"02:00:00:00:01:02\"", "\"198.18.0.2\"");
+    running_at(&sides, XLAT464, 3, &mut |ends, file, say| {
+        let outside = ends.map();
+        let moved = [2, 0, 0, 0, 1, 9];
+        let mut request = who_has([198, 18, 0, 1]);
+        request[6..12].copy_from_slice(&moved);
+        request[22..28].copy_from_slice(&moved);
+        assert_eq!(ends.ask(&request)[..6], moved);
+        for k in 0..12 {
+            let f = ends.pass(true, (CUSTOMER, 3000 + k), (SERVER, 80));
+            let back = ends.pass(false, (SERVER, 80), (f[26..30].try_into().unwrap(), be16(&f, 34)));
+            assert_eq!(back[..6], moved, "at each worker");
+        }
+        edit(file, "\"1000 s\"", "\"2000 s\"");
+        let said = say("reload");
+        assert!(said.starts_with("reloaded; next hop 198.18.0.2 does not answer"), "{said}");
+        // The gateway has asked for it in vain.
+        ends.discard();
+        let f = ends.pass(false, (SERVER, 80), outside);
+        assert_eq!(f[..6], moved);
+        let status: serde_json::Value = serde_json::from_str(&say("status")).unwrap();
+        assert_eq!(status["next-hops"]["left"], "02:00:00:00:01:09");
+    });
 }

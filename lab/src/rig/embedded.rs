@@ -102,7 +102,7 @@ pub(super) fn wired<F: Function + 'static>(
         let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
         (embedded, Some(companion))
     } else {
-        let (embedded, _desk) = Embedded::start(clock, config, functions);
+        let (embedded, _queue) = Embedded::start(clock, config, functions);
         embedded.rest();
         cores.leave_workers_alone()?;
         (embedded, None)

@@ -62,6 +62,8 @@ pub struct Side {
     pub next_hop: NextHop,
     /// Largest packet.
     pub mtu: u16,
+    /// The VLAN of its link that the side is in (IEEE 802.1Q); left out, frames have no tag.
+    pub vlan: Option<u16>,
 }
 
 /// A neighbour.
@@ -90,6 +92,7 @@ impl Gateway {
             ("answer", self.answer != new.answer),
             ("socket", self.socket != new.socket),
             ("interface", self.left.interface != new.left.interface || self.right.interface != new.right.interface),
+            ("vlan", self.left.vlan != new.left.vlan || self.right.vlan != new.right.vlan),
             ("next-hop", other(&self.left, &new.left) || other(&self.right, &new.right)),
             (
                 "address",
@@ -210,6 +213,7 @@ fn side(table: Option<&Table>, name: &str, log: &mut Vec<Diagnostic>) -> Option<
         Err(_) => section::ip(value).map(NextHop::Ip),
     });
     let mtu = section.get("mtu", section::count_in(68..=65_535)).value.unwrap_or(1500) as u16;
+    let vlan = section.get("vlan", section::count_in(1..=4094)).value.map(|id| id as u16);
     section.finish();
     if address.place.is_none() {
         missing(log, "address", "\"198.18.0.1\"");
@@ -217,7 +221,8 @@ fn side(table: Option<&Table>, name: &str, log: &mut Vec<Diagnostic>) -> Option<
     if next_hop.place.is_none() {
         missing(log, "next-hop", "\"198.18.0.2\" (or its Ethernet address)");
     }
-    Some(Side { interface: interface.value, mac: mac.value, address: address.value?, next_hop: next_hop.value?, mtu })
+    let (address, next_hop) = (address.value?, next_hop.value?);
+    Some(Side { interface: interface.value, mac: mac.value, address, next_hop, mtu, vlan })
 }
 
 /// The sides speak the IP versions that the technology needs.

@@ -155,7 +155,7 @@ const RULE: &[&str] = &["ipv6-prefix", "ipv4-prefix", "ea-bits", "psid-offset", 
 /// A domain of mapping rules, and the customer's edge in it.
 const DOMAIN: &[&str] = &["rule", "ce", "inside"];
 
-const GATEWAY_SIDE: &[&str] = &["interface", "mac", "address", "next-hop", "mtu"];
+const GATEWAY_SIDE: &[&str] = &["interface", "mac", "address", "next-hop", "mtu", "vlan"];
 
 // Linux always maps by four-tuple: there is no `mapping` to choose.
 const KERNEL_NAT44: &[&str] = &["pool", "pool-ports", "table", "hash-size", "udp-timeout"];

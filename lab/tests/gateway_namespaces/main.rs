@@ -2,8 +2,10 @@
 //! discovery must work), UDP up to several fragments. Customer edge and provider edge are two programs with an IPv6
 //! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
 
+mod operation;
 mod traffic;
 mod tun;
+mod vlan;
 
 use lab::folder::{Calibration, Over};
 use port::Netns;
@@ -52,11 +54,17 @@ struct Running {
 
 impl Running {
     fn start(ns: &Netns, folder: &Path, name: &str, text: &str) -> Running {
+        Running::start_with(ns, folder, name, text, false)
+    }
+
+    /// The same; what it says on standard error is kept for the test if wanted.
+    fn start_with(ns: &Netns, folder: &Path, name: &str, text: &str, heard: bool) -> Running {
         let socket = folder.join(format!("{name}.sock"));
         let file = folder.join(format!("{name}.toml"));
         std::fs::write(&file, text.replace("SOCKET", &socket.display().to_string())).unwrap();
         let mut command = ns.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network);
-        let child = command.args(["gateway", "--quiet", "--config"]).arg(&file).stdout(Stdio::null()).spawn().unwrap();
+        command.args(["gateway", "--quiet", "--config"]).arg(&file).stdout(Stdio::null());
+        let child = command.stderr(if heard { Stdio::piped() } else { Stdio::inherit() }).spawn().unwrap();
         Running { child, socket }
     }
 

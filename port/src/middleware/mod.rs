@@ -3,7 +3,9 @@
 pub mod capture;
 pub mod count;
 pub mod impair;
+pub mod vlan;
 
 pub use capture::Capture;
 pub use count::Count;
 pub use impair::{Impair, Impairment};
+pub use vlan::Vlan;

@@ -1,0 +1,128 @@
+//! The control queue of each worker: work that the control side wants done between two rounds, such as looking at state or
+//! changing the configuration while frames move. Apart from the device, whose threads only look whether something waits.
+
+use crate::neighbour::NextHops;
+use crate::own::Owns;
+use crate::privileges::{LimitError, Limits};
+use crate::worker::{Worker, WorkerCounters};
+use plane::{Drops, Function, Side};
+use port::PortError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long the control side waits for a worker.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Work that a worker's thread does with itself between two rounds.
+type Job<F> = Box<dyn FnOnce(&mut Worker<F>) + Send>;
+
+/// The queues to all workers.
+pub struct ControlQueue<F> {
+    pub(crate) jobs: Vec<Arc<Jobs<F>>>,
+}
+
+/// The queue to one worker.
+pub(crate) struct Jobs<F> {
+    pub(crate) waiting: AtomicBool,
+    list: std::sync::Mutex<Vec<Job<F>>>,
+}
+
+impl<F> Jobs<F> {
+    pub(crate) fn new() -> Jobs<F> {
+        Jobs { waiting: AtomicBool::new(false), list: std::sync::Mutex::new(Vec::new()) }
+    }
+    #[cold]
+    pub(crate) fn work(&self, worker: &mut Worker<F>) {
+        self.waiting.store(false, Ordering::Relaxed);
+        let jobs = std::mem::take(&mut *self.list.lock().expect("no panic while held"));
+        for job in jobs {
+            job(worker);
+        }
+    }
+}
+
+impl<F> ControlQueue<F> {
+    /// Calls `work` with every worker's function and waits for the answers, in the order of the workers; `None` stands for a
+    /// worker that does not answer.
+    pub fn ask<T: Send + 'static>(&self, work: impl Fn(usize, &mut F) -> T + Send + Sync + 'static) -> Vec<Option<T>> {
+        self.have(move |i, worker| work(i, &mut worker.function))
+    }
+
+    /// Makes every worker answer for other addresses than before.
+    ///
+    /// # Errors
+    /// The number of the first worker that does not answer.
+    pub fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
+        let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
+        done.iter().position(Option::is_none).map_or(Ok(()), Err)
+    }
+
+    /// Makes every worker learn the Ethernet addresses of these next hops.
+    ///
+    /// # Errors
+    /// The number of the first worker that does not answer.
+    pub fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
+        let next_hops = Arc::clone(next_hops);
+        let done = self.have(move |_, worker| worker.next_hops = Some(Arc::clone(&next_hops)));
+        done.iter().position(Option::is_none).map_or(Ok(()), Err)
+    }
+
+    /// Limits the thread of every worker; gives what could not be limited.
+    pub fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>> {
+        let limits = limits.clone();
+        self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
+    }
+
+    /// Calls `work` with every worker and waits for the answers, as [`ControlQueue::ask`] does.
+    fn have<T: Send + 'static>(
+        &self,
+        work: impl Fn(usize, &mut Worker<F>) -> T + Send + Sync + 'static,
+    ) -> Vec<Option<T>> {
+        let work = Arc::new(work);
+        let answers = self.jobs.iter().enumerate().map(|(i, jobs)| {
+            let (say, answer) = std::sync::mpsc::channel();
+            let work = Arc::clone(&work);
+            let job: Job<F> = Box::new(move |worker| {
+                // The control side may have given up waiting.
+                let _ = say.send(work(i, worker));
+            });
+            jobs.list.lock().expect("no panic while held").push(job);
+            jobs.waiting.store(true, Ordering::Release);
+            answer
+        });
+        let answers: Vec<_> = answers.collect();
+        answers.into_iter().map(|a| a.recv_timeout(ANSWER_WITHIN).ok()).collect()
+    }
+}
+
+/// What a worker has counted and what it keeps.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Frames, by what became of them.
+    pub frames: WorkerCounters,
+    /// Events of its function.
+    pub events: Drops,
+    /// Sessions and mappings; none of a function without state.
+    pub entries: Option<(u64, u64)>,
+}
+
+impl<F: Function> ControlQueue<F> {
+    /// The account of every worker at one moment; `None` stands for a worker that does not answer.
+    pub fn accounts(&self) -> Vec<Option<Account>> {
+        self.have(|_, worker| Account {
+            frames: worker.counters,
+            events: worker.function.counters(),
+            entries: worker.function.entries(),
+        })
+    }
+
+    /// Sends a frame of the gateway's own on a side, by the first worker.
+    ///
+    /// # Errors
+    /// When its port is broken.
+    pub fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError> {
+        let sent = self.have(move |i, worker| if i == 0 { worker.send(to, &frame) } else { Ok(()) });
+        sent.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,153 @@
+//! What a gateway asks its neighbour, and what a frame says about a neighbour's Ethernet address. Apart from when it asks and
+//! listens, because these are the rules of ARP (RFC 826, RFC 5227) and Neighbor Discovery (RFC 4861).
+
+use crate::own::sum6;
+use plane::ip6::{Head6, be128};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wire::checksum::Sum;
+use wire::header::{self, Mac, be16, be32, put16};
+
+/// What a frame says about a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Its Ethernet address.
+    pub mac: Mac,
+    /// Whether this address replaces another one that is known: always but in a Neighbor Advertisement without the Override
+    /// flag (RFC 4861, section 7.2.5).
+    pub replaces: bool,
+}
+
+/// A request of the station `own` with the address `from` for the Ethernet address of `to`.
+pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
+    match (from, to) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => arp(own, from, to),
+        (IpAddr::V6(from), IpAddr::V6(to)) => solicitation(own, from, to),
+        // Sides of one IP version are a matter of the configuration; an unspecified source is legal in both.
+        (_, IpAddr::V4(to)) => arp(own, Ipv4Addr::UNSPECIFIED, to),
+        (_, IpAddr::V6(to)) => solicitation(own, Ipv6Addr::UNSPECIFIED, to),
+    }
+}
+
+fn arp(own: Mac, from: Ipv4Addr, to: Ipv4Addr) -> Vec<u8> {
+    let mut b = vec![0; 60];
+    b[..6].fill(0xff);
+    b[6..12].copy_from_slice(&own.0);
+    put16(&mut b, 12, header::TYPE_ARP);
+    b[14..22].copy_from_slice(&[0, 1, 8, 0, 6, 4, 0, 1]);
+    b[22..28].copy_from_slice(&own.0);
+    b[28..32].copy_from_slice(&from.octets());
+    b[38..42].copy_from_slice(&to.octets());
+    b
+}
+
+fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
+    let with_option = !from.is_unspecified();
+    let len = if with_option { 32 } else { 24 };
+    let mut b = vec![0; 54 + len];
+    let [.., x, y, z] = to.octets();
+    b[..6].copy_from_slice(&[0x33, 0x33, 0xff, x, y, z]);
+    b[6..12].copy_from_slice(&own.0);
+    put16(&mut b, 12, header::TYPE_IPV6);
+    b[14] = 0x60;
+    put16(&mut b, 18, len as u16);
+    b[20] = header::ICMPV6;
+    b[21] = 255;
+    b[22..38].copy_from_slice(&from.octets());
+    // Solicited-node address (RFC 4291, section 2.7.1).
+    b[38..54].copy_from_slice(&[0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, x, y, z]);
+    b[54] = 135;
+    b[62..78].copy_from_slice(&to.octets());
+    if with_option {
+        b[78..80].copy_from_slice(&[1, 1]);
+        b[80..86].copy_from_slice(&own.0);
+    }
+    let sum = Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be16(len as u16).checksum();
+    b[56..58].copy_from_slice(&sum);
+    b
+}
+
+/// What a frame says about the Ethernet address of `neighbour`; nothing if it is no valid message about it.
+pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
+    if frame.len() < header::ETH || frame[6] & 1 == 1 {
+        return None;
+    }
+    let said = match (be16(frame, 12), neighbour) {
+        (header::TYPE_ARP, IpAddr::V4(a)) => arp_said(frame, a),
+        (header::TYPE_IPV6, IpAddr::V6(a)) => discovery_said(frame, a.to_bits()),
+        _ => None,
+    };
+    said.filter(|s| is_station(s.mac))
+}
+
+/// The address of one station: neither a group's nor none.
+fn is_station(mac: Mac) -> bool {
+    mac.0[0] & 1 == 0 && mac != Mac::default()
+}
+
+fn mac_at(b: &[u8], at: usize) -> Option<Mac> {
+    b.get(at..at + 6)?.try_into().ok().map(Mac)
+}
+
+/// RFC 826: both request and reply tell the sender's address, a gratuitous one too (RFC 5227, section 3). A probe has no
+/// sender address (RFC 5227, section 2.1.1) and tells nothing.
+fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Said> {
+    let of_ethernet_and_ipv4 =
+        b.len() >= 42 && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604);
+    let about_it = of_ethernet_and_ipv4 && matches!(be16(b, 20), 1 | 2) && be32(b, 28) == neighbour.to_bits();
+    let mac = mac_at(b, 22).filter(|_| about_it)?;
+    Some(Said { mac, replaces: true })
+}
+
+const SOLICITATION: u8 = 135;
+const ADVERTISEMENT: u8 = 136;
+/// Flags of an advertisement, in its fifth octet.
+const SOLICITED: u8 = 0x40;
+const OVERRIDE: u8 = 0x20;
+/// Options with an Ethernet address: of the sender, of the target.
+const SOURCE_ADDRESS: u8 = 1;
+const TARGET_ADDRESS: u8 = 2;
+
+/// RFC 4861: a solicitation from the neighbour (section 7.2.3) or an advertisement about it (section 7.2.5), if valid (sections
+/// 7.1.1 and 7.1.2).
+fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
+    let head = Head6::of_frame(b).ok()?;
+    let at = head.l4;
+    let valid = head.protocol == header::ICMPV6
+        && at == header::ETH + header::IPV6
+        && head.end >= at + 24
+        && head.hop_limit == 255
+        && b[at + 1] == 0
+        && sum6(&b[..head.end]).is_valid();
+    if !valid {
+        return None;
+    }
+    let (flags, target, options) = (b[at + 4], be128(b, at + 8), &b[at + 24..head.end]);
+    match b[at] {
+        SOLICITATION if head.src == neighbour => Some(Said { mac: option(options, SOURCE_ADDRESS)??, replaces: true }),
+        ADVERTISEMENT if target == neighbour && (head.dst >> 120 != 0xff || flags & SOLICITED == 0) => {
+            // The option may be missing in an answer to one (section 4.4): then the sender is the neighbour, and known.
+            match option(options, TARGET_ADDRESS)? {
+                Some(mac) => Some(Said { mac, replaces: flags & OVERRIDE != 0 }),
+                None => Some(Said { mac: mac_at(b, 6)?, replaces: false }),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The Ethernet address in the option of this kind, if there is one; none at all where an option has no length.
+#[allow(clippy::option_option, reason = "no such option, and options that make the message invalid, are two things")]
+fn option(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
+    let mut found = None;
+    while let [this, units, ..] = *options {
+        let len = 8 * usize::from(units);
+        if len == 0 || len > options.len() {
+            return None;
+        }
+        if this == kind && units == 1 {
+            found = mac_at(options, 2);
+        }
+        options = &options[len..];
+    }
+    Some(found)
+}

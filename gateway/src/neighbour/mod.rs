@@ -1,0 +1,10 @@
+//! The Ethernet address of each side's next hop (ARP, RFC 826; Neighbor Discovery, RFC 4861): asked for before a gateway starts,
+//! learnt while it runs. Apart from what a gateway answers for itself, because this is about its neighbour.
+
+pub mod learn;
+mod message;
+mod resolve;
+
+pub use learn::{NextHop, NextHops};
+pub use message::request;
+pub use resolve::{NeighbourError, resolve};

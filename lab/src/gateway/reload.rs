@@ -1,0 +1,127 @@
+//! How a running gateway becomes what its file says now: everything is read and made beside the packets, refused as a whole
+//! where something cannot be changed, and then given to all workers.
+
+use super::running::Running;
+use super::table_file::{Changes, TableFile};
+use super::{GatewayError, build, next_hops, owns};
+use crate::technology::Use;
+use plane::Function;
+use plane::lw4o6::{Live, Table};
+use std::any::Any;
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A worker that has answered lets go of what it was given within this time.
+const LETS_GO_WITHIN: Duration = Duration::from_secs(1);
+
+impl<F: Function + 'static> Running<'_, F> {
+    /// Reads the file again and gives every worker its new configuration, or none of them. Says what a new binding table
+    /// changes, and which next hops do not answer.
+    pub(super) fn reload(&mut self) -> Result<String, String> {
+        let new = crate::scenario::gateway::read(self.file).map_err(|e| e.to_string())?;
+        self.gateway.can_become(&new)?;
+        let table_file = TableFile::of(&new.technology)?;
+        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.queue);
+        let macs = next_hops::known(&new, &self.next_hops, &self.macs);
+        let mut table = None;
+        let rebuild = Rebuild { live: self.live.clone(), table: &mut table };
+        let functions = build(&new.without_tables(), macs, new.workers, 0, rebuild).map_err(|e| e.to_string())?;
+        table_file.map_or(Ok(()), |file| file.is_unchanged())?;
+        let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
+        let changes = self.changes(table.as_ref())?;
+        self.adopt(*functions)?;
+        if let (Some(live), Some(table)) = (&self.live, table) {
+            live.replace(table);
+        }
+        let silent_worker = |worker| format!("worker {worker}: it does not answer");
+        if next_hops::named_otherwise(&new, &self.next_hops) {
+            self.next_hops = Arc::new(next_hops::learnt(&new, &macs));
+            self.queue.learn(&self.next_hops).map_err(silent_worker)?;
+        } else {
+            next_hops::built_with(&self.next_hops, &macs);
+        }
+        let owns = new.answer.then(|| owns(&new, macs));
+        self.queue.answer_for(owns).map_err(silent_worker)?;
+        (self.gateway, self.macs) = (new, macs);
+        Ok(told(changes, &silent))
+    }
+
+    /// What a new binding table changes, if there is one.
+    fn changes(&self, new: Option<&Table>) -> Result<Option<Changes>, String> {
+        let (Some(live), Some(new)) = (&self.live, new) else { return Ok(None) };
+        let old = live.current();
+        if new.is_empty() && !old.is_empty() {
+            let kept = old.len();
+            return Err(format!("the new binding table has no softwire; the one with {kept} softwires is kept"));
+        }
+        Ok(Some(Changes::between(&old, new)))
+    }
+
+    /// Every worker becomes what its new function is, or none does.
+    fn adopt(&self, functions: Vec<F>) -> Result<(), String> {
+        let new: Arc<Vec<Mutex<F>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
+        let mut result = Ok(());
+        // If one worker refuses, all others must be as they were.
+        for round in [Round::Try, Round::Do] {
+            let with = Arc::clone(&new);
+            let answers = self.queue.ask(move |worker, running| {
+                let mut new = with[worker].lock().expect("no panic while held");
+                if round == Round::Try { running.can_adopt(&new) } else { running.adopt(&mut new) }
+            });
+            result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
+                said.unwrap_or_else(|| Err("it does not answer".into())).map_err(|why| format!("worker {w}: {why}"))
+            });
+            if result.is_err() {
+                break;
+            }
+        }
+        // What was replaced is freed here and not by a worker, which may have answered but not yet let go of it.
+        let end = Instant::now() + LETS_GO_WITHIN;
+        while Arc::strong_count(&new) > 1 && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        result
+    }
+}
+
+/// The answer to a reload that was done.
+fn told(changes: Option<Changes>, silent: &[IpAddr]) -> String {
+    let mut text = changes.map_or_else(|| "reloaded".into(), |c| format!("reloaded: {c}"));
+    for address in silent {
+        let _ = write!(text, "; next hop {address} does not answer, its Ethernet address stays as it was");
+    }
+    text + "\n"
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Try,
+    Do,
+}
+
+/// Functions of any technology, to be compared with those that run.
+struct Rebuild<'a> {
+    /// Where those that run find their binding table.
+    live: Option<Arc<Live>>,
+    /// The one to take its place.
+    table: &'a mut Option<Table>,
+}
+
+impl Use for Rebuild<'_> {
+    type Out = Result<Box<dyn Any>, GatewayError>;
+    fn binding(&mut self, table: Table) -> Arc<Live> {
+        match &self.live {
+            Some(live) => {
+                *self.table = Some(table);
+                Arc::clone(live)
+            }
+            // Another technology runs.
+            None => Live::new(table),
+        }
+    }
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Box<dyn Any>, GatewayError> {
+        Ok(Box::new(functions))
+    }
+}

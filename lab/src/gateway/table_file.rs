@@ -1,0 +1,120 @@
+//! Table files of a gateway that is running: a binding table or address maps may be written just when the gateway is told to
+//! read them again. What is empty, ends within a line or changes meanwhile is not taken, and what a new binding table changes
+//! is counted.
+
+use crate::scenario::technology::{Softwires, Technology};
+use plane::lw4o6::{Softwire, Table};
+use std::cmp::Ordering;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A table file as it was before it is read.
+pub(super) struct TableFile {
+    key: &'static str,
+    path: PathBuf,
+    stamp: Stamp,
+}
+
+/// Device, number, length and time of the last change.
+type Stamp = (u64, u64, u64, i64, i64);
+
+/// The table file that a technology names, and the key that names it.
+pub(super) fn named_by(technology: &Technology) -> Option<(&'static str, &Path)> {
+    match technology {
+        Technology::Lw4o6(l) => match &l.softwires {
+            Softwires::File(path) => Some(("softwires", path)),
+            Softwires::Row { .. } => None,
+        },
+        Technology::Siit(siit) => siit.eam_file.as_deref().map(|path| ("eam-file", path)),
+        _ => None,
+    }
+}
+
+impl TableFile {
+    /// The table file of a technology that is to be read again, if it has one.
+    ///
+    /// # Errors
+    /// When the file is empty or ends within a line.
+    pub(super) fn of(technology: &Technology) -> Result<Option<TableFile>, String> {
+        let Some((key, path)) = named_by(technology) else { return Ok(None) };
+        let refused = |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the table is kept", path.display());
+        let last = File::open(path).and_then(|file| last_octet(&file)).map_err(|e| refused(&e))?;
+        match last {
+            Some(b'\n') => {}
+            Some(_) => {
+                return Err(refused(&"the file ends within a line: write it whole, with a line feed at its end"));
+            }
+            None => return Err(refused(&"the file is empty")),
+        }
+        let stamp = stamp(path).map_err(|e| refused(&e))?;
+        Ok(Some(TableFile { key, path: path.to_owned(), stamp }))
+    }
+
+    /// # Errors
+    /// When the file has changed since.
+    pub(super) fn is_unchanged(&self) -> Result<(), String> {
+        if stamp(&self.path).is_ok_and(|now| now == self.stamp) {
+            return Ok(());
+        }
+        let (key, path) = (self.key, self.path.display());
+        Err(format!(
+            "{key} = \"{path}\": the file changed while it was read; the table is kept: reload when it is whole"
+        ))
+    }
+}
+
+fn last_octet(mut file: &File) -> io::Result<Option<u8>> {
+    if file.metadata()?.len() == 0 {
+        return Ok(None);
+    }
+    let mut octet = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut octet)?;
+    Ok(Some(octet[0]))
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    std::fs::metadata(path).map(|m| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec()))
+}
+
+/// What a new binding table changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    all: u64,
+    added: u64,
+    removed: u64,
+    /// The same ports of the same address, for another lwB4 or through another lwAFTR address.
+    changed: u64,
+}
+
+impl Changes {
+    /// From one table to another; both give their softwires by address and PSID.
+    pub(super) fn between(old: &Table, new: &Table) -> Changes {
+        let by = |s: &Softwire| (s.ipv4, s.ports.psid);
+        let mut changes = Changes { all: new.len(), ..Changes::default() };
+        let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return changes,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => by(a).cmp(&by(b)),
+            };
+            match order {
+                Ordering::Less => changes.removed += u64::from(old.next().is_some()),
+                Ordering::Greater => changes.added += u64::from(new.next().is_some()),
+                Ordering::Equal => changes.changed += u64::from(old.next() != new.next()),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Changes { all, added, removed, changed } = self;
+        write!(f, "{all} softwires, {added} added, {removed} removed, {changed} changed")
+    }
+}

@@ -1,0 +1,84 @@
+//! A side in a VLAN: the link between customer edge and provider edge has tags, on every kind of interface. Apart from the others,
+//! because here a third party looks at the frames of that link.
+
+use super::traffic::traffic;
+use super::{LAN, MAP_T, Running, WAN, address, bare, cable, config, run};
+use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::{Clock, Netns, Pool, PoolConfig, Port};
+
+const TAG: [u8; 4] = [0x81, 0, 0, 100];
+
+/// All that is sent between the edges, and what a host gets through both, where the kernel may keep the tag beside the frame.
+fn between_edges_in_a_vlan(io: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let [host, ce, pe, server] = std::array::from_fn(|_| Netns::new().unwrap());
+    cable(&host, "lan", &ce, "g-lan");
+    cable(&ce, "g-access", &pe, "g-access");
+    cable(&server, "wan", &pe, "g-wan");
+    let ends = [(&ce, "g-lan"), (&ce, "g-access"), (&pe, "g-access"), (&pe, "g-wan"), (&host, "lan"), (&server, "wan")];
+    for (ns, name) in ends {
+        bare(ns, name);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    // Where XDP takes a frame, no packet socket sees it: this one hears what the customer's edge sends.
+    let mut tap = AfPacketPort::open(&ce, &AfPacketConfig::named("g-access"), Clock::system()).unwrap();
+    let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
+    let file = |plays, left, right| {
+        let text = config(plays, left, right, MAP_T).replace("[gateway]", &format!("[gateway]\nio = \"{io}\""));
+        text.replace("interface = \"g-access\"", "interface = \"g-access\"\nvlan = 100")
+    };
+    let ce_file = file("ce", LAN, ("g-access", at_ce, at_pe));
+    let pe_file = file("pe", ("g-access", at_pe, at_ce), WAN);
+    let edges = Running::both_edges(folder.path(), (&ce, &ce_file), (&pe, &pe_file));
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    let tagged = received(&mut tap);
+    assert!(io != "af-packet" || tagged.len() > 100, "{} frames", tagged.len());
+    assert!(tagged.iter().all(|frame| frame[12..16] == TAG), "a frame without the tag");
+    // A frame of the server's link does not get in by that of the customers, and is counted there.
+    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1518)).unwrap();
+    let mut untagged = port::burst();
+    pool.alloc_burst(3, 60, &mut untagged);
+    untagged.iter_mut().for_each(|f| f.bytes_mut().fill(2));
+    tap.transmit(&mut pool, &mut untagged).unwrap();
+    let other = || {
+        let status: serde_json::Value = serde_json::from_str(&edges[1].status()).unwrap();
+        status["other-vlan"]["left"].as_u64().unwrap()
+    };
+    let end = std::time::Instant::now() + super::PATIENCE;
+    while other() < 3 {
+        assert!(std::time::Instant::now() < end, "{} of 3 frames are counted", other());
+    }
+    edges.into_iter().for_each(Running::stop);
+}
+
+/// Every frame that waits at a port.
+fn received(port: &mut AfPacketPort) -> Vec<Vec<u8>> {
+    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1522)).unwrap();
+    let (mut burst, mut all) = (port::burst(), Vec::new());
+    while port.receive(&mut pool, &mut burst).unwrap() > 0 {
+        all.extend(burst.iter().map(|frame| frame.bytes().to_vec()));
+        pool.free_all(&mut burst);
+    }
+    all
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_vlan_on_packet_sockets() {
+    between_edges_in_a_vlan("af-packet");
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_vlan_on_xdp_sockets_in_generic_mode() {
+    between_edges_in_a_vlan("af-xdp-generic");
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_vlan_on_xdp_sockets_in_native_mode() {
+    between_edges_in_a_vlan("af-xdp-native");
+}

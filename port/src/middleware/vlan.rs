@@ -1,0 +1,240 @@
+//! One VLAN of a link (IEEE 802.1Q): a port that takes the tag off what it receives and puts it on what it sends, so that
+//! nothing above it knows of tags. Frames of other VLANs and frames without a tag are not received, and counted.
+
+use crate::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use arena::Packet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The tag of a VLAN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    id: u16,
+}
+
+/// Where the tag stands: behind both addresses.
+const AT: usize = 12;
+/// Octets of a tag: its type, then priority (3 bits), drop eligibility (1 bit) and VLAN identifier.
+const LEN: usize = 4;
+const TYPE: [u8; 2] = [0x81, 0x00];
+const ID: u16 = 0x0fff;
+/// Octets of the shortest frame without a tag and without FCS.
+const SHORTEST: usize = 60;
+
+impl Tag {
+    /// The tag of the VLAN `id`; none for 0, which means no VLAN, and 4095, which is reserved.
+    pub fn new(id: u16) -> Option<Tag> {
+        (1..ID).contains(&id).then_some(Tag { id })
+    }
+
+    /// Takes the tag off a frame of this VLAN; false, and the frame unchanged, if it is another one. A frame that is too short
+    /// without the tag gets zeros at its end.
+    pub fn take_off<P: Packet>(self, frame: &mut P) -> bool {
+        let b = frame.bytes();
+        let ours = b.len() >= AT + LEN + 2
+            && b[AT..AT + 2] == TYPE
+            && u16::from_be_bytes([b[AT + 2], b[AT + 3]]) & ID == self.id;
+        if ours {
+            strip(frame);
+            let len = frame.bytes().len();
+            if len < SHORTEST && frame.set_len(SHORTEST) {
+                frame.bytes_mut()[len..].fill(0);
+            }
+        }
+        ours
+    }
+
+    /// Puts the tag on a frame; false, and the frame unchanged, if that has no room in front.
+    pub fn put_on<P: Packet>(self, frame: &mut P) -> bool {
+        if frame.bytes().len() < AT || !frame.grow_front(LEN) {
+            return false;
+        }
+        let b = frame.bytes_mut();
+        b.copy_within(LEN..LEN + AT, 0);
+        b[AT..AT + 2].copy_from_slice(&TYPE);
+        b[AT + 2..AT + LEN].copy_from_slice(&self.id.to_be_bytes());
+        true
+    }
+}
+
+/// Removes a tag that is there.
+fn strip<P: Packet>(frame: &mut P) {
+    frame.bytes_mut().copy_within(..AT, LEN);
+    frame.shrink_front(LEN);
+}
+
+/// A port that is in one VLAN.
+pub struct Vlan<P> {
+    port: P,
+    tag: Tag,
+    ignored: u64,
+    no_room: u64,
+    all_ignored: Arc<AtomicU64>,
+}
+
+impl<P: Port> Vlan<P> {
+    /// The VLAN of this tag on `port`. Frames that are not of it are added to `ignored`.
+    pub fn new(port: P, tag: Tag, ignored: Arc<AtomicU64>) -> Vlan<P> {
+        Vlan { port, tag, ignored: 0, no_room: 0, all_ignored: ignored }
+    }
+}
+
+/// Frees the frames from `first` on for which `keep` is false; the others stay in order. Gives how many were freed.
+fn retain(pool: &mut Pool, burst: &mut Burst, first: usize, mut keep: impl FnMut(&mut crate::Frame) -> bool) -> u64 {
+    let mut kept = first;
+    for i in first..burst.len() {
+        if keep(&mut burst[i]) {
+            burst.swap(kept, i);
+            kept += 1;
+        }
+    }
+    let freed = burst.len() - kept;
+    burst.drain(kept..).for_each(|frame| pool.free(frame));
+    freed as u64
+}
+
+impl<P: Port> Port for Vlan<P> {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let first = into.len();
+        self.port.receive(pool, into)?;
+        let ignored = retain(pool, into, first, |frame| self.tag.take_off(frame));
+        if ignored > 0 {
+            self.ignored += ignored;
+            self.all_ignored.fetch_add(ignored, Ordering::Relaxed);
+        }
+        Ok(into.len() - first)
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        self.no_room += retain(pool, burst, 0, |frame| self.tag.put_on(frame));
+        let sent = self.port.transmit(pool, burst)?;
+        // What is left may be offered again.
+        burst.iter_mut().for_each(strip);
+        Ok(sent)
+    }
+
+    fn counters(&mut self) -> Counters {
+        let all = self.port.counters();
+        Counters { received: all.received - self.ignored, own_drops: all.own_drops + self.no_room, ..all }
+    }
+
+    fn facts(&self) -> PortFacts {
+        let facts = self.port.facts();
+        PortFacts { mode: format!("{}, VLAN {}", facts.mode, self.tag.id), ..facts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{Steer, link};
+    use crate::{Clock, PoolConfig, burst};
+
+    /// Both ends of a link: the first in VLAN 100, the second sees its tags.
+    fn ends(depth: usize) -> (Pool, Vlan<crate::link::LinkPort>, crate::link::LinkPort, Arc<AtomicU64>) {
+        let pool = Pool::single(PoolConfig::compact(1, 64, 200)).unwrap();
+        let (mut a, mut b) = link("t", Clock::system(), depth, (1, Steer::First), (1, Steer::First));
+        let ignored = Arc::new(AtomicU64::new(0));
+        (pool, Vlan::new(a.remove(0), Tag::new(100).unwrap(), Arc::clone(&ignored)), b.remove(0), ignored)
+    }
+
+    fn frame(pool: &mut Pool, bytes: &[u8]) -> crate::Frame {
+        let mut frame = pool.alloc(bytes.len()).unwrap();
+        frame.bytes_mut().copy_from_slice(bytes);
+        frame
+    }
+
+    /// A frame whose octets tell their places, with this tag or none.
+    fn bytes(tag: &[u8], len: usize) -> Vec<u8> {
+        let plain: Vec<u8> = (0..len as u8).collect();
+        [&plain[..AT], tag, &plain[AT..]].concat()
+    }
+
+    #[test]
+    fn a_tag_is_put_on_and_taken_off() {
+        let (mut pool, mut ours, mut wire, _) = ends(8);
+        for len in [60, 64, 150] {
+            let mut frames = burst();
+            frames.push(frame(&mut pool, &bytes(&[], len)));
+            ours.transmit(&mut pool, &mut frames).unwrap();
+            assert_eq!(wire.receive(&mut pool, &mut frames).unwrap(), 1);
+            assert_eq!(frames[0].bytes(), bytes(&[0x81, 0, 0, 100], len));
+            wire.transmit(&mut pool, &mut frames).unwrap();
+            assert_eq!(ours.receive(&mut pool, &mut frames).unwrap(), 1);
+            assert_eq!(frames[0].bytes(), bytes(&[], len));
+            pool.free_all(&mut frames);
+        }
+    }
+
+    /// Priority and drop eligibility are the sender's affair; VLAN 0 is a priority without a VLAN.
+    #[test]
+    fn frames_of_this_vlan_are_received_and_all_others_counted() {
+        let (mut pool, mut ours, mut wire, ignored) = ends(16);
+        let tags: [&[u8]; 7] = [
+            &[0x81, 0, 0xf0, 100],
+            &[],
+            &[0x81, 0, 0, 101],
+            &[0x81, 0, 0, 0],
+            &[0x88, 0xa8, 0, 100],
+            &[0x81, 0, 0x01, 100],
+            &[0x81, 0, 0, 100],
+        ];
+        let mut frames = burst();
+        for (tag, len) in tags.into_iter().zip(60..) {
+            frames.push(frame(&mut pool, &bytes(tag, len)));
+        }
+        frames.push(frame(&mut pool, &[0; 14]));
+        wire.transmit(&mut pool, &mut frames).unwrap();
+        assert_eq!(ours.receive(&mut pool, &mut frames).unwrap(), 2);
+        let received: Vec<_> = frames.iter().map(|f| f.bytes().to_vec()).collect();
+        assert_eq!(received, [bytes(&[], 60), bytes(&[], 66)]);
+        assert_eq!((ignored.load(Ordering::Relaxed), ours.counters().received), (6, 2));
+        pool.free_all(&mut frames);
+        assert_eq!(pool.available(), 64);
+    }
+
+    #[test]
+    fn a_short_frame_is_filled_up() {
+        let (mut pool, mut ours, mut wire, _) = ends(8);
+        let mut frames = burst();
+        frames.push(frame(&mut pool, &bytes(&[0x81, 0, 0, 100], 56)));
+        wire.transmit(&mut pool, &mut frames).unwrap();
+        ours.receive(&mut pool, &mut frames).unwrap();
+        assert_eq!(frames[0].bytes(), [bytes(&[], 56), vec![0; 4]].concat());
+        pool.free_all(&mut frames);
+    }
+
+    #[test]
+    fn what_cannot_be_sent_yet_has_no_tag() {
+        let (mut pool, ours, _wire, _) = ends(8);
+        let mut ours = Vlan::new(Full(ours.port), ours.tag, ours.all_ignored);
+        let mut frames = burst();
+        frames.push(frame(&mut pool, &bytes(&[], 60)));
+        assert_eq!(ours.transmit(&mut pool, &mut frames).unwrap(), Sent::default());
+        assert_eq!(frames[0].bytes(), bytes(&[], 60));
+        pool.free_all(&mut frames);
+    }
+
+    /// A port that takes nothing.
+    struct Full(crate::link::LinkPort);
+
+    impl Port for Full {
+        fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+            self.0.receive(pool, into)
+        }
+        fn transmit(&mut self, _: &mut Pool, _: &mut Burst) -> Result<Sent, PortError> {
+            Ok(Sent::default())
+        }
+        fn counters(&mut self) -> Counters {
+            self.0.counters()
+        }
+        fn facts(&self) -> PortFacts {
+            self.0.facts()
+        }
+    }
+
+    #[test]
+    fn two_identifiers_are_none() {
+        assert_eq!([0, 1, 4094, 4095, 4096].map(|id| Tag::new(id).is_some()), [false, true, true, false, false]);
+    }
+}
