@@ -346,12 +346,13 @@ mod tests {
     fn a_rate_is_kept_by_the_systems_clock_and_not_by_the_callers() {
         let mut truth = limited(1);
         let (mut batch, mut verdicts) = ([Frame([0; 60])], [Verdict::Local]);
-        // A frame an hour of the caller's clock; of the system's it is no second.
-        for hour in 1..=2 {
+        // A frame an hour of the caller's clock; all of them within a second of the system's.
+        for hour in 1..=600 {
             let now = hour * 3_600_000_000_000;
             truth.process(now, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
         }
-        assert_eq!((verdicts[0], truth.lost), (Verdict::Drop, 1), "an hour of the caller's clock gives no token");
+        assert_eq!(verdicts[0], Verdict::Drop, "an hour of the caller's clock gives no token");
+        assert!(truth.lost > 0, "more were sent than the bucket lends");
     }
 
     /// Trials of 60 ms, one after the other, of which the first frame comes this late: how many frames are lost in each.
