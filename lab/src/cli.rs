@@ -73,8 +73,7 @@ pub enum Command {
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Measure devices of known truth: does the instrument find what was injected?
-    #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
-    Selftest,
+    Selftest(SelftestArgs),
     /// Put back what a killed run left behind
     #[command(after_help = "Example: natmeter clean")]
     Clean,
@@ -123,6 +122,18 @@ pub struct ReportArgs {
 pub struct CalibrateArgs {
     /// Scenario file; left out, the built-in quickstart
     pub file: Option<PathBuf>,
+}
+
+/// `natmeter selftest`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
+pub struct SelftestArgs {
+    /// Test as before every run, in a few seconds
+    #[arg(long)]
+    pub quick: bool,
+    /// Write the verdict, and every trial of a check that does not pass, into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
 }
 
 /// `natmeter check FILE`
@@ -230,7 +241,7 @@ impl Command {
             Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
             Command::Resume(_)
             | Command::Report(_)
-            | Command::Selftest
+            | Command::Selftest(_)
             | Command::Clean
             | Command::Gateway(_)
             | Command::List(_)
@@ -277,7 +288,7 @@ pub fn dispatch(cli: Cli) -> Exit {
             command::report::report(&args.run, args.format.as_deref().unwrap_or(usual))
         }
         Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
-        Some(Command::Selftest) => command::selftest::selftest(global),
+        Some(Command::Selftest(args)) => command::selftest::selftest(&args, global),
         Some(Command::Clean) => command::clean::clean(global),
         Some(Command::Gateway(args)) => command::gateway::gateway(&args, global),
         Some(Command::Check(args)) => check(args.file.as_deref(), global),

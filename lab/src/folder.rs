@@ -8,6 +8,7 @@
 //! | `facts.json` | [`Facts`] of tester and DUTs |
 //! | `calibration.json` | [`Calibration`]: the tester's own limits |
 //! | `selftest.json` | [`SelfTest`]: verdict of the known-truth self-test |
+//! | `selftest.jsonl` | [`TrialRecord`] lines: the trials of the checks that did not pass, if any |
 //! | `commands.jsonl` | [`CommandLine`]: every DUT command with its output |
 //! | `events.jsonl` | what happened, in order |
 //! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
@@ -16,7 +17,7 @@
 use crate::plan::{Measurement, Plan};
 use crate::scenario::axis::AxisValues;
 use crate::scenario::{Link, Scenario, VethIo};
-use method::{Count, Rate, SearchResult};
+use method::{Count, Rate, SearchResult, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -219,6 +220,9 @@ pub struct SelfTestCheck {
     /// They do not agree, but the host disturbed the check: no verdict.
     #[serde(default)]
     pub inconclusive: bool,
+    /// Where they do not agree: the trial that contradicts the truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deciding: Option<Box<TrialRecord>>,
 }
 
 /// One command that was run on a device or on the machine.

@@ -1,5 +1,6 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
+use super::selftest::deciding;
 use super::{fail, privilege, process, turn};
 use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
@@ -136,7 +137,9 @@ fn conclude(
         cli::err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
         for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
             cli::err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
+            cli::err(&deciding(check, "    "));
         }
+        cli::err(&format!("  all trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
         return Exit::Failed;
     }
     let header = store::read_document::<Header>(&path.join(store::HEADER)).ok().flatten();

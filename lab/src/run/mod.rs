@@ -16,6 +16,7 @@ use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan, Point, without_attempt};
 use crate::rig::{Process, Rig, RigError};
 use crate::scenario::Scenario;
+use crate::selftest::Tested;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError, TRIALS};
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
@@ -190,12 +191,12 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// The first thing that makes going on pointless; everything measured until then is in the folder.
-    pub fn complete(mut self, facts: Facts, self_test: Option<SelfTest>) -> Result<Vec<Outcome>, RunError> {
+    pub fn complete(mut self, facts: Facts, self_test: Option<Tested>) -> Result<Vec<Outcome>, RunError> {
         self.facts = facts;
         self.announce()?;
-        if let Some(verdict) = self_test {
-            self.write_again(SELF_TEST, &verdict)?;
-            self.tell(&Event::SelfTested(verdict))?;
+        if let Some(tested) = self_test {
+            tested.keep(self.folder.path())?;
+            self.tell(&Event::SelfTested(tested.verdict))?;
         }
         let order = self.in_order();
         self.compare_with_the_first_machine()?;
