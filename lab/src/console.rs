@@ -74,7 +74,7 @@ impl Console {
             _ if result.at_least() => ("≥ ", short(result.rate.0)),
             _ => ("", short(result.rate.0)),
         };
-        let unit = if crate::run::is_establishment(&o.measurement.metric) {
+        let unit = if method::metric::is_establishment(&o.measurement.metric) {
             "connections/s"
         } else {
             "frames/s per direction"

@@ -50,6 +50,9 @@ pub const TABLE_MEMORY: &str = "table memory, KiB";
 /// Between the key of a measurement that gave no result and the reason, in a doubt.
 pub const NO_RESULT: &str = ": no result: ";
 
+/// Between the key of a measurement whose invalid trials took too long and what came of it, in a doubt.
+pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
+
 /// Buckets of a kernel's connection tracking table, and entries that it may hold.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
 /// As above.
@@ -193,7 +196,7 @@ fn is_one(workers: &u32) -> bool {
 impl Ceiling {
     /// That of a metric: connections per second for what counts connections set up, else frames per second.
     pub fn of(&self, metric: &str) -> Option<Rate> {
-        if crate::run::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+        if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
     }
 }
 

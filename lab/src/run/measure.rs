@@ -8,6 +8,7 @@ use crate::plan::{Measurement, Point};
 use crate::rig::Rig;
 use crate::scenario::{Dut, Scenario};
 use crate::store::RunFolder;
+use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
 use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
@@ -15,9 +16,9 @@ use method::{Direction, Nanos, Rate, Replay, ResultKind, TrialError, TrialRecord
 use std::time::Instant;
 
 /// Maximum connection establishment rate, without validation (RFC 9693, section 4.5).
-pub const ESTABLISHMENT: &str = "max_conn_est_rate";
+const ESTABLISHMENT: &str = MAX_CONN_EST_RATE.key;
 /// The same with validation (section 4.6).
-pub const VALIDATED: &str = "max_conn_est_rate_validated";
+const VALIDATED: &str = MAX_CONN_EST_RATE_VALIDATED.key;
 
 /// Share of the calibrated ceiling up to which a rate is believed (METHODOLOGY.md, the tester's own ceiling), in tenths.
 const BELIEVED_TENTHS: u64 = 9;
@@ -104,7 +105,7 @@ impl Searcher<'_> {
         Ok(SearchSettings {
             lo: Rate(measure.min_rate.unwrap_or(0)),
             hi: upper_end(self.scenario, self.calibration, m)?,
-            verify: measure.verify.map(|tries| Verify { tries, hopeless_loss: None }),
+            verify: measure.verify.map(|tries| Verify { tries }),
             phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
             precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
             criteria: criteria(self.scenario),
@@ -113,6 +114,7 @@ impl Searcher<'_> {
             direction,
             alpha,
             responder_order: traffic.responder_order,
+            invalid_at_most: Some(m.invalid_at_most()),
             ..defaults
         })
     }
@@ -124,11 +126,6 @@ pub fn criteria(scenario: &Scenario) -> Criteria {
         acceptance: Ratio::from_ppm(u64::from(scenario.measure.acceptance_ppm)),
         phase1_acceptance: Ratio::from_ppm(u64::from(scenario.measure.phase1_acceptance_ppm)),
     }
-}
-
-/// Whether a metric counts connections set up a second.
-pub fn is_establishment(metric: &str) -> bool {
-    [ESTABLISHMENT, VALIDATED].contains(&metric)
 }
 
 /// A listener behind a cell, so that two parts of one search can use it in turn.

@@ -7,20 +7,21 @@ mod record;
 mod until;
 
 pub use calibrate::calibrate;
-pub use measure::{is_establishment, is_upper_end_the_testers};
+pub use measure::is_upper_end_the_testers;
 pub use record::Record;
 pub use until::{Until, is_over};
 
 use crate::event::{Event, Listener};
-use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
+use crate::folder::{Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan, Point, without_attempt};
 use crate::rig::{Process, Rig, RigError};
 use crate::scenario::Scenario;
+use crate::scenario::quantity::show_time;
 use crate::selftest::Tested;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError, TRIALS};
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
-use method::{Criteria, TrialError, TrialRecord, Verdict, judge};
+use method::{Criteria, Nanos, TrialError, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -325,10 +326,7 @@ impl<'a> Run<'a> {
         }
         if let Err(TrialError::Phase1(text)) = &found {
             // No result is not a bad result: the other measurements go on, and `resume` tries this one again.
-            let text = format!("{key}{NO_RESULT}{text}");
-            self.facts.doubts.push(text.clone());
-            self.write_again(FACTS, &self.facts.clone())?;
-            return self.tell(&Event::Doubt { text });
+            return self.doubt(format!("{key}{NO_RESULT}{text}"));
         }
         let outcome = found.map_err(|error| match error {
             TrialError::Interrupted => self.interrupted(),
@@ -342,7 +340,30 @@ impl<'a> Run<'a> {
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);
-        Ok(())
+        self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
+    }
+
+    /// Says so where a measurement repeated no invalid trial any more, because those before had taken too long.
+    fn doubt_invalid_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
+        let invalid = |r: &&TrialRecord| r.measurement == filed_under && matches!(r.verdict, Verdict::Invalid(_));
+        let took = Nanos(self.records.iter().filter(invalid).map(|r| r.outcome.wall.0).sum());
+        let most = measurement.invalid_at_most();
+        if took < most {
+            return Ok(());
+        }
+        self.doubt(format!(
+            "{}{INVALID_TOO_LONG}{}, and from {} on none is repeated; quieten the host, or use a machine that is not shared",
+            measurement.key(),
+            show_time(took),
+            show_time(most)
+        ))
+    }
+
+    /// Files a doubt, and tells it.
+    fn doubt(&mut self, text: String) -> Result<(), RunError> {
+        self.facts.doubts.push(text.clone());
+        self.write_again(FACTS, &self.facts.clone())?;
+        self.tell(&Event::Doubt { text })
     }
 
     /// One attempt at a measurement, its recorded trials first. Says also whether there was nothing but recorded trials.
@@ -410,7 +431,8 @@ impl<'a> Run<'a> {
             self.tell(&Event::Doubt { text })?;
         }
         for doubt in first.map(|f| f.doubts).unwrap_or_default() {
-            if doubt.starts_with("this run was begun with") && !self.facts.doubts.contains(&doubt) {
+            let stays = doubt.starts_with("this run was begun with") || doubt.contains(INVALID_TOO_LONG);
+            if stays && !self.facts.doubts.contains(&doubt) {
                 self.facts.doubts.push(doubt);
             }
         }

@@ -26,13 +26,6 @@ impl Unit {
             Unit::Percent => "%",
         }
     }
-    /// As printed after the total of both directions; the same where there is no direction.
-    pub fn total_symbol(self) -> &'static str {
-        match self {
-            Unit::FramesPerSecond => "frames/s total",
-            other => other.symbol(),
-        }
-    }
     /// Whether a bidirectional total is twice the stored value.
     pub fn per_direction(self) -> bool {
         self == Unit::FramesPerSecond
@@ -85,6 +78,11 @@ pub const METRICS: &[Metric] = &[
 /// The metric with this key.
 pub fn by_key(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
+}
+
+/// Whether the metric with this key counts connections set up a second.
+pub fn is_establishment(key: &str) -> bool {
+    by_key(key).is_some_and(|metric| metric.unit == Unit::ConnectionsPerSecond)
 }
 
 /// Repetitions that published results of RFC 9693 metrics use at least.
@@ -190,6 +188,13 @@ mod tests {
         for (i, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[i + 1..].iter().all(|other| other.key != metric.key), "{}", metric.key);
         }
+    }
+
+    #[test]
+    fn phase_1_alone_counts_connections_and_nothing_else_does() {
+        let counting: Vec<&str> = METRICS.iter().map(|metric| metric.key).filter(|key| is_establishment(key)).collect();
+        assert_eq!(counting, [MAX_CONN_EST_RATE.key, MAX_CONN_EST_RATE_VALIDATED.key]);
+        assert!(!is_establishment("another"));
     }
 
     #[test]
