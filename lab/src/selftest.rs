@@ -103,9 +103,12 @@ impl Tested {
         if self.trials.is_empty() && !trials.exists() {
             return Ok(());
         }
-        let lines: Vec<String> =
-            self.trials.iter().map(|trial| json(&trials, serde_json::to_string(trial))).collect::<Result<_, _>>()?;
-        store::write_whole(&trials, &lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+        let mut lines = String::new();
+        for trial in &self.trials {
+            lines += &json(&trials, serde_json::to_string(trial))?;
+            lines.push('\n');
+        }
+        store::write_whole(&trials, &lines)
     }
 }
 

@@ -60,8 +60,11 @@ fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
 
 /// The trial that contradicts the truth, a fact a line, after this margin.
 pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
-    let lines = check.deciding.iter().flat_map(|trial| selftest::in_words(trial));
-    lines.map(|line| format!("{margin}{line}\n")).collect()
+    let mut told = String::new();
+    for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {
+        told.extend([margin, &line, "\n"]);
+    }
+    told
 }
 
 /// A fault of the tester is a failure. A host that is too busy to say is no fault, but nothing was shown either.

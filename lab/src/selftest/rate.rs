@@ -40,7 +40,7 @@ impl Tester<'_> {
         let settings = self.settings(truth);
         self.near(
             Known { name: "forwarding capacity", truth, unit: "frames/s" },
-            || self.forwarding(config, SMALLEST, &Cores::assign(1, 1)).map_err(tester),
+            || self.forwarding(config, SMALLEST, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
         )
     }
@@ -53,7 +53,7 @@ impl Tester<'_> {
         let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };
         self.near(
             Known { name: "connection set-up rate", truth, unit: "connections/s" },
-            || self.nat(config, connections, &Cores::assign(1, 1)).map_err(tester),
+            || self.nat(config, connections, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| establishment::measure(&mut trials, &settings, phase1, &mut |_| {}),
         )
     }
@@ -81,7 +81,7 @@ impl Tester<'_> {
     }
 }
 
-fn tester(error: RigError) -> TrialError {
+fn tester(error: &RigError) -> TrialError {
     TrialError::Tester(error.to_string())
 }
 
@@ -174,7 +174,7 @@ impl Comparison<'_> {
             }
         }
         // The last one left the search with the result that it has.
-        Ok(Found::Else { deciding: contradictions.into_iter().last().map(Box::new), disturbed })
+        Ok(Found::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
 
     /// The trial that contradicts the truth again, if this one is reproducible.
