@@ -90,7 +90,8 @@ pub struct Report {
     pub at_left: Findings,
     /// What arrived at Right.
     pub at_right: Findings,
-    /// Longest time between two rounds, without what was spent inside the ports and the companion.
+    /// Longest time between two rounds, without what was spent where the DUT may have been at work: inside the companion, and
+    /// inside ports of the kernel.
     pub stall: Nanos,
     /// Time that the thread was runnable and waited for its core, where the kernel says so.
     pub run_delay: Option<Nanos>,
@@ -127,8 +128,9 @@ pub fn run(
     }
     // On in-process links nothing is left to the kernel; on all others its own threads have work to do for us.
     let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
+    let in_process = facts.iter().all(|f| f.backend == "link");
     // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
-    let alone = lane.core.is_some() && facts.iter().all(|f| f.backend == "link");
+    let alone = lane.core.is_some() && in_process;
     let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
     // 0 is "unknown": then what one poll of each port fetches.
     let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
@@ -140,8 +142,21 @@ pub fn run(
         sender.start_at(start);
     }
     let Lane { left, right, pool, companion, .. } = lane;
-    let mut round =
-        Round { clock, shared, tasks, left, right, pool, companion, stall: 0, beside: 0, ran: false, got: 0, now: 0 };
+    let mut round = Round {
+        clock,
+        shared,
+        tasks,
+        left,
+        right,
+        pool,
+        companion,
+        in_process,
+        stall: 0,
+        beside: 0,
+        ran: false,
+        got: 0,
+        now: 0,
+    };
     let ended = round.until_drained(drain, queued);
     let run_delay =
         port::host::thread_run_delay_nanos().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
@@ -179,6 +194,8 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
+    /// Both ports are ends of in-process links, in whose calls no device works.
+    in_process: bool,
     stall: Ticks,
     /// Time spent in the companion.
     beside: Ticks,
@@ -202,7 +219,7 @@ impl Round<'_, '_> {
             // After a judgement the clock has been read just now.
             let now = if self.ran { self.now } else { self.clock.now() };
             // Between two looks at the clock a lane does at most a burst a task; whatever is much longer was a stall, unless it
-            // was spent inside a port that had frames or inside the companion: there the DUT may have been at work.
+            // was spent where the DUT may have been at work.
             let inside = self.inside();
             if now > start {
                 self.stall = self.stall.max((now - last).saturating_sub(inside - spent));
@@ -246,9 +263,13 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// Time spent so far where the DUT may have been at work.
+    /// Time spent so far where the DUT may have been at work: in the companion, and in ports of the kernel. A call of an
+    /// in-process link is a copy of some pointers; a hypervisor that takes the core away in it stalls the tester.
     #[inline(always)]
     fn inside(&self) -> Ticks {
+        if self.in_process {
+            return self.beside;
+        }
         let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;
         let sent = |sender: &Option<Sender<'_>>| sender.as_ref().map_or(0, Sender::inside);
         let judged = |judge: &Option<Judge<'_>>| judge.as_ref().map_or(0, |judge| judge.findings.backend);

@@ -154,11 +154,6 @@ impl Stage {
         self.lasts = lasts;
     }
 
-    /// The lanes back.
-    pub fn into_lanes(self) -> Vec<Lane> {
-        self.lanes
-    }
-
     /// Run one phase from start to end of drain.
     ///
     /// # Errors

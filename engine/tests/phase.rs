@@ -89,7 +89,7 @@ fn what_a_lane_has_sent_comes_back_to_it() {
     let out = stage.run(&phase(6000, Direction::Both)).unwrap();
     complete(&out, 6000, 6000);
     assert_eq!((out.forward.reordered, out.reverse.reordered), (0, 0));
-    for mut lane in stage.into_lanes() {
+    for mut lane in stage.exchange(Vec::new()) {
         let received = [&mut lane.left, &mut lane.right].map(|p| p.as_mut().unwrap().counters().received);
         assert_eq!(received, [2000, 2000]);
     }

@@ -71,6 +71,30 @@ impl<P: Port> Port for Slow<P> {
     }
 }
 
+/// A port that calls itself this, and whose first transmission takes so long.
+struct Stuck<P> {
+    inner: P,
+    backend: &'static str,
+    takes: Duration,
+}
+
+impl<P: Port> Port for Stuck<P> {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let end = Instant::now() + std::mem::take(&mut self.takes);
+        while Instant::now() < end {}
+        self.inner.transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        PortFacts { backend: self.backend.to_owned(), ..self.inner.facts() }
+    }
+}
+
 /// A device that says how long it was off its core.
 struct Stalled(Nanos);
 
@@ -135,6 +159,20 @@ fn time_lost_outside_the_ports_is_a_stall_also_in_a_busy_round() {
     let spec = TrialSpec { kind: PhaseKind::Establish, rate, load, phase1_rate: None, ..spec() };
     let outcome = engine(|inner| Slow { inner, sent: false, takes }, Nanos(0)).run(&spec).unwrap();
     assert!(outcome.host.tester_stall >= Nanos::from_millis(4), "{:?}", outcome.host.tester_stall);
+}
+
+/// Behind a port of the kernel the device may be at work; behind an in-process link no device is, and what takes so
+/// long is the host.
+#[test]
+fn time_lost_inside_an_in_process_link_is_a_stall() {
+    let takes = Duration::from_millis(300);
+    let spec = TrialSpec { kind: PhaseKind::Establish, load: Load::Frames(N), phase1_rate: None, ..spec() };
+    let stall = |backend| {
+        let mut engine = engine(|inner| Stuck { inner, backend, takes }, Nanos(0));
+        engine.run(&spec).unwrap().host.tester_stall
+    };
+    assert!(stall("link") >= takes.into(), "{:?}", stall("link"));
+    assert!(stall("tap") < takes.into(), "{:?}", stall("tap"));
 }
 
 #[test]

@@ -24,8 +24,7 @@ struct Input {
     nanos: u64,
     direction: u8,
     alpha: Option<u32>,
-    verify: Option<(u8, Option<u64>)>,
-    keep_table: bool,
+    verify: Option<u8>,
     kind: u8,
     connections: u64,
     buffered: u8,
@@ -113,12 +112,11 @@ impl Input {
                 Some(width) => Precision::Absolute(Rate(width)),
                 None => Precision::Relative(share(self.error_ppm)),
             },
-            verify: self.verify.map(|(tries, hopeless_loss)| Verify { tries: (tries % 5).into(), hopeless_loss }),
+            verify: self.verify.map(|tries| Verify { tries: (tries % 5).into() }),
             criteria: Criteria { acceptance: share(self.acceptance[0]), phase1_acceptance: share(self.acceptance[1]) },
             duration: Nanos(self.nanos),
             direction: [Direction::Both, Direction::Forward, Direction::Reverse][usize::from(self.direction % 3)],
             alpha: self.alpha.map(share),
-            keep_table: self.keep_table,
             ..SearchSettings::default()
         }
     }

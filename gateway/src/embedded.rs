@@ -44,6 +44,9 @@ pub enum EmbeddedError {
     /// A worker does not answer.
     #[error("worker {0} of the embedded gateway has not answered for {1:?}: its core may be taken away")]
     Silent(usize, Duration),
+    /// A worker cannot answer any more.
+    #[error("worker {0} of the embedded gateway is not running any more: a port of it broke")]
+    Gone(usize),
     /// A worker ended with an error.
     #[error("worker {0} of the embedded gateway ended: {1}")]
     Ended(usize, String),
@@ -88,6 +91,8 @@ pub struct Embedded {
     /// Nobody answers while nobody polls: requests are left for the next poll, and entries are those of the last round
     /// without frames.
     polled: bool,
+    /// How long a worker that runs is waited for.
+    patience: Duration,
 }
 
 /// What kept workers from their rounds, each figure that of the worker that was kept longest, in nanoseconds.
@@ -130,7 +135,7 @@ impl Embedded {
                 })
                 .expect("a thread can be started")
         });
-        (Embedded { clock, threads: threads.collect(), controls, polled: false }, queue)
+        (Embedded { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
     }
 
     /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
@@ -146,7 +151,15 @@ impl Embedded {
                 let _ = round.once();
             }) as Box<dyn FnMut() + Send>
         });
-        (Embedded { clock, controls, threads: Vec::new(), polled: true }, polls.collect())
+        (Embedded { clock, controls, threads: Vec::new(), polled: true, patience: ANSWER_WITHIN }, polls.collect())
+    }
+
+    /// Waits for answers for so long. A worker whose core is taken away answers once it has it back, and says then how long
+    /// it was away; a worker that has ended is not waited for.
+    #[must_use]
+    pub fn patient(mut self, patience: Duration) -> Embedded {
+        self.patience = patience;
+        self
     }
 
     /// Poll without a pause until told to rest; a trial lasts about this time. Workers that would be stopped before
@@ -269,11 +282,14 @@ impl Embedded {
         if self.polled {
             return Ok(());
         }
-        let end = Instant::now() + ANSWER_WITHIN;
+        let end = Instant::now() + self.patience;
         for (i, control) in self.controls.iter().enumerate() {
             while !done(control) {
-                if self.threads[i].is_finished() || Instant::now() > end {
-                    return Err(EmbeddedError::Silent(i, ANSWER_WITHIN));
+                if self.threads[i].is_finished() {
+                    return Err(EmbeddedError::Gone(i));
+                }
+                if Instant::now() > end {
+                    return Err(EmbeddedError::Silent(i, self.patience));
                 }
                 std::thread::yield_now();
             }
@@ -469,6 +485,38 @@ mod tests {
             has_gone.recv().unwrap();
             assert!(embedded.away().unwrap().stall >= away.as_nanos() as u64);
         });
+    }
+
+    /// Its core is taken away for longer than it is waited for, and then it has it back.
+    #[test]
+    fn a_worker_that_runs_is_waited_for_with_patience_and_one_that_has_ended_not_at_all() {
+        let (clock, short) = (Clock::system(), Duration::from_millis(1));
+        let (_own, _ends, config) = wired(clock);
+        let (embedded, desk) = Embedded::start(clock, config, vec![Counting(0)]);
+        let mut embedded = embedded.patient(short);
+        let (gone, has_gone) = std::sync::mpsc::channel();
+        let back = Arc::new(AtomicBool::new(false));
+        let comes_back = Arc::clone(&back);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                desk.ask(move |_, _| {
+                    gone.send(()).unwrap();
+                    while !comes_back.load(Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                })
+            });
+            has_gone.recv().unwrap();
+            assert!(matches!(embedded.away(), Err(EmbeddedError::Silent(0, waited)) if waited == short));
+            embedded.patience = Duration::from_secs(60);
+            back.store(true, Ordering::Relaxed);
+            assert!(embedded.away().unwrap().stall >= short.as_nanos() as u64);
+        });
+        embedded.controls[0].stop.store(true, Ordering::Relaxed);
+        while !embedded.has_ended() {
+            std::thread::yield_now();
+        }
+        assert!(matches!(embedded.away(), Err(EmbeddedError::Gone(0))));
     }
 
     /// The tester asks between two phases, when nobody polls: what the phase before left must be known. And what it sends

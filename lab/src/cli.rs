@@ -68,8 +68,7 @@ pub enum Command {
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Measure devices of known truth: does the instrument find what was injected?
-    #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
-    Selftest,
+    Selftest(SelftestArgs),
     /// Put back what a killed run left behind
     #[command(after_help = "Example: natmeter clean")]
     Clean,
@@ -118,6 +117,18 @@ pub struct ReportArgs {
 pub struct CalibrateArgs {
     /// Scenario file; left out, the built-in quickstart
     pub file: Option<PathBuf>,
+}
+
+/// `natmeter selftest`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
+pub struct SelftestArgs {
+    /// Test as before every run, in a few seconds
+    #[arg(long)]
+    pub quick: bool,
+    /// Write the verdict, and every trial of a check that does not pass, into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
 }
 
 /// `natmeter check FILE`
@@ -225,7 +236,7 @@ impl Command {
             Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
             Command::Resume(_)
             | Command::Report(_)
-            | Command::Selftest
+            | Command::Selftest(_)
             | Command::Clean
             | Command::Gateway(_)
             | Command::List(_)

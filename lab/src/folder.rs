@@ -8,6 +8,7 @@
 //! | `facts.json` | [`Facts`] of tester and DUTs |
 //! | `calibration.json` | [`Calibration`]: the tester's own limits |
 //! | `selftest.json` | [`SelfTest`]: verdict of the known-truth self-test |
+//! | `selftest.jsonl` | [`TrialRecord`] lines: the trials of the checks that did not pass, if any |
 //! | `commands.jsonl` | [`CommandLine`]: every DUT command with its output |
 //! | `events.jsonl` | what happened, in order |
 //! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
@@ -16,7 +17,7 @@
 use crate::plan::{Measurement, Plan};
 use crate::scenario::axis::AxisValues;
 use crate::scenario::{Link, Options, Scenario, VethIo};
-use method::{Count, Rate, SearchResult};
+use method::{Count, Rate, SearchResult, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -86,6 +87,9 @@ pub const TABLE_MEMORY: &str = "table memory, KiB";
 
 /// Between the key of a measurement that gave no result and the reason, in a doubt.
 pub const NO_RESULT: &str = ": no result: ";
+
+/// Between the key of a measurement whose invalid trials took too long and what came of it, in a doubt.
+pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
 
 /// Buckets of a kernel's connection tracking table, and entries that it may hold.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
@@ -257,6 +261,9 @@ pub struct SelfTestCheck {
     /// They do not agree, but the host disturbed the check: no verdict.
     #[serde(default)]
     pub inconclusive: bool,
+    /// Where they do not agree: the trial that contradicts the truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deciding: Option<Box<TrialRecord>>,
 }
 
 /// One command that was run on a device or on the machine.

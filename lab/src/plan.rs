@@ -43,6 +43,18 @@ impl Measurement {
     }
 }
 
+/// Invalid trials of a measurement take at most so many times its predicted duration, …
+pub const INVALID_TIMES_PREDICTED: u64 = 5;
+/// … and this time in any case: a short measurement on a busy host needs some repeats.
+pub const INVALID_FLOOR: Nanos = Nanos::from_secs(10);
+
+impl Measurement {
+    /// How long its invalid trials may take in all before none is repeated any more.
+    pub fn invalid_at_most(&self) -> Nanos {
+        Nanos(self.predicted.0.saturating_mul(INVALID_TIMES_PREDICTED)).max(INVALID_FLOOR)
+    }
+}
+
 /// The key of the measurement to which trials filed under this key belong.
 pub fn without_attempt(key: &str) -> &str {
     let number = |(_, n): &(&str, &str)| n.parse::<u32>().is_ok();

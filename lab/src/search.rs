@@ -101,7 +101,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
     Ok(SearchSettings {
         lo: Rate(measure.min_rate.unwrap_or(0)),
         hi: upper_end(scenario, calibration, m)?,
-        verify: measure.verify.map(|tries| Verify { tries, hopeless_loss: None }),
+        verify: measure.verify.map(|tries| Verify { tries }),
         phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
         precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
         criteria: criteria(scenario),
@@ -110,6 +110,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         direction,
         alpha: measure.alpha_ppm.filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
         responder_order: traffic.responder_order,
+        invalid_at_most: Some(m.invalid_at_most()),
         ..defaults
     })
 }

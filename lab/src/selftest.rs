@@ -7,7 +7,10 @@
 //! rates, leaves a check inconclusive, not failed, after a few more tries.
 
 mod count;
+mod kept;
 mod rate;
+
+pub use kept::in_words;
 
 use crate::event::{Event, Listener};
 use crate::folder::{SelfTest, SelfTestCheck};
@@ -15,14 +18,17 @@ use crate::report::number::grouped;
 use crate::rig::embedded::{self, Cores};
 use crate::rig::{Process, Rig, RigError, mac};
 use crate::run::is_over;
+use crate::store::{self, SELF_TEST, SELF_TEST_TRIALS, StoreError};
 use engine::Settings;
 use engine::calibrate::Latency;
 use gateway::{Embedded, EmbeddedConfig, Truth, TruthConfig};
-use method::{Loop, Nanos, Rate, TrialOutcome};
+use method::{Loop, Nanos, Rate, TrialOutcome, TrialRecord};
 use plane::view::{self, Bed};
 use plane::{Hop, Router};
 use port::link::{Steer, link};
 use port::{Pool, PoolConfig, Port};
+use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -66,13 +72,53 @@ const THOROUGH: Depth = Depth {
     at_most: Duration::from_secs(300),
 };
 
+/// What a self-test found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tested {
+    /// Its verdict.
+    pub verdict: SelfTest,
+    /// The trials of all checks that did not pass.
+    pub trials: Vec<TrialRecord>,
+}
+
+/// A verdict of which no trials are kept.
+impl From<SelfTest> for Tested {
+    fn from(verdict: SelfTest) -> Tested {
+        Tested { verdict, trials: Vec::new() }
+    }
+}
+
+impl Tested {
+    /// Writes verdict and trials into a folder, in place of those of an earlier self-test.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn keep(&self, folder: &Path) -> Result<(), StoreError> {
+        let json = |path: &Path, text: serde_json::Result<String>| {
+            text.map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
+        };
+        let verdict = folder.join(SELF_TEST);
+        store::write_whole(&verdict, &json(&verdict, serde_json::to_string_pretty(&self.verdict))?)?;
+        let trials = folder.join(SELF_TEST_TRIALS);
+        if self.trials.is_empty() && !trials.exists() {
+            return Ok(());
+        }
+        let mut lines = String::new();
+        for trial in &self.trials {
+            lines += &json(&trials, serde_json::to_string(trial))?;
+            lines.push('\n');
+        }
+        store::write_whole(&trials, &lines)
+    }
+}
+
 /// Before every run. None when it was interrupted: what was cut short says nothing about the tester.
-pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<SelfTest> {
+pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, QUICK).run(listener)
 }
 
 /// `natmeter selftest`.
-pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<SelfTest> {
+pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, THOROUGH).run(listener)
 }
 
@@ -91,6 +137,8 @@ struct Tester<'a> {
     end: Option<Instant>,
     /// What it says of a trial. In tests of the self-test something else, which must turn it red.
     says: fn(TrialOutcome) -> TrialOutcome,
+    /// The trials of checks that did not pass, and of the one that is being made.
+    trials: RefCell<Vec<TrialRecord>>,
 }
 
 /// What the host may spoil before a check is inconclusive: trials that count, searches of a rate, looks at a delay.
@@ -100,10 +148,11 @@ const NO_TIME: &str = "nothing: no time was left";
 
 impl<'a> Tester<'a> {
     fn new(process: &'a Process, depth: Depth) -> Tester<'a> {
-        Tester { process, depth, end: Instant::now().checked_add(depth.at_most), says: |outcome| outcome }
+        let end = Instant::now().checked_add(depth.at_most);
+        Tester { process, depth, end, says: |outcome| outcome, trials: RefCell::default() }
     }
 
-    fn run(&self, listener: &mut dyn Listener) -> Option<SelfTest> {
+    fn run(&self, listener: &mut dyn Listener) -> Option<Tested> {
         let cases = self.cases();
         let counting = cases.iter().map(|case| Box::new(|| self.count(case)) as Box<dyn Fn() -> SelfTestCheck>);
         let mut all: Vec<_> = counting.collect();
@@ -113,7 +162,7 @@ impl<'a> Tester<'a> {
         let of = all.len();
         let mut checks = Vec::with_capacity(of);
         for (check, number) in all.iter().zip(1..) {
-            let check = check();
+            let check = self.made(check);
             if self.is_interrupted() {
                 break;
             }
@@ -121,7 +170,20 @@ impl<'a> Tester<'a> {
             checks.push(check);
         }
         // Looked at last: an interrupted trial is one more check that has no result.
-        (!self.is_interrupted()).then(|| SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks })
+        (!self.is_interrupted()).then(|| Tested {
+            verdict: SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks },
+            trials: self.trials.take(),
+        })
+    }
+
+    /// Makes a check, and forgets its trials if it passes.
+    fn made(&self, check: &dyn Fn() -> SelfTestCheck) -> SelfTestCheck {
+        let before = self.trials.borrow().len();
+        let check = check();
+        if check.passed {
+            self.trials.borrow_mut().truncate(before);
+        }
+        check
     }
 
     fn is_interrupted(&self) -> bool {
@@ -263,6 +325,37 @@ mod tests {
         assert!(differ(&[404_000, 407_000]));
     }
 
+    /// A wrong tester's trials are there to be looked into; those of the checks that passed are not kept.
+    #[test]
+    fn the_trials_of_a_check_that_does_not_pass_are_kept() {
+        let process = Process::new();
+        let wrong = |mut outcome: TrialOutcome| {
+            outcome.reverse.received = outcome.reverse.received.min(100);
+            outcome
+        };
+        let depth = Depth { frames: 2_000, misroute_every: 1_000, ..QUICK };
+        let tester = Tester { end: None, says: wrong, ..Tester::new(&process, depth) };
+        let cases = tester.cases();
+        let check = tester.made(&|| tester.count(&cases[0]));
+        let trials = tester.trials.take();
+        assert_eq!(check.deciding.as_deref(), trials.last());
+        assert!(!trials.is_empty() && !check.passed);
+        let right = Tester { end: None, ..Tester::new(&process, depth) };
+        assert!(right.made(&|| SelfTestCheck { passed: true, ..right.count(&cases[0]) }).passed);
+        assert!(right.trials.take().is_empty());
+
+        let folder = tempfile::tempdir().unwrap();
+        let tested = Tested { trials, ..SelfTest { passed: false, checks: vec![check] }.into() };
+        tested.keep(folder.path()).unwrap();
+        let verdict: Option<SelfTest> = store::read_document(&folder.path().join(SELF_TEST)).unwrap();
+        assert_eq!(verdict.as_ref(), Some(&tested.verdict));
+        let kept = store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap();
+        assert_eq!(kept.values, tested.trials);
+        // A later self-test that passes leaves none of them behind.
+        Tested::default().keep(folder.path()).unwrap();
+        assert!(store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap().values.is_empty());
+    }
+
     #[derive(Default)]
     struct Heard(Vec<(usize, usize, SelfTestCheck)>);
 
@@ -279,7 +372,8 @@ mod tests {
     fn what_there_is_no_time_for_is_inconclusive() {
         let (process, mut heard) = (Process::new(), Heard::default());
         let tester = Tester::new(&process, Depth { at_most: Duration::ZERO, ..QUICK });
-        let verdict = tester.run(&mut heard).expect("nobody interrupted it");
+        let Tested { verdict, trials } = tester.run(&mut heard).expect("it was not interrupted");
+        assert!(trials.is_empty(), "no trial was made");
         assert!(verdict.passed);
         assert_eq!(verdict.checks.len(), heard.0.len());
         for ((number, of, told), (check, expected)) in heard.0.iter().zip(verdict.checks.iter().zip(1..)) {

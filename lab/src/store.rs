@@ -28,6 +28,8 @@ pub const FACTS: &str = "facts.json";
 pub const CALIBRATION: &str = "calibration.json";
 /// [`crate::folder::SelfTest`].
 pub const SELF_TEST: &str = "selftest.json";
+/// The trials of a self-test's checks that did not pass, one a line; not there where all passed.
+pub const SELF_TEST_TRIALS: &str = "selftest.jsonl";
 /// Every DUT command with its output: [`crate::folder::CommandLine`].
 pub const COMMANDS: &str = "commands.jsonl";
 /// What happened, in order.

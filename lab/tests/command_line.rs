@@ -306,7 +306,7 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     let run = lab::run::Run::begin(&header, folder, lab::rig::Process::new(), &mut nobody);
     // Without facts, so that it is this machine's.
     let delay = SelfTestCheck { name: "delay".to_owned(), measured: "404 us".to_owned(), ..SelfTestCheck::default() };
-    let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] });
+    let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] }.into());
     run.complete(Facts::default(), tested).unwrap();
     path
 }

@@ -5,11 +5,12 @@
 //! at one rate and that rate is the tester's bound, once where it was less than half as fast; spoiled by the host, up to ten repeats, then nothing is
 //! known about that rate; spoiled by an
 //! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower. A phase 1 of which nothing at all came
-//! through is followed by a probe: a dead DUT is not to be asked slower and slower.
+//! through is followed by a probe: a dead DUT is not to be asked slower and slower. Once the invalid trials of a measurement have
+//! taken the time that they may take, none is repeated any more.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Leg, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
-use crate::units::{Count, Rate};
+use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
 
@@ -111,12 +112,22 @@ pub struct Judged<T> {
     criteria: Criteria,
     /// Phase 1 was lowered to this rate and stays there for the rest of the measurement.
     phase1_cap: Option<Rate>,
+    /// Invalid trials are repeated until they have taken so long in all; no limit, if not given.
+    invalid_at_most: Option<Nanos>,
+    /// So long they have taken so far.
+    invalid_time: Nanos,
 }
 
 impl<T: Trials> Judged<T> {
     /// Judge the trials of `trials` by `criteria`.
     pub fn new(trials: T, criteria: Criteria) -> Self {
-        Judged { trials, criteria, phase1_cap: None }
+        Judged { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
+    }
+
+    /// Repeat invalid trials only until they have taken this long in all; then one trial a rate decides, or leaves it undecided.
+    #[must_use]
+    pub fn invalid_at_most(self, time: Option<Nanos>) -> Self {
+        Judged { invalid_at_most: time, ..self }
     }
 
     /// What counts as a pass here.
@@ -145,7 +156,8 @@ impl<T: Trials> Judged<T> {
     /// Run the trial until it is worth something, or until patience ends.
     ///
     /// # Errors
-    /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete however slow it is.
+    /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete however slow it is, or when there is no time
+    /// to make it slower.
     pub fn decide(&mut self, wanted: &TrialSpec) -> Result<Judgement, TrialError> {
         let mut spec = wanted.clone();
         self.cap_phase1(&mut spec);
@@ -163,10 +175,15 @@ impl<T: Trials> Judged<T> {
                 Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
                 Verdict::Invalid(reason) => reason,
             };
+            self.invalid_time.0 = self.invalid_time.0.saturating_add(attempt.outcome.wall.0);
+            let in_time = self.invalid_at_most.is_none_or(|most| self.invalid_time < most);
             let spoiler = reason.spoiler();
             let patient = match spoiler {
-                Spoiler::Tester => more(&mut by_tester) < TESTER_TRIALS && !is_far_too_slow(&reason, attempt),
-                Spoiler::Host => more(&mut by_host) <= HOST_REPEATS,
+                Spoiler::Tester => {
+                    in_time && more(&mut by_tester) < TESTER_TRIALS && !is_far_too_slow(&reason, attempt)
+                }
+                Spoiler::Host => in_time && more(&mut by_host) <= HOST_REPEATS,
+                Spoiler::Phase1 if !in_time => return Err(phase1_fails(&reason)),
                 Spoiler::Phase1 => {
                     // The table that this trial left is incomplete: do not build on it.
                     spec.keep_table = false;
@@ -223,9 +240,13 @@ impl<T: Trials> Judged<T> {
                 self.phase1_cap = Some(rate);
                 Ok(())
             }
-            _ => Err(TrialError::Phase1(format!("{reason}; {}", reason.advice()))),
+            _ => Err(phase1_fails(reason)),
         }
     }
+}
+
+fn phase1_fails(reason: &Invalid) -> TrialError {
+    TrialError::Phase1(format!("{reason}; {}", reason.advice()))
 }
 
 /// A lateness of so many times the longest stall is not the host's.

@@ -44,16 +44,6 @@ impl<T> Replay<T> {
         }
         Ok(Replay { records, inner })
     }
-
-    /// Records that were not asked for yet.
-    pub fn pending(&self) -> usize {
-        self.records.len()
-    }
-
-    /// The trials that go on after the records.
-    pub fn into_inner(self) -> T {
-        self.inner
-    }
 }
 
 impl<T: Trials> Trials for Replay<T> {

@@ -4,4 +4,4 @@
 /// Version of all that turns recorded trials into verdicts and results: [`crate::judge`], [`crate::Judged`] and the
 /// procedures. Raise it with every change after which a recorded trial could get another verdict, or recorded trials
 /// another result. Records that name no version are of natmeter 0.1.0, whose rules are version 1.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;

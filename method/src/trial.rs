@@ -242,7 +242,8 @@ pub struct Timing {
 /// What the host did to the measurement while it ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostNoise {
-    /// Longest time between two rounds of a tester thread, without what it spent inside its ports.
+    /// Longest time between two rounds of a tester thread, without what it spent where the DUT may be at work: inside ports of
+    /// the kernel, and inside a DUT that it polls.
     pub tester_stall: Nanos,
     /// The same for the DUT's threads, where they are ours to look at.
     pub dut_stall: Nanos,

@@ -41,7 +41,7 @@ pub fn dispatch(cli: Cli) -> Exit {
             report::report(&args.run, args.format.as_deref().unwrap_or(usual))
         }
         Some(Command::Calibrate(args)) => calibrate::calibrate(args.file.as_deref(), global),
-        Some(Command::Selftest) => selftest::selftest(global),
+        Some(Command::Selftest(args)) => selftest::selftest(&args, global),
         Some(Command::Clean) => clean::clean(global),
         Some(Command::Gateway(args)) => gateway::gateway(&args, global),
         Some(Command::Check(args)) => check::check(args.file.as_deref(), global),

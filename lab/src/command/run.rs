@@ -1,6 +1,7 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
 use super::load::{load, tell};
+use super::selftest::deciding;
 use super::{fail, privilege, process, report, turn};
 use crate::advice::{self, Machine};
 use crate::cli::Global;
@@ -137,7 +138,9 @@ fn conclude(
         err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
         for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
             err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
+            err(&deciding(check, "    "));
         }
+        err(&format!("  all trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
         return Exit::Failed;
     }
     let header = record::header(&path).ok();

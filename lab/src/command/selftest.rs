@@ -1,15 +1,17 @@
 //! `natmeter selftest`: does the instrument find what was injected?
 
 use super::{process, turn};
-use crate::cli::Global;
+use crate::cli::{Global, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::folder::{SelfTest, SelfTestCheck};
+use crate::priority;
+use crate::selftest::{self, Tested};
 use crate::term::{self, err, out};
-use crate::{priority, selftest};
+use std::path::Path;
 
 /// `natmeter selftest`.
-pub fn selftest(global: &Global) -> Exit {
+pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
     let (_turn, beside) = match turn(global) {
         Ok(turn) => turn,
         Err(exit) => return exit,
@@ -27,18 +29,43 @@ pub fn selftest(global: &Global) -> Exit {
     let _raised = priority::raise();
     // What is going on goes to stderr, and only to a terminal: stdout is the verdict's.
     let mut console = Console::new(global.quiet);
-    let verdict = selftest::thorough(&process, &mut console);
+    let tested =
+        if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
     drop(console);
-    let Some(verdict) = verdict else {
+    let Some(tested) = tested else {
         err("error: interrupted; there is no verdict\n");
         return Exit::Interrupted;
     };
+    if let Some(folder) = &args.keep
+        && let Err(exit) = keep(&tested, folder)
+    {
+        return exit;
+    }
+    let verdict = tested.verdict;
     if global.json {
         term::json(&verdict);
     } else {
         out(&text(&verdict));
     }
     exit(&verdict)
+}
+
+fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
+    let made = std::fs::create_dir_all(folder);
+    let kept = made.map_err(|e| e.to_string()).and_then(|()| tested.keep(folder).map_err(|e| e.to_string()));
+    kept.map_err(|error| {
+        err(&format!("error: keeping the self-test in {}: {error}\n", folder.display()));
+        Exit::Failed
+    })
+}
+
+/// The trial that contradicts the truth, a fact a line, after this margin.
+pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
+    let mut told = String::new();
+    for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {
+        told.extend([margin, &line, "\n"]);
+    }
+    told
 }
 
 /// A fault of the tester is a failure. A host that is too busy to say is no fault, but nothing was shown either.
@@ -58,7 +85,7 @@ fn text(verdict: &SelfTest) -> String {
             (false, true) => "?   ",
             (false, false) => "FAIL",
         };
-        format!("{mark} {:<width$}  truth {}; measured {}\n", c.name, c.truth, c.measured)
+        format!("{mark} {:<width$}  truth {}; measured {}\n{}", c.name, c.truth, c.measured, deciding(c, "       "))
     };
     let lines: String = verdict.checks.iter().map(line).collect();
     let open = verdict.checks.iter().filter(|c| c.inconclusive).count();
@@ -73,6 +100,42 @@ fn text(verdict: &SelfTest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::{
+        Criteria, Direction, HostNoise, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialRecord, TrialSpec,
+        judge,
+    };
+
+    /// Everything that a verdict of validity rests on: without it a failure cannot be looked into.
+    #[test]
+    fn the_deciding_trial_is_told() {
+        let leg = Leg { planned: 30_000, sent: 30_000, received: 29_847, ..Leg::default() };
+        let host =
+            HostNoise { dut_stall: Nanos(1_500_000), queue_lasts: Some(Nanos(1_950_000)), ..HostNoise::default() };
+        let spec = TrialSpec {
+            kind: PhaseKind::Establish,
+            rate: Rate(262_500),
+            load: Load::Frames(30_000),
+            direction: Direction::Forward,
+            connections: 30_000,
+            phase1_rate: None,
+            validate_rate: None,
+            keep_table: false,
+            responder_order: Order::Random,
+        };
+        let outcome = TrialOutcome { forward: leg, host, ..TrialOutcome::default() };
+        let verdict = judge(&spec, &outcome, &Criteria::default());
+        let trial = TrialRecord { seq: 4, measurement: "x".to_owned(), spec, outcome, verdict };
+        let check = SelfTestCheck { deciding: Some(Box::new(trial)), ..SelfTestCheck::default() };
+        let told = text(&SelfTest { passed: false, checks: vec![check] });
+        for fact in [
+            "trial 4 at 262,500 a second: fail, Left to Right: 29847 of 30000 frames received",
+            "30,000 planned, 30,000 sent (0 refused), 29,847 received right",
+            "longest stall: tester 0 µs, device 1,500 µs; run delay: tester unknown",
+            "the queues absorb 1,950 µs",
+        ] {
+            assert!(told.contains(fact), "{fact}: {told}");
+        }
+    }
 
     #[test]
     fn what_the_host_left_open_is_neither_done_nor_failed() {

@@ -2,7 +2,7 @@
 //! which guesses that rests.
 
 use super::guess;
-use crate::plan::{Measurement, Plan};
+use crate::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
 use crate::scenario::axis::{AXES, Axis};
 use crate::scenario::quantity::{show_bytes, show_count, show_time};
 use crate::scenario::{Scenario, conformance, technologies};
@@ -27,6 +27,12 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     out.push('\n');
     table(&mut out, plan);
     let _ = writeln!(out, "\n{}", total(plan));
+    let floor = show_time(INVALID_FLOOR);
+    let _ = writeln!(
+        out,
+        "Invalid trials are repeated until those of a measurement have taken {INVALID_TIMES_PREDICTED} times its predicted time, \
+         and {floor} at least."
+    );
     guesses(&mut out, scenario);
     out
 }

@@ -25,6 +25,10 @@ pub(super) const MTU: u16 = 9_216 + 40;
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
 
+/// A host may take a worker's core away for seconds. The trial in which it did so is judged by that stall; only a worker that
+/// stays away for longer ends the run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Frames of the pool of each worker, of the tester's as of the gateway's: what the rings hold between one of the tester's and so
 /// many of the gateway's, to and fro on both sides.
 pub fn pool_frames(depth: usize, workers: usize) -> usize {
@@ -103,6 +107,7 @@ pub(super) fn wired<F: Function + 'static>(
         (embedded, Some(companion))
     } else {
         let (embedded, _queue) = Embedded::start(clock, config, functions);
+        let embedded = embedded.patient(PATIENCE);
         embedded.rest();
         cores.leave_workers_alone()?;
         (embedded, None)

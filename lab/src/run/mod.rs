@@ -12,16 +12,18 @@ pub use until::{Until, is_over};
 
 use crate::audit::{self, Refusal};
 use crate::event::{Event, Listener};
-use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
+use crate::folder::{Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::record::RecordError;
 use crate::rig::{Process, Rig, RigError};
+use crate::scenario::quantity::show_time;
 use crate::scenario::{Point, Scenario};
 use crate::search::{known_before, last_trials};
+use crate::selftest::Tested;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
-use method::{TrialError, TrialRecord};
+use method::{Nanos, TrialError, TrialRecord};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -184,12 +186,12 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// The first thing that makes going on pointless; everything measured until then is in the folder.
-    pub fn complete(mut self, facts: Facts, self_test: Option<SelfTest>) -> Result<Vec<Outcome>, RunError> {
+    pub fn complete(mut self, facts: Facts, self_test: Option<Tested>) -> Result<Vec<Outcome>, RunError> {
         self.facts = facts;
         self.announce()?;
-        if let Some(verdict) = self_test {
-            self.write_again(SELF_TEST, &verdict)?;
-            self.tell(&Event::SelfTested(verdict))?;
+        if let Some(tested) = self_test {
+            tested.keep(self.folder.path())?;
+            self.tell(&Event::SelfTested(tested.verdict))?;
         }
         let order = self.in_order();
         self.compare_with_the_first_machine()?;
@@ -318,10 +320,7 @@ impl<'a> Run<'a> {
         }
         if let Err(TrialError::Phase1(text)) = &found {
             // No result is not a bad result: the other measurements go on, and `resume` tries this one again.
-            let text = format!("{key}{NO_RESULT}{text}");
-            self.facts.doubts.push(text.clone());
-            self.write_again(FACTS, &self.facts.clone())?;
-            return self.tell(&Event::Doubt { text });
+            return self.doubt(format!("{key}{NO_RESULT}{text}"));
         }
         let outcome = found.map_err(|error| match error {
             TrialError::Interrupted => self.interrupted(),
@@ -335,7 +334,30 @@ impl<'a> Run<'a> {
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);
-        Ok(())
+        self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
+    }
+
+    /// Says so where a measurement repeated no invalid trial any more, because those before had taken too long.
+    fn doubt_invalid_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
+        let invalid = |r: &&TrialRecord| r.measurement == filed_under && matches!(r.verdict, Verdict::Invalid(_));
+        let took = Nanos(self.records.iter().filter(invalid).map(|r| r.outcome.wall.0).sum());
+        let most = measurement.invalid_at_most();
+        if took < most {
+            return Ok(());
+        }
+        self.doubt(format!(
+            "{}{INVALID_TOO_LONG}{}, and from {} on none is repeated; quieten the host, or use a machine that is not shared",
+            measurement.key(),
+            show_time(took),
+            show_time(most)
+        ))
+    }
+
+    /// Files a doubt, and tells it.
+    fn doubt(&mut self, text: String) -> Result<(), RunError> {
+        self.facts.doubts.push(text.clone());
+        self.write_again(FACTS, &self.facts.clone())?;
+        self.tell(&Event::Doubt { text })
     }
 
     /// One attempt at a measurement, its recorded trials first. Says also whether there was nothing but recorded trials.
@@ -393,7 +415,8 @@ impl<'a> Run<'a> {
             self.tell(&Event::Doubt { text })?;
         }
         for doubt in first.map(|f| f.doubts).unwrap_or_default() {
-            if doubt.starts_with("this run was begun with") && !self.facts.doubts.contains(&doubt) {
+            let stays = doubt.starts_with("this run was begun with") || doubt.contains(INVALID_TOO_LONG);
+            if stays && !self.facts.doubts.contains(&doubt) {
                 self.facts.doubts.push(doubt);
             }
         }

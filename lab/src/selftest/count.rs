@@ -1,6 +1,7 @@
 //! Checks that count: how many frames of a trial are right, and how many are wrong in which way. Its own file because these
 //! are exact, and nothing of the host can excuse a wrong count once everything was sent.
 
+use super::kept::Kept;
 use super::{LARGER, NO_TIME, SMALLEST, TRIES, Tester};
 use crate::folder::SelfTestCheck;
 use crate::report::number::grouped;
@@ -138,6 +139,7 @@ impl Tester<'_> {
             inconclusive: true,
             ..SelfTestCheck::default()
         };
+        let kept = Kept::new(&case.name, &self.trials);
         for slower in 0..TRIES {
             if is_over(self.end) {
                 break;
@@ -145,6 +147,7 @@ impl Tester<'_> {
             let spec = self.spec(case, Rate(self.depth.rate.0 >> slower));
             match self.trial(case, &spec) {
                 Ok(outcome) => {
+                    kept.keep(&spec, &outcome);
                     let tally = Tally::of(&outcome, case.together);
                     check.measured = tally.in_words(case.together);
                     check.passed = tally == case.expected;
@@ -155,6 +158,9 @@ impl Tester<'_> {
             if !check.inconclusive {
                 break;
             }
+        }
+        if !check.passed {
+            check.deciding = kept.last().map(Box::new);
         }
         check
     }

@@ -7,7 +7,7 @@ use lab::rig::Process;
 use lab::run::Run;
 use lab::scenario::{Options, parse};
 use lab::store::RunFolder;
-use method::{Criteria, Load, Rate, TrialRecord, judge};
+use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -63,6 +63,36 @@ fn a_device_that_was_dead_is_asked_again() {
     assert!(keys[2..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
 }
 
+/// A host that made one trial invalid for longer than all invalid ones may take: none is repeated any more.
+#[test]
+fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let limit = header.plan.measurements[0].invalid_at_most();
+    let begin = |name| {
+        let folder = RunFolder::create(dir.path(), name, SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+        (folder.path().to_path_buf(), folder)
+    };
+    let (quiet, folder) = begin("quiet");
+    Run::begin(&header, folder, Process::new(), &mut Nobody).complete(Facts::default(), None).unwrap();
+    let (busy, mut folder) = begin("busy");
+    let mut record = trials(&quiet).remove(0);
+    record.outcome.forward.received = record.outcome.forward.sent - 1;
+    (record.outcome.host.tester_stall, record.outcome.wall) = (Nanos::from_secs(1), limit);
+    record.verdict = judge(&record.spec, &record.outcome, &Criteria::default());
+    assert!(matches!(record.verdict, Verdict::Invalid(Invalid::HostStall { .. })), "{:?}", record.verdict);
+    folder.append_trial(&record).unwrap();
+    drop(folder);
+
+    let (folder, _) = RunFolder::open_for_resume(&busy).unwrap();
+    Run::resume(&header, folder, Process::new(), &mut Nobody).unwrap().complete(Facts::default(), None).unwrap();
+    assert_ne!(trials(&busy)[1].spec.rate, record.spec.rate, "it was not repeated");
+    let report = lab::report::Report::from_folder(&busy).unwrap().render("text").unwrap();
+    assert!(report.contains("invalid trials took"), "{report}");
+    let events = std::fs::read_to_string(busy.join(lab::store::EVENTS)).unwrap();
+    assert!(events.contains("invalid trials took"), "{events}");
+}
+
 /// A report reads what was recorded, a search judges anew: they must not tell two stories.
 #[test]
 fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
@@ -99,7 +129,7 @@ fn complete(parent: &Path, passed: bool) -> PathBuf {
     let run = Run::begin(&header, folder, Process::new(), &mut nobody);
     let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
     assert!(!run.is_tested_on(&facts).unwrap());
-    run.complete(facts, Some(SelfTest { passed, checks: Vec::new() })).unwrap();
+    run.complete(facts, Some(SelfTest { passed, checks: Vec::new() }.into())).unwrap();
     path
 }
 

@@ -26,13 +26,6 @@ impl Unit {
             Unit::Percent => "%",
         }
     }
-    /// As printed after the total of both directions; the same where there is no direction.
-    pub fn total_symbol(self) -> &'static str {
-        match self {
-            Unit::FramesPerSecond => "frames/s total",
-            other => other.symbol(),
-        }
-    }
     /// Whether a bidirectional total is twice the stored value.
     pub fn per_direction(self) -> bool {
         self == Unit::FramesPerSecond

@@ -2,7 +2,7 @@
 //! file because its trials have a fixed number of frames, one a connection, instead of a duration, and each
 //! starts from an empty connection tracking table.
 
-use super::{Decider, Procedure, Progress, Repetitions, SearchResult, SearchSettings, binary};
+use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
 use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
@@ -61,12 +61,6 @@ pub fn measure<T: Trials>(
 pub fn validation_rate(rate: Rate, alpha: Ratio, at_most: Option<Rate>) -> Rate {
     let wanted = alpha.of(rate);
     wanted.min(at_most.unwrap_or(wanted)).max(Rate(1))
-}
-
-/// The rate of the phase 1 that prepares phase 2: a share of the smallest rate found, so that it is safely
-/// below the maximum. `None` if a search passed nothing.
-pub fn safe_phase1_rate(found: &Repetitions, share: Ratio) -> Option<Rate> {
-    found.smallest().map(|smallest| share.of(smallest)).filter(|rate| rate.0 > 0)
 }
 
 fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most: Option<Rate>) -> TrialSpec {

@@ -1,5 +1,5 @@
 //! Procedures: which trials are run, in which order, and what number they give. This file lists the known
-//! ones and holds what they share: the settings of a search, the probe for a dead DUT, repetition. A new
+//! ones and holds what they share: the settings of a search, the probe for a dead DUT. A new
 //! procedure is one file beside this one and one entry in [`PROCEDURES`].
 
 pub mod binary;
@@ -8,12 +8,12 @@ mod result;
 pub mod throughput;
 mod verify;
 
-pub use result::{Repetitions, ResultKind, SearchResult, Step, StepVerdict};
+pub use result::{ResultKind, SearchResult, Step, StepVerdict};
 
 use crate::judged::{Judged, Judgement, Life};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Order, TrialError, TrialOutcome, TrialSpec, Trials};
-use crate::units::{Count, Nanos, Rate};
+use crate::units::{Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
 
@@ -61,9 +61,6 @@ impl Precision {
 pub struct Verify {
     /// Trials at a rate in all before it has failed; the first pass decides.
     pub tries: u32,
-    /// A loss of more frames than this is believed at once.
-    #[serde(default)]
-    pub hopeless_loss: Option<Count>,
 }
 
 /// The settings of a search; all of them belong in the report.
@@ -92,9 +89,8 @@ pub struct SearchSettings {
     pub phase1_share: Ratio,
     /// Order in which the Responder uses its state table in phase 2.
     pub responder_order: Order,
-    /// One phase 1 for many phase 2 trials, as long as the table stays unchanged. Departs from RFC 9693
-    /// section 4.4 and is printed.
-    pub keep_table: bool,
+    /// So long may invalid trials take in all before none is repeated any more; no limit, if not given.
+    pub invalid_at_most: Option<Nanos>,
 }
 
 impl Default for SearchSettings {
@@ -111,7 +107,7 @@ impl Default for SearchSettings {
             alpha: None,
             phase1_share: Ratio::from_ppm(700_000),
             responder_order: Order::Random,
-            keep_table: false,
+            invalid_at_most: None,
         }
     }
 }
@@ -155,14 +151,6 @@ pub struct Progress {
     pub steps_left: u32,
 }
 
-/// Run a search `times` times; each is told which repetition it is, counted from 0.
-///
-/// # Errors
-/// The first error of a search ends it.
-pub fn repeat<E>(times: u32, mut search: impl FnMut(u32) -> Result<SearchResult, E>) -> Result<Repetitions, E> {
-    (0..times).map(&mut search).collect::<Result<Vec<_>, E>>().map(|results| Repetitions { results })
-}
-
 /// Decides rates for a search: verification, and the probe that keeps a dead DUT from becoming a low rate.
 struct Decider<'a, T> {
     judged: Judged<&'a mut T>,
@@ -171,7 +159,8 @@ struct Decider<'a, T> {
 
 impl<'a, T: Trials> Decider<'a, T> {
     fn new(trials: &'a mut T, settings: &SearchSettings) -> Self {
-        Decider { judged: Judged::new(trials, settings.criteria), verify: settings.verify }
+        let judged = Judged::new(trials, settings.criteria).invalid_at_most(settings.invalid_at_most);
+        Decider { judged, verify: settings.verify }
     }
 
     /// Decide about `spec`. Where a stream came back without a single right frame, `probe`, the same at a

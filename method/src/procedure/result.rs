@@ -3,7 +3,6 @@
 
 use super::verify::lost;
 use crate::judged::{Decision, Judgement};
-use crate::stats::Summary;
 use crate::units::{Count, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
 use serde::{Deserialize, Serialize};
@@ -197,50 +196,5 @@ impl SearchResult {
     /// Whether the rate is a lower bound of what the DUT can do.
     pub fn at_least(&self) -> bool {
         self.kind.at_least()
-    }
-}
-
-/// All repetitions of a search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Repetitions {
-    /// One result a repetition, in order.
-    pub results: Vec<SearchResult>,
-}
-
-impl Repetitions {
-    /// The rates, per direction, in order.
-    pub fn rates(&self) -> Vec<u64> {
-        self.results.iter().map(|result| result.rate.0).collect()
-    }
-
-    /// Their statistics, per direction; `None` without results.
-    pub fn summary(&self) -> Option<Summary> {
-        Summary::of(&self.rates())
-    }
-
-    /// What bounds the summary: the weakest of what bounds the single results.
-    pub fn kind(&self) -> Option<ResultKind> {
-        ResultKind::WEAKEST_FIRST.into_iter().find(|kind| self.results.iter().any(|result| result.kind == *kind))
-    }
-
-    /// The largest error of a single result.
-    pub fn error(&self) -> Rate {
-        self.results.iter().map(|result| result.error).max().unwrap_or_default()
-    }
-
-    /// How many searches were one-sided.
-    pub fn one_sided(&self) -> usize {
-        self.results.iter().filter(|result| result.one_sided).count()
-    }
-
-    /// Whether any result is that of DUT and tester together.
-    pub fn closed_loop(&self) -> bool {
-        self.results.iter().any(|result| result.closed_loop)
-    }
-
-    /// The smallest rate, which is the one that is safe; `None` if any search passed nothing.
-    pub fn smallest(&self) -> Option<Rate> {
-        self.results.iter().map(|result| result.rate).min().filter(|rate| rate.0 > 0)
     }
 }

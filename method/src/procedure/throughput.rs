@@ -5,7 +5,6 @@
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
-use crate::validity::table_changed;
 
 /// Entry in the list of procedures.
 pub const PROCEDURE: Procedure = Procedure {
@@ -34,7 +33,7 @@ pub fn stateless<T: Trials>(
 }
 
 /// Throughput in phase 2, on `connections` connections that a phase 1 at `phase1_rate` establishes before
-/// each trial. That rate has to be safe, see [`super::establishment::safe_phase1_rate`].
+/// each trial. That rate has to be safe: below the smallest maximum connection establishment rate.
 ///
 /// # Errors
 /// As [`stateless`]; [`TrialError::Phase1`] when phase 1 stays incomplete.
@@ -66,17 +65,10 @@ fn measure<T: Trials>(
 ) -> Result<SearchResult, TrialError> {
     settings.check()?;
     let mut decider = Decider::new(trials, settings);
-    let may_keep = settings.keep_table && trial.kind == PhaseKind::Established;
-    let mut keep_table = false;
     let decide = |rate: Rate| {
-        let spec = TrialSpec { rate, keep_table, ..trial.clone() };
+        let spec = TrialSpec { rate, ..trial.clone() };
         let probe = TrialSpec { rate: rate.min(PROBE_RATE), load: Load::Frames(PROBE_FRAMES), ..spec.clone() };
-        let judgement = decider.decide(&spec, &probe)?;
-        // The table may serve again only if the DUT's own count shows it unchanged.
-        let outcome = &judgement.last().outcome;
-        let counted = outcome.store.as_ref().is_some_and(|s| s.dut_entries.is_some() && s.dut_entries_after.is_some());
-        keep_table = may_keep && counted && !table_changed(outcome);
-        Ok(judgement)
+        decider.decide(&spec, &probe)
     };
     // At a lower rate the trial would end before its first frame.
     let least = Rate(Nanos::SECOND.0.div_ceil(settings.duration.0));

@@ -13,10 +13,9 @@ pub(super) fn decide<T: Trials>(
     verify: Option<Verify>,
 ) -> Result<Judgement, TrialError> {
     let mut judgement = judged.decide(spec)?;
-    let Some(Verify { tries, hopeless_loss }) = verify else { return Ok(judgement) };
+    let Some(Verify { tries }) = verify else { return Ok(judgement) };
     for _ in 1..tries {
-        let hopeless = hopeless_loss.is_some_and(|limit| lost(&judgement.last().outcome) > limit);
-        if hopeless || !matches!(judgement.decision, Decision::Fail(_)) {
+        if !matches!(judgement.decision, Decision::Fail(_)) {
             break;
         }
         let again = judged.decide(spec)?;

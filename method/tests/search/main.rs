@@ -3,8 +3,8 @@
 
 mod spoiled;
 
-use method::procedure::establishment::{self, Phase1, safe_phase1_rate, validation_rate};
-use method::procedure::{Repetitions, StepVerdict, Verify, repeat, throughput};
+use method::procedure::establishment::{self, Phase1, validation_rate};
+use method::procedure::{StepVerdict, Verify, throughput};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::trial::Leg;
 use method::{
@@ -81,10 +81,10 @@ fn lose_one(outcome: &mut TrialOutcome) {
     }
 }
 
-/// Loses one frame too many in the third trial.
-fn once_bad(device: SimulatedDut) -> impl Trials {
-    altered(device, |n, _, outcome| {
-        if n == 3 {
+/// Loses one frame too many in this trial, counted from 1.
+fn once_bad(device: SimulatedDut, trial: usize) -> impl Trials {
+    altered(device, move |n, _, outcome| {
+        if n == trial {
             lose_one(outcome);
         }
     })
@@ -312,7 +312,7 @@ fn rates_above_32_bits_are_searched() {
 #[test]
 fn eight_equal_verdicts_at_the_end_are_flagged_one_sided() {
     // One bad trial at 7.5 M pins the search just below, although the DUT carries 10 M.
-    let mut dut = once_bad(SimulatedDut::new(Truth::new(Rate(9_999_999), SETUP), 1));
+    let mut dut = once_bad(SimulatedDut::new(Truth::new(Rate(9_999_999), SETUP), 1), 3);
     let result = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
     assert_eq!(result.kind, ResultKind::Exact);
     assert!(result.rate < Rate(7_500_000) && result.one_sided);
@@ -321,9 +321,10 @@ fn eight_equal_verdicts_at_the_end_are_flagged_one_sided() {
 
 #[test]
 fn loss_verification_survives_a_bad_trial() {
-    let verified = SearchSettings { verify: Some(Verify { tries: 3, hopeless_loss: Some(1_000) }), ..settings() };
+    let verified = SearchSettings { verify: Some(Verify { tries: 3 }), ..settings() };
     let truth = Truth::new(Rate(9_999_900), SETUP);
-    let mut dut = once_bad(SimulatedDut::new(truth.clone(), 1));
+    // The first rate fails three times, the second passes.
+    let mut dut = once_bad(SimulatedDut::new(truth.clone(), 1), 5);
     let result = throughput::stateless(&mut dut, &verified, &mut |_| ()).unwrap();
     recovers(&result, truth.forward_capacity);
     let tried_again: Vec<usize> = result
@@ -334,13 +335,6 @@ fn loss_verification_survives_a_bad_trial() {
         .map(|(i, _)| i)
         .collect();
     assert_eq!(tried_again.len(), 1);
-}
-
-#[test]
-fn a_hopeless_loss_is_not_verified() {
-    let verified = SearchSettings { verify: Some(Verify { tries: 3, hopeless_loss: Some(1_000) }), ..settings() };
-    let result = forwarding(&mut dut(), &verified);
-    assert_eq!(result.trace[0].trials, 1);
 }
 
 #[test]
@@ -364,54 +358,19 @@ fn a_phase_1_that_never_completes_is_an_error() {
 }
 
 #[test]
-fn every_trial_of_phase_2_has_its_own_phase_1_unless_told_otherwise() {
+fn every_trial_of_phase_2_has_its_own_phase_1() {
     let mut dut = listening(dut());
     throughput::established(&mut dut, &settings(), N, Rate(100_000), &mut |_| ()).unwrap();
     assert!(dut.specs.iter().all(|spec| !spec.keep_table));
 }
 
 #[test]
-fn a_kept_table_serves_as_long_as_it_is_unchanged() {
-    let mut dut = altered(dut(), |n, _, outcome| {
-        if n == 4 {
-            outcome.store.as_mut().unwrap().dut_entries_after = Some(N - 1);
-        }
-    });
-    let kept = SearchSettings { keep_table: true, ..settings() };
-    let result = throughput::established(&mut dut, &kept, N, Rate(100_000), &mut |_| ()).unwrap();
-    assert_eq!(result.table_changes, 1);
-    let fresh: Vec<usize> = dut.specs.iter().enumerate().filter(|(_, spec)| !spec.keep_table).map(|(i, _)| i).collect();
-    assert_eq!(fresh, [0, 4]);
-}
-
-#[test]
-fn phase_1_runs_at_a_share_of_the_smallest_rate() {
-    let mut noisy = SimulatedDut::new(Truth { jitter: Ratio::from_ppm(20_000), ..truth() }, 1);
-    let found = repeat(5, |_| establishment::measure(&mut noisy, &settings(), phase1(N), &mut |_| ())).unwrap();
-    let smallest = found.rates().into_iter().min().unwrap();
-    assert_eq!(safe_phase1_rate(&found, settings().phase1_share), Some(Rate(smallest * 7 / 10)));
-    assert_eq!(safe_phase1_rate(&Repetitions { results: Vec::new() }, Ratio::ONE), None);
-}
-
-#[test]
-fn repetitions_are_bounded_by_the_weakest_of_them() {
-    let mut capacities = [Rate(1_000_000), Rate(20_000_000)].into_iter();
-    let found = repeat(2, |_| {
-        let mut dut = SimulatedDut::new(Truth::new(capacities.next().unwrap(), SETUP), 1);
-        throughput::stateless(&mut dut, &settings(), &mut |_| ())
-    })
-    .unwrap();
-    assert_eq!(found.kind(), Some(ResultKind::AtUpperLimit));
-    assert_eq!(found.summary().unwrap().n, 2);
-}
-
-#[test]
 fn a_slow_start_shows_in_one_repetition_only() {
     let mut dut = SimulatedDut::new(Truth { slow_start: (20, Ratio::from_ppm(500_000)), ..truth() }, 1);
-    let found = repeat(3, |_| throughput::stateless(&mut dut, &settings(), &mut |_| ())).unwrap();
-    assert!(found.results[0].rate < found.results[1].rate);
-    recovers(&found.results[1], CAPACITY);
-    recovers(&found.results[2], CAPACITY);
+    let [first, second, third] = [(); 3].map(|()| throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap());
+    assert!(first.rate < second.rate);
+    recovers(&second, CAPACITY);
+    recovers(&third, CAPACITY);
 }
 
 #[test]
@@ -429,7 +388,7 @@ fn settings_without_a_result_are_refused() {
         SearchSettings { hi: Rate(0), ..settings() },
         SearchSettings { lo: Rate(10_000_000), ..settings() },
         SearchSettings { alpha: Some(Ratio::ZERO), ..settings() },
-        SearchSettings { verify: Some(Verify { tries: 0, hopeless_loss: None }), ..settings() },
+        SearchSettings { verify: Some(Verify { tries: 0 }), ..settings() },
         SearchSettings { duration: Nanos(0), ..settings() },
         SearchSettings { criteria: Criteria { acceptance: Ratio::ZERO, ..Criteria::default() }, ..settings() },
     ] {
@@ -464,4 +423,32 @@ fn settings_and_results_survive_a_file() {
     let result = forwarding(&mut dut(), &settings());
     let text = serde_json::to_string(&result).unwrap();
     assert_eq!(serde_json::from_str::<SearchResult>(&text).unwrap(), result);
+}
+
+/// A host that makes every trial invalid, and trials that take a second each.
+#[test]
+fn invalid_trials_are_repeated_until_their_time_is_over() {
+    let fast = SimulatedDut::new(Truth::new(Rate(20_000_000), SETUP), 1);
+    let mut dut = altered(fast, |_, _, outcome| {
+        outcome.host.tester_stall = Nanos::from_millis(2);
+        outcome.forward.received -= 1;
+        outcome.wall = Nanos::from_secs(1);
+    });
+    let patient = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
+    assert_eq!((patient.kind, patient.trials), (ResultKind::NothingMeasured, 44));
+    let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
+    let result = throughput::stateless(&mut dut, &limited, &mut |_| ()).unwrap();
+    // Five at the first rate, and one at each of three more before the search gives up.
+    assert_eq!((result.kind, result.trials), (ResultKind::NothingMeasured, 8));
+}
+
+#[test]
+fn a_phase_1_that_stays_incomplete_is_slowed_down_until_its_time_is_over() {
+    let mut dut = altered(SimulatedDut::new(Truth { table_size: N - 1, ..truth() }, 1), |_, _, outcome| {
+        outcome.wall = Nanos::from_secs(1);
+    });
+    let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
+    let error = throughput::established(&mut dut, &limited, N, Rate(1_000), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, TrialError::Phase1(_)));
+    assert_eq!(dut.specs.len(), 5);
 }

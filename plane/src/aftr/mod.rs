@@ -61,7 +61,7 @@ impl Aftr {
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(AftrError::Customers(capacity))?;
         static_mapping::check(&config.statics, &config.nat, |h| config.not_a_customer(h)).map_err(AftrError::Static)?;
         let hosts = nat_behind::hosts(&config.statics).into_iter();
-        let hosts = hosts.map(|h| Softwire::new(h.softwire.to_bits(), h.address.into())).collect();
+        let hosts = hosts.map(|h| SoftwireHost::new(h.softwire.to_bits(), h.address.into())).collect();
         let customers = Customers::with_permanent(capacity, numbers, seed, hosts)?;
         let mut softwires =
             Customer::new(customers, config.customer.address, config.softwires.clone(), config.inner.clone());
