@@ -196,12 +196,8 @@ impl Nat44 {
     /// The same where packets from the Internet are IPv6 packets.
     pub const STEER_IPV6: Steering = Steering::Block { at: 56, shift: pool::CHUNK_SHIFT };
 
-    /// The same for any configuration: blocks are as large as its port set allows, so that each worker has a share.
-    pub fn steer_internet(config: &Config, workers: usize) -> Steering {
-        Nat44::steer_ports(36, config.port_set, workers)
-    }
-
-    /// The same for packets whose outside port stands at `at`: behind an IPv6 header, or two.
+    /// The same for any port set, whose blocks are as large as it allows, so that each worker has a share; the outside port stands
+    /// at `at`.
     pub fn steer_ports(at: usize, set: PortSet, workers: usize) -> Steering {
         Steering::Block { at, shift: pool::Ports::new(set, 0, u16::MAX, 0, workers).shift() }
     }

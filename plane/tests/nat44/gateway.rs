@@ -51,7 +51,7 @@ impl Gateway {
 
     pub fn with_workers(config: &Config, n: usize) -> Gateway {
         let workers = (0..n).map(|w| Nat44::new(config.clone(), w, n, 42).unwrap()).collect();
-        Gateway(Bed::new(workers, [Nat44::STEER_CUSTOMER, Nat44::steer_internet(config, n)], |side, f| {
+        Gateway(Bed::new(workers, [Nat44::STEER_CUSTOMER, Nat44::steer_ports(36, config.port_set, n)], |side, f| {
             let (own, hop) = match side {
                 Side::Customer => (CUSTOMER_MAC, CUSTOMER_HOP),
                 Side::Internet => (INTERNET_MAC, INTERNET_HOP),
