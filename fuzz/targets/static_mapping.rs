@@ -1,5 +1,5 @@
-//! Text of static mappings, of all three kinds of inside addresses: no text does harm, and a mapping that is read is written as a text that
-//! reads as the same mapping.
+//! Text of static mappings with all three kinds of inside addresses: no text does harm, and what is read and
+//! written again reads as the same mapping.
 
 #![no_main]
 

@@ -120,8 +120,8 @@ impl<K: Key> Customers<K> {
         Customers::with_permanent(capacity, numbers, seed, Vec::new())
     }
 
-    /// The same with customers that are known for good, for whom there is room in `capacity`: they have the first numbers in this
-    /// order, which neither time nor clearing takes from them.
+    /// The same with permanent customers, for which `capacity` has room: they have the first numbers in
+    /// this order, and keep them when time passes and when the dictionary is cleared.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -362,7 +362,7 @@ impl<K: Key> Customers<K> {
         self.sweep = self.sweep.max(end);
     }
 
-    /// Forget everybody but those that are known for good, in constant time for the others.
+    /// Forget all but permanent customers, in constant time for the others.
     pub fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();

@@ -24,9 +24,9 @@ pub struct Point4 {
     pub port: Option<u16>,
 }
 
-/// Which addresses stand for each other in the two IP versions. Of a packet, or a quoted packet, that goes to IPv4 the remote end is asked for
-/// first, of one that goes to IPv6 the customer's: where several prefixes stand for the Internet, the first answer says which of them
-/// the second one is about.
+/// Which addresses stand for each other in the two IP versions. For each packet and each quoted packet the
+/// translator asks for the remote end first on the way to IPv4, and for the customer's end first on the way to
+/// IPv6: where several prefixes stand for the Internet, the first answer selects the prefix for the second.
 pub trait Addressing: Send {
     /// The IPv6 address for an IPv4 end point.
     ///

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
 
-/// Whether no customer has an IPv4 address: the AFTR itself has it, or nobody.
+/// Whether an IPv4 address is the AFTR's own, or reserved, so that no customer has it.
 #[inline(always)]
 pub(super) fn is_reserved(addr: u32) -> bool {
     addr & !1 == NOT_CUSTOMERS

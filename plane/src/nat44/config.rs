@@ -152,7 +152,7 @@ pub struct Config {
     pub blocks: Option<Blocks>,
     /// How long a freed port rests under endpoint-independent mapping (RFC 6888, REQ-8).
     pub port_reuse_delay: Duration,
-    /// Static mappings: outside end points of the pool that stand for inside end points for good. They admit anybody from
+    /// Static mappings: outside end points of the pool that stand for inside end points for good. They admit every sender from
     /// outside, whatever the filtering behaviour, and their outside ports are given to no other end point.
     pub statics: Vec<StaticMapping>,
     /// Destinations without translation.

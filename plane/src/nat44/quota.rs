@@ -1,5 +1,5 @@
-//! Quotas of a subscriber, and the quota of a gateway that nobody has given one. Apart from the other settings, because this
-//! default depends on the table and on who opens sessions, and not on an RFC.
+//! Quotas of a subscriber, and the default quota of a gateway on interfaces. Apart from the other settings, because this
+//! default depends on the size of the table, and not on an RFC.
 
 use super::config::share_of_a_worker;
 

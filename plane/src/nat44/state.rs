@@ -141,7 +141,7 @@ impl Nat44 {
     }
 
     /// The inside end point that a stranger reaches by an outside one, and the mapping, or none if it is a static one: a
-    /// static mapping admits anybody.
+    /// static mapping admits every sender.
     fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(inside) = self.static_inside(outside) {
             return Ok((inside, NONE));

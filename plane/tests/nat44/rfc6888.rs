@@ -151,9 +151,9 @@ fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
     }
 }
 
-/// Room for the session of a stranger is made of sessions whose time is over, perhaps of the mapping that he has sent to.
+/// Room for the session of a stranger is made of sessions whose time is over, perhaps of the mapping that it was sent to.
 #[test]
-fn rfc6888_req11_a_mapping_that_ends_when_room_is_made_admits_nobody() {
+fn rfc6888_req11_a_mapping_that_ends_when_room_is_made_admits_no_stranger() {
     let mut g = with(|c| c.sessions = 4);
     let outside: Vec<_> = (0..4).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).collect();
     g.wait(400);

@@ -32,7 +32,7 @@ fn echo(from: [u8; 4], to: [u8; 4], id: u16, request: bool) -> Vec<u8> {
 }
 
 #[test]
-fn rfc4787_5_a_static_mapping_admits_anybody() {
+fn rfc4787_5_a_static_mapping_admits_strangers() {
     for c in behaviours(&with(&[WEB, DNS, PING])) {
         let mut g = Gateway::new(c);
         assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 53)))).to, (A, 5353));
@@ -95,7 +95,7 @@ fn rfc6146_3_5_static_mappings_outlive_sessions_clearing_and_reload() {
 
 /// RFC 4787, REQ-3: no other end point gets an outside port that is taken, be it for good.
 #[test]
-fn rfc4787_req3_outside_ports_of_static_mappings_are_given_to_nobody_else() {
+fn rfc4787_req3_outside_ports_of_static_mappings_are_given_to_no_other_end_point() {
     let statics = with(&["udp 192.0.2.1:4000-4001 -> 10.0.0.10:80-81"]);
     for c in [statics.clone(), statics.per_connection()] {
         let mut g = Gateway::new(Config { ports: PortRange { first: 4000, last: 4003 }, ..c });
@@ -193,7 +193,7 @@ fn fragments_reach_static_mappings_at_any_worker() {
     }
 }
 
-/// RFC 6888, REQ-4: a quota of ports is for those that a subscriber takes, sessions count whoever opened them.
+/// RFC 6888, REQ-4: a quota of ports is for those that a subscriber takes, sessions count whichever side opened them.
 #[test]
 fn rfc6888_req4_static_mappings_take_no_ports_of_a_quota() {
     let mut c = with(&[DNS]);
