@@ -490,7 +490,7 @@ fn a_binding_table_is_taken_whole_or_not_at_all() {
         let whole = softwires(&[(1, 1), (3, 3), (4, 4), (5, 9)]);
         for (text, why) in [
             ("", "the file is empty; the table is kept"),
-            ("# nothing\n", "the new binding table has no softwire; the one with 3 softwires is kept"),
+            ("# nothing\n", "ce = 0: the table has no such softwire"),
             (
                 whole.trim_end(),
                 "the file ends within a line: write it whole, with a line feed at its end; the table is kept",
@@ -506,6 +506,21 @@ fn a_binding_table_is_taken_whole_or_not_at_all() {
         assert_eq!(say("reload"), "reloaded: 4 softwires, 2 added, 1 removed, 1 changed\n");
         assert!(ends.answered(outside));
         assert_eq!(say("reload"), "reloaded: 4 softwires, 0 added, 0 removed, 0 changed\n");
+    });
+}
+
+/// A lwAFTR alone would take a table without softwires, and forget all of them.
+#[test]
+fn a_binding_table_without_softwires_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("softwires.txt");
+    let lw4o6 = format!("[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\n", table.display());
+    std::fs::write(&table, softwires(&[(1, 1), (2, 2), (5, 5)])).unwrap();
+    let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
+    running_at(&sides, &lw4o6, 1, &mut |_, _, say| {
+        std::fs::write(&table, "# nothing\n").unwrap();
+        let refused = "error: the new binding table has no softwire; the one with 3 softwires is kept\n";
+        assert_eq!(say("reload"), refused);
     });
 }
 
