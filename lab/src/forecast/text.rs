@@ -27,11 +27,11 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     out.push('\n');
     table(&mut out, plan);
     let _ = writeln!(out, "\n{}", total(plan));
-    let floor = show_time(INVALID_FLOOR);
+    let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
     let _ = writeln!(
         out,
         "Invalid trials are repeated until those of a measurement have taken {INVALID_TIMES_PREDICTED} times its predicted time, \
-         and {floor} at least."
+         and {floor} s at least."
     );
     guesses(&mut out, scenario);
     out
