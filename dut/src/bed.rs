@@ -5,6 +5,7 @@
 use crate::DutError;
 use crate::address::AddressRange;
 use crate::host::Namespace;
+use crate::setting::Setting;
 use crate::step::{Action, NETNS_OF_DUT, Place, Step};
 use crate::tool::{ETHTOOL, IP, Tool};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -249,7 +250,8 @@ impl BedConfig {
         let mut steps = Vec::new();
         if let Some(backlog) = self.backlog() {
             let why = "frames that may wait for a core of the DUT: its buffer";
-            steps.push(Step::machine(why, "/proc/sys/net/core/netdev_max_backlog", backlog));
+            let setting = Setting::at("/proc/sys/net/core/netdev_max_backlog").expect("a sysctl of the network");
+            steps.push(Step::machine(why, &setting, backlog));
         }
         for side in [LEFT, RIGHT] {
             if !self.dut_cores.is_empty() {

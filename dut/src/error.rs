@@ -47,8 +47,12 @@ pub enum DutError {
         /// What the system said.
         source: io::Error,
     },
-    /// Settings could not be put back; the journal is kept.
-    #[error("not put back: {}. The journal {journal} keeps the old values: try `natmeter clean` as root", .failures.join("; "))]
+    /// Settings could not be restored; the journal is kept.
+    #[error(
+        "settings of the machine are not restored: {}. The journal {journal} keeps the old values: remove the cause, then run \
+         `natmeter clean` as root",
+        .failures.join("; ")
+    )]
     NotRestored {
         /// What, and what the kernel said.
         failures: Vec<String>,
