@@ -31,9 +31,11 @@ pub enum DutError {
         /// Who has it.
         holder: Holder,
     },
-    /// It could not be found out whether another process measures.
-    #[error("asking whether another natmeter measures on this machine: {source}; `--beside` measures without asking")]
-    Turn {
+    /// Natmeter could not find out whether another process measures.
+    #[error(
+        "asking whether another natmeter measures on this machine: {source}; use `--beside` to measure without asking"
+    )]
+    MachineLock {
         /// What the system said.
         source: io::Error,
     },

@@ -88,6 +88,8 @@ fn first_user_id() -> u32 {
 pub enum What {
     /// The settings of the whole machine.
     Settings,
+    /// The cores and caches of this machine, among the runs of one user.
+    Measuring,
     /// The test bed in namespaces of this machine: two at once would measure each other.
     Bed,
 }
@@ -96,12 +98,14 @@ impl What {
     fn file(self) -> &'static str {
         match self {
             What::Settings => "machine.lock",
+            What::Measuring => "measuring.lock",
             What::Bed => "bed.lock",
         }
     }
-    fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             What::Settings => "this machine's settings (connection tracking, backlog)",
+            What::Measuring => "this machine, for measuring,",
             What::Bed => "the test bed on this machine",
         }
     }

@@ -53,6 +53,9 @@ pub struct Global {
     /// Measure although another natmeter measures on this machine: each may disturb the other
     #[arg(long, global = true)]
     pub beside: bool,
+    /// Wait until no other natmeter measures on this machine, then start
+    #[arg(long, global = true, conflicts_with = "beside")]
+    pub wait: bool,
     /// Print events and results as JSON, one document a line
     #[arg(long, global = true)]
     pub json: bool,
@@ -75,7 +78,7 @@ pub enum Command {
     /// Measure devices of known truth: does the instrument find what was injected?
     #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
     Selftest,
-    /// Put back what a killed run left behind
+    /// Restore what a killed run left changed
     #[command(after_help = "Example: natmeter clean")]
     Clean,
     /// Run the gateway as a program: on interfaces, or between capture files
@@ -278,7 +281,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         }
         Some(Command::Calibrate(args)) => command::calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest) => command::selftest::selftest(global),
-        Some(Command::Clean) => command::clean::clean(global),
+        Some(Command::Clean) => command::clean::clean(),
         Some(Command::Gateway(args)) => command::gateway::gateway(&args, global),
         Some(Command::Check(args)) => check(args.file.as_deref(), global),
         Some(Command::Plan(args)) => plan(&args, global),

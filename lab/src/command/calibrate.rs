@@ -1,6 +1,6 @@
 //! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
 
-use super::{fail, privilege, process, turn};
+use super::{fail, machine_lock, privilege, process};
 use crate::cli::{self, Global};
 use crate::exit::Exit;
 use crate::folder::{Calibration, Over};
@@ -19,8 +19,8 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     if let Some(beside) = beside {

@@ -1,6 +1,6 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::{fail, privilege, process, turn};
+use super::{fail, machine_lock, privilege, process};
 use crate::cli::{self, Global};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
@@ -26,8 +26,8 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     };
     let plan = Plan::new(&loaded.scenario);
     // Before anything is touched, and before a network of our own, where nobody would be seen.
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     if let Err(exit) = privilege(&loaded.scenario, &plan) {
@@ -56,8 +56,8 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
 
 /// `natmeter resume RUN`.
 pub fn resume(path: &Path, global: &Global) -> Exit {
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
