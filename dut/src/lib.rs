@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod address;
 pub mod bed;
 pub mod cable;
 pub mod changes;
@@ -26,7 +25,6 @@ pub mod software;
 pub mod step;
 pub mod tool;
 
-pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
 pub use cable::Cable;
 pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there, what_takes_root};

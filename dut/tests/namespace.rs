@@ -8,7 +8,7 @@ use common::{config, forwards_counts_and_is_emptied};
 use dut::bed::BackEnd;
 use dut::host::{Here, Host};
 use dut::journal::{self, Journal, Restored};
-use dut::software::{self, Pool, Translation, conntrack};
+use dut::software::{self, Pool, conntrack};
 use dut::step::no_sink;
 use dut::{Device, DeviceConfig, DutError, Event, Holder, Place, RunDir, Setting, Sink, Step};
 use port::Clock;
@@ -104,14 +104,12 @@ fn every_software_on_cables() {
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
-fn masquerading_and_a_pool_with_a_port_range() {
+fn a_pool_with_a_port_range() {
     let [first, last] = [10, 13].map(|host| Ipv4Addr::new(198, 19, 0, host));
     let pool = Pool { first, last, first_port: 4096, last_port: 5119 };
     for software in software::KNOWN.iter().filter(|s| s.stateful) {
         let mut config = config(software.name, BackEnd::Tap);
-        config.config.translation = Translation::Masquerade;
-        comes_works_and_goes(&config);
-        config.config = software::Config { translation: Translation::Snat, pool, ..config.config };
+        config.config = software::Config { pool, ..config.config };
         comes_works_and_goes(&config);
     }
 }

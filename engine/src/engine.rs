@@ -122,11 +122,6 @@ impl Engine {
         Ok(Engine { stage, device, settings })
     }
 
-    /// Ports and device back, for whoever tears the set-up down.
-    pub fn into_parts(self) -> (Vec<Lane>, Box<dyn Device>) {
-        (self.stage.into_lanes(), self.device)
-    }
-
     /// The device.
     pub fn device(&mut self) -> &mut dyn Device {
         &mut *self.device

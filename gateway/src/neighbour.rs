@@ -164,10 +164,10 @@ fn answer(b: &[u8], whom: IpAddr) -> Option<Mac> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::ip6::Prefix6;
     use port::link::{Steer, link};
     use port::{Clock, PoolConfig};
     use wire::AddrRange;
+    use wire::Prefix6;
 
     /// The other half of this crate is the neighbour: what one asks the other answers, at the second of our two queues.
     #[test]

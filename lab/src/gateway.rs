@@ -8,7 +8,6 @@ use gateway::file::{FileError, Files, Passed, replay as pass};
 use gateway::neighbour::{NeighbourError, resolve};
 use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::Function;
-use plane::ip6::Prefix6;
 use plane::lw4o6::{Live, Table};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
@@ -22,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::{AddrRange, Mac};
+use wire::{AddrRange, Mac, Prefix6};
 
 mod running;
 mod select;

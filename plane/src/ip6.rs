@@ -1,10 +1,9 @@
-//! Reading IPv6: prefixes, and the header with its extension headers, checked completely (RFC 8200). Apart from
+//! Reading IPv6: pools, and the header with its extension headers, checked completely (RFC 8200). Apart from
 //! translation and tunnels, because both read the same headers, in packets and in the quotes of ICMPv6 errors.
 
 use crate::event::Event;
-use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::net::Ipv6Addr;
+use wire::Prefix6;
 use wire::header::{self, be16, be32};
 
 /// Header numbers of the extension headers that are walked.
@@ -25,37 +24,6 @@ pub mod next {
 
 /// Extension headers that are walked before a packet is given up.
 const MOST_EXTENSIONS: usize = 8;
-
-/// An IPv6 prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Prefix6 {
-    /// Any address inside.
-    pub addr: Ipv6Addr,
-    /// Length, 0 to 128.
-    pub len: u8,
-}
-
-impl Prefix6 {
-    /// Network mask.
-    pub fn mask(&self) -> u128 {
-        u128::MAX.checked_shl(128 - u32::from(self.len.min(128))).unwrap_or(0)
-    }
-    /// The prefix with all other bits zero.
-    pub fn first(&self) -> u128 {
-        self.addr.to_bits() & self.mask()
-    }
-    /// Whether an address lies inside.
-    #[inline]
-    pub fn contains(&self, addr: u128) -> bool {
-        (addr ^ self.addr.to_bits()) & self.mask() == 0
-    }
-}
-
-impl fmt::Display for Prefix6 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.addr, self.len)
-    }
-}
 
 /// Outside addresses of a NAT whose Internet speaks IPv6: those of a short prefix, each with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

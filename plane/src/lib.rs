@@ -37,7 +37,7 @@ pub mod view;
 pub use chain::Chain;
 pub use ends::{Addressing, End, Point4, Softwires, Wrap};
 pub use function::{Drops, Entry, Function, NoSpare, Packet, Side, Spare, Verdict};
-pub use ip6::{Pool6, Prefix6};
+pub use ip6::Pool6;
 pub use router::{Hop, Router};
 pub use side::{Side4, Side6};
 pub use steer::Steering;

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod addr;
 pub mod batch;
 pub mod checksum;
 mod divisor;
@@ -13,6 +14,7 @@ pub mod fields;
 pub mod flow;
 pub mod header;
 pub mod layout;
+pub mod pcap;
 pub mod perm;
 pub mod port_set;
 mod range;
@@ -21,14 +23,16 @@ pub mod tag;
 pub mod template;
 pub mod view;
 
+pub use addr::{AddrRange, Prefix4, Prefix6};
 pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
 pub use fields::{Fields, Source, Values};
-pub use flow::{AddrRange, Flow, FlowError, FlowSpace, Listed, PortRange, SharedPorts};
+pub use flow::{Flow, FlowError, FlowSpace, Listed, SharedPorts};
 pub use header::Mac;
 pub use layout::{Address6, Ends6, Layout, Row, Rows};
 pub use perm::Permutation;
 pub use port_set::{PortSet, PortSetError};
+pub use range::PortRange;
 pub use tag::{Kind, StreamId, Tag};
 pub use template::{Prepared, Template};
 pub use view::View;

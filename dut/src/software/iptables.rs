@@ -1,7 +1,7 @@
 //! NAT44 by the Linux kernel, configured by iptables: one rule, through either of its two front ends. The rule is
 //! the same; what carries it out in the kernel is not (the tables of old, or nftables).
 
-use super::{Config, Software, Translation, forward};
+use super::{Config, Software, forward};
 use crate::bed::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
@@ -26,10 +26,7 @@ pub const NFT: Software = Software {
 
 fn steps(program: &str, config: &Config) -> Vec<Step> {
     let pool = &config.pool;
-    let target = match config.translation {
-        Translation::Snat => format!("SNAT --to-source {}:{}", pool.addresses(), pool.ports()),
-        Translation::Masquerade => format!("MASQUERADE --to-ports {}", pool.ports()),
-    };
+    let target = format!("SNAT --to-source {}:{}", pool.addresses(), pool.ports());
     let rule = format!("POSTROUTING -o {} -p udp -j {target}", RIGHT.name);
     let command = |verb: &str| Action::words(&format!("{program} -w 10 -t nat {verb} {rule}"));
     let translate = Step::dut("translate what leaves on the right", command("-A"))

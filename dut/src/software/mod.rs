@@ -55,34 +55,14 @@ pub struct Config {
     pub hash_size: Option<u64>,
     /// Lifetime of an idle UDP connection in seconds, unreplied or not: longer than the experiment (RFC 9693, section 4.4).
     pub udp_timeout: u64,
-    /// How the outside address is chosen.
-    pub translation: Translation,
     /// Outside addresses and ports.
     pub pool: Pool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config {
-            connections: 0,
-            table_size: None,
-            hash_size: None,
-            udp_timeout: 10_000,
-            translation: Translation::default(),
-            pool: Pool::default(),
-        }
+        Config { connections: 0, table_size: None, hash_size: None, udp_timeout: 10_000, pool: Pool::default() }
     }
-}
-
-/// How the outside address is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Translation {
-    /// From the pool.
-    #[default]
-    Snat,
-    /// The address of the outside interface at that moment.
-    Masquerade,
 }
 
 /// Outside addresses and ports.
@@ -137,13 +117,6 @@ impl Config {
                 "write the lower one first, and ports from 1 on",
             );
         }
-        if self.translation == Translation::Masquerade && self.pool.addresses() != Ipv4Addr::from(RIGHT.dut).to_string()
-        {
-            return refuse(
-                format!("masquerading uses the address of the interface, {}, not a pool", Ipv4Addr::from(RIGHT.dut)),
-                "leave the pool's addresses out, or use snat",
-            );
-        }
         if software.stateful && self.udp_timeout == 0 {
             return refuse("a UDP timeout of 0".into(), "10000 seconds are usual");
         }
@@ -175,14 +148,6 @@ mod tests {
     }
 
     #[test]
-    fn masquerading_is_another_rule() {
-        let config = Config { translation: Translation::Masquerade, ..Config::default() };
-        for software in KNOWN.iter().filter(|s| s.stateful) {
-            insta::assert_snapshot!(format!("{}-masquerade", software.name), shown(software, &config));
-        }
-    }
-
-    #[test]
     fn a_pool_of_addresses_and_a_port_range_reach_the_rule() {
         let pool = Pool { last: Ipv4Addr::new(198, 19, 0, 4), first_port: 2048, last_port: 4095, ..Pool::default() };
         let config = Config { pool, ..Config::default() };
@@ -197,12 +162,8 @@ mod tests {
         let nft = named("nftables").unwrap();
         Config::default().check(nft).unwrap();
         let backwards = Pool { first_port: 5000, last_port: 4000, ..Pool::default() };
-        let elsewhere = Pool { last: Ipv4Addr::new(198, 19, 0, 9), ..Pool::default() };
-        for config in [
-            Config { pool: backwards, ..Config::default() },
-            Config { pool: elsewhere, translation: Translation::Masquerade, ..Config::default() },
-            Config { udp_timeout: 0, ..Config::default() },
-        ] {
+        for config in [Config { pool: backwards, ..Config::default() }, Config { udp_timeout: 0, ..Config::default() }]
+        {
             assert!(matches!(config.check(nft), Err(DutError::Refused { .. })), "{config:?}");
         }
         assert!(named("ipfw").unwrap_err().to_string().contains("linux-forwarding, nftables"));

@@ -1,11 +1,11 @@
 //! NAT44 by the Linux kernel, configured by nft: one rule in a table of its own.
 
-use super::{Config, Software, Translation, forward};
+use super::{Config, Software, forward};
 use crate::bed::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
 
-/// One `snat` or `masquerade` rule on the outside interface.
+/// One `snat` rule on the outside interface.
 pub const SOFTWARE: Software = Software {
     name: "nftables",
     about: "stateful NAT44 by the Linux kernel, configured by nft",
@@ -16,10 +16,7 @@ pub const SOFTWARE: Software = Software {
 
 fn steps(config: &Config) -> Vec<Step> {
     let pool = &config.pool;
-    let rule = match config.translation {
-        Translation::Snat => format!("snat to {}:{}", pool.addresses(), pool.ports()),
-        Translation::Masquerade => format!("masquerade to :{}", pool.ports()),
-    };
+    let rule = format!("snat to {}:{}", pool.addresses(), pool.ports());
     // A range of ports is accepted only where the protocol is known to have ports.
     let table = format!(
         "table ip natmeter {{\n\tchain postrouting {{\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n\

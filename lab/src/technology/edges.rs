@@ -9,18 +9,18 @@ use plane::aftr::{Aftr, Config as AftrConfig};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config as NatConfig, Prefix};
+use plane::nat44::config::Config as NatConfig;
 use plane::nat46::Config as Nat46Config;
 use plane::nat64::{Config as Nat64Config, Nat64};
 use plane::nat66::{Config as Nat66Config, Nat66};
 use plane::side::inner_address;
 use plane::translate::{Clat, Config as TranslateConfig, Hairpinning, Hosts, Pair, Pref64, Siit, Translate};
 use plane::tunnel::{Config as TunnelConfig, OneTunnel, Tunnel};
-use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side4, Side6};
+use plane::{Addressing, Chain, Function, Pool6, Side, Side4, Side6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::{AddrRange, PortRange, PortSet};
+use wire::{AddrRange, PortRange, PortSet, Prefix4, Prefix6};
 
 /// What an IPv6 header is longer than an IPv4 header: what the IPv4 side of a customer edge can send less.
 const TRANSLATED: u16 = 20;
@@ -90,7 +90,7 @@ impl Edges {
         Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: INNER_MTU }
     }
 
-    pub(super) fn nat44(&self, inside: &[Prefix], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
+    pub(super) fn nat44(&self, inside: &[Prefix4], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
         let mut c = NatConfig::new(self.links.left4, self.links.right4, inside.to_vec(), nat.pool.clone());
         keep_nat(&mut c, nat);
         self.options.set_nat(&mut c);
@@ -155,8 +155,8 @@ impl Edges {
 
     pub(super) fn nat46(
         &self,
-        inside: &[Prefix],
-        eam: &[(Prefix, Prefix6)],
+        inside: &[Prefix4],
+        eam: &[(Prefix4, Prefix6)],
         pref64: Option<Prefix6>,
         nat: &Nat6,
     ) -> Result<Nat46Config, Why> {
@@ -192,7 +192,7 @@ impl Edges {
         &self,
         own: Ipv6Addr,
         b4s: Prefix6,
-        inside: &[Prefix],
+        inside: &[Prefix4],
         nat: &Nat,
         worker: usize,
     ) -> Result<Aftr, Why> {
@@ -311,7 +311,7 @@ impl Edges {
     )]
     fn behind_nat<F: Function>(
         &self,
-        inside: &[Prefix],
+        inside: &[Prefix4],
         pool: AddrRange,
         ports: PortSet,
         state: &State,

@@ -11,13 +11,14 @@ pub use softwires::Customer;
 use crate::customers::{Customers, Softwire, numbers};
 use crate::ends::Softwires;
 use crate::function::{Entry, Side};
-use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::config as nat44;
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
 use crate::subscribers::Subscribers;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
 use std::net::Ipv4Addr;
+use wire::Prefix4;
 
 /// The AFTR's end of every tunnel (RFC 6333, section 6.5).
 pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
@@ -95,15 +96,15 @@ impl Numbering for Tunnel<Customer> {
         Some(Entry { softwire: Some(end), inside: (inner, e.inside.port()).into(), ..e })
     }
 
-    fn nat_behind(config: &Config, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(config: &Config, numbers: Prefix4) -> nat44::Config {
         config.nat_behind(numbers)
     }
 
-    fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+    fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
         self.config().can_become(&config.tunnel(numbers))
     }
 
-    fn follow(&mut self, config: &Config, numbers: Prefix, new: &mut Self) {
+    fn follow(&mut self, config: &Config, numbers: Prefix4, new: &mut Self) {
         self.reconfigure(config.tunnel(numbers));
         self.softwires_mut().adopt(new.softwires_mut());
     }
@@ -116,12 +117,12 @@ impl Config {
     }
 
     /// The half with the state. What it sends to customers itself comes from the well-known address.
-    fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         numbered::far(&self.nat, numbers, AFTR)
     }
 
     /// The tunnelling half.
-    fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
+    fn tunnel(&self, numbers: Prefix4) -> tunnel::Config {
         let near = numbered::near(numbered::first(numbers), u16::MAX);
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
         t.inner_address = AFTR;

@@ -6,7 +6,7 @@ use super::lpm::{Entry, Lpm, NONE};
 use super::rule::{Mapping, Place, Rule, RuleError};
 use crate::ends::Point4;
 use crate::event::Event;
-use crate::ip6::Prefix6;
+use wire::Prefix6;
 
 /// Most rules of a domain.
 pub const MOST_RULES: usize = 1 << 20;

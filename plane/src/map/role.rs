@@ -5,8 +5,8 @@ use super::domain::Domain;
 use super::rule::{Customer, Place, RuleError};
 use crate::ends::Point4;
 use crate::event::Event;
-use crate::ip6::Prefix6;
 use std::sync::Arc;
+use wire::Prefix6;
 
 /// Why a role cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

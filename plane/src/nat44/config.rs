@@ -4,41 +4,9 @@
 use super::pool::{PortClasses, below};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use wire::{AddrRange, PortRange, PortSet};
-
-/// An IPv4 prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prefix {
-    /// Any address inside.
-    pub addr: Ipv4Addr,
-    /// Length, 0 to 32.
-    pub len: u8,
-}
-
-impl Prefix {
-    /// Network mask.
-    pub fn mask(&self) -> u32 {
-        (u64::from(u32::MAX) << (32 - u32::from(self.len.min(32)))) as u32
-    }
-    /// Whether an address lies inside.
-    #[inline]
-    pub fn contains(&self, addr: u32) -> bool {
-        (addr ^ u32::from(self.addr)) & self.mask() == 0
-    }
-    /// How many addresses.
-    pub fn count(&self) -> u64 {
-        1 << (32 - u32::from(self.len.min(32)))
-    }
-}
-
-impl fmt::Display for Prefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.addr, self.len)
-    }
-}
+use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
 /// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,7 +95,7 @@ pub struct Blocks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exempt {
     /// Remote addresses.
-    pub remote: Prefix,
+    pub remote: Prefix4,
     /// Remote ports; all, and all protocols, when absent.
     pub ports: Option<PortRange>,
 }
@@ -158,7 +126,7 @@ pub struct Config {
     /// Internet's side.
     pub internet: SideConfig,
     /// Addresses of the customers.
-    pub inside: Vec<Prefix>,
+    pub inside: Vec<Prefix4>,
     /// Outside addresses, contiguous or not (RFC 6888, REQ-3).
     pub pool: Vec<AddrRange>,
     /// Outside ports of each address.
@@ -200,10 +168,10 @@ pub struct Config {
     /// Set where this is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix are
     /// numbers out of a dictionary (`customers`), each one worker's own. Then what comes from inside is never handed over for
     /// its address, and the NAT keeps account of the numbers that have sessions.
-    pub numbered: Option<Prefix>,
+    pub numbered: Option<Prefix4>,
     /// Set where remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these, of
     /// which the NAT keeps account as it does of `numbered`.
-    pub numbered_remotes: Option<Prefix>,
+    pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
     /// segment restarts the timer only as the state machine of section 3.5.2 says.
     pub rfc6146: bool,
@@ -221,7 +189,7 @@ pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
 
 impl Config {
     /// A NAT44 with the defaults of the RFCs.
-    pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix>, pool: Vec<AddrRange>) -> Config {
+    pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix4>, pool: Vec<AddrRange>) -> Config {
         Config {
             customer,
             internet,
@@ -277,7 +245,7 @@ impl Config {
 
     /// Subscribers that are counted, at most.
     pub(crate) fn subscribers(&self) -> u64 {
-        self.inside.iter().map(Prefix::count).sum::<u64>().min(self.sessions).max(1)
+        self.inside.iter().map(Prefix4::count).sum::<u64>().min(self.sessions).max(1)
     }
 
     /// Outside ports of each address that are in the range and in the port set.
@@ -351,7 +319,7 @@ impl Config {
         if self.pool.iter().enumerate().any(|(i, a)| self.pool[..i].iter().any(|b| overlap(*a, *b))) {
             return bad("pool", "two ranges overlap; name each outside address once");
         }
-        let first_inside = |p: &Prefix| u32::from(p.addr) & p.mask();
+        let first_inside = |p: &Prefix4| u32::from(p.addr) & p.mask();
         if self.pool.iter().any(|r| {
             self.inside.iter().any(|p| p.contains(u32::from(r.first)) || r.contains(Ipv4Addr::from(first_inside(p))))
         }) {
@@ -485,7 +453,7 @@ mod tests {
     fn a_running_nat_cannot_begin_to_filter_by_what_it_has_not_noted() {
         let link =
             |a: u8| SideConfig { mac: Mac([2; 6]), next_hop: Mac([4; 6]), address: [10, 0, 0, a].into(), mtu: 1500 };
-        let inside = Prefix { addr: [10, 0, 0, 0].into(), len: 8 };
+        let inside = Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 };
         let pool = AddrRange::one([198, 51, 100, 1].into());
         let with = |filtering| Config { filtering, ..Config::new(link(1), link(2), vec![inside], vec![pool]) };
         let (noted, not) = (with(Filtering::AddressDependent), with(Filtering::EndpointIndependent));

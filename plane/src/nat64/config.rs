@@ -1,13 +1,12 @@
 //! What a NAT64 is told. Apart from the rest, because this is the only part that people who write scenarios meet.
 
 use crate::customers::share;
-use crate::ip6::Prefix6;
 use crate::nat44::config as nat44;
 use crate::parts::PartLimits;
 use crate::pinned::SUBSCRIBER_PREFIX;
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};
-use wire::AddrRange;
+use wire::{AddrRange, Prefix6};
 
 /// A NAT64.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,13 +11,14 @@ pub use plat::Plat;
 use crate::customers::{Customers, numbers};
 use crate::ends::Addressing;
 use crate::function::{Entry, Side};
-use crate::nat44::config::{self as nat44, Prefix};
+use crate::nat44::config as nat44;
 use crate::nat44::{Nat44, NatError};
 use crate::numbered::{self, Numbered, Numbering};
 use crate::parts::PartLimits;
 use crate::subscribers::Subscribers;
 use crate::translate::{self, Pref64, Pref64Error, Translate};
 use arena::ArenaError;
+use wire::Prefix4;
 
 /// Why a NAT64 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -103,18 +104,18 @@ impl Numbering for Translate<Plat> {
         Some(Entry { inside: (self.addressing().customer(e.inside.ip())?, e.inside.port()).into(), ..e })
     }
 
-    fn nat_behind(config: &Config, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(config: &Config, numbers: Prefix4) -> nat44::Config {
         config.nat_behind(numbers)
     }
 
-    fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+    fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
         if self.addressing().counts_by().is_some_and(|len| len != config.subscriber_prefix) {
             return Err("subscriber-prefix: cannot be changed while there are sessions; restart the gateway".to_owned());
         }
         self.config().can_become(&config.translation(numbers, 0))
     }
 
-    fn follow(&mut self, config: &Config, numbers: Prefix, new: &mut Self) {
+    fn follow(&mut self, config: &Config, numbers: Prefix4, new: &mut Self) {
         self.reconfigure(config.translation(numbers, 0));
         self.addressing_mut().adopt(new.addressing_mut());
     }
@@ -122,12 +123,12 @@ impl Numbering for Translate<Plat> {
 
 impl Config {
     /// The half with the state.
-    fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         nat44::Config { rfc6146: true, ..numbered::far(&self.nat, numbers, numbered::first(numbers)) }
     }
 
     /// The translating half.
-    fn translation(&self, numbers: Prefix, seed: u64) -> translate::Config {
+    fn translation(&self, numbers: Prefix4, seed: u64) -> translate::Config {
         let near = numbered::near(numbered::first(numbers), self.nat.internet.mtu);
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;

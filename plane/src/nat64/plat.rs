@@ -4,10 +4,10 @@
 use crate::customers::Customers;
 use crate::ends::{Addressing, End, Point4};
 use crate::event::Event;
-use crate::ip6::Prefix6;
 use crate::subscribers::{Subscribers, prefix};
 use crate::translate::Pref64;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wire::Prefix6;
 
 /// Addresses of a NAT64.
 pub struct Plat {

@@ -23,7 +23,6 @@ use crate::customers::Customers;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::ip6::Pool6Error;
-use crate::nat44::config::Prefix;
 use crate::nat44::{Nat44, NatError};
 use crate::parts::Waiting;
 use crate::parts::tracker::Tracker;
@@ -38,6 +37,7 @@ use fragment::Datagram;
 use held::HeldSyns6;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
+use wire::Prefix4;
 
 /// Why a NAT66 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +89,7 @@ pub struct Nat66 {
     /// Where subscribers are counted.
     subscribers: Option<Subscribers>,
     remotes: Customers<u128>,
-    numbers: [Prefix; 2],
+    numbers: [Prefix4; 2],
     nat: Nat44,
     tracker: Tracker<Datagram>,
     held: HeldSyns6,

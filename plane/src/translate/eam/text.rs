@@ -1,16 +1,15 @@
 //! Pairs of prefixes as people write them, and what is wrong with them. Apart from the table, because nothing of this is needed
 //! once there is one.
 
-use crate::ip6::Prefix6;
-use crate::nat44::config::Prefix;
 use arena::ArenaError;
 use std::fmt;
+use wire::{Prefix4, Prefix6};
 
 /// One pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// IPv4 addresses.
-    pub v4: Prefix,
+    pub v4: Prefix4,
     /// IPv6 addresses: those whose bits behind the prefix begin with the bits behind the IPv4 prefix, the rest zero.
     pub v6: Prefix6,
 }
@@ -91,7 +90,7 @@ pub enum EamError {
     Memory(#[from] ArenaError),
 }
 
-/// Read one pair a line, IPv4 prefix and IPv6 prefix in either order, `#` begins a comment. Prefix lengths may be left out
+/// Read one pair a line, IPv4 prefix and IPv6 prefix in either order, `#` begins a comment. Prefix4 lengths may be left out
 /// for single addresses. The whole text is read before anything is made of it.
 ///
 /// # Errors
@@ -108,7 +107,7 @@ pub fn parse(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<Vec<(usize, P
         };
         let (four, six) = if first.contains(':') { (second, first) } else { (first, second) };
         let (addr, len) = prefix(four, 32).map_err(bad)?;
-        let v4 = Prefix { addr, len };
+        let v4 = Prefix4 { addr, len };
         let (addr, len) = prefix(six, 128).map_err(bad)?;
         pairs.push((line, Pair { v4, v6: Prefix6 { addr, len } }));
     }
