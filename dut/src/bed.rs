@@ -170,6 +170,17 @@ impl BedConfig {
         }
     }
 
+    /// See that this machine has what its ports are made through.
+    ///
+    /// # Errors
+    /// When it has not, with the way out.
+    pub fn see_that_ports_can_be_made(&self) -> Result<(), DutError> {
+        if self.back_end == BackEnd::Tap {
+            port::backend::tap::see_that_tun_is_there()?
+        }
+        Ok(())
+    }
+
     /// What of it a user namespace is not enough for.
     pub fn what_takes_root(&self) -> Option<DutError> {
         let takes = [

@@ -150,7 +150,7 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
 
 /// Run on a thread that ends afterwards, so that whatever happens to its namespaces concerns nobody else.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
-    std::thread::scope(|scope| match scope.spawn(work).join() {
+    std::thread::scope(|scope| match crate::host::spawn_in(scope, work)?.join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     })

@@ -7,6 +7,7 @@ use crate::kernel_file;
 use crate::setting::Setting;
 use crate::step::{Action, Place};
 use crate::tool;
+use port::host::spawn_in;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::fs::OpenOptions;
@@ -115,9 +116,15 @@ fn run(command: &mut Command, stdin: Option<&str>, limit: Duration) -> io::Resul
     let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         // A program that does not read to the end is no error: its status tells.
-        scope.spawn(move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes())));
-        let out = scope.spawn(move || slurp(out));
-        let err = scope.spawn(move || slurp(err));
+        let write = move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes()));
+        let begin = || {
+            Ok((spawn_in(scope, write)?, spawn_in(scope, move || slurp(out))?, spawn_in(scope, move || slurp(err))?))
+        };
+        let (_, out, err) = begin().map_err(|error: port::PortError| {
+            // Without a reader the command might wait for ever.
+            let _ = child.kill().and_then(|()| child.wait());
+            io::Error::other(error)
+        })?;
         let in_time = wait_within(&mut child, limit);
         let status = child.wait()?;
         let mut stderr = err.join().unwrap_or_default();
