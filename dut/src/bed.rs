@@ -3,8 +3,8 @@
 //! every software, and different for every way of moving packets.
 
 use crate::DutError;
-use crate::address::AddressRange;
 use crate::host::Namespace;
+use crate::setting::Setting;
 use crate::step::{Action, NETNS_OF_DUT, Place, Step};
 use crate::tool::{ETHTOOL, IP, Tool};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -13,6 +13,7 @@ use port::backend::tap::{TapConfig, TapPort};
 use port::{Clock, Pool, PoolConfig, Port};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use wire::AddrRange;
 
 /// One side of the device: who is who there (RFC 2544, appendix C.2.2: the DUT is host .1, the tester host .2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +98,9 @@ pub struct BedConfig {
     /// How packets reach the device.
     pub back_end: BackEnd,
     /// Addresses that the left tester sends from, all behind one next hop.
-    pub inside: AddressRange,
+    pub inside: AddrRange,
     /// Addresses that the right tester has.
-    pub remote: AddressRange,
+    pub remote: AddrRange,
     /// Cores that do the DUT's work. With none it is done wherever a frame is sent: by the sender's own thread.
     pub dut_cores: Vec<usize>,
     /// Cores that carry finished frames to the tester, where it has interfaces of its own. Never a core of the DUT's:
@@ -115,8 +116,8 @@ impl Default for BedConfig {
     fn default() -> BedConfig {
         BedConfig {
             back_end: BackEnd::default(),
-            inside: AddressRange::one(LEFT.tester),
-            remote: AddressRange::one(RIGHT.tester),
+            inside: AddrRange::one(LEFT.tester.into()),
+            remote: AddrRange::one(RIGHT.tester.into()),
             dut_cores: Vec::new(),
             tester_cores: Vec::new(),
             backlog: None,
@@ -146,8 +147,8 @@ impl BedConfig {
     /// When it does not, with the way out.
     pub fn check(&self) -> Result<(), DutError> {
         for (range, word) in [(&self.inside, "inside"), (&self.remote, "remote")] {
-            if range.first > range.last {
-                return refuse(format!("the {word} addresses {range} are none"), "write the lower one first");
+            if range.count == 0 {
+                return refuse(format!("there are no {word} addresses"), "give at least one");
             }
             for own in [LEFT.dut, RIGHT.dut].map(Ipv4Addr::from) {
                 if range.contains(own) {
@@ -167,6 +168,17 @@ impl BedConfig {
             }
             None => Ok(()),
         }
+    }
+
+    /// See that this machine has what its ports are made through.
+    ///
+    /// # Errors
+    /// When it has not, with the way out.
+    pub fn see_that_ports_can_be_made(&self) -> Result<(), DutError> {
+        if self.back_end == BackEnd::Tap {
+            port::backend::tap::see_that_tun_is_there()?
+        }
+        Ok(())
     }
 
     /// What of it a user namespace is not enough for.
@@ -249,7 +261,8 @@ impl BedConfig {
         let mut steps = Vec::new();
         if let Some(backlog) = self.backlog() {
             let why = "frames that may wait for a core of the DUT: its buffer";
-            steps.push(Step::machine(why, "/proc/sys/net/core/netdev_max_backlog", backlog));
+            let setting = Setting::at("/proc/sys/net/core/netdev_max_backlog").expect("a sysctl of the network");
+            steps.push(Step::machine(why, &setting, backlog));
         }
         for side in [LEFT, RIGHT] {
             if !self.dut_cores.is_empty() {
@@ -352,7 +365,7 @@ fn prepared(place: Place, name: &str, mac: [u8; 6]) -> Vec<Step> {
 }
 
 /// Address, neighbour and routes of one side of the DUT.
-fn addresses(side: &Side, range: AddressRange) -> Vec<Step> {
+fn addresses(side: &Side, range: AddrRange) -> Vec<Step> {
     let name = side.name;
     let [dut, tester] = [side.dut, side.tester].map(|a| Ipv4Addr::from(a).to_string());
     let mac = shown(side.tester_mac());
@@ -366,7 +379,7 @@ fn addresses(side: &Side, range: AddressRange) -> Vec<Step> {
     ];
     // Many neighbours would overflow the neighbour table: one next hop has all addresses.
     for prefix in range.prefixes_without(side.tester.into()) {
-        let route = words(&["ip route replace", &prefix, "via", &tester, "dev", name]);
+        let route = words(&["ip route replace", &prefix.to_string(), "via", &tester, "dev", name]);
         steps.push(Step::dut(format!("addresses of the tester on the {name}, by one next hop"), route));
     }
     steps
@@ -409,11 +422,11 @@ mod tests {
 
     #[test]
     fn cables_with_addresses_behind_the_tester_and_cores() {
-        let range = |first: [u8; 4], last: [u8; 4]| AddressRange { first: first.into(), last: last.into() };
+        let range = |first: [u8; 4], count| AddrRange { first: first.into(), count };
         insta::assert_snapshot!(text(&BedConfig {
             back_end: BackEnd::AfPacket,
-            inside: range([10, 0, 0, 2], [10, 0, 0, 9]),
-            remote: range([198, 19, 0, 2], [198, 19, 0, 4]),
+            inside: range([10, 0, 0, 2], 8),
+            remote: range([198, 19, 0, 2], 3),
             dut_cores: vec![1],
             tester_cores: vec![0],
             backlog: None,
@@ -423,7 +436,7 @@ mod tests {
     #[test]
     fn addresses_of_the_dut_are_not_the_testers() {
         BedConfig::default().check().unwrap();
-        let whole = AddressRange { first: Ipv4Addr::new(198, 18, 0, 0), last: Ipv4Addr::new(198, 18, 0, 255) };
+        let whole = AddrRange { first: Ipv4Addr::new(198, 18, 0, 0), count: 256 };
         let error = BedConfig { inside: whole, ..BedConfig::default() }.check().unwrap_err().to_string();
         assert!(error.contains("contain 198.18.0.1, which is the DUT's"), "{error}");
     }

@@ -91,9 +91,7 @@ impl Changes {
     }
 
     fn take(&mut self, step: &Step) -> Result<(), DutError> {
-        if let (true, Action::Write { path, .. }) = (step.optional, &step.action)
-            && self.host.read(step.place, path).is_err()
-        {
+        if step.optional && self.value(step).is_some_and(|now| now.is_err()) {
             return Ok(());
         }
         if step.is_machine_wide() {
@@ -108,7 +106,7 @@ impl Changes {
     }
 
     fn take_machine_wide(&mut self, step: &Step) -> Result<(), DutError> {
-        let Action::Write { path, value } = &step.action else {
+        let Action::Set { setting, value } = &step.action else {
             unreachable!("only settings are machine-wide: {step}")
         };
         if self.host.is_rehearsal() {
@@ -117,7 +115,7 @@ impl Changes {
         }
         self.begin_journal()?;
         let journal = self.journal.as_mut().expect("begun above");
-        let written = journal.write(&mut *self.host, &step.why, path, value)?;
+        let written = journal.write(&mut *self.host, &step.why, setting, value)?;
         match written {
             Ok(None) => {}
             Ok(Some(number)) => self.undos.push(Undo::Journalled { why: step.why.clone(), number }),
@@ -129,7 +127,7 @@ impl Changes {
     /// Take the machine for this run: its lock, and a journal. Done by the first machine-wide step at the latest.
     ///
     /// # Errors
-    /// When another run has it, or an earlier run's settings cannot be put back.
+    /// When another run has it, or an earlier run's settings cannot be restored.
     pub fn begin_journal(&mut self) -> Result<(), DutError> {
         if self.journal.is_none() && !self.host.is_rehearsal() {
             let (journal, restored) = Journal::begin(&self.dir, &mut *self.host)?;
@@ -141,16 +139,25 @@ impl Changes {
         Ok(())
     }
 
-    /// An earlier run was killed before it could put machine-wide settings back.
+    /// An earlier run was killed before it could restore machine-wide settings.
     pub fn is_journal_left(&self) -> bool {
         journal::is_left(&self.dir)
+    }
+
+    /// What the setting that a step changes reads now; none if it runs a command.
+    fn value(&mut self, step: &Step) -> Option<io::Result<String>> {
+        match &step.action {
+            Action::Command { .. } => None,
+            Action::Write { path, .. } => Some(self.host.read(step.place, path)),
+            Action::Set { setting, .. } => Some(setting.read(&mut *self.host)),
+        }
     }
 
     fn check(&mut self, step: &Step) -> Result<(), DutError> {
         match (&step.check, &step.action) {
             (None, _) | (Some(Check::Reads), Action::Command { .. }) => Ok(()),
-            (Some(Check::Reads), Action::Write { path, value }) => {
-                let wrong = match self.host.read(step.place, path) {
+            (Some(Check::Reads), Action::Write { value, .. } | Action::Set { value, .. }) => {
+                let wrong = match self.value(step).expect("it is a setting") {
                     Ok(now) if journal::same(&now, value) || rounded(step, &now, value) => return Ok(()),
                     Ok(now) => format!("was accepted, but the setting reads {now}"),
                     Err(e) => format!("was accepted, but the setting cannot be read: {e}"),
@@ -259,7 +266,11 @@ mod tests {
     fn steps_are_undone_in_reverse_order_when_dropped() {
         let (root, dir) = machine();
         let mut changes = Changes::on(Box::new(Here::below(root.path())), dir.clone(), no_sink());
-        let steps = [touch(&root, "a"), Step::machine("room", MAX, 1_000_000), touch(&root, "a/b")];
+        let steps = [
+            touch(&root, "a"),
+            Step::machine("room", &crate::software::conntrack::max(), 1_000_000),
+            touch(&root, "a/b"),
+        ];
         changes.carry_out(&steps).unwrap();
         assert!(root.path().join("a/b").exists());
         assert_eq!(max(&root), "1000000");
@@ -274,7 +285,7 @@ mod tests {
         let (root, dir) = machine();
         let mut changes = Changes::on(Box::new(Here::below(root.path())), dir, no_sink());
         let bad = Step::dut("break", Action::words("ls /natmeter-has-no-such-folder"));
-        let steps = [touch(&root, "a"), Step::machine("room", MAX, 1_000_000), bad];
+        let steps = [touch(&root, "a"), Step::machine("room", &crate::software::conntrack::max(), 1_000_000), bad];
         let error = changes.carry_out(&steps).unwrap_err().to_string();
         assert!(error.contains("break: `ls /natmeter-has-no-such-folder` failed with status 2"), "{error}");
         assert!(error.contains("No such file"), "{error}");
@@ -328,7 +339,9 @@ mod tests {
         let host = DryRun::over(Here::below(root.path()));
         let orders = host.orders();
         let mut changes = Changes::on(Box::new(host), dir.clone(), no_sink());
-        changes.carry_out(&[touch(&root, "a"), Step::machine("room", MAX, 1_000_000)]).unwrap();
+        changes
+            .carry_out(&[touch(&root, "a"), Step::machine("room", &crate::software::conntrack::max(), 1_000_000)])
+            .unwrap();
         assert_eq!(orders.lock().unwrap().len(), 2);
         assert_eq!(changes.read(Place::Machine, MAX).unwrap(), "1000000");
         drop(changes);

@@ -52,6 +52,7 @@ impl Device {
     pub fn prepare(config: &DeviceConfig, dir: &RunDir, sink: &Sink, clock: Clock) -> Result<Device, DutError> {
         let (software, tools) = check(config)?;
         tool::require(&tools)?;
+        config.bed.see_that_ports_can_be_made()?;
         let lock = Lock::take(dir, What::Bed)?;
         let host = Namespace::new()?;
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
@@ -181,7 +182,7 @@ pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
 /// to learn what the last one lacks.
 ///
 /// # Errors
-/// All programs that are missing, with their packages.
+/// All programs that are missing, with their packages; or what TAP interfaces are made through.
 pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError> {
     let mut needed: Vec<Tool> = Vec::new();
     for config in configs {
@@ -189,7 +190,8 @@ pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError
         let new = [config.bed.tools(), software.tools].concat().into_iter().filter(|tool| !needed.contains(tool));
         needed.extend(new.collect::<Vec<_>>());
     }
-    tool::require(&needed)
+    tool::require(&needed)?;
+    configs.iter().try_for_each(|config| config.bed.see_that_ports_can_be_made())
 }
 
 /// What of a device root alone can have, as it is refused to others; none where a user namespace suffices.

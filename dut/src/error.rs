@@ -31,9 +31,11 @@ pub enum DutError {
         /// Who has it.
         holder: Holder,
     },
-    /// It could not be found out whether another process measures.
-    #[error("asking whether another natmeter measures on this machine: {source}; `--beside` measures without asking")]
-    Turn {
+    /// Natmeter could not find out whether another process measures.
+    #[error(
+        "asking whether another natmeter measures on this machine: {source}; use `--beside` to measure without asking"
+    )]
+    MachineLock {
         /// What the system said.
         source: io::Error,
     },
@@ -47,8 +49,12 @@ pub enum DutError {
         /// What the system said.
         source: io::Error,
     },
-    /// Settings could not be put back; the journal is kept.
-    #[error("not put back: {}. The journal {journal} keeps the old values: try `natmeter clean` as root", .failures.join("; "))]
+    /// Settings could not be restored; the journal is kept.
+    #[error(
+        "settings of the machine are not restored: {}. The journal {journal} keeps the old values: remove the cause, then run \
+         `natmeter clean` as root",
+        .failures.join("; ")
+    )]
     NotRestored {
         /// What, and what the kernel said.
         failures: Vec<String>,

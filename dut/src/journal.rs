@@ -1,10 +1,13 @@
 //! The journal of machine-wide settings: the old value is on disk before a new one is written, so that teardown, and
-//! `natmeter clean` after a kill, put back exactly what this tool changed and nothing else. A setting that somebody
-//! else changed meanwhile is left alone and reported.
+//! `natmeter clean` after a kill, restore exactly what natmeter changed and nothing else. A setting that another program
+//! changed meanwhile is left alone and reported.
 //!
-//! Lines of JSON, each flushed to the disk before the change it speaks of. Only one run at a time has a journal: the
-//! machine lock is taken with it. A journal that is there when the lock is free was left by a run that was killed;
-//! the next run that needs machine-wide settings puts them back first and says so.
+//! Lines of JSON, each flushed to the disk before the change that it announces. Only one run at a time has a journal: the
+//! lock of the settings is taken with it. A journal that is there when the lock is free was left by a killed run; the
+//! next run that needs machine-wide settings restores them first and says so.
+//!
+//! A journal makes root write. Only a file that nobody but this user could have written is replayed, and an entry names a
+//! [`Setting`] by kind, never a command or any other path.
 //!
 //! A kill leaves the journal cut after any octet. What has no newline is cut off before anything is appended, and the
 //! value that the kernel makes of ours is known before it is written, so that every cut says which values are ours.
@@ -12,93 +15,49 @@
 use crate::DutError;
 use crate::host::Host;
 use crate::lock::{Lock, RunDir, What};
-use crate::step::{Action, Place};
+use crate::private_file;
+use crate::setting::Setting;
+use crate::software::conntrack;
+use crate::step::Place;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+mod restored;
+
+pub use restored::{Restored, failures};
 
 const FILE: &str = "machine.journal";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
-    /// `path` is about to change to `new`, which is what the kernel is known to make of the value asked for.
-    Change { path: String, old: String, new: String },
-    /// The kernel made something else of the change before, which nobody foresaw.
+    /// A setting is about to change to `new`, which is what the kernel is known to make of the value asked for.
+    /// Version 0.1.0 wrote its path instead.
+    Change {
+        #[serde(alias = "path")]
+        setting: Setting,
+        old: String,
+        new: String,
+    },
+    /// The kernel made an unforeseen value of the change before.
     Became { value: String },
-    /// The change of this number is taken back, or nobody's business any more.
+    /// The change of this number is taken back, or superseded by another program's.
     Done { change: usize },
 }
 
 /// One change of a machine-wide setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
-    path: String,
+    setting: Setting,
     old: String,
     new: String,
     became: Option<String>,
     done: bool,
 }
 
-/// What became of one change when it was to be taken back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restored {
-    /// Put back.
-    Back {
-        /// The setting.
-        path: String,
-        /// What it was set to by us.
-        from: String,
-        /// What it is again.
-        to: String,
-    },
-    /// It has the old value already.
-    Already {
-        /// The setting.
-        path: String,
-        /// Its value.
-        value: String,
-    },
-    /// Somebody else changed it after us: left alone.
-    LeftAlone {
-        /// The setting.
-        path: String,
-        /// What it is now.
-        now: String,
-        /// What we had written.
-        wrote: String,
-        /// What it was before that.
-        old: String,
-    },
-    /// It could not be read or written; the journal keeps it.
-    Failed {
-        /// The setting.
-        path: String,
-        /// What it should be.
-        old: String,
-        /// What the kernel said.
-        error: String,
-    },
-}
-
-impl std::fmt::Display for Restored {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Restored::Back { path, from, to } => write!(f, "{path}: {from} put back to {to}"),
-            Restored::Already { path, value } => write!(f, "{path}: is {value} already"),
-            Restored::LeftAlone { path, now, wrote, old } => {
-                write!(
-                    f,
-                    "{path}: is {now}, but we had written {wrote}: somebody else changed it, left alone (it was {old} before us)"
-                )
-            }
-            Restored::Failed { path, old, error } => write!(f, "{path}: not put back to {old}: {error}"),
-        }
-    }
-}
-
-/// An open journal, with the machine lock.
+/// An open journal, with the lock of the settings.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -111,15 +70,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Take the machine lock, and put back what a killed run left behind; tell what that was.
+    /// Take the lock of the settings, and restore what a killed run left behind; tell what that was.
     ///
     /// # Errors
-    /// When another run has the lock, or old settings cannot be put back.
+    /// When another run has the lock, the journal found is refused, or old settings cannot be restored.
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
-        let lock = Lock::take(dir, What::Machine)?;
+        let lock = Lock::take(dir, What::Settings)?;
         let path = dir.path().join(FILE);
-        let (changes, sound) = load(&path)?;
-        let mut journal = Journal { path, file: None, sound, changes, _lock: lock };
+        let Found { file, changes, sound } = load(&path)?;
+        let mut journal = Journal { path, file, sound, changes, _lock: lock };
         let restored = journal.restore(host);
         let failures = failures(&restored);
         if failures.is_empty() {
@@ -128,7 +87,7 @@ impl Journal {
         Err(DutError::NotRestored { failures, journal: journal.path.clone() })
     }
 
-    /// Write a setting, its old value being on disk first. Gives the number by which it can be taken back; none if
+    /// Write a setting, its old value being on disk first. Returns the number by which it can be taken back; none if
     /// it had the value already.
     ///
     /// # Errors
@@ -137,25 +96,28 @@ impl Journal {
         &mut self,
         host: &mut dyn Host,
         why: &str,
-        path: &str,
+        setting: &Setting,
         value: &str,
     ) -> Result<io::Result<Option<usize>>, DutError> {
-        let value = &settled(path, value);
-        let old = match host.read(Place::Machine, path) {
+        let value = &settled(setting, value);
+        let old = match setting.read(host) {
             Ok(old) if same(&old, value) => return Ok(Ok(None)),
+            Ok(old) if !setting.takes(&old) => {
+                let why = format!("its value {old:?} is no single line, so it could not be restored");
+                return Ok(Err(io::Error::new(io::ErrorKind::InvalidData, why)));
+            }
             Ok(old) => old,
             Err(e) => return Ok(Err(e)),
         };
-        let action = Action::Write { path: path.to_owned(), value: value.clone() };
         let number = self.changes.len();
-        self.append(&Line::Change { path: path.to_owned(), old: old.clone(), new: value.clone() })?;
-        self.changes.push(Change { path: path.to_owned(), old, new: value.clone(), became: None, done: false });
-        if let Err(e) = host.perform(Place::Machine, why, &action) {
-            // Mostly nothing has changed; what has is put back.
+        self.append(&Line::Change { setting: setting.clone(), old: old.clone(), new: value.clone() })?;
+        self.changes.push(Change { setting: setting.clone(), old, new: value.clone(), became: None, done: false });
+        if let Err(e) = set(host, why, setting, value) {
+            // Mostly nothing has changed; what has is restored.
             self.take_back(host, number);
             return Ok(Err(e));
         }
-        match host.read(Place::Machine, path) {
+        match setting.read(host) {
             Ok(now) if !same(&now, value) => {
                 self.changes[number].became = Some(now.clone());
                 if let Err(e) = self.append(&Line::Became { value: now }) {
@@ -205,7 +167,7 @@ impl Journal {
     fn append(&mut self, line: &Line) -> Result<(), DutError> {
         let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
         if self.file.is_none() {
-            let file = OpenOptions::new().append(true).create(true).open(&self.path).map_err(failed)?;
+            let file = private_file::create(&self.path).map_err(failed)?;
             // The folder too, or the file itself might not survive a crash of the machine.
             let folder = self.path.parent().unwrap_or(Path::new("/"));
             File::open(folder).and_then(|f| f.sync_all()).map_err(failed)?;
@@ -230,11 +192,11 @@ impl Drop for Journal {
     }
 }
 
-/// Undo what a killed run left behind: `natmeter clean`. Nothing is touched that is not in the journal; the files of
-/// locks that nobody has go too.
+/// Undo what a killed run left behind: `natmeter clean`. Nothing is touched that is not in the journal; lock files that
+/// no process holds are removed too.
 ///
 /// # Errors
-/// When a run is alive, or settings cannot be put back (then the journal is kept).
+/// When a run is alive, the journal is refused, or settings cannot be restored (then the journal is kept).
 pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
     if !dir.path().exists() {
         return Ok(Vec::new());
@@ -245,41 +207,67 @@ pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutErro
 
 /// Whether a run left a journal behind (or is alive and has one).
 pub fn is_left(dir: &RunDir) -> bool {
-    dir.path().join(FILE).exists()
+    fs::symlink_metadata(dir.path().join(FILE)).is_ok()
 }
 
-/// The changes of a journal, and the octets of its whole lines.
-fn load(path: &Path) -> Result<(Vec<Change>, u64), DutError> {
+/// A journal as it was found.
+#[derive(Default)]
+struct Found {
+    /// Open for more lines, if there is one.
+    file: Option<File>,
+    changes: Vec<Change>,
+    /// Octets of its whole lines.
+    sound: u64,
+}
+
+fn load(path: &Path) -> Result<Found, DutError> {
     let failed = |source| DutError::Journal { doing: "reading", path: path.to_owned(), source };
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+    let mut file = match private_file::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::default()),
         Err(e) => return Err(failed(e)),
     };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
     // What has no newline was cut short by a crash, before the change it announces was made.
     let sound = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
-    let mut changes: Vec<Change> = Vec::new();
-    for line in bytes[..sound].split_inclusive(|b| *b == b'\n') {
-        let broken = || {
-            let line = String::from_utf8_lossy(line);
-            let way_out = "what the lines before it changed is for you to put back; then remove the file";
-            failed(io::Error::new(io::ErrorKind::InvalidData, format!("not a line of a journal: {line}({way_out})")))
-        };
-        match serde_json::from_slice(line).map_err(|_| broken())? {
-            Line::Change { path, old, new } => changes.push(Change { path, old, new, became: None, done: false }),
-            Line::Became { value } => changes.last_mut().ok_or_else(broken)?.became = Some(value),
-            Line::Done { change } => changes.get_mut(change).ok_or_else(broken)?.done = true,
-        }
+    let mut changes = Vec::new();
+    for (number, line) in bytes[..sound].split_inclusive(|b| *b == b'\n').enumerate() {
+        apply(&mut changes, line).map_err(|reason| failed(refusal(number + 1, line, &reason)))?;
     }
-    Ok((changes, sound as u64))
+    Ok(Found { file: Some(file), changes, sound: sound as u64 })
+}
+
+/// Read one more line of a journal.
+fn apply(changes: &mut Vec<Change>, line: &[u8]) -> Result<(), String> {
+    let unknown = || "it speaks of a change that no line before it announces".to_owned();
+    match serde_json::from_slice(line).map_err(|e| e.to_string())? {
+        Line::Change { setting, old, new } => {
+            if let Some(value) = [&old, &new].into_iter().find(|value| !setting.takes(value)) {
+                return Err(format!("{value:?} is no value of {setting}"));
+            }
+            changes.push(Change { setting, old, new, became: None, done: false });
+        }
+        Line::Became { value } => changes.last_mut().ok_or_else(unknown)?.became = Some(value),
+        Line::Done { change } => changes.get_mut(change).ok_or_else(unknown)?.done = true,
+    }
+    Ok(())
+}
+
+fn refusal(number: usize, line: &[u8], reason: &str) -> io::Error {
+    let line = String::from_utf8_lossy(line.trim_ascii_end()).replace(char::is_control, " ");
+    let text = format!(
+        "line {number} is refused, so nothing was restored: {reason}. The line is `{line}`. If natmeter did not write it, remove \
+         the file; else restore what the file names by hand, then remove it"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// What the kernel will make of a value: the hash of connection tracking fills whole pages of list heads, eight octets
-/// each. Only an exact value can be recognised as ours by somebody who knows nothing but what was intended.
-fn settled(path: &str, value: &str) -> String {
-    let rounded = ["/nf_conntrack_buckets", "/nf_conntrack/parameters/hashsize"].iter().any(|end| path.ends_with(end));
+/// each. Only an exact value can be recognised as natmeter's from the intended one alone.
+fn settled(setting: &Setting, value: &str) -> String {
     match value.parse::<u64>() {
-        Ok(number) if rounded => {
+        Ok(number) if *setting == conntrack::buckets() => {
             let heads_a_page = rustix::param::page_size() as u64 / 8;
             number.checked_next_multiple_of(heads_a_page).map_or_else(|| value.to_owned(), |exact| exact.to_string())
         }
@@ -287,34 +275,34 @@ fn settled(path: &str, value: &str) -> String {
     }
 }
 
+/// Give a setting a value; a program that refuses is an error, too.
+fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Result<()> {
+    let output = host.perform(Place::Machine, why, &setting.set(value))?;
+    if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
+}
+
 fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
-    let Change { path, old, new, became, .. } = change.clone();
-    let failed = |error: String| Restored::Failed { path: path.clone(), old: old.clone(), error };
-    let now = match host.read(Place::Machine, &path) {
+    let Change { setting, old, new, became, .. } = change.clone();
+    let failed = |error: String| Restored::Failed { setting: setting.clone(), old: old.clone(), error };
+    let now = match setting.read(host) {
         Ok(now) => now,
         Err(e) => return failed(e.to_string()),
     };
     if same(&now, &old) {
-        return Restored::Already { path, value: old };
+        return Restored::Already { setting, value: old };
     }
     let wrote = became.unwrap_or(new);
     if !same(&now, &wrote) {
-        return Restored::LeftAlone { path, now, wrote, old };
+        return Restored::LeftAlone { setting, now, wrote, old };
     }
-    let action = Action::Write { path: path.clone(), value: old.clone() };
-    if let Err(e) = host.perform(Place::Machine, "put back the value of before", &action) {
+    if let Err(e) = set(host, "restore the value of before", &setting, &old) {
         return failed(e.to_string());
     }
-    match host.read(Place::Machine, &path) {
-        Ok(again) if same(&again, &old) => Restored::Back { path, from: now, to: old },
+    match setting.read(host) {
+        Ok(again) if same(&again, &old) => Restored::Back { setting, from: now, to: old },
         Ok(again) => failed(format!("it reads {again} after writing")),
         Err(e) => failed(e.to_string()),
     }
-}
-
-/// Everything that could not be put back, in words.
-pub fn failures(restored: &[Restored]) -> Vec<String> {
-    restored.iter().filter(|r| matches!(r, Restored::Failed { .. })).map(ToString::to_string).collect()
 }
 
 /// The kernel prints some values with tabs.
@@ -322,5 +310,7 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
     a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
 }
 
+#[cfg(test)]
+mod forged;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod address;
 pub mod bed;
 pub mod cable;
 pub mod changes;
@@ -15,21 +14,24 @@ pub mod error;
 pub mod facts;
 pub mod host;
 pub mod journal;
+mod kernel_file;
 pub mod lock;
+pub mod machine_lock;
 pub mod packet_threads;
+pub mod private_file;
 pub mod probe;
+pub mod setting;
 pub mod software;
 pub mod step;
 pub mod tool;
-pub mod turn;
 
-pub use address::AddressRange;
 pub use bed::{BackEnd, BedConfig};
 pub use cable::Cable;
 pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there, what_takes_root};
 pub use error::{DutError, Holder};
 pub use facts::Fact;
 pub use lock::RunDir;
+pub use machine_lock::MachineLock;
 pub use packet_threads::PacketThreads;
+pub use setting::Setting;
 pub use step::{Action, Event, Executed, Place, Sink, Step};
-pub use turn::Turn;

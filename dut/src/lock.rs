@@ -1,8 +1,8 @@
 //! Where natmeter keeps what must outlive a run that is killed, and the locks that keep two runs apart. A lock is
 //! the kernel's (flock): it goes with the process that holds it, however that ends.
 
-use crate::{DutError, Holder};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use crate::{DutError, Holder, private_file};
+use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -87,7 +87,9 @@ fn first_user_id() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The settings of the whole machine.
-    Machine,
+    Settings,
+    /// The cores and caches of this machine, among the runs of one user.
+    Measuring,
     /// The test bed in namespaces of this machine: two at once would measure each other.
     Bed,
 }
@@ -95,13 +97,15 @@ pub enum What {
 impl What {
     fn file(self) -> &'static str {
         match self {
-            What::Machine => "machine.lock",
+            What::Settings => "machine.lock",
+            What::Measuring => "measuring.lock",
             What::Bed => "bed.lock",
         }
     }
-    fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
-            What::Machine => "this machine's settings (connection tracking, backlog)",
+            What::Settings => "this machine's settings (connection tracking, backlog)",
+            What::Measuring => "this machine, for measuring,",
             What::Bed => "the test bed on this machine",
         }
     }
@@ -125,12 +129,11 @@ impl Lock {
         let failed = |doing, source| DutError::Journal { doing, path: path.clone(), source };
         loop {
             dir.make()?;
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            let file = match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH) {
-                Ok(fd) => File::from(fd),
+            let file = match private_file::open_or_create(&path) {
+                Ok(file) => file,
                 // The folder was tidied away between making and opening.
-                Err(rustix::io::Errno::NOENT) => continue,
-                Err(e) => return Err(failed("opening", e.into())),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                Err(e) => return Err(failed("opening", e)),
             };
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
@@ -207,7 +210,7 @@ mod tests {
             error.contains(&format!("the test bed on this machine is in use by process {} (", std::process::id())),
             "{error}"
         );
-        let other = Lock::take(&dir, What::Machine).unwrap();
+        let other = Lock::take(&dir, What::Settings).unwrap();
         drop(first);
         see_that_bed_is_free(&dir).unwrap();
         Lock::take(&dir, What::Bed).unwrap();

@@ -1,6 +1,7 @@
 //! A step: one change to a device under test or to the machine, as data with its reason, its check and its way
 //! back. Its own file because everything else here only makes, carries out, shows or reverses steps.
 
+use crate::setting::Setting;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -8,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// The whole machine, outside any namespace of ours. Only settings are written there, and each is journalled
+    /// The whole machine, outside any namespace of ours. Only a [`Setting`] is changed there, and each is journalled
     /// with its old value before it is changed.
     Machine,
     /// The device under test.
@@ -31,11 +32,18 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
-    /// Write a setting: a file under `/proc/sys` or `/sys`.
+    /// Write a setting of a namespace: a file under `/proc/sys` or `/sys`.
     Write {
         /// The file.
         path: String,
         /// What to write, without a newline.
+        value: String,
+    },
+    /// Give a setting of the whole machine a value.
+    Set {
+        /// The setting.
+        setting: Setting,
+        /// Its value, without a newline.
         value: String,
     },
 }
@@ -79,6 +87,10 @@ impl fmt::Display for Action {
                 }
             }
             Action::Write { path, value } => write!(f, "echo {} > {}", quoted(value), quoted(path)),
+            Action::Set { setting, value } => match setting.command(value) {
+                Some(command) => command.fmt(f),
+                None => write!(f, "echo {} > {}", quoted(value), quoted(&setting.to_string())),
+            },
         }
     }
 }
@@ -121,8 +133,8 @@ pub struct Step {
     /// See that it is done; without one, success of the command is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// Take it back. Without one, the change vanishes with the namespace it was made in; what is written at
-    /// [`Place::Machine`] is put back from the journal.
+    /// Take it back. Without one, the change vanishes with the namespace it was made in; what is changed at
+    /// [`Place::Machine`] is restored from the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Action>,
     /// Skipped where the kernel has no such setting.
@@ -133,7 +145,7 @@ pub struct Step {
 impl Step {
     /// A step in the DUT that vanishes with its namespace.
     pub fn dut(why: impl Into<String>, action: Action) -> Step {
-        let check = matches!(action, Action::Write { .. }).then_some(Check::Reads);
+        let check = matches!(action, Action::Write { .. } | Action::Set { .. }).then_some(Check::Reads);
         Step { why: why.into(), place: Place::Dut, action, check, undo: None, optional: false }
     }
 
@@ -142,10 +154,9 @@ impl Step {
         Step { place: Place::Tester, ..Step::dut(why, action) }
     }
 
-    /// Write a setting of the whole machine.
-    pub fn machine(why: impl Into<String>, path: impl Into<String>, value: u64) -> Step {
-        let action = Action::Write { path: path.into(), value: value.to_string() };
-        Step { place: Place::Machine, ..Step::dut(why, action) }
+    /// Give a setting of the whole machine a value.
+    pub fn machine(why: impl Into<String>, setting: &Setting, value: impl ToString) -> Step {
+        Step { place: Place::Machine, ..Step::dut(why, setting.set(value.to_string())) }
     }
 
     /// With a way back.
@@ -228,7 +239,7 @@ pub enum Event {
         /// What, and why.
         what: String,
     },
-    /// A setting that an earlier run left behind was put back.
+    /// A setting that an earlier run left behind was restored.
     Cleaned {
         /// Which, and to what.
         what: String,
@@ -261,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_step_survives_being_written_and_read() {
-        let step = Step::machine("room", "/proc/sys/net/netfilter/nf_conntrack_max", 1 << 20);
+        let step = Step::machine("room", &crate::software::conntrack::max(), 1 << 20);
         let text = serde_json::to_string(&step).unwrap();
         assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), step);
     }

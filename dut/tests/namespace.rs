@@ -7,10 +7,10 @@ mod common;
 use common::{config, forwards_counts_and_is_emptied};
 use dut::bed::BackEnd;
 use dut::host::{Here, Host};
-use dut::journal::{self, Restored};
+use dut::journal::{self, Journal, Restored};
 use dut::software::{self, Pool, conntrack};
 use dut::step::no_sink;
-use dut::{Device, DeviceConfig, DutError, Event, Holder, Place, RunDir, Sink, Step};
+use dut::{Device, DeviceConfig, DutError, Event, Holder, Place, RunDir, Setting, Sink, Step};
 use port::Clock;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -109,7 +109,7 @@ fn a_pool_with_a_port_range() {
     let pool = Pool { first, last, first_port: 4096, last_port: 5119 };
     for software in software::KNOWN.iter().filter(|s| s.stateful) {
         let mut config = config(software.name, BackEnd::Tap);
-        config.config.pool = pool;
+        config.config = software::Config { pool, ..config.config };
         comes_works_and_goes(&config);
     }
 }
@@ -218,21 +218,48 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     state.check();
 }
 
+/// In a network of its own, so that no interface of this machine is touched.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
-fn the_next_run_puts_back_what_a_killed_one_left_and_says_so() {
+fn a_feature_that_ethtool_switched_is_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = RunDir::at(folder.path().join("natmeter"));
+    let feature = Setting::Ethtool { interface: "lo".into(), feature: "generic-segmentation-offload".into() };
+    let switch_off_and_die = || {
+        let (mut journal, _) = Journal::begin(&dir, &mut Here::new()).unwrap();
+        journal.write(&mut Here::new(), "", &feature, "off").unwrap().unwrap().expect("it was on");
+        assert_eq!(feature.read(&mut Here::new()).unwrap(), "off");
+        // Neither is dropped when a process is killed; the lock is given back by the kernel.
+        let text = std::fs::read(dir.path().join("machine.journal")).unwrap();
+        drop(journal);
+        std::fs::create_dir_all(dir.path()).unwrap();
+        std::fs::write(dir.path().join("machine.journal"), text).unwrap();
+    };
+    let restored = port::netns::Netns::new().unwrap().run_in(|| {
+        switch_off_and_die();
+        let restored = journal::clean(&dir, &mut Here::new()).unwrap();
+        assert_eq!(feature.read(&mut Here::new()).unwrap(), "on");
+        restored
+    });
+    let [restored] = &restored.unwrap()[..] else { panic!("one change") };
+    assert_eq!(restored.to_string(), "feature generic-segmentation-offload of interface lo: restored from off to on");
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn the_next_run_restores_what_a_killed_one_left_and_says_so() {
     let state = HostState::remember();
     let max = setting(conntrack::MAX);
     // What a killed run leaves: the setting, and a journal nobody has locked.
     std::fs::create_dir(state.dir().path()).unwrap();
     let line = format!(r#"{{"change":{{"path":"{}","old":"{max}","new":"{}"}}}}"#, conntrack::MAX, max + 1);
     std::fs::write(state.dir().path().join("machine.journal"), format!("{line}\n")).unwrap();
-    let raise = Step::machine("", conntrack::MAX, max + 1);
+    let raise = Step::machine("", &conntrack::max(), max + 1);
     Here::new().perform(Place::Machine, "", &raise.action).unwrap();
 
     let (sink, told) = listener();
     let device = Device::prepare(&config("nftables", BackEnd::Tap), &state.dir(), &sink, Clock::system());
     drop(device.unwrap_or_else(|e| panic!("{e}")));
-    assert!(told.lock().unwrap().iter().any(|e| matches!(e, Event::Cleaned { what } if what.contains("put back"))));
+    assert!(told.lock().unwrap().iter().any(|e| matches!(e, Event::Cleaned { what } if what.contains("restored"))));
     state.check();
 }

@@ -362,7 +362,7 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
         late.sort_unstable();
         Ok((clock.nanos(late[DEPARTURES / 2]), clock.nanos(late[DEPARTURES * 99 / 100])))
     };
-    Ok(std::thread::scope(|s| s.spawn(measure).join().expect("the pacing loop does not panic"))?)
+    Ok(std::thread::scope(|s| port::host::spawn_in(s, measure)?.join().expect("the pacing loop does not panic"))?)
 }
 
 /// Why the tester could not be measured.

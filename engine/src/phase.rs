@@ -7,7 +7,7 @@ use crate::schedule::{Departures, Indices};
 use crate::sender::{Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
-use port::host::PREEMPT_AT_MOST;
+use port::host::{PREEMPT_AT_MOST, spawn_in};
 use port::{Clock, PortError, PortFacts, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -295,7 +295,9 @@ impl Stage {
                     right_judge: lane.right.is_some().then(|| maker.judge(false, at_right)),
                 };
                 let shared = &shared;
-                threads.push(scope.spawn(move || lane::run(clock, drain, shared, tasks, lane)));
+                let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
+                // Those that are there already would wait for it.
+                threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
         })

@@ -10,8 +10,8 @@ use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
 use plane::aftr::{Aftr, Config};
 use plane::tunnel::config::Oversize;
-use plane::{Function, Prefix6, Side};
-use wire::AddrRange;
+use plane::{Function, Side};
+use wire::{AddrRange, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

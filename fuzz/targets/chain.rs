@@ -17,9 +17,9 @@ use plane::nat44::{self, Nat44};
 use plane::nat64::{self, Nat64};
 use plane::translate::{self, Clat, Hosts, Pref64, Translate};
 use plane::tunnel::{self, OneTunnel, Tunnel};
-use plane::{Addressing, Chain, Function, Prefix6, Side, Side4, Side6, Softwires};
+use plane::{Addressing, Chain, Function, Side, Side4, Side6, Softwires};
 use std::sync::{Arc, OnceLock};
-use wire::{AddrRange, Mac, PortRange, PortSet};
+use wire::{AddrRange, Mac, PortRange, PortSet, Prefix6};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Technology {
@@ -159,7 +159,7 @@ impl Links {
         let mut nat = nat44::config::Config::new(
             self.left,
             Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu },
-            vec![nat44::config::Prefix { addr: [10, 0, 0, 0].into(), len: 8 }],
+            vec![wire::Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }],
             vec![pool],
         );
         self.keep_small(&mut nat);

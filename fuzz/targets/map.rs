@@ -12,8 +12,9 @@ use plane::map::{Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::fragment::PartLimits;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Addressing, Prefix6, Side, Side4, Side6, Softwires};
+use plane::{Addressing, Side, Side4, Side6, Softwires};
 use std::sync::Arc;
+use wire::Prefix6;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Role {

@@ -11,10 +11,10 @@ use natmeter_fuzz::checksum::Ipv4;
 use natmeter_fuzz::nat::Settings;
 use natmeter_fuzz::packet::Made;
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config, Exempt, Pooling, Prefix};
+use plane::nat44::config::{Config, Exempt, Pooling};
 use plane::{Function, Packet};
 use std::time::Duration;
-use wire::{AddrRange, PortRange};
+use wire::{AddrRange, PortRange, Prefix4};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -37,7 +37,7 @@ impl Input {
         let mut c = Config::new(
             side4(CUSTOMER, [10, 0, 0, 254], self.mtu[0]),
             side4(INTERNET, [192, 0, 2, 254], self.mtu[1]),
-            vec![Prefix { addr: [10, 0, 0, 0].into(), len: 8 }],
+            vec![Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }],
             vec![AddrRange::one([192, 0, 2, 1].into()), AddrRange { first: [192, 0, 2, 2].into(), count: 2 }],
         );
         self.nat.apply(&mut c, self.blocks);
@@ -48,7 +48,7 @@ impl Input {
             c.pooling = Pooling::Arbitrary;
         }
         c.untranslated.extend(self.exempt.map(|all| Exempt {
-            remote: Prefix { addr: [198, 51, 100, 0].into(), len: 24 },
+            remote: Prefix4 { addr: [198, 51, 100, 0].into(), len: 24 },
             ports: (!all).then_some(PortRange { first: 1, last: 1023 }),
         }));
         if self.statics {

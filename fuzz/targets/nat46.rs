@@ -8,11 +8,10 @@ use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
-use plane::nat44::config::Prefix;
 use plane::nat46::{Config, Nat46};
 use plane::translate::Pair;
-use plane::{Function, Pool6, Prefix6, Side, Side4, Side6};
-use wire::Mac;
+use plane::{Function, Pool6, Side, Side4, Side6};
+use wire::{Mac, Prefix4, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -32,7 +31,7 @@ impl Input {
         let internet =
             Side6 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address: ip6("2001:db8:9::1"), mtu: mtu6 };
         let pool = Pool6::new(Prefix6 { addr: ip6("2001:db8:64::"), len: 126 }).expect("four addresses");
-        let four = |a: [u8; 4], len| Prefix { addr: a.into(), len };
+        let four = |a: [u8; 4], len| Prefix4 { addr: a.into(), len };
         // In a larger prefix it would take long to see that there is no room for the numbers.
         let mut c = Config::new(customer, internet, vec![four([10, 0, 0, 0], 24)], pool);
         c.maps = vec![Pair { v4: four([203, 0, 113, 0], 24), v6: Prefix6 { addr: ip6("2001:db8:1::"), len: 120 } }];

@@ -10,8 +10,8 @@ use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
 use plane::nat64::{Config, Nat64};
 use plane::translate::ZeroChecksum;
-use plane::{Function, Prefix6, Side};
-use wire::AddrRange;
+use plane::{Function, Side};
+use wire::{AddrRange, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

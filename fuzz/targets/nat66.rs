@@ -9,8 +9,8 @@ use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
 use plane::nat66::{Config, Nat66};
-use plane::{Function, Pool6, Prefix6, Side, Side6};
-use wire::Mac;
+use plane::{Function, Pool6, Side, Side6};
+use wire::{Mac, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -11,8 +11,8 @@ use natmeter_fuzz::build::{Damage, reseal};
 use natmeter_fuzz::checksum::{self, Ipv4};
 use natmeter_fuzz::packet::Frame;
 use plane::{Packet, Side};
-use plane::ip6::{Head6, Prefix6};
-use wire::{AddrRange, Mac};
+use plane::ip6::Head6;
+use wire::{AddrRange, Mac, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 enum Asked {

@@ -8,11 +8,10 @@ use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, Setup, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
-use plane::nat44::config::Prefix;
 use plane::translate::config::{ClassRule, Config, Hairpinning, ZeroChecksum};
 use plane::translate::{Clat, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, Prefix6, Side};
-use wire::AddrRange;
+use plane::{Addressing, Side};
+use wire::{AddrRange, Prefix4, Prefix6};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Kind {
@@ -88,7 +87,7 @@ fuzz_target!(|input: Input| {
         Kind::Maps { prefix } => {
             let p = pref64(96);
             let map = |v4: [u8; 4], v4len, v6: &str, v6len| Pair {
-                v4: Prefix { addr: v4.into(), len: v4len },
+                v4: Prefix4 { addr: v4.into(), len: v4len },
                 v6: prefix6(v6, v6len),
             };
             let pairs = move || {

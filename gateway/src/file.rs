@@ -10,6 +10,7 @@ use port::middleware::vlan::Tag;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use wire::pcap;
 
 /// What went wrong with a capture file.
 #[derive(Debug, thiserror::Error)]
@@ -257,6 +258,9 @@ fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<Stamped>, Strin
     Ok(Some(Stamped { time, bytes: data.to_vec() }))
 }
 
+/// Octets of each packet that a file says to hold at most: more than any packet has.
+const WHOLE_PACKETS: usize = 1 << 18;
+
 /// A capture file being written: classic pcap with nanoseconds.
 pub struct Writer {
     file: BufWriter<File>,
@@ -272,18 +276,14 @@ impl Writer {
     pub fn create(path: &Path) -> Result<Writer, FileError> {
         let io = |cause| FileError::Io { doing: "making", path: path.to_owned(), cause };
         let mut file = BufWriter::new(File::create(path).map_err(io)?);
-        // Nanoseconds, version 2.4, no time zone, whole packets, Ethernet.
-        let words: [u32; 6] = [0xa1b2_3c4d, 2 | 4 << 16, 0, 0, 1 << 18, 1];
-        words.into_iter().try_for_each(|w| file.write_all(&w.to_le_bytes())).map_err(io)?;
+        file.write_all(&pcap::file_header(WHOLE_PACKETS)).map_err(io)?;
         Ok(Writer { file, path: path.to_owned(), packets: 0 })
     }
 
     fn write(&mut self, time: u64, bytes: &[u8]) -> Result<(), FileError> {
-        let len = bytes.len() as u32;
-        let words = [(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, len, len];
-        let file = &mut self.file;
-        let result = words.into_iter().try_for_each(|w| file.write_all(&w.to_le_bytes()));
-        result.and_then(|()| file.write_all(bytes)).map_err(|cause| self.error(cause))?;
+        let header = pcap::record_header(time, bytes.len(), bytes.len());
+        let result = self.file.write_all(&header).and_then(|()| self.file.write_all(bytes));
+        result.map_err(|cause| self.error(cause))?;
         self.packets += 1;
         Ok(())
     }

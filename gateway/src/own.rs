@@ -1,11 +1,11 @@
 //! What a gateway answers for itself: ARP requests and Neighbor Solicitations for its addresses, and pings. Not a
 //! plane function, because it is about the link, and because a gateway may leave it to the kernel.
 
-use plane::ip6::{Head6, Prefix6, be128, put128};
+use plane::ip6::{Head6, be128, put128};
 use plane::{Packet, Side};
 use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};
-use wire::{AddrRange, header as h};
+use wire::{AddrRange, Prefix6, header as h};
 
 /// One side's own addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -41,6 +41,9 @@ pub struct Global {
     /// Measure although another natmeter measures on this machine: each may disturb the other
     #[arg(long, global = true)]
     pub beside: bool,
+    /// Wait until no other natmeter measures on this machine, then start
+    #[arg(long, global = true, conflicts_with = "beside")]
+    pub wait: bool,
     /// Print events and results as JSON, one document a line
     #[arg(long, global = true)]
     pub json: bool,
@@ -69,7 +72,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Measure devices of known truth: does the instrument find what was injected?
     Selftest(SelftestArgs),
-    /// Put back what a killed run left behind
+    /// Restore what a killed run left changed
     #[command(after_help = "Example: natmeter clean")]
     Clean,
     /// Run the gateway as a program: on interfaces, or between capture files

@@ -9,7 +9,6 @@ use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
 use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::Function;
-use plane::ip6::Prefix6;
 use plane::lw4o6::{Live, Table};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
@@ -27,7 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use wire::{AddrRange, Mac};
+use wire::{AddrRange, Mac, Prefix6};
 
 mod ending;
 #[cfg(test)]

@@ -1,14 +1,18 @@
-//! Priority while something is measured. Threads ask for the best nice value themselves; but where the kernel
-//! groups tasks by session (autogroup), a nice value counts only within the session, so the session's own
-//! value is raised too, and put back afterwards. What it was is noted in a file meanwhile, so that the next run
-//! or `natmeter clean` in the same session puts it back when this run is killed.
+//! Priority while something is measured. Threads ask for the best nice value themselves; but where the kernel groups tasks by
+//! session (autogroup, sched(7)), a nice value counts only within the session, so the session's own value is raised too, and
+//! restored afterwards. A note says meanwhile what it was ([`note`]), so that the next run in the session or `natmeter clean`
+//! in any session can restore it when this run is killed.
+
+mod note;
 
 use dut::RunDir;
-use std::path::PathBuf;
+use note::{Note, Notes};
+use std::path::Path;
 
-const AUTOGROUP: &str = "/proc/self/autogroup";
+/// What a session has while natmeter measures in it.
+const RAISED: i32 = -20;
 
-/// The session's group and its nice value, as the kernel writes them: `/autogroup-31 nice 0`.
+/// A session's group and its nice value, as the kernel writes them: `/autogroup-31 nice 0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Session {
     group: String,
@@ -22,121 +26,82 @@ impl Session {
         Some(Session { group: group.to_owned(), nice: nice.parse().ok()? })
     }
 
-    fn read(path: impl AsRef<std::path::Path>) -> Option<Session> {
-        Session::parse(&std::fs::read_to_string(path).ok()?)
+    /// That of the process in this folder of `/proc`.
+    fn of(process: &Path) -> Option<Session> {
+        Session::parse(&std::fs::read_to_string(process.join("autogroup")).ok()?)
     }
 
-    /// What this one was before a run raised it that could not put it back.
-    fn before(&self, noted: Option<Session>) -> Session {
-        noted.filter(|noted| noted.group == self.group).unwrap_or_else(|| self.clone())
-    }
-
-    fn apply(&self) -> bool {
-        std::fs::write(AUTOGROUP, self.nice.to_string()).is_ok()
+    /// Give the session of the process in this folder of `/proc` this nice value.
+    fn apply(&self, process: &Path) -> bool {
+        std::fs::write(process.join("autogroup"), self.nice.to_string()).is_ok()
     }
 }
 
-/// Puts the session's priority back when dropped.
+/// Restores the session's nice value when dropped, unless another run in this session still measures.
 pub struct Raised {
-    dir: RunDir,
-    old: Option<Session>,
+    note: Option<Note>,
 }
 
-fn note(dir: &RunDir) -> PathBuf {
-    dir.path().join("session-priority")
-}
-
-/// Raise the priority of this session above other sessions, where the kernel groups by session and lets us.
+/// Raise the priority of this session above other sessions, where the kernel groups by session and permits it.
 pub fn raise() -> Raised {
-    let dir = RunDir::of_this_user();
-    let old = Session::read(AUTOGROUP).and_then(|now| noted_and_raised(&dir, &now, Session::apply));
-    Raised { dir, old }
+    Raised { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
 }
 
-/// Note what the session was, then raise it with `apply`; what it was, if that was possible. What cannot be noted is not
-/// changed, and what could not be changed is not noted.
-fn noted_and_raised(dir: &RunDir, now: &Session, apply: impl Fn(&Session) -> bool) -> Option<Session> {
-    let noted = Session::read(note(dir)).filter(|noted| noted.group == now.group);
-    let left_by_another = noted.is_some();
-    let old = now.before(noted);
-    let is_noted =
-        dir.make().is_ok() && std::fs::write(note(dir), format!("{} nice {}\n", old.group, old.nice)).is_ok();
-    let is_raised = is_noted && apply(&Session { nice: -20, ..old.clone() });
-    // A run that was killed did raise it: what it noted still holds.
-    if !is_raised && !left_by_another {
-        forget(dir);
+/// Note what the session is, then raise it with `apply`. What cannot be noted is not changed, and what could not be changed
+/// is not noted.
+fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note> {
+    notes.forget_sessions_that_are_gone();
+    let own = notes.own_process();
+    let now = Session::of(&own)?;
+    let note = notes.take(&now)?;
+    if apply(&Session { nice: RAISED, ..now }, &own) {
+        return Some(note);
     }
-    is_raised.then_some(old)
-}
-
-/// There is nothing to put back any more.
-fn forget(dir: &RunDir) {
-    // At worst `clean` finds a note of what is so already.
-    let _ = std::fs::remove_file(note(dir));
-    dir.tidy();
+    // A run that was killed may have raised it: what that one noted still holds.
+    if note.is_new() {
+        note.forget();
+    }
+    None
 }
 
 impl Drop for Raised {
     fn drop(&mut self) {
-        let Some(old) = &self.old else { return };
-        // Nobody to tell; at worst this session stays a little faster than others, and `clean` knows.
-        if old.apply() {
-            forget(&self.dir);
+        let Some(mut note) = self.note.take() else { return };
+        // The last run in the session restores it. Where that fails the note stays, for `clean`.
+        if note.is_ours_alone() && note.before().apply(&note.own_process()) {
+            note.forget();
         }
     }
 }
 
-/// Put back what a killed run left raised, as far as it is this session: no other can be reached. Says what was done.
-pub fn restore(dir: &RunDir) -> Option<String> {
-    let noted = Session::read(note(dir))?;
-    let now = Session::read(AUTOGROUP)?;
-    // Of another session: it is gone, or whoever works in it can say `clean` there.
-    if now.group != noted.group {
-        return None;
+/// Restore the nice value of each session in which a run was killed; forget sessions that are gone. Returns what was restored,
+/// in words.
+pub fn restore(dir: &RunDir) -> Vec<String> {
+    restored(&Notes::of(dir.clone(), "/proc"), Session::apply)
+}
+
+fn restored(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Vec<String> {
+    notes.forget_sessions_that_are_gone();
+    let mut done = Vec::new();
+    for mut note in notes.all() {
+        if !note.is_ours_alone() {
+            // A run is alive in that session, and restores it at its end.
+            continue;
+        }
+        let Some((process, now)) = note.session() else { continue };
+        let before = note.before();
+        // Otherwise the run was killed before it raised anything, or the user has changed the value since.
+        let is_raised = now.nice == RAISED && before.nice != RAISED;
+        if is_raised && !apply(before, &process) {
+            continue;
+        }
+        if is_raised {
+            done.push(format!("nice value of {}: restored from {RAISED} to {}", before.group, before.nice));
+        }
+        note.forget();
     }
-    // It was killed before it had raised anything.
-    let is_so_already = now == noted;
-    if !is_so_already && !noted.apply() {
-        return None;
-    }
-    forget(dir);
-    (!is_so_already).then(|| format!("priority of this session: {} again", noted.nice))
+    done
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_that_a_killed_run_raised_gets_its_own_value_back() {
-        let session = |text| Session::parse(text).unwrap();
-        let now = session("/autogroup-31 nice -20\n");
-        assert_eq!(now, Session { group: "/autogroup-31".into(), nice: -20 });
-        assert_eq!(now.before(Some(session("/autogroup-31 nice 5\n"))).nice, 5);
-        assert_eq!(now.before(Some(session("/autogroup-32 nice 5\n"))).nice, -20, "that was another session");
-        assert_eq!(now.before(None).nice, -20);
-        assert_eq!(Session::parse("autogroup"), None);
-    }
-
-    #[test]
-    fn a_session_that_may_not_be_raised_leaves_no_note() {
-        let parent = tempfile::tempdir().unwrap();
-        let dir = RunDir::at(parent.path().join("natmeter"));
-        let now = Session { group: "/autogroup-31".into(), nice: 5 };
-        assert_eq!(noted_and_raised(&dir, &now, |_| false), None);
-        assert!(!dir.path().exists());
-
-        let raised = noted_and_raised(&dir, &now, |to| {
-            assert_eq!(Session::read(note(&dir)), Some(now.clone()), "noted before it is raised");
-            to.nice == -20
-        });
-        assert_eq!(raised, Some(now.clone()));
-        // That run was killed. One that may not raise it leaves the note, one that may believes it.
-        let raised = Session { nice: -20, ..now.clone() };
-        assert_eq!(noted_and_raised(&dir, &raised, |_| false), None);
-        assert_eq!(Session::read(note(&dir)), Some(now.clone()));
-        assert_eq!(noted_and_raised(&dir, &raised, |_| true), Some(now.clone()));
-        forget(&dir);
-        assert!(!dir.path().exists());
-    }
-}
+mod tests;

@@ -1,4 +1,5 @@
-//! Signals that end: the first asks to stop and to undo everything, a later one stops at once.
+//! Signals that end: the first asks to stop and to undo everything, a later one stops at once. One that was ignored when
+//! natmeter was started stays ignored, as `nohup` and the shell's `trap ''` promise.
 
 use crate::exit::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,29 +10,118 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals that come within this time are one wish: `timeout`, a shell and a service manager send them to a process and to
-/// its group, which is the same process twice.
-const ONE_WISH: Duration = Duration::from_secs(1);
+/// Signals within this time count as one: `timeout`, a shell and a service manager send them to a process and to its group,
+/// which is the same process twice.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Set `stop` on Ctrl-C, SIGTERM and SIGHUP; a further one that comes later ends the process at once, with
-/// [`Exit::Interrupted`].
+/// [`Exit::Interrupted`]. Signals that are ignored stay so.
 ///
 /// # Errors
 /// When signals cannot be handled.
 pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
-    let all = [SIGINT, SIGTERM, SIGHUP];
+    let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
+    let handled: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect();
     // Before the flags: what sets one is seen here, too.
-    let mut signals = Signals::new(all)?;
+    let mut signals = Signals::new(&handled)?;
     let insists = Arc::new(AtomicBool::new(false));
-    for signal in all {
+    for signal in handled {
         flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted as u8), Arc::clone(&insists))?;
         flag::register(signal, Arc::clone(stop))?;
     }
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         if signals.forever().next().is_some() {
-            std::thread::sleep(ONE_WISH);
+            std::thread::sleep(ONE_REQUEST);
             insists.store(true, Ordering::Relaxed);
         }
     })?;
     Ok(())
+}
+
+/// The signals that a process ignores, of its `/proc/PID/status`.
+fn ignored(status: &str) -> Vec<i32> {
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    (1..=64).filter(|signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Child, Command, Stdio};
+
+    #[test]
+    fn ignored_signals_are_read_from_their_mask() {
+        assert_eq!(ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000002\n"), [1, 13]);
+        assert_eq!(ignored("SigIgn:\t0000000000000000\n"), [0; 0]);
+    }
+
+    /// Not a test of its own: what the next one sends signals to. Says for each line that it reads whether it was asked to stop.
+    #[test]
+    #[ignore = "started by a_signal_that_was_ignored_stays_ignored"]
+    fn say_whether_to_stop() {
+        if std::env::var_os("NATMETER_TEST_SIGNALS").is_none() {
+            return;
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        end_on(&stop).unwrap();
+        println!("\nready");
+        for _ in std::io::stdin().lines() {
+            println!("stop: {}", stop.load(Ordering::Relaxed));
+        }
+    }
+
+    struct Asked {
+        child: Child,
+        lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    }
+
+    impl Asked {
+        /// Start it below a shell that runs `before`.
+        fn after(before: &str) -> Asked {
+            let line =
+                format!("{before}; exec \"$0\" --ignored --exact signals::tests::say_whether_to_stop --nocapture");
+            let mut child = Command::new("sh")
+                .args(["-c", &line])
+                .arg(std::env::current_exe().unwrap())
+                .env("NATMETER_TEST_SIGNALS", "")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            assert!(lines.any(|line| line.unwrap() == "ready"));
+            Asked { child, lines }
+        }
+        fn send(&self, signal: Signal) {
+            kill_process(Pid::from_child(&self.child), signal).unwrap();
+        }
+        fn is_to_stop(&mut self) -> bool {
+            self.child.stdin.as_mut().unwrap().write_all(b"and now?\n").unwrap();
+            let mut said = self.lines.by_ref().map(Result::unwrap);
+            said.find(|line| line.starts_with("stop: ")).unwrap() == "stop: true"
+        }
+    }
+
+    impl Drop for Asked {
+        fn drop(&mut self) {
+            drop(self.child.stdin.take());
+            let _ = self.child.wait();
+        }
+    }
+
+    #[test]
+    fn a_signal_that_was_ignored_stays_ignored() {
+        let mut usual = Asked::after(":");
+        usual.send(Signal::HUP);
+        // The signal may reach a thread that has not run yet.
+        while !usual.is_to_stop() {}
+        let mut nohup = Asked::after("trap '' HUP INT");
+        nohup.send(Signal::HUP);
+        nohup.send(Signal::INT);
+        assert!(!nohup.is_to_stop());
+        nohup.send(Signal::TERM);
+        while !nohup.is_to_stop() {}
+    }
 }

@@ -1,5 +1,6 @@
 //! The binary as a person or a script calls it: exit codes, what goes to stdout and what to stderr, colours.
 
+use std::io::BufRead;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -15,8 +16,8 @@ fn natmeter(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
-/// Who measures, even with `--beside`, takes the machine's turn if nobody has it: such tests go one after the other.
-static TURN: Mutex<()> = Mutex::new(());
+/// A command that measures, even with `--beside`, takes the machine's lock if it is free: such tests run one after the other.
+static MACHINE: Mutex<()> = Mutex::new(());
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -174,7 +175,7 @@ fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
 /// `--json` is the JSON report, unless a format is given.
 #[test]
 fn a_report_follows_json_and_format() {
-    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let path = carried_out(dir.path(), &Simulated { self_test: None, ..SIMULATED });
     let path = path.to_str().unwrap();
@@ -259,7 +260,7 @@ fn help_shows_examples_and_exit_codes() {
 
 #[test]
 fn a_run_whose_self_test_failed_does_not_end_well() {
-    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     for (passed, code) in [(true, 0), (false, 1)] {
         let path = carried_out(dir.path(), &Simulated { self_test: Some(passed), ..SIMULATED });
@@ -313,7 +314,7 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
 
 #[test]
 fn a_run_ends_with_the_code_of_what_became_of_it() {
-    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     for (device, measure, metrics, code, says) in [
         ("", "", RATE, 0, ""),
@@ -333,27 +334,43 @@ fn a_run_ends_with_the_code_of_what_became_of_it() {
     }
 }
 
-/// As every process on this machine sees it: whoever measures has the name.
+/// As every process on this machine sees it.
 #[test]
-fn who_measures_is_not_disturbed() {
-    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+fn a_measurement_is_not_disturbed() {
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let runs = dir.path().to_str().unwrap();
-    let _turn = dut::Turn::take().expect("nobody measures while tests run");
-    for arguments in [&["run", "--runs", runs][..], &["resume", runs], &["selftest"], &["calibrate"], &["clean"]] {
+    let lock = dut::MachineLock::take().expect("no other process measures while tests run");
+    for arguments in [&["run", "--runs", runs][..], &["resume", runs], &["selftest"], &["calibrate"]] {
         let output = natmeter(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let words = format!("this machine, for measuring, is in use by process {} (", std::process::id());
         assert!(stderr(&output).contains(&words), "{}", stderr(&output));
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was begun");
+    let output = natmeter(&["clean"]);
+    assert_eq!(output.status.code(), Some(0), "it disturbs no run: {}", stderr(&output));
+
+    let scenario = dir.path().join("simulated.toml");
+    std::fs::write(&scenario, "[dut.simulated]\n").unwrap();
+    let mut waiting = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+        .args(["calibrate", "--wait", scenario.to_str().unwrap()])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = std::io::BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let words = format!("waiting for process {} (", std::process::id());
+    assert!(said.next().unwrap().unwrap().starts_with(&words));
+    drop(lock);
+    assert_eq!(waiting.wait().unwrap().code(), Some(0), "{:?}", said.collect::<Vec<_>>());
 }
 
 /// `timeout` and others send a signal to the process and to its group: that is one wish, and everything is undone.
 #[test]
 fn a_signal_that_comes_twice_is_one_wish_to_end() {
     use rustix::process::{Pid, Signal, kill_process};
-    let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_natmeter"))
         .args(["run", "--beside", "-q", "--runs", dir.path().to_str().unwrap()])

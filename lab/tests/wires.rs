@@ -125,7 +125,7 @@ fn captures_are_files(kind: &str) {
         let file = fs::read(dir.path().join("captures").join(&name)).unwrap();
         // Header, then 16 octets and a frame of 60 for each.
         assert_eq!(file.len(), 24 + 20 * (16 + 60), "{name}");
-        assert_eq!(file[..4], 0xa1b2_3c4d_u32.to_ne_bytes());
+        assert_eq!(file[..4], 0xa1b2_3c4d_u32.to_le_bytes());
         assert_eq!(file[24 + 16 + 12..24 + 16 + 15], [0x08, 0x00, 0x45], "{name}: IPv4 over Ethernet");
     }
 }

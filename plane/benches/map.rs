@@ -8,16 +8,15 @@
 mod timing;
 
 use plane::map::{Domain, MapEBr, MapTBr, Rule};
-use plane::nat44::config::Prefix;
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Function, NoSpare, Prefix6, Side, Side4, Side6, Verdict};
+use plane::{Function, NoSpare, Side, Side4, Side6, Verdict};
 use std::hint::black_box;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 use timing::{BATCH, Frame, Words, cpu_time, spread};
-use wire::Mac;
 use wire::checksum::Sum;
+use wire::{Mac, Prefix4, Prefix6};
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 512;
@@ -49,7 +48,7 @@ fn domain(rules: u32) -> Domain {
     let ea = suffix + 4;
     let rules = (0..rules).map(|i| {
         let ipv6 = Ipv6Addr::from_bits(0x2001_0002_u128 << 96 | u128::from(i) << (64 + ea));
-        let ipv4 = Prefix { addr: (0xc612_0000 + i * each).into(), len: 32 - suffix };
+        let ipv4 = Prefix4 { addr: (0xc612_0000 + i * each).into(), len: 32 - suffix };
         Rule::new(Prefix6 { addr: ipv6, len: 64 - ea }, ipv4, ea)
     });
     Domain::new(rules.collect()).expect("rules that make sense")

@@ -8,11 +8,11 @@
 mod timing;
 
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config, Prefix, SideConfig};
+use plane::nat44::config::{Config, SideConfig};
 use plane::{Function, NoSpare, Packet, Side, Verdict};
 use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
-use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Tag, Template, Values};
+use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Prefix4, Tag, Template, Values};
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 2048;
@@ -56,7 +56,7 @@ impl Bench {
         let mut config = Config::new(
             side(0),
             side(1),
-            vec![Prefix { addr: [198, 18, 0, 0].into(), len: 24 }],
+            vec![Prefix4 { addr: [198, 18, 0, 0].into(), len: 24 }],
             vec![AddrRange::one([198, 19, 0, 1].into())],
         );
         config.sessions = n;

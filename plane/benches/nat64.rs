@@ -12,7 +12,8 @@ mod timing;
 use pair::{Bench, inside, side4, side6};
 use plane::nat64::{Config, Nat64};
 use plane::router::{Hop, Router};
-use plane::{Chain, Prefix6, Side};
+use plane::{Chain, Side};
+use wire::Prefix6;
 
 /// An IPv6 UDP frame of a customer, to 198.19.0.2 behind 2001:2:64::/96.
 fn frame(flow: pair::Flow) -> Vec<u8> {

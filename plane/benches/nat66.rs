@@ -12,8 +12,9 @@ mod timing;
 use pair::{Flow, Frames, inside, side4, side6};
 use plane::nat46::{self, Nat46};
 use plane::nat66::{self, Nat66};
-use plane::{Pool6, Prefix6, Side6};
+use plane::{Pool6, Side6};
 use std::net::Ipv6Addr;
+use wire::Prefix6;
 
 /// Where remote hosts are: 2001:2:0:1000::/96 with an IPv4 address behind, and 2001:2:0:200::/116 outside.
 const REMOTES: u128 = 0x2001_0002_0000_1000 << 64;
@@ -89,7 +90,7 @@ fn nat66(n: u64, customers: u64, eim: bool) -> Nat66 {
 }
 
 fn nat46(n: u64, eim: bool) -> Nat46 {
-    let inside = vec![plane::nat44::config::Prefix { addr: [10, 0, 0, 0].into(), len: 8 }];
+    let inside = vec![wire::Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }];
     let customer = plane::Side4 { mac: side4().mac, ..side4() };
     let mut c = nat46::Config::new(customer, Side6 { mac: side4().mac, ..internet() }, inside, pool(n, eim));
     c.pref64 = Some(Prefix6 { addr: Ipv6Addr::from_bits(REMOTES), len: 96 });

@@ -8,12 +8,11 @@
 mod timing;
 
 use plane::hash::splitmix;
-use plane::nat44::config::Prefix;
 use plane::translate::{Clat, Config, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, End, Function, NoSpare, Point4, Prefix6, Side, Side4, Side6, Verdict};
+use plane::{Addressing, End, Function, NoSpare, Point4, Side, Side4, Side6, Verdict};
 use timing::{BATCH, Frame, Words, cpu_time, spread};
-use wire::Mac;
 use wire::checksum::Sum;
+use wire::{Mac, Prefix4, Prefix6};
 
 /// Frames made and then timed at a time.
 const GROUP: usize = 2048;
@@ -118,7 +117,7 @@ fn pref64(text: &str) -> Pref64 {
 }
 
 fn pair(four: [u8; 4], len: u8, six: &str, len6: u8) -> Pair {
-    Pair { v4: Prefix { addr: four.into(), len }, v6: Prefix6 { addr: six.parse().unwrap(), len: len6 } }
+    Pair { v4: Prefix4 { addr: four.into(), len }, v6: Prefix6 { addr: six.parse().unwrap(), len: len6 } }
 }
 
 /// Hosts of 198.18.0.0/24 and 198.19.0.0/24.

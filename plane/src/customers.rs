@@ -11,12 +11,11 @@
 //! ([`crate::nat44::Nat44::epochs_without_session`]).
 
 use crate::hash::Hasher;
-use crate::nat44::config::Prefix;
 use crate::table::{Guess, Index, NONE, Slab};
 use arena::{ArenaError, Array};
 use std::cell::Cell;
 use std::net::Ipv4Addr;
-use wire::AddrRange;
+use wire::{AddrRange, Prefix4};
 
 /// What customers are told apart by.
 pub trait Key: Copy + Eq + Send + 'static {
@@ -116,7 +115,7 @@ impl<K: Key> Customers<K> {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(capacity: u64, numbers: Prefix, seed: u64) -> Result<Customers<K>, ArenaError> {
+    pub fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Customers<K>, ArenaError> {
         Customers::with_permanent(capacity, numbers, seed, Vec::new())
     }
 
@@ -127,7 +126,7 @@ impl<K: Key> Customers<K> {
     /// When there is not enough memory.
     pub fn with_permanent(
         capacity: u64,
-        numbers: Prefix,
+        numbers: Prefix4,
         seed: u64,
         permanent: Vec<K>,
     ) -> Result<Customers<K>, ArenaError> {
@@ -375,7 +374,7 @@ impl<K: Key> Customers<K> {
 /// A prefix for the numbers of `capacity` customers that holds none of these outside and own addresses: the smallest one
 /// that is large enough and ordinary (RFC 1122, section 3.2.1.3), 10.0.0.0/8 or in it if possible. `None` when
 /// everything is taken, or `capacity` above [`MOST`].
-pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Prefix> {
+pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Prefix4> {
     if capacity > MOST {
         return None;
     }
@@ -394,7 +393,7 @@ pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Pr
     let ten = 10u64 << 24;
     let first = [ten & !(size - 1)].into_iter().chain((0..(1 << 32) / size).map(|i| i * size));
     let first = first.filter(|&f| ordinary(f)).find(|&f| !taken(f))?;
-    Some(Prefix { addr: Ipv4Addr::from(first as u32), len: (32 - bits) as u8 })
+    Some(Prefix4 { addr: Ipv4Addr::from(first as u32), len: (32 - bits) as u8 })
 }
 
 /// One worker's share of a number of customers.

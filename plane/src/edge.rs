@@ -3,11 +3,11 @@
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::function::{Function, Side};
-use crate::nat44::config::{Config as NatConfig, Prefix};
+use crate::nat44::config::Config as NatConfig;
 use crate::nat44::{Nat44, NatError};
 use crate::side::{Side4, Side6, inner_address};
 use crate::{translate, tunnel};
-use wire::{AddrRange, PortRange, PortSet};
+use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
 /// What an IPv6 header is longer than an IPv4 header: what the IPv4 side of a customer edge can send less.
 const GROWTH: u16 = 20;
@@ -24,16 +24,16 @@ pub struct Edge {
 impl Edge {
     /// The NAT44 before a tunnel, which decides itself what becomes of packets that it has no room for. Its outside addresses
     /// and ports are the customer's.
-    pub fn nat_before_tunnel(&self, inside: Vec<Prefix>, pool: AddrRange, ports: PortSet) -> NatConfig {
+    pub fn nat_before_tunnel(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet) -> NatConfig {
         self.nat(inside, pool, ports, u16::MAX)
     }
 
     /// The NAT44 before a translator, which it sends no larger packets than the IPv6 side takes.
-    pub fn nat_before_translator(&self, inside: Vec<Prefix>, pool: AddrRange, ports: PortSet) -> NatConfig {
+    pub fn nat_before_translator(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet) -> NatConfig {
         self.nat(inside, pool, ports, self.internet.mtu.saturating_sub(GROWTH))
     }
 
-    fn nat(&self, inside: Vec<Prefix>, pool: AddrRange, ports: PortSet, mtu: u16) -> NatConfig {
+    fn nat(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet, mtu: u16) -> NatConfig {
         let internet = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
         let mut c = NatConfig::new(self.customer, internet, inside, vec![pool]);
         // A shared address has no ports to spare, and the port set says which there are.

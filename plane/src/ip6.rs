@@ -1,9 +1,9 @@
-//! Reading IPv6: prefixes, and the header with its extension headers, checked completely (RFC 8200). Apart from
+//! Reading IPv6: pools, and the header with its extension headers, checked completely (RFC 8200). Apart from
 //! translation and tunnels, because both read the same headers, in packets and in the quotes of ICMPv6 errors.
 
 use crate::event::Event;
 use std::net::Ipv6Addr;
-pub use wire::Prefix6;
+use wire::Prefix6;
 use wire::header::{self, be16, be32};
 
 /// Header numbers of the extension headers that are walked.

@@ -38,7 +38,7 @@ pub mod view;
 
 pub use chain::Chain;
 pub use function::{Drops, Entry, Function, NoSpare, Packet, Spare, Verdict};
-pub use ip6::{Pool6, Prefix6};
+pub use ip6::Pool6;
 pub use router::{Hop, Router};
 pub use side::{Side, Side4, Side6};
 pub use steer::Steering;

@@ -6,15 +6,15 @@ use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::customers::numbers;
 use crate::event::Event;
 use crate::function::Side;
-use crate::ip6::{Pool6, Pool6Error, Prefix6};
-use crate::nat44::config::{self as nat44, Prefix};
+use crate::ip6::{Pool6, Pool6Error};
+use crate::nat44::config as nat44;
 use crate::nat44::{Nat44, NatError};
 use crate::side::{Side4, Side6, inner_address};
 use crate::steer::Steering;
 use crate::strategy::{Addressing, End, Point4};
 use crate::translate::{self, Eam, EamError, Pair, Pref64, Pref64Error, Siit, Translate};
 use std::net::Ipv4Addr;
-use wire::AddrRange;
+use wire::{AddrRange, Prefix4, Prefix6};
 
 /// What an IPv6 header is longer than an IPv4 header.
 const GROWTH: u16 = 20;
@@ -72,7 +72,7 @@ pub type Nat46 = Chain<Nat44, Translate<Outside>>;
 
 impl Config {
     /// A NAT46 with the defaults of the RFCs.
-    pub fn new(customer: Side4, internet: Side6, inside: Vec<Prefix>, pool: Pool6) -> Config {
+    pub fn new(customer: Side4, internet: Side6, inside: Vec<Prefix4>, pool: Pool6) -> Config {
         let nat = nat44::Config::new(customer, customer, inside, Vec::new());
         Config {
             internet,
@@ -141,7 +141,7 @@ impl Config {
     }
 }
 
-fn range(p: Prefix) -> AddrRange {
+fn range(p: Prefix4) -> AddrRange {
     let first = u32::from(p.addr) & p.mask();
     AddrRange { first: first.into(), count: p.count().min(u32::MAX.into()) as u32 }
 }
@@ -152,7 +152,7 @@ pub struct Outside {
     /// The number of the first outside address.
     first: u32,
     /// Where else, beside the maps, these numbers may not lie: the customers, and the own address.
-    inside: Vec<Prefix>,
+    inside: Vec<Prefix4>,
     address: Ipv4Addr,
     remotes: Siit,
 }

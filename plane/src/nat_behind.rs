@@ -7,12 +7,13 @@ use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Key};
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::nat44::Nat44;
-use crate::nat44::config::{self as nat44, Prefix, StaticMapping};
+use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::Inside;
 use crate::side::Side4;
 use crate::steer::Steering;
 use std::net::Ipv4Addr;
 use std::ops::Range;
+use wire::Prefix4;
 
 /// The customers' half: whatever it lets towards the NAT comes from a number of its dictionary.
 pub trait Numbering: Function {
@@ -27,14 +28,14 @@ pub trait Numbering: Function {
     /// A session of the NAT with the customer's own name in place of its number.
     fn named(&self, session: Entry) -> Option<Entry>;
     /// What the NAT behind it is configured by.
-    fn nat_behind(config: &Self::Config, numbers: Prefix) -> nat44::Config;
+    fn nat_behind(config: &Self::Config, numbers: Prefix4) -> nat44::Config;
     /// Whether [`Self::follow`] is possible.
     ///
     /// # Errors
     /// What differs and cannot be changed while there is state.
-    fn can_follow(&self, config: &Self::Config, numbers: Prefix) -> Result<(), String>;
+    fn can_follow(&self, config: &Self::Config, numbers: Prefix4) -> Result<(), String>;
     /// Take over a configuration, and from `new`, made with it, all that is no state.
-    fn follow(&mut self, config: &Self::Config, numbers: Prefix, new: &mut Self);
+    fn follow(&mut self, config: &Self::Config, numbers: Prefix4, new: &mut Self);
 }
 
 /// One worker of a half with numbers and the NAT behind it.
@@ -42,7 +43,7 @@ pub struct Numbered<H: Numbering> {
     pair: Pinned<Chain<H, Nat44>>,
     config: H::Config,
     /// Where the customers' numbers lie.
-    numbers: Prefix,
+    numbers: Prefix4,
 }
 
 impl<H: Numbering> Numbered<H> {
@@ -52,7 +53,7 @@ impl<H: Numbering> Numbered<H> {
         (name, half): (&'static str, H),
         nat: Nat44,
         config: H::Config,
-        numbers: Prefix,
+        numbers: Prefix4,
         worker: usize,
         workers: usize,
         seed: u64,
@@ -182,7 +183,7 @@ pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
 }
 
 /// Static mappings as the NAT sees them: to the numbers of their hosts.
-pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix) -> Vec<StaticMapping> {
+pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix4) -> Vec<StaticMapping> {
     let hosts = hosts(statics);
     let place = |host: A| hosts.partition_point(|h| *h < host);
     statics.iter().map(|m| m.with_inside(number_of_host(numbers, place(m.inside)))).collect()
@@ -192,7 +193,7 @@ pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix
 pub(crate) fn place_statics<A: Inside>(
     nat: &mut Nat44,
     statics: &[StaticMapping<A>],
-    numbers: Prefix,
+    numbers: Prefix4,
     worker: impl Fn(A) -> usize,
 ) {
     let hosts = hosts(statics);
@@ -201,12 +202,12 @@ pub(crate) fn place_statics<A: Inside>(
 }
 
 /// The number of the host of static mappings that has this place in their order.
-fn number_of_host(numbers: Prefix, place: usize) -> Ipv4Addr {
+fn number_of_host(numbers: Prefix4, place: usize) -> Ipv4Addr {
     (u32::from(first(numbers)) + 1 + place as u32).into()
 }
 
 /// The first of these numbers, which no customer has: what the customers' half itself sends to the Internet comes from it.
-pub(crate) fn first(numbers: Prefix) -> Ipv4Addr {
+pub(crate) fn first(numbers: Prefix4) -> Ipv4Addr {
     (u32::from(numbers.addr) & numbers.mask()).into()
 }
 
@@ -217,7 +218,7 @@ pub(crate) fn near(address: Ipv4Addr, mtu: u16) -> Side4 {
 
 /// The NAT's configuration at the other end, where what it sends itself comes from `address`. Sizes on the customers' side
 /// are their half's business.
-pub(crate) fn far(nat: &nat44::Config, numbers: Prefix, address: Ipv4Addr) -> nat44::Config {
+pub(crate) fn far(nat: &nat44::Config, numbers: Prefix4, address: Ipv4Addr) -> nat44::Config {
     let mut nat = nat.clone();
     nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address, mtu: u16::MAX };
     nat.inside = vec![numbers];

@@ -4,10 +4,10 @@
 
 use crate::customers::Key;
 use crate::hash::Hasher;
-use crate::nat44::config::Prefix;
 use crate::table::{Index, Slab};
 use arena::{ArenaError, Array, AtomicArray};
 use std::sync::Arc;
+use wire::Prefix4;
 
 /// Subscribers of one worker, each with a number of its own above zero.
 pub struct Subscribers {
@@ -18,7 +18,7 @@ pub struct Subscribers {
     customers: Array<u32>,
     /// The subscriber of each customer's number; the NAT reads it.
     of: Arc<AtomicArray>,
-    numbers: Prefix,
+    numbers: Prefix4,
 }
 
 impl Subscribers {
@@ -26,7 +26,7 @@ impl Subscribers {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(capacity: u64, numbers: Prefix, seed: u64) -> Result<Subscribers, ArenaError> {
+    pub fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
             ends: Slab::new(what, capacity, u128::NOBODY)?,

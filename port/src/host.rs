@@ -7,6 +7,21 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
+use std::thread::{Scope, ScopedJoinHandle};
+
+/// Start a thread of a scope, as [`Scope::spawn`] does, but where there is no room for one with an error instead of a panic.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn spawn_in<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, PortError> {
+    std::thread::Builder::new().spawn_scoped(scope, work).map_err(|e| {
+        let advice = "raise the limit on address space (ulimit -v) or on processes (ulimit -u), or free memory";
+        PortError::system("starting a thread", e, advice)
+    })
+}
 
 /// Pin the calling thread to one core.
 ///

@@ -98,12 +98,6 @@ impl Netns {
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
-
-    /// Whether both are the same namespace.
-    pub fn same_as(&self, other: &Netns) -> bool {
-        let identity = |n: &Netns| rustix::fs::fstat(&n.fd).map(|s| (s.st_dev, s.st_ino)).ok();
-        identity(self).is_some() && identity(self) == identity(other)
-    }
 }
 
 /// Make this process root of a user, network and mount namespace of its own, so that namespaces, TAP devices,
@@ -159,13 +153,9 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
 
 /// Run on a thread that ends afterwards, so that whatever happens to its namespaces concerns nobody else.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
-    std::thread::scope(|scope| {
-        // A process that has given up its rights may start none.
-        let thread = std::thread::Builder::new().spawn_scoped(scope, work);
-        match thread.map_err(|e| PortError::system("starting a thread for a network namespace", e, ""))?.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    std::thread::scope(|scope| match crate::host::spawn_in(scope, work)?.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 

@@ -9,7 +9,7 @@ use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, Xd
 use port::backend::tap::{TapConfig, TapPort};
 use port::link::{Steer, link};
 use port::middleware::capture::Scope;
-use port::middleware::{Capture, Count, Impair, Impairment};
+use port::middleware::{Capture, Impair, Impairment};
 use port::{BATCH, Burst, Clock, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
 
@@ -288,7 +288,7 @@ fn middleware_rig() -> impl FnMut() -> Rig {
         let rig = plain();
         let wrap = |port: Box<dyn Port>| {
             let (captured, _) = Capture::new(port, Scope { octets: 128, frames: 64 }, rig.clock);
-            Box::new(Impair::new(Count::new(captured), Impairment::default(), 4096, rig.clock))
+            Box::new(Impair::new(captured, Impairment::default(), 4096, rig.clock))
         };
         Rig { left: wrap(rig.left), right: wrap(rig.right), ..rig }
     }

@@ -157,7 +157,8 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{AddrRange, PortRange, SharedPorts};
+    use crate::flow::SharedPorts;
+    use crate::{AddrRange, PortRange};
 
     #[test]
     fn a_batch_agrees_with_its_flows_one_by_one() {

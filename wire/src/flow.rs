@@ -1,9 +1,10 @@
 //! The flow space: a flow is a number. N connections are the product of subscribers, source ports,
 //! destination ports and outside (remote) addresses; this file turns the number into header values.
 
+use crate::addr::AddrRange;
 use crate::divisor::Divisor;
 use crate::port_set::{PortSet, PortSetError};
-pub use crate::range::{AddrRange, PortRange};
+use crate::range::PortRange;
 use crate::subscribers::{Inside, List, alike};
 pub use crate::subscribers::{Listed, SharedPorts};
 use std::net::Ipv4Addr;

@@ -1,9 +1,10 @@
 //! Who sends from where: subscribers that are counted out, and those that are written down. Apart from the flow space, which
 //! only asks for the address and ports of a number.
 
+use crate::addr::AddrRange;
 use crate::flow::FlowError;
 use crate::port_set::PortSet;
-use crate::range::{AddrRange, PortRange};
+use crate::range::PortRange;
 use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -44,6 +44,10 @@ impl<H: Host> Host for DryRun<H> {
                 self.written.insert(path.clone(), value.clone());
                 None
             }
+            Action::Set { setting, value } => {
+                self.written.insert(setting.to_string(), value.clone());
+                None
+            }
             Action::Command { .. } => Some(0),
         };
         let order = Order { place, why: why.to_owned(), action: action.clone() };

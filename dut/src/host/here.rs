@@ -3,10 +3,14 @@
 //! file tree below which settings are found can be another one in tests.
 
 use super::{Host, Output};
+use crate::kernel_file;
+use crate::setting::Setting;
 use crate::step::{Action, Place};
 use crate::tool;
+use port::host::spawn_in;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -34,6 +38,13 @@ impl Here {
     fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
+    fn set(&self, setting: &Setting, value: &str) -> io::Result<Output> {
+        if let Some(Action::Command { program, args, stdin }) = setting.command(value) {
+            return run_here(&program, &args, stdin.as_deref());
+        }
+        let file = kernel_file::open(&self.root, setting, OpenOptions::new().write(true).truncate(true))?;
+        write_whole(file, value).map(|()| Output::default())
+    }
 }
 
 impl Default for Here {
@@ -43,19 +54,33 @@ impl Default for Here {
 }
 
 impl Host for Here {
-    fn perform(&mut self, _: Place, _: &str, action: &Action) -> io::Result<Output> {
+    fn perform(&mut self, place: Place, _: &str, action: &Action) -> io::Result<Output> {
         match action {
-            Action::Write { path, value } => write_setting(self.path(path), value).map(|()| Output::default()),
-            Action::Command { program, args, stdin } => {
-                let program = tool::find(program).ok_or_else(|| no_such_program(program))?;
-                run(Command::new(program).args(args), stdin.as_deref(), LIMIT)
+            Action::Set { setting, value } => self.set(setting, value),
+            Action::Write { path, .. } if place == Place::Machine => {
+                let refusal = format!("{path}: the machine is changed by settings only, not by paths");
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, refusal))
             }
+            Action::Write { path, value } => write_setting(self.path(path), value).map(|()| Output::default()),
+            Action::Command { program, args, stdin } => run_here(program, args, stdin.as_deref()),
         }
     }
 
-    fn read(&mut self, _: Place, path: &str) -> io::Result<String> {
-        Ok(std::fs::read_to_string(self.path(path))?.trim_end().to_owned())
+    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
+        let text = match place {
+            Place::Machine => {
+                let setting = Setting::at(path).map_err(io::Error::other)?;
+                io::read_to_string(kernel_file::open(&self.root, &setting, OpenOptions::new().read(true))?)?
+            }
+            Place::Dut | Place::Tester => std::fs::read_to_string(self.path(path))?,
+        };
+        Ok(text.trim_end().to_owned())
     }
+}
+
+fn run_here(program: &str, args: &[String], stdin: Option<&str>) -> io::Result<Output> {
+    let program = tool::find(program).ok_or_else(|| no_such_program(program))?;
+    run(Command::new(program).args(args), stdin, LIMIT)
 }
 
 /// The error of a program that is nowhere.
@@ -63,9 +88,14 @@ pub(super) fn no_such_program(program: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{program} is not installed"))
 }
 
-/// Write a setting that exists, in one call: the kernel takes each write as a whole value.
+/// Write a setting that exists.
 pub(super) fn write_setting(path: impl AsRef<std::path::Path>, value: &str) -> io::Result<()> {
-    std::fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(format!("{value}\n").as_bytes())
+    write_whole(OpenOptions::new().write(true).truncate(true).open(path)?, value)
+}
+
+/// Write in one call: the kernel takes each write as a whole value.
+fn write_whole(mut file: std::fs::File, value: &str) -> io::Result<()> {
+    file.write_all(format!("{value}\n").as_bytes())
 }
 
 /// Run a command to its end, or kill it after `limit`.
@@ -86,9 +116,15 @@ fn run(command: &mut Command, stdin: Option<&str>, limit: Duration) -> io::Resul
     let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         // A program that does not read to the end is no error: its status tells.
-        scope.spawn(move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes())));
-        let out = scope.spawn(move || slurp(out));
-        let err = scope.spawn(move || slurp(err));
+        let write = move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes()));
+        let begin = || {
+            Ok((spawn_in(scope, write)?, spawn_in(scope, move || slurp(out))?, spawn_in(scope, move || slurp(err))?))
+        };
+        let (_, out, err) = begin().map_err(|error: port::PortError| {
+            // Without a reader the command might wait for ever.
+            let _ = child.kill().and_then(|()| child.wait());
+            io::Error::other(error)
+        })?;
         let in_time = wait_within(&mut child, limit);
         let status = child.wait()?;
         let mut stderr = err.join().unwrap_or_default();
@@ -161,12 +197,23 @@ mod tests {
     fn a_setting_that_is_not_there_is_not_made() {
         let dir = tempfile::tempdir().unwrap();
         let mut here = Here::below(dir.path());
-        let write = Action::sysctl("net/core/x", 5);
+        let write = Setting::at("/proc/sys/net/core/x").unwrap().set("5");
         assert!(here.perform(Place::Machine, "", &write).is_err());
         std::fs::create_dir_all(dir.path().join("proc/sys/net/core")).unwrap();
         assert!(here.perform(Place::Machine, "", &write).is_err());
         std::fs::write(dir.path().join("proc/sys/net/core/x"), "4\n").unwrap();
         here.perform(Place::Machine, "", &write).unwrap();
         assert_eq!(here.read(Place::Machine, "/proc/sys/net/core/x").unwrap(), "5");
+    }
+
+    #[test]
+    fn the_machine_is_changed_by_settings_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("passwd");
+        std::fs::write(&file, "root").unwrap();
+        let mut here = Here::below(dir.path());
+        let write = Action::Write { path: "/passwd".into(), value: "x".into() };
+        assert!(here.perform(Place::Machine, "", &write).is_err() && here.read(Place::Machine, "/passwd").is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "root");
     }
 }

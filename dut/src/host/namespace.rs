@@ -59,6 +59,7 @@ impl Host for Namespace {
                 let output = self.run(ns, "tee", &[path], Some(value))?;
                 if output.ok() { Ok(Output::default()) } else { Err(io::Error::other(output.stderr)) }
             }
+            Action::Set { .. } => self.machine.perform(Place::Machine, why, action),
             Action::Write { path, value } => {
                 ns.run_in(|| write_setting(path, value)).map_err(io::Error::other)?.map(|()| Output::default())
             }

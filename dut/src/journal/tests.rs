@@ -3,19 +3,24 @@
 use super::*;
 use crate::Holder;
 use crate::host::Here;
+use crate::step::Action;
 
-const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
-const HASH: &str = "/sys/module/nf_conntrack/parameters/hashsize";
+pub(super) const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
+const HASH: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
+
+fn at(path: &str) -> Setting {
+    Setting::at(path).unwrap()
+}
 
 /// A machine made of files.
-struct Machine {
-    root: tempfile::TempDir,
-    host: Here,
-    dir: RunDir,
+pub(super) struct Machine {
+    pub root: tempfile::TempDir,
+    pub host: Here,
+    pub dir: RunDir,
 }
 
 impl Machine {
-    fn new() -> Machine {
+    pub fn new() -> Machine {
         // In memory where there is such a place: a disk takes its time with each of the many flushes.
         let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let host = Here::below(root.path());
@@ -25,21 +30,21 @@ impl Machine {
         machine.set(HASH, "65536");
         machine
     }
-    fn set(&self, path: &str, value: &str) {
+    pub fn set(&self, path: &str, value: &str) {
         let file = self.root.path().join(&path[1..]);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, format!("{value}\n")).unwrap();
     }
-    fn get(&mut self, path: &str) -> String {
+    pub fn get(&mut self, path: &str) -> String {
         self.host.read(Place::Machine, path).unwrap()
     }
-    fn begin(&mut self) -> Journal {
+    pub fn begin(&mut self) -> Journal {
         let (journal, restored) = Journal::begin(&self.dir, &mut self.host).unwrap();
         assert_eq!(restored, []);
         journal
     }
-    fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
-        journal.write(&mut self.host, "", path, value).unwrap().unwrap()
+    pub fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
+        journal.write(&mut self.host, "", &at(path), value).unwrap().unwrap()
     }
     /// Leave the journal as SIGKILL does: no destructor runs, and the kernel gives the lock back.
     fn kill(&self, journal: Journal) {
@@ -49,7 +54,7 @@ impl Machine {
         fs::create_dir_all(self.dir.path()).unwrap();
         fs::write(path, text).unwrap();
     }
-    fn clean(&mut self) -> Vec<Restored> {
+    pub fn clean(&mut self) -> Vec<Restored> {
         clean(&self.dir, &mut self.host).unwrap()
     }
 }
@@ -71,14 +76,14 @@ fn settings_come_back_in_reverse_order_and_nothing_is_left() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_found_and_put_back() {
+fn what_a_killed_run_left_is_found_and_restored() {
     let mut m = Machine::new();
     let mut journal = m.begin();
     m.write(&mut journal, MAX, "1000000");
     m.kill(journal);
     assert!(is_left(&m.dir));
     let restored = m.clean();
-    assert_eq!(restored, [Restored::Back { path: MAX.into(), from: "1000000".into(), to: "262144".into() }]);
+    assert_eq!(restored, [Restored::Back { setting: at(MAX), from: "1000000".into(), to: "262144".into() }]);
     assert_eq!(m.get(MAX), "262144");
     assert_eq!(m.clean(), [], "a second time there is nothing to do");
     assert!(!m.dir.path().exists());
@@ -91,7 +96,7 @@ fn a_run_killed_between_journal_and_change_changed_nothing() {
     m.write(&mut journal, MAX, "1000000");
     m.kill(journal);
     m.set(MAX, "262144");
-    assert_eq!(m.clean(), [Restored::Already { path: MAX.into(), value: "262144".into() }]);
+    assert_eq!(m.clean(), [Restored::Already { setting: at(MAX), value: "262144".into() }]);
 }
 
 #[test]
@@ -123,7 +128,7 @@ fn what_somebody_else_changed_meanwhile_is_left_alone_and_reported() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_put_back_keeps_the_journal() {
+fn a_setting_that_cannot_be_restored_keeps_the_journal() {
     let mut m = Machine::new();
     let mut journal = m.begin();
     m.write(&mut journal, MAX, "1000000");
@@ -131,7 +136,7 @@ fn a_setting_that_cannot_be_put_back_keeps_the_journal() {
     m.kill(journal);
     fs::remove_file(m.root.path().join(&MAX[1..])).unwrap();
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
-    assert!(error.contains("nf_conntrack_max: not put back to 262144"), "{error}");
+    assert!(error.contains("nf_conntrack_max: not restored to 262144"), "{error}");
     assert_eq!(m.get(HASH), "65536", "the other one is back");
     m.set(MAX, "1000000");
     assert_eq!(m.clean().len(), 1, "only what was not done is done now");
@@ -151,7 +156,7 @@ fn the_setting_is_untouched_when_the_journal_cannot_be_written() {
     let mut m = Machine::new();
     let mut journal = m.begin();
     journal.path = m.root.path().join("no-such-folder/journal");
-    assert!(journal.write(&mut m.host, "", MAX, "1000000").is_err());
+    assert!(journal.write(&mut m.host, "", &at(MAX), "1000000").is_err());
     assert_eq!(m.get(MAX), "262144");
 }
 
@@ -169,7 +174,7 @@ fn a_second_run_and_clean_refuse_while_one_is_alive() {
 /// A host that rounds what is written up, as the kernel does with table sizes, and notes what a kill would leave:
 /// before and after each write the octets of the journal and all settings.
 struct Rounding {
-    host: Here,
+    pub host: Here,
     to: u64,
     journal: PathBuf,
     seen: Vec<(usize, [String; 2])>,
@@ -188,10 +193,10 @@ impl Rounding {
 
 impl Host for Rounding {
     fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<crate::host::Output> {
-        let Action::Write { path, value } = action else { panic!("only writes") };
+        let Action::Set { setting, value } = action else { panic!("only settings") };
         let value = value.parse::<u64>().unwrap().next_multiple_of(self.to).to_string();
         self.note();
-        let done = self.host.perform(place, why, &Action::Write { path: path.clone(), value });
+        let done = self.host.perform(place, why, &setting.set(value));
         self.note();
         done
     }
@@ -208,7 +213,7 @@ fn a_value_that_the_kernel_rounded_is_recognised_as_ours() {
     for to in [heads, 3 * heads] {
         let mut host = Rounding::of(&m, to);
         let mut journal = m.begin();
-        journal.write(&mut host, "", HASH, "1000000").unwrap().unwrap();
+        journal.write(&mut host, "", &at(HASH), "1000000").unwrap().unwrap();
         assert_eq!(m.get(HASH), 1_000_000u64.next_multiple_of(heads).next_multiple_of(to).to_string());
         m.kill(journal);
         assert!(matches!(m.clean()[0], Restored::Back { .. }));
@@ -224,7 +229,7 @@ fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     let mut journal = m.begin();
     let mut last = None;
     for (path, value) in [(HASH, "1000000"), (MAX, "1000000"), (HASH, "4000000"), (MAX, "4000000")] {
-        last = journal.write(&mut host, "", path, value).unwrap().unwrap();
+        last = journal.write(&mut host, "", &at(path), value).unwrap().unwrap();
     }
     // All but the first are taken back as a run does it; the file goes with the last.
     for number in (1..=last.unwrap()).rev() {
@@ -256,7 +261,7 @@ fn after(journal: &[u8], settings: &[String; 2]) -> Machine {
     let m = Machine::new();
     m.set(MAX, &settings[0]);
     m.set(HASH, &settings[1]);
-    drop(Lock::take(&m.dir, What::Machine).unwrap());
+    drop(Lock::take(&m.dir, What::Settings).unwrap());
     fs::create_dir_all(m.dir.path()).unwrap();
     fs::write(m.dir.path().join(FILE), journal).unwrap();
     m
@@ -307,7 +312,7 @@ fn a_second_kill_while_putting_back_is_put_right_too() {
 fn a_line_that_is_no_line_is_shown_and_nothing_is_touched() {
     let mut m = after(b"{\"change\":{\"path\":\"/proc\n", &["1000000".into(), "65536".into()]);
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
-    assert!(error.contains("not a line of a journal"), "{error}");
+    assert!(error.contains("line 1 is refused, so nothing was restored"), "{error}");
     assert_eq!(m.get(MAX), "1000000");
     assert!(is_left(&m.dir));
 }

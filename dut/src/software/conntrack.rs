@@ -4,6 +4,7 @@
 use super::Config;
 use crate::DutError;
 use crate::changes::Changes;
+use crate::setting::Setting;
 use crate::step::{Action, Place, Step};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,16 @@ use std::time::{Duration, Instant};
 pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 /// Hash buckets; the same number as `/sys/module/nf_conntrack/parameters/hashsize`.
 pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
+/// The setting at [`MAX`].
+pub fn max() -> Setting {
+    Setting::at(MAX).expect("a sysctl of the network")
+}
+
+/// The setting at [`BUCKETS`].
+pub fn buckets() -> Setting {
+    Setting::at(BUCKETS).expect("a sysctl of the network")
+}
+
 /// Entries in the table of a namespace.
 pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
@@ -71,10 +82,10 @@ pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutErr
         // Room first: the table grows before more is let in. Undone in reverse, it shrinks after.
         if size.buckets != buckets {
             let why = "a hash bucket for every connection";
-            steps.push(Step::machine(why, BUCKETS, size.buckets));
+            steps.push(Step::machine(why, &self::buckets(), size.buckets));
         }
         if size.entries != max {
-            steps.push(Step::machine("room for every connection", MAX, size.entries));
+            steps.push(Step::machine("room for every connection", &self::max(), size.entries));
         }
     }
     for (name, which) in [("udp_timeout", "unreplied"), ("udp_timeout_stream", "replied")] {

@@ -5,7 +5,7 @@ use crate::bed::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
 
-/// One `snat` or `masquerade` rule on the outside interface.
+/// One `snat` rule on the outside interface.
 pub const SOFTWARE: Software = Software {
     name: "nftables",
     about: "stateful NAT44 by the Linux kernel, configured by nft",

@@ -97,11 +97,11 @@ fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::ip6::Prefix6;
     use port::link::{Steer, link};
     use port::{Clock, PoolConfig};
     use std::net::Ipv6Addr;
     use wire::AddrRange;
+    use wire::Prefix6;
 
     /// The other half of this crate is the neighbour: what one asks the other answers, at the second of our two queues.
     #[test]

@@ -1,7 +1,7 @@
 //! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
 
 use super::load::load;
-use super::{fail, privilege, process, turn};
+use super::{fail, machine_lock, privilege, process};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::folder::{Calibration, Over};
@@ -21,8 +21,8 @@ pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     if let Some(beside) = beside {

@@ -1,7 +1,5 @@
-//! `natmeter clean`: put back what a killed run left behind, from its journal and nothing else.
+//! `natmeter clean`: restore what a killed run left changed, from its journal and its notes and nothing else.
 
-use super::turn;
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::priority;
 use crate::term::{err, out};
@@ -9,16 +7,11 @@ use dut::host::Here;
 use dut::{DutError, RunDir};
 
 /// `natmeter clean`.
-pub fn clean(global: &Global) -> Exit {
-    // First: a run that is alive has left nothing behind, and needs what it changed.
-    let _turn = match turn(global) {
-        Ok((turn, _)) => turn,
-        Err(exit) => return exit,
-    };
+pub fn clean() -> Exit {
     let dir = RunDir::of_this_user();
     let restored = dut::journal::clean(&dir, &mut Here::new());
     if let Err(error @ DutError::Busy { .. }) = restored {
-        // One that measures beside others has its own locks, and its priority.
+        // A run that is alive has left nothing behind, and needs what it changed.
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }

@@ -21,7 +21,8 @@ use crate::run::RunError;
 use crate::scenario::{Dut, Scenario};
 use crate::signals;
 use crate::term::err;
-use dut::{DutError, RunDir, Turn};
+use dut::{DutError, MachineLock, RunDir};
+use std::time::Duration;
 
 /// Does what the command line says.
 pub fn dispatch(cli: Cli) -> Exit {
@@ -42,7 +43,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         }
         Some(Command::Calibrate(args)) => calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest(args)) => selftest::selftest(&args, global),
-        Some(Command::Clean) => clean::clean(global),
+        Some(Command::Clean) => clean::clean(),
         Some(Command::Gateway(args)) => gateway::gateway(&args, global),
         Some(Command::Check(args)) => check::check(args.file.as_deref(), global),
         Some(Command::Plan(args)) => plan::plan(&args, global),
@@ -62,22 +63,39 @@ fn process() -> std::io::Result<Process> {
     Ok(process)
 }
 
-/// Take this machine's turn to measure, for as long as the command lasts. With `--beside`, none, and who is disturbed.
+/// How often `--wait` asks whether the machine is free.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Take this machine to measure with, for as long as the command lasts: with `--wait` when it is free; with `--beside` at once,
+/// and so as root, whom other users do not stop. Returns a doubt when another process measures meanwhile.
 ///
 /// # Errors
-/// The exit code, after it was said who measures.
-fn turn(global: &Global) -> Result<(Option<Turn>, Option<String>), Exit> {
-    match Turn::take() {
-        Ok(turn) => Ok((Some(turn), None)),
-        Err(DutError::Busy { holder, .. }) if global.beside => {
-            Ok((None, Some(format!("{holder} measured on this machine at the same time"))))
+/// The exit code, after the holder of the machine was named.
+fn machine_lock(global: &Global) -> Result<(Option<MachineLock>, Option<String>), Exit> {
+    let mut told = false;
+    loop {
+        let (lock, holder) = match MachineLock::take() {
+            Ok(mut lock) => {
+                let user = lock.disturbed_by();
+                (Some(lock), user)
+            }
+            Err(DutError::Busy { holder, .. }) if global.beside || global.wait => (None, Some(holder)),
+            Err(_) if global.beside => return Ok((None, None)),
+            Err(error @ DutError::Busy { .. }) => {
+                err(&format!("error: {error}; or use --wait to start after it, --beside to measure beside it\n"));
+                return Err(Exit::Failed);
+            }
+            Err(error) => return Err(fail(&RunError::Rig(error.into()))),
+        };
+        match holder {
+            Some(holder) if global.wait => {
+                if !std::mem::replace(&mut told, true) {
+                    err(&format!("waiting for {holder}, which measures on this machine\n"));
+                }
+                std::thread::sleep(ASK_AGAIN);
+            }
+            holder => return Ok((lock, holder.map(|h| format!("{h} measured on this machine at the same time")))),
         }
-        Err(_) if global.beside => Ok((None, None)),
-        Err(error @ DutError::Busy { .. }) => {
-            err(&format!("error: {error}, or measure beside it with --beside\n"));
-            Err(Exit::Failed)
-        }
-        Err(error) => Err(fail(&RunError::Rig(error.into()))),
     }
 }
 

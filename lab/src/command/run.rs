@@ -2,7 +2,7 @@
 
 use super::load::{load, tell};
 use super::selftest::deciding;
-use super::{fail, privilege, process, report, turn};
+use super::{fail, machine_lock, privilege, process, report};
 use crate::advice::{self, Machine};
 use crate::cli::Global;
 use crate::console::{Console, JsonLines};
@@ -31,8 +31,8 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     };
     let plan = forecast::plan(&loaded.scenario);
     // Before anything is touched, and before entering a network namespace, from which other runs are not visible.
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     if let Err(exit) = privilege(&loaded.scenario, &plan) {
@@ -56,8 +56,8 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
 
 /// `natmeter resume RUN`.
 pub fn resume(path: &Path, global: &Global) -> Exit {
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);

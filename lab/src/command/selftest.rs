@@ -1,6 +1,6 @@
 //! `natmeter selftest`: does the instrument find what was injected?
 
-use super::{process, turn};
+use super::{machine_lock, process};
 use crate::cli::{Global, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 /// `natmeter selftest`.
 pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
-    let (_turn, beside) = match turn(global) {
-        Ok(turn) => turn,
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
         Err(exit) => return exit,
     };
     if let Some(beside) = beside {

@@ -17,7 +17,7 @@ pub struct Commands {
 pub struct Waiting {
     /// Commands with their output.
     pub commands: Vec<CommandLine>,
-    /// What could not be undone, or was put back after an earlier run: sentences.
+    /// What could not be undone, or was restored after an earlier run: sentences.
     pub notes: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Commands {
             match event {
                 Event::Executed(e) => waiting.commands.push(line(&dut, e)),
                 Event::Left { what } => waiting.notes.push(format!("left as it is: {what}")),
-                Event::Cleaned { what } => waiting.notes.push(format!("put back after an earlier run: {what}")),
+                Event::Cleaned { what } => waiting.notes.push(format!("restored after an earlier run: {what}")),
             }
         })
     }

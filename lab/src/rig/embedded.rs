@@ -9,7 +9,7 @@ use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, steer};
 use method::{Loop, Nanos};
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config, Prefix, SideConfig};
+use plane::nat44::config::{Config, SideConfig};
 use plane::view::{self, Bed};
 use plane::{Function, Hop, Steering};
 use port::link::{LinkPort, link};
@@ -197,18 +197,12 @@ pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError>
 
 fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
     let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: MTU };
-    let prefix = covering(inside);
+    let prefix = inside.covering();
     // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (RFC 2544, appendix C.2.2.1).
     let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
     let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
     config.ports = ports;
     config
-}
-
-/// The longest prefix that holds a range.
-fn covering(range: AddrRange) -> Prefix {
-    let (first, last) = (u32::from(range.first), u32::from(range.last()));
-    Prefix { addr: range.first, len: (first ^ last).leading_zeros() as u8 }
 }
 
 /// Which cores the threads of a rig run on.

@@ -6,14 +6,14 @@ use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit
 use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use crate::scenario::{Dut, Link, Nat44, Point, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
-use dut::{AddressRange, BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
+use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};
 use method::{Loop, Nanos};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::{Pool, Port};
 use std::sync::{Arc, Mutex};
-use wire::{AddrRange, Mac, OuterRange, View};
+use wire::{Mac, OuterRange, View};
 
 /// MTU of the interfaces of the test bed, which nobody changes.
 const MTU: usize = 1500;
@@ -49,8 +49,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
     let tester_cores = if dut_cores.is_empty() { Vec::new() } else { cores.first().copied().into_iter().collect() };
     let bed = BedConfig {
         back_end: back_end(&scenario.link),
-        inside: range(scenario.traffic.inside),
-        remote: range(scenario.traffic.remote),
+        inside: scenario.traffic.inside,
+        remote: scenario.traffic.remote,
         dut_cores,
         tester_cores,
         backlog: None,
@@ -188,10 +188,6 @@ fn back_end(link: &Link) -> BackEnd {
         Link::Veth { io: VethIo::AfXdpGeneric } => BackEnd::AfXdpGeneric,
         Link::Veth { io: VethIo::AfXdpNative } => BackEnd::AfXdpNative,
     }
-}
-
-fn range(r: AddrRange) -> AddressRange {
-    AddressRange { first: r.first, last: r.last() }
 }
 
 /// The engine's handle on the device.

@@ -17,11 +17,11 @@ use plane::translate::{Eam, Pref64};
 use plane::view::ce::TunnelEnds;
 use plane::view::natxy::{self, Outside6};
 use plane::view::{self, Bed, Outside, Subscriber6, Translated, ce, pe};
-use plane::{Function, Hop, Pool6, Prefix6, Side4, Side6, Steering};
+use plane::{Function, Hop, Pool6, Side4, Side6, Steering};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use wire::flow::SharedPorts;
-use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet, View};
+use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet, Prefix6, View};
 
 /// The rig of a technology.
 ///

@@ -2,12 +2,13 @@
 //! for every rig, and because captures outlive a trial: they are written down between trials, where time costs nothing.
 
 use crate::scenario::{self, Scenario, impair_in_words};
-use port::middleware::capture::{Pages, Scope};
+use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use wire::pcap;
 
 /// Frames a second that are held at most while they are delayed; what comes beyond waits in the port.
 const HELD_PER_SECOND: u64 = 5_000_000;
@@ -125,9 +126,19 @@ impl Captures {
         for (side, pages) in &self.pages {
             let name = format!("{}.trial-{}.{side}.pcap", place.measurement, place.next_trial);
             let path = place.folder.join(name);
-            fs::write(&path, pages.turn().0).map_err(|e| failed(&path, e))?;
+            write_pcap(&path, pages.octets(), &pages.turn()).map_err(|e| failed(&path, e))?;
         }
         place.next_trial += 1;
         Ok(())
     }
+}
+
+fn write_pcap(path: &Path, octets: usize, frames: &[Captured]) -> io::Result<()> {
+    let mut file = BufWriter::new(fs::File::create(path)?);
+    file.write_all(&pcap::file_header(octets))?;
+    for frame in frames {
+        file.write_all(&pcap::record_header(frame.nanos, frame.octets.len(), frame.length))?;
+        file.write_all(&frame.octets)?;
+    }
+    file.flush()
 }

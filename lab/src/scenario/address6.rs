@@ -6,8 +6,8 @@ use super::diagnostic::{Diagnostic, Place};
 use super::draft::{Draft, DutKind};
 use super::technology::{Plays, Softwires, Technology};
 use crate::technology::b4_in_row;
-use plane::Prefix6;
 use std::net::Ipv6Addr;
+use wire::Prefix6;
 
 /// Blocks that scenarios may use as they like.
 const ALLOWED: &[(Ipv6Addr, u8)] = &[

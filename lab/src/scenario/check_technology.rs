@@ -7,10 +7,9 @@ use super::draft::{Draft, DutKind};
 use super::nat::Words;
 use super::technology::{Plays, Siit, Technology};
 use crate::technology::Customers;
-use plane::Prefix6;
 use plane::translate::Pref64;
 use plane::translate::prefix::{WELL_KNOWN, is_global};
-use wire::AddrRange;
+use wire::{AddrRange, Prefix6};
 
 /// Apply them to all devices.
 pub fn check(draft: &Draft, log: &mut Vec<Diagnostic>) {
@@ -69,8 +68,7 @@ fn well_known(draft: &Draft, technology: &Technology, plays: Plays, words: &Word
             // What a file maps is not known yet.
             let Some(pref64) = siit.pref64.filter(|_| siit.eam_file.is_none()) else { return };
             let mapped = |a: AddrRange| {
-                let within =
-                    |p: &plane::nat44::config::Prefix| [a.first, a.last()].iter().all(|&a| p.contains(a.into()));
+                let within = |p: &wire::Prefix4| [a.first, a.last()].iter().all(|&a| p.contains(a.into()));
                 siit.eam.iter().any(|(four, _)| within(four))
             };
             let others = [inside, remote].into_iter().filter(|(_, range)| !mapped(range.value));

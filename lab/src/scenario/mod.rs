@@ -47,7 +47,7 @@ pub fn dut_kinds() -> impl Iterator<Item = &'static str> {
 pub fn is_for_laboratories(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(addr) => address::may_be_requested(AddrRange::one(addr)),
-        IpAddr::V6(addr) => address6::is_allowed(plane::Prefix6 { addr, len: 128 }),
+        IpAddr::V6(addr) => address6::is_allowed(wire::Prefix6 { addr, len: 128 }),
     }
 }
 

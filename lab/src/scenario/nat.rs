@@ -9,8 +9,7 @@ use super::technology::{Map, Nat, Plays, Softwires, State, Technology};
 use super::tree::{Node, Table, Value};
 use crate::technology::{Customers, used_ports};
 use method::{Count, Nanos};
-use plane::nat44::config::Prefix;
-use wire::{AddrRange, PortRange, PortSet};
+use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
 /// A NAT, or what shares addresses by ports without state, as the rules see it.
 pub struct NatDraft {
@@ -199,6 +198,6 @@ fn customers(map: &Map, plays: Plays, words: &Words) -> Option<(Vec<Spot<AddrRan
     Some((vec![spot(rule, customer.pool())], customer.ports))
 }
 
-fn all_of(prefix: Prefix) -> AddrRange {
+fn all_of(prefix: Prefix4) -> AddrRange {
     AddrRange { first: prefix.addr, count: prefix.count().min(u32::MAX.into()) as u32 }
 }

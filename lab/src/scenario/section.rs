@@ -401,20 +401,20 @@ pub fn ip(value: &Value) -> Parsed<std::net::IpAddr> {
 }
 
 /// An IPv4 prefix; an address is one of 32 bits.
-pub fn prefix4(value: &Value) -> Parsed<plane::nat44::config::Prefix> {
+pub fn prefix4(value: &Value) -> Parsed<wire::Prefix4> {
     let range = quantity::addresses(&text(value)?)?;
     let first = u32::from(range.first);
     if !range.count.is_power_of_two() || first & (range.count - 1) != 0 {
         let instead = "write a prefix: \"10.0.0.0/8\"".to_owned();
         return Err(Wrong { what: "this is not a prefix".to_owned(), instead });
     }
-    Ok(plane::nat44::config::Prefix { addr: range.first, len: 32 - range.count.trailing_zeros() as u8 })
+    Ok(wire::Prefix4 { addr: range.first, len: 32 - range.count.trailing_zeros() as u8 })
 }
 
 /// The same, of a mapping rule: that may be all of IPv4 (RFC 7597, section 5), which no range of addresses is.
-pub fn prefix4_of_rule(value: &Value) -> Parsed<plane::nat44::config::Prefix> {
+pub fn prefix4_of_rule(value: &Value) -> Parsed<wire::Prefix4> {
     match text(value)?.split_once('/').map(|(addr, len)| (addr.trim(), len.trim())) {
-        Some(("0.0.0.0", "0")) => Ok(plane::nat44::config::Prefix { addr: std::net::Ipv4Addr::UNSPECIFIED, len: 0 }),
+        Some(("0.0.0.0", "0")) => Ok(wire::Prefix4 { addr: std::net::Ipv4Addr::UNSPECIFIED, len: 0 }),
         _ => prefix4(value),
     }
 }
@@ -427,7 +427,7 @@ pub fn ip6(value: &Value) -> Parsed<std::net::Ipv6Addr> {
 }
 
 /// An IPv6 prefix.
-pub fn prefix6(value: &Value) -> Parsed<plane::Prefix6> {
+pub fn prefix6(value: &Value) -> Parsed<wire::Prefix6> {
     let word = text(value)?;
     let instead = || "write a prefix such as \"2001:2:0:1000::/96\"".to_owned();
     let wrong = |what: String| Wrong { what, instead: instead() };
@@ -436,7 +436,7 @@ pub fn prefix6(value: &Value) -> Parsed<plane::Prefix6> {
         addr.trim().parse().map_err(|_| wrong(format!("`{addr}` is not an IPv6 address")))?;
     let len = len.trim().parse().ok().filter(|len| *len <= 128);
     let len: u8 = len.ok_or_else(|| wrong(format!("`{word}` has a length that is not 0 to 128")))?;
-    let prefix = plane::Prefix6 { addr, len };
+    let prefix = wire::Prefix6 { addr, len };
     if prefix.first() != addr.to_bits() {
         let network = std::net::Ipv6Addr::from_bits(prefix.first());
         let instead = format!("write \"{network}/{len}\"");
@@ -446,20 +446,28 @@ pub fn prefix6(value: &Value) -> Parsed<plane::Prefix6> {
 }
 
 /// IPv6 addresses of a pool: a prefix that no pool is too small for, or one address.
-pub fn pool6(value: &Value) -> Parsed<plane::Prefix6> {
+pub fn pool6(value: &Value) -> Parsed<wire::Prefix6> {
     let word = text(value)?;
-    let prefix = if word.contains('/') { prefix6(value)? } else { plane::Prefix6 { addr: ip6(value)?, len: 128 } };
+    let prefix = if word.contains('/') { prefix6(value)? } else { wire::Prefix6 { addr: ip6(value)?, len: 128 } };
     match plane::Pool6::new(prefix) {
         Ok(_) => Ok(prefix),
         Err(e) => Err(Wrong { what: e.to_string(), instead: "write such as \"2001:2:0:200::/120\"".to_owned() }),
     }
 }
 
-/// An explicit address map, as a line of a file of them has it.
-pub fn eam(value: &Value) -> Parsed<(plane::nat44::config::Prefix, plane::Prefix6)> {
-    let pair = text(value)?.parse::<plane::translate::Pair>();
+/// An explicit address map: an IPv4 and an IPv6 prefix with as many bits left (RFC 7757, section 3.1).
+pub fn eam(value: &Value) -> Parsed<(wire::Prefix4, wire::Prefix6)> {
+    let words = text(value)?;
     let instead = || "write both prefixes: \"198.18.0.0/24 2001:2::/120\"".to_owned();
-    pair.map(|pair| (pair.v4, pair.v6)).map_err(|what| Wrong { what, instead: instead() })
+    let (four, six) =
+        words.split_once(' ').ok_or_else(|| Wrong { what: format!("`{words}` is one prefix"), instead: instead() })?;
+    let four = prefix4(&Value::Text(four.trim().to_owned()))?;
+    let six = prefix6(&Value::Text(six.trim().to_owned()))?;
+    if 32 - four.len != 128 - six.len {
+        let what = format!("/{} leaves {} bits and /{} leaves {}", four.len, 32 - four.len, six.len, 128 - six.len);
+        return Err(Wrong { what, instead: instead() });
+    }
+    Ok((four, six))
 }
 
 /// One of a few words.

@@ -110,13 +110,13 @@ fn holes(rule: &Rule, other: &Rule) -> impl Iterator<Item = (u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::Prefix6;
     use plane::map::{Domain, Psid};
-    use plane::nat44::config::Prefix;
     use std::net::Ipv4Addr;
+    use wire::Prefix4;
+    use wire::Prefix6;
 
     fn rule(ipv6: (&str, u8), ipv4: (&str, u8), ea_bits: u8) -> Rule {
-        let ipv4 = Prefix { addr: ipv4.0.parse().unwrap(), len: ipv4.1 };
+        let ipv4 = Prefix4 { addr: ipv4.0.parse().unwrap(), len: ipv4.1 };
         Rule { offset: 4, ..Rule::new(Prefix6 { addr: ipv6.0.parse().unwrap(), len: ipv6.1 }, ipv4, ea_bits) }
     }
 

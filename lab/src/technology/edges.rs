@@ -10,7 +10,7 @@ use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::edge::{self, Edge};
 use plane::map::{Customer, Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config as NatConfig, Prefix};
+use plane::nat44::config::Config as NatConfig;
 use plane::nat46::Config as Nat46Config;
 use plane::nat64::{Config as Nat64Config, Nat64};
 use plane::nat66::{Config as Nat66Config, Nat66};
@@ -86,7 +86,7 @@ impl Edges {
         Edge { customer: self.links.left4, internet: self.links.right6 }
     }
 
-    pub(super) fn nat44(&self, inside: &[Prefix], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
+    pub(super) fn nat44(&self, inside: &[Prefix4], nat: &Nat, worker: usize) -> Result<Nat44, Why> {
         let mut c = NatConfig::new(self.links.left4, self.links.right4, inside.to_vec(), nat.pool.clone());
         keep_nat(&mut c, nat);
         self.options.set_nat(&mut c);
@@ -145,8 +145,8 @@ impl Edges {
 
     pub(super) fn nat46(
         &self,
-        inside: &[Prefix],
-        eam: &[(Prefix, Prefix6)],
+        inside: &[Prefix4],
+        eam: &[(Prefix4, Prefix6)],
         pref64: Option<Prefix6>,
         nat: &Nat6,
     ) -> Result<Nat46Config, Why> {
@@ -182,7 +182,7 @@ impl Edges {
         &self,
         own: Ipv6Addr,
         b4s: Prefix6,
-        inside: &[Prefix],
+        inside: &[Prefix4],
         nat: &Nat,
         worker: usize,
     ) -> Result<Aftr, Why> {

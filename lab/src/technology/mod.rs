@@ -17,11 +17,11 @@ use plane::nat46::{Config as Nat46Config, Nat46};
 use plane::nat64::Nat64;
 use plane::nat66::Nat66;
 use plane::tunnel::{OneTunnel, Tunnel};
-use plane::{Function, Prefix6, Side4, Side6, Steering};
+use plane::{Function, Side4, Side6, Steering};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::{AddrRange, PortSet};
+use wire::{AddrRange, PortSet, Prefix6};
 
 /// Why a technology cannot be built.
 #[derive(Debug, thiserror::Error)]

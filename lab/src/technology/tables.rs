@@ -3,16 +3,14 @@
 
 use super::words;
 use crate::scenario::technology::{Lw4o6, Map, MapRule, Siit, Softwires};
-use plane::Prefix6;
 use plane::lw4o6;
 use plane::map::Rule;
-use plane::nat44::config::Prefix;
 use plane::translate::{Eam, Pair};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use wire::PortSet;
+use wire::{PortSet, Prefix4, Prefix6};
 
 /// The rules of a MAP domain, as they are written or as the one is cut.
 pub(super) fn rules(map: &Map) -> Vec<Rule> {
@@ -30,7 +28,7 @@ fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
             addr: Ipv6Addr::from_bits(whole.ipv6.addr.to_bits() | part_of(i, 128 - u32::from(whole.ipv6.len) - bits)),
             len: whole.ipv6.len + bits as u8,
         },
-        ipv4: Prefix {
+        ipv4: Prefix4 {
             addr: Ipv4Addr::from_bits(
                 whole.ipv4.addr.to_bits() | part_of(i, 32 - u32::from(whole.ipv4.len) - bits) as u32,
             ),
@@ -87,7 +85,7 @@ const LONGEST_LINE: u64 = 1024;
 ///
 /// # Errors
 /// Maps that do not fit each other.
-pub fn listed_maps(eam: &[(Prefix, Prefix6)]) -> Result<Option<Eam>, String> {
+pub fn listed_maps(eam: &[(Prefix4, Prefix6)]) -> Result<Option<Eam>, String> {
     let pairs: Vec<_> = eam.iter().enumerate().map(|(i, &(v4, v6))| (i + 1, Pair { v4, v6 })).collect();
     if pairs.is_empty() { Ok(None) } else { Eam::new(&pairs, true).map(Some).map_err(words) }
 }
@@ -137,7 +135,7 @@ mod tests {
     #[test]
     fn cutting_a_rule_changes_no_customer() {
         let ipv6 = Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 };
-        let ipv4 = Prefix { addr: [203, 0, 113, 0].into(), len: 27 };
+        let ipv4 = Prefix4 { addr: [203, 0, 113, 0].into(), len: 27 };
         for ea_bits in [3, 5, 9] {
             let whole = Rule { offset: 4, ..Rule::new(ipv6, ipv4, ea_bits) };
             let one = whole.prepare().unwrap();

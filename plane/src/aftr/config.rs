@@ -1,14 +1,13 @@
 //! What an AFTR is told. Apart from the rest, because this is the only part that people who write scenarios meet.
 
 use crate::customers::share;
-use crate::ip6::Prefix6;
-use crate::nat44::config::{self as nat44, Prefix, StaticMapping};
-use crate::nat44::static_mapping::Inside;
 use crate::nat_behind;
+use crate::nat44::config::{self as nat44, StaticMapping};
+use crate::nat44::static_mapping::Inside;
 use crate::side::{Side4, Side6};
 use crate::tunnel::config::{Ecn, FlowLabel, Oversize, PartLimits, TrafficClass};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use wire::AddrRange;
+use wire::{AddrRange, Prefix4, Prefix6};
 
 /// A host behind a softwire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +37,7 @@ pub struct Config {
     /// Where the far ends of tunnels may be; anywhere when empty.
     pub softwires: Vec<Prefix6>,
     /// IPv4 addresses that customers may have; all but the AFTR's own when empty.
-    pub inner: Vec<Prefix>,
+    pub inner: Vec<Prefix4>,
     /// Customers (softwire and address inside) with state at once, of all workers together.
     pub customers: u64,
     /// Static mappings to hosts behind softwires.

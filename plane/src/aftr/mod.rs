@@ -12,7 +12,7 @@ use crate::customers::{Customers, SoftwireHost, numbers};
 use crate::function::{Entry, Side};
 use crate::ip4::is_ordinary;
 use crate::nat_behind::{self, Numbered, Numbering};
-use crate::nat44::config::{self as nat44, ConfigError, Prefix};
+use crate::nat44::config::{self as nat44, ConfigError};
 use crate::nat44::{Nat44, NatError, static_mapping};
 use crate::steer::by_hash;
 use crate::strategy::Softwires;
@@ -20,6 +20,7 @@ use crate::subscribers::Subscribers;
 use crate::tunnel::{self, Tunnel};
 use arena::ArenaError;
 use std::net::Ipv4Addr;
+use wire::Prefix4;
 
 /// The AFTR's end of every tunnel (RFC 6333, section 6.5).
 pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
@@ -104,15 +105,15 @@ impl Numbering for Tunnel<Customer> {
         Some(Entry { softwire: Some(end), inside: (inner, e.inside.port()).into(), ..e })
     }
 
-    fn nat_behind(config: &Config, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(config: &Config, numbers: Prefix4) -> nat44::Config {
         config.nat_behind(numbers)
     }
 
-    fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+    fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
         self.config().can_become(&config.tunnel(numbers))
     }
 
-    fn follow(&mut self, config: &Config, numbers: Prefix, new: &mut Self) {
+    fn follow(&mut self, config: &Config, numbers: Prefix4, new: &mut Self) {
         self.reconfigure(config.tunnel(numbers));
         self.softwires_mut().adopt(new.softwires_mut());
     }
@@ -125,7 +126,7 @@ impl Config {
     }
 
     /// The half with the state. What it sends to customers itself comes from the well-known address.
-    fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         let statics = nat_behind::by_number(&self.statics, numbers);
         nat44::Config { statics, ..nat_behind::far(&self.nat, numbers, AFTR) }
     }
@@ -148,7 +149,7 @@ impl Config {
     }
 
     /// The tunnelling half.
-    fn tunnel(&self, numbers: Prefix) -> tunnel::Config {
+    fn tunnel(&self, numbers: Prefix4) -> tunnel::Config {
         let near = nat_behind::near(nat_behind::first(numbers), u16::MAX);
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
         t.inner_address = AFTR;

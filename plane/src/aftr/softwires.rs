@@ -3,11 +3,10 @@
 
 use crate::customers::{Customers, SoftwireHost};
 use crate::event::Event;
-use crate::ip6::Prefix6;
-use crate::nat44::config::Prefix;
 use crate::strategy::{Point4, Softwires, Wrap};
 use crate::subscribers::Subscribers;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wire::{Prefix4, Prefix6};
 
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
@@ -27,12 +26,12 @@ pub struct Customer {
     /// Where far ends may be; anywhere when empty.
     ends: Vec<Prefix6>,
     /// What customers may have inside; anything when empty.
-    inner: Vec<Prefix>,
+    inner: Vec<Prefix4>,
 }
 
 impl Customer {
     /// With this dictionary; `own` is the AFTR's end of every tunnel.
-    pub fn new(customers: Customers<SoftwireHost>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix>) -> Customer {
+    pub fn new(customers: Customers<SoftwireHost>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix4>) -> Customer {
         Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
     }
 

@@ -5,8 +5,8 @@
 use super::lpm::{Entry, Lpm, NONE};
 use super::rule::{Mapping, Place, Rule, RuleError};
 use crate::event::Event;
-use crate::ip6::Prefix6;
 use crate::strategy::Point4;
+use wire::Prefix6;
 
 /// Most rules of a domain.
 pub const MOST_RULES: usize = 1 << 20;

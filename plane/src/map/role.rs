@@ -4,9 +4,9 @@
 use super::domain::Domain;
 use super::rule::{Customer, Place, RuleError};
 use crate::event::Event;
-use crate::ip6::Prefix6;
 use crate::strategy::Point4;
 use std::sync::Arc;
+use wire::Prefix6;
 
 /// Why a role cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,11 +2,9 @@
 //! arithmetic on prefixes alone. Apart from sets of rules, because this is where all the bits are.
 
 use crate::event::Event;
-use crate::ip6::Prefix6;
-use crate::nat44::config::Prefix;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use wire::{AddrRange, PortSet, PortSetError};
+use wire::{AddrRange, PortSet, PortSetError, Prefix4, Prefix6};
 
 /// The PSID offset that rules have when nothing else is said (RFC 7597, section 5.1).
 pub const DEFAULT_OFFSET: u8 = 6;
@@ -29,7 +27,7 @@ pub struct Rule {
     /// Rule IPv6 prefix, of length n.
     pub ipv6: Prefix6,
     /// Rule IPv4 prefix, of length r.
-    pub ipv4: Prefix,
+    pub ipv4: Prefix4,
     /// Length o of the embedded address bits: of what follows the rule's prefix in a customer's.
     pub ea_bits: u8,
     /// PSID offset a; of no meaning where addresses are not shared.
@@ -40,7 +38,7 @@ pub struct Rule {
 
 impl Rule {
     /// A rule with the default offset and without a PSID of its own.
-    pub fn new(ipv6: Prefix6, ipv4: Prefix, ea_bits: u8) -> Rule {
+    pub fn new(ipv6: Prefix6, ipv4: Prefix4, ea_bits: u8) -> Rule {
         Rule { ipv6, ipv4, ea_bits, offset: DEFAULT_OFFSET, psid: None }
     }
 
@@ -110,7 +108,7 @@ pub enum RuleError {
     Ipv6Bits(Prefix6),
     /// Bits behind the prefix.
     #[error("{0} has bits set behind its length: write zeros there")]
-    Ipv4Bits(Prefix),
+    Ipv4Bits(Prefix4),
     /// More EA bits than address and port have.
     #[error("{ea} EA bits: at most {most}, the rest of the IPv4 address and 16 bits of port")]
     EaBits {
@@ -206,7 +204,7 @@ pub struct Customer {
     /// Its IPv6 prefix.
     pub prefix: Prefix6,
     /// Its IPv4 address (length 32) or prefix.
-    pub ipv4: Prefix,
+    pub ipv4: Prefix4,
     /// Its ports.
     pub ports: PortSet,
     /// Its MAP address, the end point of its tunnel (RFC 7597, section 6).
@@ -320,7 +318,7 @@ impl Mapping {
         let place = Place { upper: upper >> self.ea_shift << self.ea_shift, psid };
         Customer {
             prefix: Prefix6 { addr: Ipv6Addr::from_bits((place.upper as u128) << 64), len: 64 - self.ea_shift },
-            ipv4: Prefix { addr: Ipv4Addr::from(ipv4), len: 32 - self.own },
+            ipv4: Prefix4 { addr: Ipv4Addr::from(ipv4), len: 32 - self.own },
             ports: PortSet { offset: self.offset, len: self.psid_len, psid },
             address: Ipv6Addr::from_bits(place.address(ipv4)),
         }

@@ -2,10 +2,9 @@
 
 use super::domain::{Domain, DomainError};
 use super::rule::{Psid, Rule};
-use crate::ip6::Prefix6;
-use crate::nat44::config::Prefix;
 use std::fmt;
 use std::str::FromStr;
+use wire::{Prefix4, Prefix6};
 
 /// A mistake in a rule list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +71,7 @@ fn rule(line: &str) -> Result<Rule, (usize, String)> {
     let ipv6 = Prefix6 { addr, len };
     let (addr, len) = prefix(ipv4, "192.0.2.0/24").map_err(|why| (2, why))?;
     let ea = number(ea, "EA bits, 0 to 48").map_err(|why| (3, why))?;
-    let mut rule = Rule::new(ipv6, Prefix { addr, len }, ea);
+    let mut rule = Rule::new(ipv6, Prefix4 { addr, len }, ea);
     let mut seen = [false; 2];
     for (i, option) in options.iter().enumerate() {
         let at = |why| (i + 4, why);

@@ -22,7 +22,7 @@ impl MapEBr {
     /// # Errors
     /// When the address lies in a rule's prefix, where customers are.
     pub fn new(domain: Arc<Domain>, own: Ipv6Addr) -> Result<MapEBr, RoleError> {
-        super::role::apart(&domain, crate::Prefix6 { addr: own, len: 128 })?;
+        super::role::apart(&domain, wire::Prefix6 { addr: own, len: 128 })?;
         Ok(MapEBr { domain, own: own.to_bits() })
     }
 
@@ -86,7 +86,7 @@ impl MapECe {
     /// # Errors
     /// When the relay's address lies in the prefix of a rule or of the customer.
     pub fn new(customer: Customer, relay: Ipv6Addr, mesh: Arc<Domain>) -> Result<MapECe, RoleError> {
-        let edge = Edge::new(customer, mesh, crate::Prefix6 { addr: relay, len: 128 })?;
+        let edge = Edge::new(customer, mesh, wire::Prefix6 { addr: relay, len: 128 })?;
         Ok(MapECe { edge, relay: relay.to_bits() })
     }
 

@@ -2,10 +2,11 @@
 //! under it; counting sessions for each number would cost a cache miss at each of their beginnings and ends, but the
 //! sweep that looks for old sessions comes by every one of them anyway, and notes here whom it has met.
 
-use super::config::{Config, Prefix};
+use super::config::Config;
 use super::session::addr;
 use super::timers::ticks;
 use arena::{ArenaError, Array};
+use wire::Prefix4;
 
 /// When each number was last seen to have a session, in rounds of the sweep.
 pub struct Census {
@@ -23,12 +24,12 @@ pub struct Census {
 
 /// The numbers of one prefix, and the epoch in which each was last met.
 struct Met {
-    numbers: Prefix,
+    numbers: Prefix4,
     met: Array<u8>,
 }
 
 impl Met {
-    fn new(numbers: Prefix) -> Result<Met, ArenaError> {
+    fn new(numbers: Prefix4) -> Result<Met, ArenaError> {
         let met = Array::filled("the numbers with sessions", numbers.count() as usize, 0)?;
         Ok(Met { numbers, met })
     }
@@ -56,7 +57,7 @@ impl Census {
 
     /// Bytes of one worker.
     pub fn bytes_for(config: &Config) -> u64 {
-        [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix::count).sum()
+        [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix4::count).sum()
     }
 
     /// A session between these end points lives.

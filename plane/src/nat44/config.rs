@@ -9,8 +9,8 @@ pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::time::Duration;
-pub use wire::Prefix4 as Prefix;
-use wire::{AddrRange, PortRange, PortSet};
+
+use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
 /// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ pub struct Blocks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exempt {
     /// Remote addresses.
-    pub remote: Prefix,
+    pub remote: Prefix4,
     /// Remote ports; all, and all protocols, when absent.
     pub ports: Option<PortRange>,
 }
@@ -119,7 +119,7 @@ pub struct Config {
     /// Internet's side.
     pub internet: SideConfig,
     /// Addresses of the customers.
-    pub inside: Vec<Prefix>,
+    pub inside: Vec<Prefix4>,
     /// Outside addresses, contiguous or not (RFC 6888, REQ-3).
     pub pool: Vec<AddrRange>,
     /// Outside ports of each address.
@@ -164,13 +164,13 @@ pub struct Config {
     /// Set where this is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix are
     /// numbers out of a dictionary (`customers`), each one worker's own. Then what comes from inside is never handed over for
     /// its address, and the NAT keeps account of the numbers that have sessions.
-    pub numbered: Option<Prefix>,
+    pub numbered: Option<Prefix4>,
     /// Bits in which the numbers of one customer differ by the prefix that it sent to (a NAT64 with several `pref64`). They
     /// tell sessions apart; customer, mapping, outside address, subscriber and static mapping are the same. 0 elsewhere.
     pub aliases: u32,
     /// Set where remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these, of
     /// which the NAT keeps account as it does of `numbered`.
-    pub numbered_remotes: Option<Prefix>,
+    pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
     /// segment restarts the timer only as the state machine of section 3.5.2 says.
     pub rfc6146: bool,
@@ -188,7 +188,7 @@ pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
 
 impl Config {
     /// A NAT44 with the defaults of the RFCs.
-    pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix>, pool: Vec<AddrRange>) -> Config {
+    pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix4>, pool: Vec<AddrRange>) -> Config {
         Config {
             customer,
             internet,
@@ -246,7 +246,7 @@ impl Config {
 
     /// Subscribers that are counted, at most.
     pub(crate) fn subscribers(&self) -> u64 {
-        self.inside.iter().map(Prefix::count).sum::<u64>().min(self.sessions).max(1)
+        self.inside.iter().map(Prefix4::count).sum::<u64>().min(self.sessions).max(1)
     }
 
     /// Outside ports of each address that are in the range and in the port set.
@@ -322,7 +322,7 @@ impl Config {
         if self.pool.iter().enumerate().any(|(i, a)| self.pool[..i].iter().any(|b| overlap(*a, *b))) {
             return bad("pool", "two ranges overlap; name each outside address once");
         }
-        let first_inside = |p: &Prefix| u32::from(p.addr) & p.mask();
+        let first_inside = |p: &Prefix4| u32::from(p.addr) & p.mask();
         if self.pool.iter().any(|r| {
             self.inside.iter().any(|p| p.contains(u32::from(r.first)) || r.contains(Ipv4Addr::from(first_inside(p))))
         }) {
@@ -466,7 +466,7 @@ mod tests {
     fn a_running_nat_cannot_begin_to_filter_by_what_it_has_not_noted() {
         let link =
             |a: u8| SideConfig { mac: Mac([2; 6]), next_hop: Mac([4; 6]), address: [10, 0, 0, a].into(), mtu: 1500 };
-        let inside = Prefix { addr: [10, 0, 0, 0].into(), len: 8 };
+        let inside = Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 };
         let pool = AddrRange::one([198, 51, 100, 1].into());
         let with = |filtering| Config { filtering, ..Config::new(link(1), link(2), vec![inside], vec![pool]) };
         let (noted, not) = (with(Filtering::AddressDependent), with(Filtering::EndpointIndependent));

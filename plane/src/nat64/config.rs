@@ -3,13 +3,12 @@
 use crate::affinity::SUBSCRIBER_PREFIX;
 use crate::customers::share;
 use crate::fragment::PartLimits;
-use crate::ip6::Prefix6;
 use crate::nat_behind;
 use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::side::{Side4, Side6};
 use crate::translate::{ClassRule, ZeroChecksum};
 use std::net::Ipv6Addr;
-use wire::AddrRange;
+use wire::{AddrRange, Prefix6};
 
 /// A NAT64.
 #[derive(Clone, Debug, PartialEq, Eq)]

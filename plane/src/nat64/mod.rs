@@ -13,9 +13,9 @@ use crate::affinity::octets;
 use crate::customers::{Customers, numbers};
 use crate::fragment::PartLimits;
 use crate::function::{Entry, Side};
-use crate::ip6::{Prefix6, is_martian};
+use crate::ip6::is_martian;
 use crate::nat_behind::{self, Numbered, Numbering};
-use crate::nat44::config::{self as nat44, ConfigError, Prefix};
+use crate::nat44::config::{self as nat44, ConfigError};
 use crate::nat44::{Nat44, NatError, static_mapping};
 use crate::steer::by_hash;
 use crate::strategy::Addressing;
@@ -24,6 +24,7 @@ use crate::translate::{self, Pref64Error, Translate};
 use arena::ArenaError;
 use prefixes::Prefixes;
 use std::net::Ipv6Addr;
+use wire::{Prefix4, Prefix6};
 
 /// Why a NAT64 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -124,11 +125,11 @@ impl Numbering for Translate<Plat> {
         Some(Entry { inside: (self.addressing().customer(e.inside.ip())?, e.inside.port()).into(), ..e })
     }
 
-    fn nat_behind(config: &Config, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(config: &Config, numbers: Prefix4) -> nat44::Config {
         config.nat_behind(numbers)
     }
 
-    fn can_follow(&self, config: &Config, numbers: Prefix) -> Result<(), String> {
+    fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
         if self.addressing().prefixes() != config.pref64.len() {
             return Err(
                 "pref64: the number of prefixes cannot be changed while there are sessions; restart the gateway"
@@ -141,7 +142,7 @@ impl Numbering for Translate<Plat> {
         self.config().can_become(&config.translation(numbers, 0))
     }
 
-    fn follow(&mut self, config: &Config, numbers: Prefix, new: &mut Self) {
+    fn follow(&mut self, config: &Config, numbers: Prefix4, new: &mut Self) {
         self.reconfigure(config.translation(numbers, 0));
         self.addressing_mut().adopt(new.addressing_mut());
     }
@@ -149,7 +150,7 @@ impl Numbering for Translate<Plat> {
 
 impl Config {
     /// A prefix for the numbers of so many customers, with an alias for each `pref64`.
-    fn numbers(&self, capacity: u64) -> Option<Prefix> {
+    fn numbers(&self, capacity: u64) -> Option<Prefix4> {
         let aliased = ((capacity.min(u32::MAX.into()) + 1) << prefixes::bits(self.pref64.len())) - 1;
         numbers(aliased, &self.nat.pool, &[self.nat.internet.address])
     }
@@ -171,7 +172,7 @@ impl Config {
     }
 
     /// The half with the state.
-    fn nat_behind(&self, numbers: Prefix) -> nat44::Config {
+    fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         let count = self.pref64.len();
         nat44::Config {
             rfc6146: true,
@@ -183,7 +184,7 @@ impl Config {
     }
 
     /// The translating half.
-    fn translation(&self, numbers: Prefix, seed: u64) -> translate::Config {
+    fn translation(&self, numbers: Prefix4, seed: u64) -> translate::Config {
         let near = nat_behind::near(nat_behind::first(numbers), self.nat.internet.mtu);
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;

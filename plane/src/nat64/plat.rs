@@ -4,11 +4,11 @@
 use super::prefixes::Prefixes;
 use crate::customers::Customers;
 use crate::event::Event;
-use crate::ip6::Prefix6;
 use crate::strategy::{Addressing, End, Point4};
 use crate::subscribers::{Subscribers, prefix};
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wire::Prefix6;
 
 /// Addresses of a NAT64.
 pub struct Plat {

@@ -6,9 +6,8 @@
 
 use super::Nat64Error;
 use crate::event::Event;
-use crate::ip6::Prefix6;
-use crate::nat44::config::Prefix;
 use crate::translate::Pref64;
+use wire::{Prefix4, Prefix6};
 
 /// Most prefixes.
 const MOST: usize = 16;
@@ -28,12 +27,12 @@ pub(super) fn bits(count: usize) -> u8 {
 }
 
 /// The part of the numbers that is left for customers beside the index of one of `count` prefixes.
-pub(super) fn of_customers(numbers: Prefix, count: usize) -> Prefix {
-    Prefix { len: numbers.len + bits(count), ..numbers }
+pub(super) fn of_customers(numbers: Prefix4, count: usize) -> Prefix4 {
+    Prefix4 { len: numbers.len + bits(count), ..numbers }
 }
 
 /// The bits of a number in which the index of one of `count` prefixes stands.
-pub(super) fn aliases(numbers: Prefix, count: usize) -> u32 {
+pub(super) fn aliases(numbers: Prefix4, count: usize) -> u32 {
     of_customers(numbers, count).mask() ^ numbers.mask()
 }
 
@@ -42,7 +41,7 @@ impl Prefixes {
     ///
     /// # Errors
     /// When there are none or too many, one is not as RFC 6052 has it, or two overlap.
-    pub(super) fn new(all: &[Prefix6], private: bool, numbers: Prefix) -> Result<Prefixes, Nat64Error> {
+    pub(super) fn new(all: &[Prefix6], private: bool, numbers: Prefix4) -> Result<Prefixes, Nat64Error> {
         if all.is_empty() || all.len() > MOST {
             return Err(Nat64Error::Prefixes(all.len(), MOST));
         }
@@ -119,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn prefixes(count: usize, len: u8) -> Prefixes {
-        let numbers = Prefix { addr: [10, 0, 0, 0].into(), len };
+        let numbers = Prefix4 { addr: [10, 0, 0, 0].into(), len };
         let one = |i: usize| Prefix6 { addr: ((0x2001_0db8u128 << 96) | (i as u128) << 32).into(), len: 96 };
         Prefixes::new(&(0..count).map(one).collect::<Vec<_>>(), true, numbers).unwrap()
     }

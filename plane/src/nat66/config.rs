@@ -5,11 +5,11 @@ use crate::affinity::{self, SUBSCRIBER_PREFIX};
 use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::customers::{MOST, share};
 use crate::fragment::PartLimits;
-use crate::ip6::{Pool6, Prefix6};
-use crate::nat44::config::{self as nat44, Prefix};
+use crate::ip6::Pool6;
+use crate::nat44::config as nat44;
 use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
-use wire::AddrRange;
+use wire::{AddrRange, Prefix4, Prefix6};
 
 /// Where numbers lie, for nobody's eyes but the state's: those of customers, of remote ends, of outside addresses. Each has
 /// room for as many as a dictionary may have.
@@ -70,18 +70,18 @@ impl Config {
     }
 
     /// Prefixes of the numbers of customers and of remote ends.
-    pub(super) fn numbers(&self, workers: usize) -> Option<[Prefix; 2]> {
+    pub(super) fn numbers(&self, workers: usize) -> Option<[Prefix4; 2]> {
         let [customers, remotes] = self.per_worker(workers);
         let prefix = |addr, n: u64| {
             // One more, for the first number, which nobody has.
             let bits = (64 - n.leading_zeros()).max(8);
-            (n <= MOST).then_some(Prefix { addr, len: (32 - bits) as u8 })
+            (n <= MOST).then_some(Prefix4 { addr, len: (32 - bits) as u8 })
         };
         Some([prefix(CUSTOMERS, customers)?, prefix(REMOTES, remotes)?])
     }
 
     /// What the state is told.
-    pub(super) fn state(&self, [customers, remotes]: [Prefix; 2]) -> nat44::Config {
+    pub(super) fn state(&self, [customers, remotes]: [Prefix4; 2]) -> nat44::Config {
         let mut nat = self.nat.clone();
         nat.inside = vec![customers];
         nat.pool = vec![AddrRange { first: POOL, count: self.pool.count() }];

@@ -25,7 +25,6 @@ use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
 use crate::inner_link::Nested;
 use crate::ip6::Pool6Error;
-use crate::nat44::config::Prefix;
 use crate::nat44::{Nat44, NatError};
 use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;
@@ -37,6 +36,7 @@ use fragment::Datagram;
 use pending_syn::PendingSyns6;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
+use wire::Prefix4;
 
 /// Why a NAT66 cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +88,7 @@ pub struct Nat66 {
     /// Where subscribers are counted.
     subscribers: Option<Subscribers>,
     remotes: Customers<u128>,
-    numbers: [Prefix; 2],
+    numbers: [Prefix4; 2],
     nat: Nat44,
     tracker: Tracker<Datagram>,
     pending_syns: PendingSyns6,

@@ -2,8 +2,9 @@
 //! zero. Its own file, because SIIT, CLAT, NAT64 and the default mapping rule of MAP-T all embed in this way.
 
 use crate::event::Event;
-use crate::ip6::{Prefix6, is_martian};
+use crate::ip6::is_martian;
 use std::fmt;
+use wire::Prefix6;
 
 /// The well-known prefix 64:ff9b::/96.
 pub const WELL_KNOWN: u128 = 0x0064_ff9b << 96;

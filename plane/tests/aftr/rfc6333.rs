@@ -78,8 +78,8 @@ fn section_5_7_well_known_addresses() {
 #[test]
 fn only_known_softwires_and_addresses_when_there_are_lists() {
     let mut c = config();
-    c.softwires = vec![plane::Prefix6 { addr: "2001:db8::".parse().unwrap(), len: 56 }];
-    c.inner = vec![plane::nat44::config::Prefix { addr: [192, 168, 0, 0].into(), len: 16 }];
+    c.softwires = vec![wire::Prefix6 { addr: "2001:db8::".parse().unwrap(), len: 56 }];
+    c.inner = vec![wire::Prefix4 { addr: [192, 168, 0, 0].into(), len: 16 }];
     let mut g = aftr(&c);
     map(&mut g, b4(1), (HOST, 5000));
     g.dropped(Customer, &wrap(b4(0x1_0000), &udp((HOST, 5000), (REMOTE, 80))), "tunnel.unknown-softwire");

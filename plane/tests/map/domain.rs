@@ -143,8 +143,8 @@ proptest! {
     fn look_ups_agree_with_looking_at_each(seeds in proptest::collection::vec((8u8..=32, 0u32..64, 0u32..16), 1..40), a: u32) {
         let mut rules: Vec<Rule> = Vec::new();
         for (i, (len, net, host)) in seeds.into_iter().enumerate() {
-            let ipv4 = plane::nat44::config::Prefix { addr: (10 << 24 | net << 12 | host).into(), len };
-            let ipv4 = plane::nat44::config::Prefix { addr: (u32::from(ipv4.addr) & ipv4.mask()).into(), len };
+            let ipv4 = wire::Prefix4 { addr: (10 << 24 | net << 12 | host).into(), len };
+            let ipv4 = wire::Prefix4 { addr: (u32::from(ipv4.addr) & ipv4.mask()).into(), len };
             if rules.iter().all(|r| r.ipv4 != ipv4) {
                 let ipv6 = p6(&format!("2001:{:x}::/32", i + 1));
                 rules.push(Rule::new(ipv6, ipv4, (32 - len).min(32)));

@@ -1,21 +1,20 @@
 //! One rule: the examples of both RFCs, what is refused, and that customers and port sets are a bijection.
 
-use plane::Prefix6;
 use plane::event::Event;
 use plane::map::{Mapping, Psid, Rule, RuleError};
-use plane::nat44::config::Prefix;
 use proptest::prelude::*;
 use std::net::Ipv6Addr;
-use wire::{PortSet, PortSetError};
+use wire::Prefix6;
+use wire::{PortSet, PortSetError, Prefix4};
 
 pub fn p6(text: &str) -> Prefix6 {
     let (addr, len) = text.split_once('/').unwrap();
     Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
 }
 
-pub fn p4(text: &str) -> Prefix {
+pub fn p4(text: &str) -> Prefix4 {
     let (addr, len) = text.split_once('/').unwrap();
-    Prefix { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
+    Prefix4 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
 }
 
 pub fn v4(text: &str) -> u32 {
@@ -163,10 +162,10 @@ prop_compose! {
         let k = k.min(16 - offset);
         let own = (explicit && r + o == 32 && k > 0).then(|| Psid { len: k, value: (psid as u32 & ((1u32 << k) - 1)) as u16 });
         let ipv6 = Prefix6 { addr: Ipv6Addr::from_bits((v6 as u128) << 64), len: n };
-        let ipv4 = Prefix { addr: v4.into(), len: r };
+        let ipv4 = Prefix4 { addr: v4.into(), len: r };
         Rule {
             ipv6: Prefix6 { addr: Ipv6Addr::from_bits(ipv6.first()), len: n },
-            ipv4: Prefix { addr: (v4 & ipv4.mask()).into(), len: r },
+            ipv4: Prefix4 { addr: (v4 & ipv4.mask()).into(), len: r },
             ea_bits: o,
             offset,
             psid: own,

@@ -6,9 +6,9 @@ use crate::common::{Bed, judge_ethernet};
 use crate::packets::*;
 use plane::Side;
 use plane::nat44::Nat44;
-use plane::nat44::config::{Config, Prefix, SideConfig};
+use plane::nat44::config::{Config, SideConfig};
 use std::ops::{Deref, DerefMut};
-use wire::{AddrRange, Mac};
+use wire::{AddrRange, Mac, Prefix4};
 
 pub fn config() -> Config {
     let side = |mac, hop, address: [u8; 4]| SideConfig {
@@ -20,7 +20,7 @@ pub fn config() -> Config {
     let mut c = Config::new(
         side(CUSTOMER_MAC, CUSTOMER_HOP, [10, 255, 255, 1]),
         side(INTERNET_MAC, INTERNET_HOP, [192, 0, 2, 254]),
-        vec![Prefix { addr: [10, 0, 0, 0].into(), len: 8 }],
+        vec![Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }],
         vec![AddrRange::one(POOL.into())],
     );
     c.sessions = 4096;

@@ -5,9 +5,9 @@ use crate::gateway::*;
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
-use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling, Prefix};
+use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling};
 use std::time::Duration;
-use wire::{AddrRange, PortRange};
+use wire::{AddrRange, PortRange, Prefix4};
 
 fn with(change: impl FnOnce(&mut Config)) -> Gateway {
     let mut c = config();
@@ -187,7 +187,7 @@ fn rfc4787_req6a_inbound_packets_refresh_only_when_asked_to() {
 #[test]
 fn rfc4787_req7_inside_and_outside_do_not_overlap() {
     let inside =
-        || vec![Prefix { addr: [10, 0, 0, 0].into(), len: 8 }, Prefix { addr: [192, 168, 4, 0].into(), len: 22 }];
+        || vec![Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }, Prefix4 { addr: [192, 168, 4, 0].into(), len: 22 }];
     let with = |first: [u8; 4], count| {
         let pool = vec![AddrRange::one(POOL.into()), AddrRange { first: first.into(), count }];
         Config { inside: inside(), pool, ..config() }

@@ -6,10 +6,10 @@
 use crate::gateway::*;
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
-use plane::nat44::config::{Blocks, Config, Exempt, Filtering, Pooling, Prefix};
+use plane::nat44::config::{Blocks, Config, Exempt, Filtering, Pooling};
 use std::collections::HashSet;
 use std::time::Duration;
-use wire::{AddrRange, PortRange};
+use wire::{AddrRange, PortRange, Prefix4};
 
 fn with(change: impl FnOnce(&mut Config)) -> Gateway {
     let mut c = config();
@@ -84,9 +84,9 @@ fn rfc6888_req5_sessions_of_a_subscriber_are_limited() {
 fn rfc6888_req6_destinations_without_translation() {
     let mut g = with(|c| {
         c.untranslated = vec![
-            Exempt { remote: Prefix { addr: [203, 0, 113, 0].into(), len: 29 }, ports: None },
+            Exempt { remote: Prefix4 { addr: [203, 0, 113, 0].into(), len: 29 }, ports: None },
             Exempt {
-                remote: Prefix { addr: [198, 51, 100, 0].into(), len: 24 },
+                remote: Prefix4 { addr: [198, 51, 100, 0].into(), len: 24 },
                 ports: Some(PortRange { first: 53, last: 53 }),
             },
         ];

@@ -5,10 +5,9 @@ use crate::gateway::*;
 use crate::packets::*;
 use plane::Hop;
 use plane::Side::{Customer, Internet};
-use plane::nat44::config::Prefix;
 use plane::view::{Bed, forwarding, nat44};
 use std::collections::HashSet;
-use wire::{AddrRange, FlowSpace, Kind, Mac, OuterRange, PortRange, Tag, Values};
+use wire::{AddrRange, FlowSpace, Kind, Mac, OuterRange, PortRange, Prefix4, Tag, Values};
 
 const OUTSIDE: [u8; 4] = [198, 19, 0, 1];
 
@@ -35,7 +34,7 @@ fn frames_of_the_view_satisfy_the_view_in_both_directions() {
     for per_connection in [false, true] {
         for size in [64, 128, 1518] {
             let mut c = config();
-            c.inside = vec![Prefix { addr: [198, 18, 0, 0].into(), len: 24 }];
+            c.inside = vec![Prefix4 { addr: [198, 18, 0, 0].into(), len: 24 }];
             c.pool = vec![AddrRange::one(OUTSIDE.into())];
             let mut g = Gateway::new(if per_connection { c.per_connection() } else { c });
             let outer =

@@ -34,7 +34,7 @@ fn the_packet_of_the_page() {
     use crate::packets::{CUSTOMER_HOP, CUSTOMER_MAC};
     use wire::AddrRange;
     let mut c = crate::set_up::config();
-    c.pref64 = vec![plane::Prefix6 { addr: "2001:2:0:64::".parse().unwrap(), len: 96 }];
+    c.pref64 = vec![wire::Prefix6 { addr: "2001:2:0:64::".parse().unwrap(), len: 96 }];
     c.nat.internet.address = [198, 19, 255, 254].into();
     c.nat.pool = vec![AddrRange { first: [198, 19, 0, 1].into(), count: 1 }];
     let mut g = crate::set_up::nat64(&c);

@@ -4,11 +4,11 @@
 use crate::gateway::Gateway;
 use crate::packets::*;
 use crate::set_up::*;
+use plane::Function;
 use plane::Side::{Customer, Internet};
 use plane::nat64::{Config, Nat64};
-use plane::{Function, Prefix6};
 use std::net::{IpAddr, Ipv6Addr};
-use wire::AddrRange;
+use wire::{AddrRange, Prefix6};
 
 fn prefix(text: &str) -> Prefix6 {
     let (addr, len) = text.split_once('/').unwrap();

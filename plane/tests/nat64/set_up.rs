@@ -4,9 +4,9 @@ use crate::gateway::Gateway;
 use crate::packets::*;
 use plane::nat44::config::Filtering;
 use plane::nat64::{Config, Nat64};
-use plane::{Prefix6, Side4, Side6};
+use plane::{Side4, Side6};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use wire::{AddrRange, Mac};
+use wire::{AddrRange, Mac, Prefix6};
 
 pub const POOL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));

@@ -136,10 +136,10 @@ fn mistakes_are_refused_by_name() {
         (&[DNS, "udp 192.0.2.1:53 -> [2001:db8:2::b]:53"], "have an outside port in common"),
         (&[DNS, "udp 192.0.2.1:54 -> [2001:db8:1::a]:5353"], "[2001:db8:1::a]:5353` have an inside port in common"),
     ] {
-        let inside = ["2001:db8:1::", "2001:db8:2::"].map(|a| plane::Prefix6 { addr: a.parse().unwrap(), len: 48 });
+        let inside = ["2001:db8:1::", "2001:db8:2::"].map(|a| wire::Prefix6 { addr: a.parse().unwrap(), len: 48 });
         let mut c = with(statics);
         c.inside = inside.to_vec();
-        c.inside.extend([plane::Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 48 }]);
+        c.inside.extend([wire::Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 48 }]);
         let e = Nat64::new(c, 0, 1, 1).err().unwrap().to_string();
         assert!(e.starts_with("NAT64 configuration, static: `") && e.contains(said), "{e}");
     }

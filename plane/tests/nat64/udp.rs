@@ -32,7 +32,7 @@ fn every_length_of_prefix() {
     let customer = ip("2001:2::5");
     for (prefix, len, host) in rows {
         let mut c = config();
-        c.pref64 = vec![plane::Prefix6 { addr: prefix.parse().unwrap(), len }];
+        c.pref64 = vec![wire::Prefix6 { addr: prefix.parse().unwrap(), len }];
         c.nat.internet.address = [198, 51, 100, 1].into();
         c.nat.pool = vec![AddrRange { first: [198, 51, 100, 2].into(), count: 1 }];
         let mut g = nat64(&c);
@@ -54,7 +54,7 @@ fn a_prefix_that_rfc_6052_has_not_is_refused() {
 fn the_well_known_prefix_has_no_private_addresses_unless_allowed() {
     let (private, host) = (ip("10.1.2.3"), ip("64:ff9b::10.1.2.3"));
     let mut c = config();
-    c.pref64 = vec![plane::Prefix6 { addr: "64:ff9b::".parse().unwrap(), len: 96 }];
+    c.pref64 = vec![wire::Prefix6 { addr: "64:ff9b::".parse().unwrap(), len: 96 }];
     let mut g = nat64(&c);
     g.refused(Customer, &udp((A, 5000), (host, 80)), "translate.well-known-prefix-private");
     c.private_behind_well_known = true;
@@ -177,7 +177,7 @@ fn a_destination_outside_the_prefix_is_not_translated() {
 #[test]
 fn customers_elsewhere_are_dropped_when_there_is_a_list() {
     let mut c = config();
-    c.inside = vec![plane::Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 }];
+    c.inside = vec![wire::Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 }];
     let mut g = nat64(&c);
     map(&mut g, (A, 5000), (REMOTE, 80));
     g.send(Customer, &udp((B, 5000), (x(REMOTE), 80)));

@@ -3,10 +3,10 @@
 use crate::common::{Bed, judge_ethernet};
 use crate::packets::*;
 use plane::nat66::{Config, Nat66};
-use plane::{Function, Pool6, Prefix6, Side, Side6};
+use plane::{Function, Pool6, Side, Side6};
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::{Deref, DerefMut};
-use wire::Mac;
+use wire::{Mac, Prefix6};
 
 pub const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xa));
 pub const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xb));

@@ -3,10 +3,11 @@
 use crate::bench::*;
 use crate::common::quota;
 use crate::packets::*;
+use plane::Pool6;
 use plane::Side::{Customer, Internet};
 use plane::nat66::{Config, Nat66};
-use plane::{Pool6, Prefix6};
 use std::net::{IpAddr, Ipv6Addr};
+use wire::Prefix6;
 
 fn host(net: u128, i: u32) -> IpAddr {
     Ipv6Addr::from_bits((0x2001_0db8_0000 | net) << 80 | u128::from(i)).into()

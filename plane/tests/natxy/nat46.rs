@@ -4,12 +4,11 @@
 use crate::bench::{Bench, POOL, RIGHT, pool, side};
 use crate::packets::*;
 use plane::Side::{Customer, Internet};
-use plane::nat44::config::Prefix;
 use plane::nat46::{Config, Nat46};
 use plane::translate::Pair;
-use plane::{Function, Prefix6, Side4};
+use plane::{Function, Side4};
 use std::net::{IpAddr, Ipv4Addr};
-use wire::Mac;
+use wire::{Mac, Prefix4, Prefix6};
 
 const A: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 2));
 const B: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 3));
@@ -25,17 +24,17 @@ pub fn config() -> Config {
         mtu: 1500,
     };
     let internet = side(INTERNET_MAC, INTERNET_HOP, RIGHT);
-    let inside = vec![Prefix { addr: Ipv4Addr::new(198, 18, 0, 0), len: 16 }];
+    let inside = vec![Prefix4 { addr: Ipv4Addr::new(198, 18, 0, 0), len: 16 }];
     let mut c = Config::new(customer, internet, inside, pool("2001:db8:2::1/128"));
     let v6 = Prefix6 { addr: "2001:db8:7::".parse().unwrap(), len: 120 };
-    c.maps = vec![Pair { v4: Prefix { addr: Ipv4Addr::new(198, 19, 0, 0), len: 24 }, v6 }];
+    c.maps = vec![Pair { v4: Prefix4 { addr: Ipv4Addr::new(198, 19, 0, 0), len: 24 }, v6 }];
     c.nat.sessions = 4096;
     c
 }
 
 fn pair(v4: &str, v6: &str) -> Pair {
     let [(four, len4), (six, len6)] = [v4, v6].map(|p| p.split_once('/').unwrap());
-    let v4 = Prefix { addr: four.parse().unwrap(), len: len4.parse().unwrap() };
+    let v4 = Prefix4 { addr: four.parse().unwrap(), len: len4.parse().unwrap() };
     Pair { v4, v6: Prefix6 { addr: six.parse().unwrap(), len: len6.parse().unwrap() } }
 }
 
@@ -122,7 +121,7 @@ fn fragments_of_both_directions() {
 #[test]
 fn numbers_of_the_pool_are_nobodys() {
     let mut c = config();
-    c.nat.inside = vec![Prefix { addr: Ipv4Addr::new(10, 0, 0, 0), len: 8 }];
+    c.nat.inside = vec![Prefix4 { addr: Ipv4Addr::new(10, 0, 0, 0), len: 8 }];
     let mut g = nat46(&c, 1);
     let from = (ip("10.0.0.0"), 5000);
     let seen = judge(&g.out(&udp(from, (REMOTE, 80))));

@@ -3,7 +3,8 @@
 
 use crate::bench::*;
 use crate::packets::*;
-use plane::{Function, Pool6, Prefix6};
+use plane::{Function, Pool6};
+use wire::Prefix6;
 
 const PAGE: &str = include_str!("../../../docs/technologies/natxy.md");
 

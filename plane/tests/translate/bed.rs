@@ -5,9 +5,9 @@ pub use crate::common::{Frame, Made, SECOND};
 use crate::common::{self, judge_ethernet};
 use crate::packets::*;
 use plane::translate::{Config, Pref64, Siit, Translate};
-use plane::{Addressing, Prefix6, Side, Side4, Side6};
+use plane::{Addressing, Side, Side4, Side6};
 use std::ops::{Deref, DerefMut};
-use wire::Mac;
+use wire::{Mac, Prefix6};
 
 pub fn config() -> Config {
     let v4 = Side4 { mac: Mac(V4_MAC), next_hop: Mac(V4_HOP), address: OWN4.into(), mtu: 1500 };

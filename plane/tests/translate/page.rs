@@ -4,9 +4,9 @@
 use crate::bed::*;
 use crate::common::page::{names, packet};
 use crate::packets::{V4_HOP, V4_MAC, V6_HOP, V6_MAC};
-use plane::nat44::config::Prefix;
+use plane::Side;
 use plane::translate::{Clat, Hosts, Pair, Pref64};
-use plane::{Prefix6, Side};
+use wire::{Prefix4, Prefix6};
 
 const SIIT: &str = include_str!("../../../docs/technologies/siit.md");
 const XLAT464: &str = include_str!("../../../docs/technologies/464xlat.md");
@@ -54,7 +54,7 @@ fn the_packet_of_the_page_about_siit() {
 
 #[test]
 fn the_packet_of_the_page_about_464xlat() {
-    let v4 = Prefix { addr: [198, 18, 0, 0].into(), len: 24 };
+    let v4 = Prefix4 { addr: [198, 18, 0, 0].into(), len: 24 };
     let v6 = Prefix6 { addr: "2001:2:0:2::".parse().unwrap(), len: 120 };
     let plat = Pref64::new(Prefix6 { addr: "2001:2:0:64::".parse().unwrap(), len: 96 }, false).unwrap();
     let mut c = config();

@@ -3,8 +3,8 @@
 
 use crate::bed::*;
 use crate::packets::*;
-use plane::Prefix6;
 use plane::translate::{Pref64, Siit};
+use wire::Prefix6;
 
 #[test]
 fn rfc6052_2_2_every_prefix_length_goes_both_ways() {

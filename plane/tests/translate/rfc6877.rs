@@ -2,15 +2,15 @@
 
 use crate::bed::*;
 use crate::packets::*;
-use plane::nat44::config::Prefix;
+use plane::Side;
 use plane::translate::{Clat, Hosts, Pair, Pref64};
-use plane::{Prefix6, Side};
+use wire::{Prefix4, Prefix6};
 
 const HOST: [u8; 4] = [192, 168, 0, 10];
 
 fn pair() -> Hosts {
     Hosts::Pair(Pair {
-        v4: Prefix { addr: [192, 168, 0, 0].into(), len: 24 },
+        v4: Prefix4 { addr: [192, 168, 0, 0].into(), len: 24 },
         v6: Prefix6 { addr: six("2001:db8:c1::").into(), len: 120 },
     })
 }

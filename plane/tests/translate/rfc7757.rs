@@ -2,9 +2,8 @@
 
 use crate::bed::*;
 use crate::packets::*;
-use plane::Prefix6;
 use plane::translate::{Config, Eam, Hairpinning, Pref64, Siit, eam};
-use wire::AddrRange;
+use wire::{AddrRange, Prefix6};
 
 /// Two IPv6 hosts with maps, as in the figures of section 4.
 const A6: &str = "2001:db8:aaaa::1";

@@ -95,11 +95,20 @@ impl TapPort {
     }
 }
 
-/// Open the device and make or find the interface, in the namespace of this thread.
-fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
-    let name = &config.name;
+/// The device that all TAP interfaces are made through.
+const TUN: &str = "/dev/net/tun";
+
+/// See that this process can make TAP interfaces, as far as the device they are made through is concerned.
+///
+/// # Errors
+/// When it is missing, may not be opened, or is something else.
+pub fn see_that_tun_is_there() -> Result<(), PortError> {
+    device(TUN).map(drop)
+}
+
+fn device(path: &str) -> Result<OwnedFd, PortError> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let device = rustix::fs::open("/dev/net/tun", flags, Mode::empty()).map_err(|e| {
+    let device = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| {
         let advice = match e {
             Errno::ACCESS | Errno::PERM => {
                 "everybody may open it on a usual system: chmod 0666 /dev/net/tun, or run as root"
@@ -107,8 +116,22 @@ fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
             Errno::NOENT | Errno::NODEV | Errno::NXIO => "the kernel module is missing: modprobe tun",
             _ => "",
         };
-        PortError::system("opening /dev/net/tun", e, advice)
+        PortError::system(format!("opening {path}"), e, advice)
     })?;
+    let found = rustix::fs::fstat(&device).map_err(|e| PortError::system(format!("looking at {path}"), e, ""))?;
+    if rustix::fs::FileType::from_raw_mode(found.st_mode).is_char_device() {
+        return Ok(device);
+    }
+    let way_out = "remove it, then: modprobe tun; mknod /dev/net/tun c 10 200";
+    Err(PortError::Unsupported(format!(
+        "{path} is not the device of the tun module, so no TAP can be made ({way_out})"
+    )))
+}
+
+/// Open the device and make or find the interface, in the namespace of this thread.
+fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
+    let name = &config.name;
+    let device = device(TUN)?;
     let doing = || format!("making TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
     let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
@@ -221,5 +244,24 @@ impl Port for TapPort {
             own_queues: 1,
             inline: !self.config.steered,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_the_device_is_told_what_to_do() {
+        let missing = device("/nowhere/tun").unwrap_err().to_string();
+        assert!(
+            missing.contains("opening /nowhere/tun")
+                && missing.ends_with("(the kernel module is missing: modprobe tun)")
+        );
+        let file = std::env::temp_dir().join(format!("natmeter-no-tun-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let plain = device(file.to_str().unwrap()).unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        assert!(plain.contains("is not the device of the tun module") && plain.contains("modprobe tun"), "{plain}");
     }
 }

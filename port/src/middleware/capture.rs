@@ -1,6 +1,6 @@
-//! Capturing: the first and the last frames of each trial on a port, for files that Wireshark and tcpdump read (classic
-//! pcap with nanoseconds). For looking at what is wrong, not for measuring: keeping them takes time from the worker.
-//! They are kept in memory that was there before, and taken out between two trials: no file is touched while frames move.
+//! Capturing: the first and the last frames of each trial on a port, for capture files. For looking at what is wrong, not for
+//! measuring: keeping them takes time from the worker. They are kept in memory that was there before, and taken out between
+//! two trials: no file is touched, and nothing is allocated, while frames move.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
@@ -15,7 +15,18 @@ pub struct Scope {
     pub frames: usize,
 }
 
-/// What was captured since it was last taken out: the end that stays with whoever owns no port.
+/// A frame that was captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// When it was received, or given to be sent: nanoseconds since 1970 (UTC).
+    pub nanos: u64,
+    /// Octets that it had.
+    pub length: usize,
+    /// Those of them that are kept.
+    pub octets: Vec<u8>,
+}
+
+/// What was captured since it was last taken out: the end that stays with the owner of the rig.
 #[derive(Clone)]
 pub struct Pages(Arc<Mutex<Page>>);
 
@@ -25,120 +36,120 @@ impl Pages {
         Pages(Arc::new(Mutex::new(Page::new(scope))))
     }
 
-    /// Take the page as a whole pcap file, and how many frames are in it; an empty one takes its place.
-    pub fn turn(&self) -> (Vec<u8>, usize) {
-        // Whoever panicked while a record was written has left whole records before it.
+    /// Octets of a frame that are kept at most.
+    pub fn octets(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).slots.octets
+    }
+
+    /// Take the frames of the page in the order in which they came; an empty page takes its place.
+    pub fn turn(&self) -> Vec<Captured> {
+        // A thread that panicked while it wrote a frame has left whole ones before it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
     }
 }
 
-/// Records in the order in which they came: the first ones side by side, then a ring of the latest.
-struct Page {
-    scope: Scope,
-    first: Vec<u8>,
-    firsts: usize,
-    ring: Vec<u8>,
-    lengths: Vec<usize>,
-    /// Records that were ever put into the ring.
-    later: usize,
+/// Room for a number of frames, side by side.
+struct Slots {
+    octets: usize,
+    room: Vec<u8>,
+    /// Time and length of the frame in each slot.
+    frames: Vec<(u64, usize)>,
 }
 
-const RECORD_HEADER: usize = 16;
+impl Slots {
+    fn new(frames: usize, octets: usize) -> Slots {
+        Slots { octets, room: vec![0; frames * octets], frames: vec![(0, 0); frames] }
+    }
+
+    fn put(&mut self, slot: usize, nanos: u64, bytes: &[u8]) {
+        let kept = bytes.len().min(self.octets);
+        self.room[slot * self.octets..][..kept].copy_from_slice(&bytes[..kept]);
+        self.frames[slot] = (nanos, bytes.len());
+    }
+
+    fn get(&self, slot: usize) -> Captured {
+        let (nanos, length) = self.frames[slot];
+        let octets = self.room[slot * self.octets..][..length.min(self.octets)].to_vec();
+        Captured { nanos, length, octets }
+    }
+
+    /// Put the frame in a slot of `other`, which keeps as many octets, into one of these.
+    fn copy(&mut self, slot: usize, other: &Slots, from: usize) {
+        let octets = self.octets;
+        self.room[slot * octets..][..octets].copy_from_slice(&other.room[from * octets..][..octets]);
+        self.frames[slot] = other.frames[from];
+    }
+}
+
+/// The first frames, then a ring of the latest.
+struct Page {
+    slots: Slots,
+    /// Slots of the first frames; the others are the ring.
+    firsts: usize,
+    /// Frames that were ever added.
+    seen: usize,
+}
 
 impl Page {
     fn new(scope: Scope) -> Page {
-        let slot = RECORD_HEADER + scope.octets;
-        let (head, tail) = (scope.frames.div_ceil(2), scope.frames / 2);
-        Page {
-            scope,
-            first: Vec::with_capacity(head * slot),
-            firsts: 0,
-            ring: vec![0; tail * slot],
-            lengths: vec![0; tail],
-            later: 0,
+        Page { slots: Slots::new(scope.frames, scope.octets), firsts: scope.frames.div_ceil(2), seen: 0 }
+    }
+
+    /// Slot of the frame of this number; none if no ring is there for it.
+    fn slot(&self, number: usize) -> Option<usize> {
+        let ring = self.slots.frames.len() - self.firsts;
+        match number.checked_sub(self.firsts) {
+            None => Some(number),
+            Some(later) => later.checked_rem(ring).map(|at| self.firsts + at),
         }
     }
 
-    fn add(&mut self, record: &[u8]) {
-        if self.firsts < self.scope.frames.div_ceil(2) {
-            self.first.extend_from_slice(record);
-            self.firsts += 1;
-            return;
+    fn add(&mut self, other: &Slots, from: usize) {
+        if let Some(slot) = self.slot(self.seen) {
+            self.slots.copy(slot, other, from);
+            self.seen += 1;
         }
-        if self.lengths.is_empty() {
-            return;
-        }
-        let place = self.later % self.lengths.len();
-        let at = place * (RECORD_HEADER + self.scope.octets);
-        self.ring[at..at + record.len()].copy_from_slice(record);
-        self.lengths[place] = record.len();
-        self.later += 1;
     }
 
-    fn turn(&mut self) -> (Vec<u8>, usize) {
-        let mut file = file_header(self.scope.octets);
-        file.extend_from_slice(&self.first);
-        let tail = self.lengths.len();
-        for number in self.later.saturating_sub(tail)..self.later {
-            let at = number % tail * (RECORD_HEADER + self.scope.octets);
-            file.extend_from_slice(&self.ring[at..at + self.lengths[number % tail]]);
-        }
-        let frames = self.firsts + self.later.min(tail);
-        self.first.clear();
-        (self.firsts, self.later) = (0, 0);
-        (file, frames)
+    fn turn(&mut self) -> Vec<Captured> {
+        let ring = self.slots.frames.len() - self.firsts;
+        let seen = std::mem::take(&mut self.seen);
+        let latest = seen.saturating_sub(ring).max(self.firsts);
+        let numbers = (0..seen.min(self.firsts)).chain(latest..seen);
+        numbers.filter_map(|number| Some(self.slots.get(self.slot(number)?))).collect()
     }
 }
 
 /// A port whose frames are kept.
 pub struct Capture<P> {
     port: P,
-    octets: usize,
     clock: Clock,
-    /// One moment for all files, so that intervals are exact.
+    /// One moment for all frames, so that intervals are exact.
     calendar: Calendar,
     pages: Pages,
-    /// Records of a burst on its way out: what is left of it was not sent.
-    pending: Vec<u8>,
-    ends: Vec<usize>,
+    /// Frames of a burst on its way out: what is left of it was not sent.
+    pending: Slots,
 }
 
 impl<P: Port> Capture<P> {
     /// Keep the frames of `port`; they are taken out of the pages that come with it.
     pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
         let pages = Pages::new(scope);
-        let room = crate::BATCH * (RECORD_HEADER + scope.octets);
-        let capture = Capture {
-            port,
-            octets: scope.octets,
-            clock,
-            calendar: Calendar::now(clock),
-            pages: pages.clone(),
-            pending: Vec::with_capacity(room),
-            ends: Vec::with_capacity(crate::BATCH),
-        };
-        (capture, pages)
+        let pending = Slots::new(crate::BATCH, scope.octets);
+        (Capture { port, clock, calendar: Calendar::now(clock), pages: pages.clone(), pending }, pages)
     }
 
-    /// Put the records of `frames` side by side, noting where each ends.
+    /// Copy `frames`, a burst at most.
     fn prepare(&mut self, frames: &[crate::Frame], now: Option<u64>) {
-        self.pending.clear();
-        self.ends.clear();
-        for frame in frames {
-            let nanos = self.calendar.nanos_at(now.unwrap_or(frame.stamp));
-            record(&mut self.pending, nanos, frame.bytes(), self.octets);
-            self.ends.push(self.pending.len());
+        for (slot, frame) in frames.iter().enumerate() {
+            self.pending.put(slot, self.calendar.nanos_at(now.unwrap_or(frame.stamp)), frame.bytes());
         }
     }
 
     /// Keep the first so many of what was prepared.
-    fn keep(&mut self, records: usize) {
+    fn keep(&mut self, frames: usize) {
         let mut page = self.pages.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut begin = 0;
-        for &end in &self.ends[..records] {
-            page.add(&self.pending[begin..end]);
-            begin = end;
-        }
+        (0..frames).for_each(|slot| page.add(&self.pending, slot));
     }
 }
 
@@ -148,7 +159,7 @@ impl<P: Port> Port for Capture<P> {
         let got = self.port.receive(pool, into)?;
         if got > 0 {
             self.prepare(&into[first..], None);
-            self.keep(self.ends.len());
+            self.keep(into.len() - first);
         }
         Ok(got)
     }
@@ -174,53 +185,20 @@ impl<P: Port> Port for Capture<P> {
     }
 }
 
-/// Magic of nanosecond files in the writer's byte order, version 2.4, no time zone, length limit, Ethernet.
-fn file_header(octets: usize) -> Vec<u8> {
-    let mut header = Vec::with_capacity(24);
-    for word in [0xa1b2_3c4d, u32::from_ne_bytes(version()), 0, 0, octets as u32, 1] {
-        header.extend(u32::to_ne_bytes(word));
-    }
-    header
-}
-
-fn version() -> [u8; 4] {
-    let ([a, b], [c, d]) = (2u16.to_ne_bytes(), 4u16.to_ne_bytes());
-    [a, b, c, d]
-}
-
-fn record(to: &mut Vec<u8>, nanos: u64, bytes: &[u8], limit: usize) {
-    let kept = &bytes[..bytes.len().min(limit)];
-    for word in [nanos / 1_000_000_000, nanos % 1_000_000_000, kept.len() as u64, bytes.len() as u64] {
-        to.extend((word as u32).to_ne_bytes());
-    }
-    to.extend(kept);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::link::{LinkPort, Steer, link};
     use crate::{PoolConfig, burst};
 
-    fn words(bytes: &[u8]) -> Vec<u32> {
-        bytes.chunks(4).map(|w| u32::from_ne_bytes(w.try_into().unwrap())).collect()
-    }
-
-    /// First octet, kept and whole length of each record, after the header was looked at.
-    fn records(file: &[u8], limit: u32) -> Vec<(u8, u32, u32)> {
-        assert_eq!(words(&file[..24]), [0xa1b2_3c4d, u32::from_ne_bytes(version()), 0, 0, limit, 1]);
-        let (mut at, mut last, mut all) = (24, 0, Vec::new());
-        while at < file.len() {
-            let header = words(&file[at..at + 16]);
-            let nanos = header[0] as u64 * 1_000_000_000 + header[1] as u64;
-            assert!(nanos >= last && nanos > 1_600_000_000_000_000_000);
-            last = nanos;
-            let kept = &file[at + 16..at + 16 + header[2] as usize];
-            assert!(kept.iter().all(|b| *b == kept[0]));
-            all.push((kept[0], header[2], header[3]));
-            at += 16 + header[2] as usize;
-        }
-        all
+    /// First octet, kept and whole length of each frame.
+    fn shapes(frames: &[Captured]) -> Vec<(u8, usize, usize)> {
+        assert!(frames.is_sorted_by_key(|f| f.nanos) && frames.iter().all(|f| f.nanos > 1_600_000_000_000_000_000));
+        let shape = |f: &Captured| {
+            assert!(f.octets.iter().all(|octet| *octet == f.octets[0]));
+            (f.octets[0], f.octets.len(), f.length)
+        };
+        frames.iter().map(shape).collect()
     }
 
     fn rig(frames: usize) -> (Pool, Capture<LinkPort>, LinkPort, Pages) {
@@ -240,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_are_in_the_file_in_order_and_cut_to_the_limit() {
+    fn both_directions_are_captured_in_order_and_cut_to_the_limit() {
         let (mut pool, mut a, mut b, pages) = rig(10);
         send(&mut pool, &mut a, 1, 60);
         send(&mut pool, &mut a, 2, 100);
@@ -248,9 +226,7 @@ mod tests {
         b.receive(&mut pool, &mut frames).unwrap();
         b.transmit(&mut pool, &mut frames).unwrap();
         a.receive(&mut pool, &mut frames).unwrap();
-        let (file, count) = pages.turn();
-        assert_eq!(count, 4);
-        assert_eq!(records(&file, 64), [(1, 60, 60), (2, 64, 100), (1, 60, 60), (2, 64, 100)]);
+        assert_eq!(shapes(&pages.turn()), [(1, 60, 60), (2, 64, 100), (1, 60, 60), (2, 64, 100)]);
     }
 
     #[test]
@@ -263,9 +239,19 @@ mod tests {
                 b.receive(&mut pool, &mut back).unwrap();
                 pool.free_all(&mut back);
             }
-            let (file, count) = pages.turn();
-            let seen: Vec<u8> = records(&file, 64).iter().map(|r| r.0).collect();
-            assert_eq!((seen, count), (kept.clone(), kept.len()));
+            let seen: Vec<u8> = shapes(&pages.turn()).iter().map(|shape| shape.0).collect();
+            assert_eq!(seen, kept);
+        }
+    }
+
+    #[test]
+    fn a_page_of_one_frame_or_none_has_no_ring() {
+        for frames in [0, 1] {
+            let (mut pool, mut a, _b, pages) = rig(frames);
+            for value in 1..5 {
+                send(&mut pool, &mut a, value, 60);
+            }
+            assert_eq!(pages.turn().len(), frames);
         }
     }
 
@@ -292,7 +278,6 @@ mod tests {
         let mut frames = burst();
         frames.extend([pool.alloc(60).unwrap(), pool.alloc(60).unwrap()]);
         port.transmit(&mut pool, &mut frames).unwrap();
-        let (file, count) = pages.turn();
-        assert_eq!((count, file.len()), (1, 24 + 16 + 60));
+        assert_eq!(shapes(&pages.turn()), [(0, 60, 60)]);
     }
 }

@@ -4,13 +4,14 @@
 
 mod row;
 
+use crate::addr::AddrRange;
 use crate::batch::{BATCH, Batch, FrameWords, Words};
 use crate::checksum::pseudo_v4;
 use crate::fields::{Fields, Values, place};
-use crate::flow::{AddrRange, PortRange};
 use crate::header::{self, be16, be32, half, word};
 use crate::layout::{At, Layout, by_head};
 use crate::port_set::PortSet;
+use crate::range::PortRange;
 use crate::template::Template;
 use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
 

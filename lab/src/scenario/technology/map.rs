@@ -2,10 +2,9 @@
 //! technologies, because rules are tables of their own.
 
 use super::State;
-use plane::Prefix6;
 use plane::map::{Psid, Rule};
-use plane::nat44::config::Prefix;
 use serde::{Deserialize, Serialize};
+use wire::{Prefix4, Prefix6};
 
 /// Parameters of a MAP domain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,7 +22,7 @@ pub struct Map {
     /// Which customer the CE is: its number, from rule to rule in the order of their EA bits.
     pub ce: u64,
     /// The customer's own addresses.
-    pub inside: Vec<Prefix>,
+    pub inside: Vec<Prefix4>,
     /// The CE's NAT.
     pub state: State,
 }
@@ -35,7 +34,7 @@ pub struct MapRule {
     /// Rule IPv6 prefix.
     pub ipv6: Prefix6,
     /// Rule IPv4 prefix.
-    pub ipv4: Prefix,
+    pub ipv4: Prefix4,
     /// EA bits.
     pub ea_bits: u8,
     /// PSID offset.

@@ -14,12 +14,11 @@ pub use read::technology;
 
 use method::Nanos;
 use options::{Limits, Options};
-use plane::Prefix6;
-use plane::nat44::config::{Filtering, Mapping, Prefix};
+use plane::nat44::config::{Filtering, Mapping};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
-use wire::{AddrRange, PortRange};
+use wire::{AddrRange, PortRange, Prefix4, Prefix6};
 
 /// Which part of a technology is played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +57,7 @@ pub enum Technology {
     /// Stateful NAT44: one box, whatever is played.
     Nat44 {
         /// The customers' prefixes.
-        inside: Vec<Prefix>,
+        inside: Vec<Prefix4>,
         /// Tunnels, translators and limits.
         #[serde(default, skip_serializing_if = "Options::is_usual")]
         options: Options,
@@ -83,9 +82,9 @@ pub enum Technology {
     /// Stateful NAT46 (RFC 9693): one box, whatever is played.
     Nat46 {
         /// The customers' prefixes.
-        inside: Vec<Prefix>,
+        inside: Vec<Prefix4>,
         /// Remote hosts by explicit maps (RFC 7757).
-        eam: Vec<(Prefix, Prefix6)>,
+        eam: Vec<(Prefix4, Prefix6)>,
         /// The prefix for all other remote hosts.
         pref64: Option<Prefix6>,
         /// Tunnels, translators and limits.
@@ -117,7 +116,7 @@ pub enum Technology {
         /// The prefix that the customer's IPv4 addresses are embedded in (RFC 6052).
         clat: Prefix6,
         /// The customer's own addresses.
-        inside: Vec<Prefix>,
+        inside: Vec<Prefix4>,
         /// The PLAT's NAT.
         nat: Nat,
     },
@@ -130,7 +129,7 @@ pub enum Technology {
         /// The AFTR's end.
         aftr: Ipv6Addr,
         /// The customers' own addresses.
-        inside: Vec<Prefix>,
+        inside: Vec<Prefix4>,
         /// Tunnels, translators and limits.
         #[serde(default, skip_serializing_if = "Options::is_usual")]
         options: Options,
@@ -224,7 +223,7 @@ pub struct State {
 #[serde(rename_all = "kebab-case")]
 pub struct Siit {
     /// Explicit address maps (RFC 7757).
-    pub eam: Vec<(Prefix, Prefix6)>,
+    pub eam: Vec<(Prefix4, Prefix6)>,
     /// The prefix for all others.
     pub pref64: Option<Prefix6>,
     /// Whether addresses that are not global may stand behind the well-known prefix.
@@ -254,7 +253,7 @@ pub struct Lw4o6 {
     /// Which softwire the lwB4 has: its place in the table.
     pub ce: u64,
     /// The customer's own addresses.
-    pub inside: Vec<Prefix>,
+    pub inside: Vec<Prefix4>,
     /// Tunnels and limits.
     #[serde(default, skip_serializing_if = "Options::is_usual")]
     pub options: Options,
@@ -271,7 +270,7 @@ pub enum Softwires {
     /// In a row: addresses of a prefix shared by 2^psid-length customers each, B4s numbered upwards.
     Row {
         /// Shared addresses.
-        ipv4: Prefix,
+        ipv4: Prefix4,
         /// The first B4's address; the next differ in the upper half: one /64 each.
         b4: Ipv6Addr,
         /// PSID length.

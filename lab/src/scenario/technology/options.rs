@@ -256,7 +256,7 @@ mod tests {
         let mut translator = TranslateConfig::new(Side::Customer, V4, V6);
         options.set(&mut translator);
         assert_eq!((as_parts(&translator.fragments), translator.icmp_errors_per_second), ((7, 200_000, three), 0));
-        let pref64 = plane::Prefix6 { addr: "2001:2::".parse().unwrap(), len: 96 };
+        let pref64 = wire::Prefix6 { addr: "2001:2::".parse().unwrap(), len: 96 };
         let mut nat64 = nat64::Config::new(V6, V4, pref64, Vec::new());
         options.set_nat64(&mut nat64);
         let held =

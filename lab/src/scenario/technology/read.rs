@@ -8,10 +8,9 @@ use crate::scenario::schema;
 use crate::scenario::section::{self, Given, Section, Spot};
 use crate::scenario::tree::{Entry, Node, Table, Value};
 use method::Nanos;
-use plane::Prefix6;
-use plane::nat44::config::{Filtering, Mapping, Prefix};
+use plane::nat44::config::{Filtering, Mapping};
 use std::net::Ipv6Addr;
-use wire::PortRange;
+use wire::{PortRange, Prefix4, Prefix6};
 
 /// The technology that a file has; complaints about having none only if `needed`.
 pub fn technology(root: &Table, needed: bool, log: &mut Vec<Diagnostic>) -> Option<Technology> {
@@ -51,7 +50,7 @@ pub fn technology(root: &Table, needed: bool, log: &mut Vec<Diagnostic>) -> Opti
 }
 
 /// How remote addresses are known on the other side: explicit maps, and a prefix.
-type Remotes = (Vec<(Prefix, Prefix6)>, Option<Prefix6>);
+type Remotes = (Vec<(Prefix4, Prefix6)>, Option<Prefix6>);
 
 /// One technology's table while it is read.
 pub(super) struct Reading<'a> {
@@ -137,13 +136,13 @@ impl Reading<'_> {
         self.section.get("private-behind-well-known", section::yes_or_no).value.unwrap_or(false)
     }
 
-    pub(super) fn inside(&mut self) -> Vec<Prefix> {
+    pub(super) fn inside(&mut self) -> Vec<Prefix4> {
         self.inside_or(&INSIDE)
     }
 
-    fn inside_or(&mut self, usual: &[([u8; 4], u8)]) -> Vec<Prefix> {
+    fn inside_or(&mut self, usual: &[([u8; 4], u8)]) -> Vec<Prefix4> {
         let given = self.section.list("inside", section::prefix4);
-        let usual = || usual.iter().map(|&(addr, len)| Prefix { addr: addr.into(), len }).collect();
+        let usual = || usual.iter().map(|&(addr, len)| Prefix4 { addr: addr.into(), len }).collect();
         given.value.map_or_else(usual, values)
     }
 

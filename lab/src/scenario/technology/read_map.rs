@@ -6,8 +6,8 @@ use super::{Map, MapRule};
 use crate::scenario::diagnostic::{Diagnostic, Place};
 use crate::scenario::section::{self, Given, Section};
 use crate::technology::Customers;
-use plane::Prefix6;
 use plane::map::{Domain, DomainError, RuleError};
+use wire::Prefix6;
 
 /// The words of a rule.
 #[derive(Clone, Copy, Default)]

@@ -4,12 +4,12 @@
 use super::*;
 use crate::fragment::Buffer;
 use crate::function::{Drops, Entry, Function};
-use crate::ip6::{Pool6, Prefix6, put128};
+use crate::ip6::{Pool6, put128};
 use crate::nat44::config::Filtering;
 use crate::side::Side6;
 use proptest::prelude::*;
 use wire::checksum::Sum;
-use wire::{Mac, PortRange, header::put16};
+use wire::{Mac, PortRange, Prefix6, header::put16};
 
 const MACS: [[Mac; 2]; 2] =
     [[Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2])], [Mac([2, 0, 0, 0, 1, 1]), Mac([2, 0, 0, 0, 1, 2])]];

@@ -322,10 +322,10 @@ fn clash(pairs: &[(usize, Pair)], nested: bool, key: impl Fn(&Pair) -> (u128, u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ip6::Prefix6;
-    use crate::nat44::config::Prefix;
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
+    use wire::Prefix4;
+    use wire::Prefix6;
 
     fn table(text: &str, nested: bool) -> Result<Eam, EamError> {
         Eam::new(&parse(text.lines())?, nested)
@@ -421,8 +421,8 @@ mod tests {
         ) {
             let mut all: Vec<(usize, Pair)> = Vec::new();
             for (a, l4, b, l6) in pairs {
-                let cut = |p: Prefix| Prefix { addr: (u32::from(p.addr) & p.mask()).into(), ..p };
-                let v4 = cut(Prefix { addr: a.into(), len: l4 });
+                let cut = |p: Prefix4| Prefix4 { addr: (u32::from(p.addr) & p.mask()).into(), ..p };
+                let v4 = cut(Prefix4 { addr: a.into(), len: l4 });
                 let v6 = Prefix6 { addr: b.into(), len: l6 };
                 let pair = Pair { v4, v6: Prefix6 { addr: v6.first().into(), len: l6 } };
                 let new = all.iter().all(|(_, p)| p.v4 != pair.v4 && p.v6 != pair.v6);

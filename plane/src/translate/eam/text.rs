@@ -1,17 +1,16 @@
 //! Pairs of prefixes as people write them, and what is wrong with them. Apart from the table, because nothing of this is needed
 //! once there is one.
 
-use crate::ip6::Prefix6;
-use crate::nat44::config::Prefix;
 use arena::ArenaError;
 use std::fmt;
 use std::str::FromStr;
+use wire::{Prefix4, Prefix6};
 
 /// One pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// IPv4 addresses.
-    pub v4: Prefix,
+    pub v4: Prefix4,
     /// IPv6 addresses: those whose bits behind the prefix begin with the bits behind the IPv4 prefix, the rest zero.
     pub v6: Prefix6,
 }
@@ -104,7 +103,7 @@ impl FromStr for Pair {
         };
         let (four, six) = if first.contains(':') { (second, first) } else { (first, second) };
         let (addr, len) = prefix(four, 32)?;
-        let v4 = Prefix { addr, len };
+        let v4 = Prefix4 { addr, len };
         let (addr, len) = prefix(six, 128)?;
         let pair = Pair { v4, v6: Prefix6 { addr, len } };
         pair.fault().map_or(Ok(pair), |why| Err(format!("{pair}: {why}")))

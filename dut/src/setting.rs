@@ -1,0 +1,310 @@
+//! Settings of the whole machine, by kind: the only things outside its own namespaces that natmeter changes. Each kind
+//! has its place below `/proc` or `/sys`, and no other file can be named by it.
+
+use crate::host::Host;
+use crate::step::{Action, Place};
+use crate::tool::ETHTOOL;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::path::{Component, Path};
+
+/// A setting of the whole machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "Written")]
+pub enum Setting {
+    /// A network setting of the kernel.
+    Sysctl {
+        /// Its path below `/proc/sys`, such as `net/core/netdev_max_backlog`.
+        name: String,
+    },
+    /// An attribute of a network interface.
+    SysfsAttribute {
+        /// The interface.
+        interface: String,
+        /// Its path below the interface's folder in `/sys/class/net`, such as `queues/rx-0/rps_cpus`.
+        attribute: String,
+    },
+    /// The cores that handle an interrupt, as a list.
+    IrqAffinity {
+        /// Number of the interrupt.
+        irq: u32,
+    },
+    /// A feature of an interface that ethtool switches.
+    Ethtool {
+        /// The interface.
+        interface: String,
+        /// Its name as `ethtool -k` prints it.
+        feature: String,
+    },
+    /// Whether a core is online.
+    CpuOnline {
+        /// Number of the core.
+        cpu: u32,
+    },
+}
+
+/// What is no setting of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
+     /proc/irq/N/smp_affinity_list, /sys/devices/system/cpu/cpuN/online, and features of ethtool"
+)]
+pub struct NotASetting(String);
+
+/// A setting as a journal has it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    /// Its path alone: version 0.1.0 wrote these.
+    Path(String),
+    Typed(Typed),
+}
+
+/// The fields of [`Setting`] before they are checked.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Typed {
+    Sysctl { name: String },
+    SysfsAttribute { interface: String, attribute: String },
+    IrqAffinity { irq: u32 },
+    Ethtool { interface: String, feature: String },
+    CpuOnline { cpu: u32 },
+}
+
+impl TryFrom<Written> for Setting {
+    type Error = NotASetting;
+
+    fn try_from(written: Written) -> Result<Setting, NotASetting> {
+        let setting = match written {
+            Written::Path(path) => return Setting::at(&path),
+            Written::Typed(Typed::Sysctl { name }) => Setting::Sysctl { name },
+            Written::Typed(Typed::SysfsAttribute { interface, attribute }) => {
+                Setting::SysfsAttribute { interface, attribute }
+            }
+            Written::Typed(Typed::IrqAffinity { irq }) => Setting::IrqAffinity { irq },
+            Written::Typed(Typed::Ethtool { interface, feature }) => Setting::Ethtool { interface, feature },
+            Written::Typed(Typed::CpuOnline { cpu }) => Setting::CpuOnline { cpu },
+        };
+        if setting.is_sound() { Ok(setting) } else { Err(NotASetting(setting.to_string())) }
+    }
+}
+
+impl Setting {
+    /// The setting that is a file at this path.
+    ///
+    /// # Errors
+    /// When no kind of setting has such a path.
+    pub fn at(path: &str) -> Result<Setting, NotASetting> {
+        let parsed = if let Some(name) = path.strip_prefix("/proc/sys/") {
+            Some(Setting::Sysctl { name: name.to_owned() })
+        } else if let Some(rest) = path.strip_prefix("/sys/class/net/") {
+            rest.split_once('/').map(|(interface, attribute)| Setting::SysfsAttribute {
+                interface: interface.to_owned(),
+                attribute: attribute.to_owned(),
+            })
+        } else if let Some(irq) = number(path, "/proc/irq/", "/smp_affinity_list") {
+            Some(Setting::IrqAffinity { irq })
+        } else {
+            number(path, "/sys/devices/system/cpu/cpu", "/online").map(|cpu| Setting::CpuOnline { cpu })
+        };
+        // A path that is written otherwise, such as with a leading zero, names no setting.
+        parsed
+            .filter(|setting| setting.is_sound() && setting.path().as_deref() == Some(path))
+            .ok_or_else(|| NotASetting(path.to_owned()))
+    }
+
+    /// The file in which the kernel shows it; none if only a program can change it.
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Setting::Sysctl { name } => Some(format!("/proc/sys/{name}")),
+            Setting::SysfsAttribute { interface, attribute } => Some(format!("/sys/class/net/{interface}/{attribute}")),
+            Setting::IrqAffinity { irq } => Some(format!("/proc/irq/{irq}/smp_affinity_list")),
+            Setting::CpuOnline { cpu } => Some(format!("/sys/devices/system/cpu/cpu{cpu}/online")),
+            Setting::Ethtool { .. } => None,
+        }
+    }
+
+    /// The action that gives it a value.
+    pub fn set(&self, value: impl Into<String>) -> Action {
+        Action::Set { setting: self.clone(), value: value.into() }
+    }
+
+    /// Returns its value.
+    ///
+    /// # Errors
+    /// When it is not there or cannot be read.
+    pub fn read(&self, host: &mut dyn Host) -> io::Result<String> {
+        let Setting::Ethtool { interface, feature } = self else {
+            return host.read(Place::Machine, &self.path().expect("all others are files"));
+        };
+        let show = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
+        let output = host.perform(Place::Machine, "the value before", &show)?;
+        let line =
+            output.stdout.lines().find_map(|line| line.trim().strip_prefix(feature.as_str())?.strip_prefix(": "));
+        let value = line.and_then(|rest| rest.split_ascii_whitespace().next());
+        value
+            .map(str::to_owned)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no such feature")))
+    }
+
+    /// The command that gives it `value`, if a program changes it.
+    pub(crate) fn command(&self, value: &str) -> Option<Action> {
+        let Setting::Ethtool { interface, feature } = self else { return None };
+        let args = ["-K", interface, feature, value].map(str::to_owned).into();
+        Some(Action::Command { program: ETHTOOL.program.to_owned(), args, stdin: None })
+    }
+
+    /// Whether the kernel shows it in the file at `real`, a path without links. Only the folders of interfaces have links in
+    /// their paths: those end in the device's own `net` folder.
+    pub(crate) fn is_at(&self, real: &Path) -> bool {
+        match self {
+            Setting::SysfsAttribute { interface, attribute } => {
+                real.starts_with("/sys/devices") && real.ends_with(format!("net/{interface}/{attribute}"))
+            }
+            _ => self.path().is_some_and(|path| real == Path::new(&path)),
+        }
+    }
+
+    /// Whether its names are such as the kernel and ethtool have.
+    fn is_sound(&self) -> bool {
+        match self {
+            Setting::Sysctl { name } => name.starts_with("net/") && are_names(name),
+            Setting::SysfsAttribute { interface, attribute } => is_interface(interface) && are_names(attribute),
+            Setting::Ethtool { interface, feature } => is_interface(interface) && is_word(feature),
+            Setting::IrqAffinity { .. } | Setting::CpuOnline { .. } => true,
+        }
+    }
+
+    /// Whether `value` is one that a setting of this kind can have: one line of text, and for ethtool a word.
+    pub(crate) fn takes(&self, value: &str) -> bool {
+        let is_line = value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic());
+        is_line && (!matches!(self, Setting::Ethtool { .. }) || ["on", "off"].contains(&value))
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Setting::Ethtool { interface, feature } => write!(f, "feature {feature} of interface {interface}"),
+            _ => f.write_str(&self.path().expect("all others are files")),
+        }
+    }
+}
+
+fn number(path: &str, before: &str, after: &str) -> Option<u32> {
+    path.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+}
+
+/// Whether it is a path of ordinary names, downwards only.
+fn are_names(path: &str) -> bool {
+    let is_name = |c| matches!(c, Component::Normal(name) if name.to_str().is_some_and(is_word));
+    // The components of "a//b/" and "a/./b" are those of "a/b".
+    let is_plain = path.split('/').all(|name| !name.is_empty() && name != ".");
+    is_plain && Path::new(path).components().all(is_name)
+}
+
+fn is_interface(name: &str) -> bool {
+    name.len() < 16 && is_word(name) && ![".", ".."].contains(&name)
+}
+
+/// Whether no program or file system can take it for anything but a name.
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with('-')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@+".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_survives_being_written_and_read() {
+        for (path, json) in [
+            ("/proc/sys/net/core/netdev_max_backlog", r#"{"sysctl":{"name":"net/core/netdev_max_backlog"}}"#),
+            (
+                "/sys/class/net/enp1s0f0/queues/rx-0/rps_cpus",
+                r#"{"sysfs-attribute":{"interface":"enp1s0f0","attribute":"queues/rx-0/rps_cpus"}}"#,
+            ),
+            ("/proc/irq/42/smp_affinity_list", r#"{"irq-affinity":{"irq":42}}"#),
+            ("/sys/devices/system/cpu/cpu3/online", r#"{"cpu-online":{"cpu":3}}"#),
+        ] {
+            let setting = Setting::at(path).unwrap();
+            assert_eq!((setting.to_string(), serde_json::to_string(&setting).unwrap()), (path.into(), json.into()));
+            assert_eq!(serde_json::from_str::<Setting>(json).unwrap(), setting);
+            assert_eq!(
+                serde_json::from_str::<Setting>(&format!("{path:?}")).unwrap(),
+                setting,
+                "as version 0.1.0 wrote it"
+            );
+        }
+        let feature = Setting::Ethtool { interface: "eth0".into(), feature: "rx-checksumming".into() };
+        let json = serde_json::to_string(&feature).unwrap();
+        assert_eq!(json, r#"{"ethtool":{"interface":"eth0","feature":"rx-checksumming"}}"#);
+        assert_eq!(serde_json::from_str::<Setting>(&json).unwrap(), feature);
+        assert_eq!(feature.set("off").to_string(), "ethtool -K eth0 rx-checksumming off");
+    }
+
+    #[test]
+    fn nothing_else_is_a_setting() {
+        for path in [
+            "",
+            "/",
+            "/etc/passwd",
+            "etc/passwd",
+            "proc/sys/net/core/netdev_max_backlog",
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/vm/drop_caches",
+            "/proc/sys/net",
+            "/proc/sys/net/",
+            "/proc/sys/net/../kernel/core_pattern",
+            "/proc/sys/net/core/../../kernel/core_pattern",
+            "/proc/sys/net/./core/netdev_max_backlog",
+            "/proc/sys/net//core/netdev_max_backlog",
+            "/proc/sys//net/core/netdev_max_backlog",
+            "/proc/sys/net/core/netdev_max_backlog/",
+            "/proc/sys/net/core/a b",
+            "/proc/sys/net/core/a\nb",
+            "/proc/self/root/etc/passwd",
+            "/proc/irq/42/smp_affinity_list/../../../sysrq-trigger",
+            "/proc/irq/042/smp_affinity_list",
+            "/proc/irq/-1/smp_affinity_list",
+            "/proc/irq/default_smp_affinity",
+            "/proc/sysrq-trigger",
+            "/sys/class/net/eth0",
+            "/sys/class/net/../../kernel/uevent_helper",
+            "/sys/class/net/eth0/../../../kernel/uevent_helper",
+            "/sys/class/net/an-interface-of-a-long-name/mtu",
+            "/sys/devices/system/cpu/cpu0/../cpu1/online",
+            "/sys/devices/system/cpu/online",
+            "/sys/kernel/uevent_helper",
+        ] {
+            let error = Setting::at(path).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{path} is not a setting that natmeter changes")), "{error}");
+        }
+        for json in [
+            r#"{"sysctl":{"name":"kernel/core_pattern"}}"#,
+            r#"{"sysctl":{"name":"net/../kernel/core_pattern"}}"#,
+            r#"{"sysctl":{"name":"net/core/x","path":"/etc/passwd"}}"#,
+            r#"{"sysfs-attribute":{"interface":"..","attribute":"mtu"}}"#,
+            r#"{"sysfs-attribute":{"interface":"eth0","attribute":"../../x"}}"#,
+            r#"{"sysfs-attribute":{"interface":"eth0/..","attribute":"mtu"}}"#,
+            r#"{"irq-affinity":{"irq":-1}}"#,
+            r#"{"ethtool":{"interface":"-s","feature":"rx"}}"#,
+            r#"{"ethtool":{"interface":"eth0","feature":"rx off; reboot"}}"#,
+            r#"{"ethtool":{"interface":"eth0","feature":"--flash"}}"#,
+            r#"{"command":{"program":"sh"}}"#,
+        ] {
+            assert!(serde_json::from_str::<Setting>(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_one_line_and_a_switch_is_on_or_off() {
+        let sysctl = Setting::at("/proc/sys/net/ipv4/tcp_mem").unwrap();
+        assert!(sysctl.takes("1\t2\t3") && sysctl.takes("") && !sysctl.takes("1\n2") && !sysctl.takes("\u{1b}"));
+        let feature = Setting::Ethtool { interface: "eth0".into(), feature: "rx".into() };
+        assert!(feature.takes("on") && feature.takes("off") && !feature.takes("on tx off") && !feature.takes("-h"));
+    }
+}

@@ -1,0 +1,216 @@
+//! Notes of the nice values that sessions had before a run raised them: one file a session, named by the session's id and by
+//! the start time of its leader. The runs of a session hold their note with a shared lock of the kernel's (flock), which ends
+//! with them, so that a note without a lock is one that a killed run left.
+
+use super::{RAISED, Session};
+use dut::{RunDir, private_file};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// How the names of all notes begin. Version 0.1.0 had one file of this name for all sessions.
+const PREFIX: &str = "session-priority";
+
+/// How often a note is tried to be taken: other runs may come and go, and a file that is no note may have its name.
+const ATTEMPTS: u32 = 100;
+
+/// The notes of a user, and the processes that they are about.
+pub(super) struct Notes {
+    dir: RunDir,
+    proc: PathBuf,
+}
+
+/// One note, open.
+pub(super) struct Note {
+    dir: RunDir,
+    path: PathBuf,
+    file: File,
+    before: Session,
+    proc: PathBuf,
+    is_new: bool,
+}
+
+/// Which session a note is about, by its file's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    session: u32,
+    /// Start time of the session's leader in clock ticks since boot; 0 if it had ended.
+    leader_started: u64,
+}
+
+impl Notes {
+    pub(super) fn of(dir: RunDir, proc: impl Into<PathBuf>) -> Notes {
+        Notes { dir, proc: proc.into() }
+    }
+
+    /// This process's own folder below `/proc`.
+    pub(super) fn own_process(&self) -> PathBuf {
+        self.proc.join("self")
+    }
+
+    /// All that can be read, in no order.
+    pub(super) fn all(&self) -> Vec<Note> {
+        let entries = fs::read_dir(self.dir.path()).into_iter().flatten().flatten();
+        let names = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
+        names.filter_map(|entry| self.open(entry.path())).collect()
+    }
+
+    pub(super) fn forget_sessions_that_are_gone(&self) {
+        for mut note in self.all() {
+            // In this order: a run that ends in a session that is there must not find its note locked.
+            if note.session().is_none() && note.is_ours_alone() {
+                note.forget();
+            }
+        }
+    }
+
+    /// Take the note of a session, which other runs in it may have taken too. If there is none, or it does not hold any more,
+    /// it is written.
+    pub(super) fn take(&self, now: &Session) -> Option<Note> {
+        for _ in 0..ATTEMPTS {
+            let found = self.all().into_iter().find(|note| note.is_about(now));
+            let Some(mut note) = found else {
+                match self.create(now)? {
+                    Some(note) => return Some(note),
+                    // Another run was faster.
+                    None => continue,
+                }
+            };
+            if now.nice != RAISED && note.is_ours_alone() {
+                // The user has changed the value since a run was killed.
+                note.forget();
+                continue;
+            }
+            flock(&note.file, FlockOperation::LockShared).ok()?;
+            // The run that had it may have forgotten it since it was opened.
+            if is_at(&note.file, &note.path) {
+                return Some(note);
+            }
+        }
+        None
+    }
+
+    /// Some note, none within if another process made it at the same time; none at all if no note can be written.
+    fn create(&self, now: &Session) -> Option<Option<Note>> {
+        self.dir.make().ok()?;
+        let key = Key::of(&self.proc, &self.own_process())?;
+        let path = self.dir.path().join(format!("{PREFIX}-{}-{}", key.session, key.leader_started));
+        // It appears whole and locked, so that no other process finds half of it.
+        let draft = self.dir.path().join(format!("draft-{}", std::process::id()));
+        // A process of this number that was killed.
+        let _ = fs::remove_file(&draft);
+        let mut file = private_file::create(&draft).ok()?;
+        flock(&file, FlockOperation::LockShared).ok()?;
+        let written = writeln!(file, "{} nice {}", now.group, now.nice);
+        let placed = written.map(|()| fs::hard_link(&draft, &path));
+        let _ = fs::remove_file(&draft);
+        match placed.ok()? {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Some(None),
+            Err(_) => None,
+            Ok(()) => Some(Some(self.note(path, file, now.clone(), true))),
+        }
+    }
+
+    fn open(&self, path: PathBuf) -> Option<Note> {
+        let mut file = private_file::open(&path).ok()?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).ok()?;
+        let before = Session::parse(&text)?;
+        Some(self.note(path, file, before, false))
+    }
+
+    fn note(&self, path: PathBuf, file: File, before: Session, is_new: bool) -> Note {
+        Note { dir: self.dir.clone(), path, file, before, proc: self.proc.clone(), is_new }
+    }
+}
+
+impl Note {
+    /// What the session was before it was raised.
+    pub(super) fn before(&self) -> &Session {
+        &self.before
+    }
+
+    /// No run had noted anything of this session.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    pub(super) fn own_process(&self) -> PathBuf {
+        self.proc.join("self")
+    }
+
+    fn is_about(&self, session: &Session) -> bool {
+        self.before.group == session.group && self.session().is_some()
+    }
+
+    /// A process of its session, and what the session is now; none when the session is gone.
+    pub(super) fn session(&self) -> Option<(PathBuf, Session)> {
+        let key = self.path.file_name().and_then(|name| Key::parse(name.to_str()?));
+        // Groups are numbered from the machine's start; a note may be older than that.
+        if key.is_some_and(|key| key.is_of_another_session(&self.proc)) {
+            return None;
+        }
+        let processes = fs::read_dir(&self.proc).ok()?.flatten().map(|entry| entry.path());
+        let of_it = |process: PathBuf| {
+            let now = Session::of(&process).filter(|now| now.group == self.before.group)?;
+            key.is_none_or(|key| stat(&process).is_some_and(|s| s.session == key.session)).then_some((process, now))
+        };
+        processes.filter(|process| is_numbered(process)).find_map(of_it)
+    }
+
+    /// Whether no other process holds it; it is held exclusively from then on.
+    pub(super) fn is_ours_alone(&mut self) -> bool {
+        flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_at(&self.file, &self.path)
+    }
+
+    /// Remove it: there is nothing to restore any more.
+    pub(super) fn forget(self) {
+        // At worst `clean` finds a note of a value that is restored already.
+        let _ = fs::remove_file(&self.path);
+        self.dir.tidy();
+    }
+}
+
+impl Key {
+    /// That of the session of a process.
+    fn of(proc: &Path, process: &Path) -> Option<Key> {
+        let session = stat(process)?.session;
+        let leader = stat(&proc.join(session.to_string()));
+        Some(Key { session, leader_started: leader.map_or(0, |leader| leader.started) })
+    }
+
+    fn parse(name: &str) -> Option<Key> {
+        let (session, started) = name.strip_prefix(PREFIX)?.strip_prefix('-')?.split_once('-')?;
+        Some(Key { session: session.parse().ok()?, leader_started: started.parse().ok()? })
+    }
+
+    /// Whether the session's id is that of a later session by now.
+    fn is_of_another_session(self, proc: &Path) -> bool {
+        let leader = stat(&proc.join(self.session.to_string()));
+        leader.is_some_and(|leader| self.leader_started != 0 && leader.started != self.leader_started)
+    }
+}
+
+/// What `/proc/PID/stat` says of a process.
+struct Stat {
+    session: u32,
+    started: u64,
+}
+
+fn stat(process: &Path) -> Option<Stat> {
+    let text = fs::read_to_string(process.join("stat")).ok()?;
+    // The fields are counted from behind the name, which is in parentheses and may hold any text (proc_pid_stat(5)).
+    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();
+    Some(Stat { session: fields.get(3)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
+}
+
+fn is_numbered(process: &Path) -> bool {
+    process.file_name().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit))
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |m: fs::Metadata| (m.dev(), m.ino());
+    file.metadata().is_ok_and(|open| fs::symlink_metadata(path).is_ok_and(|there| identity(open) == identity(there)))
+}
