@@ -17,6 +17,7 @@ pub mod host;
 pub mod interface;
 pub mod middleware;
 pub mod netns;
+pub mod processor;
 mod sys;
 
 pub use backend::link;
