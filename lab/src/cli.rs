@@ -1,9 +1,11 @@
 //! The command line: what can be said, and who does it. Arguments are types here; each command turns them into
 //! a call of the library and its outcome into an exit code.
 
+use crate::build_info;
 use crate::command;
 use crate::exit::Exit;
 use crate::guess;
+use crate::installed;
 use crate::listing;
 use crate::notes::{self, Machine};
 use crate::plan::{self, Plan};
@@ -21,13 +23,16 @@ use std::path::{Path, PathBuf};
 /// The quickstart scenario, which works without the repository.
 pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
 
+/// The quickstart scenario's name on the command line.
+pub const QUICKSTART_WORD: &str = "quickstart";
+
 /// What the quickstart is called in messages.
 pub const QUICKSTART_NAME: &str = "the built-in quickstart";
 
 /// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded
 /// without loss, by the methods of RFC 2544, RFC 8219 and RFC 9693.
 #[derive(Debug, Parser)]
-#[command(version, after_help = after_help(), max_term_width = 100)]
+#[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
 pub struct Cli {
     /// What all commands have in common.
     #[command(flatten)]
@@ -88,13 +93,15 @@ pub enum Command {
     List(ListArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    ManPages(ManPagesArgs),
 }
 
 /// `natmeter run FILE`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3")]
 pub struct RunArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
 }
 
@@ -121,7 +128,7 @@ pub struct ReportArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
 pub struct CalibrateArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
 }
 
@@ -129,7 +136,7 @@ pub struct CalibrateArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
 pub struct CheckArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
 }
 
@@ -137,7 +144,7 @@ pub struct CheckArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter plan scenarios/kernel-nat44.toml --full")]
 pub struct PlanArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
     /// Print the exact commands that kernel devices would be given, too
     #[arg(long)]
@@ -223,6 +230,14 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+/// `natmeter man-pages DIR`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter man-pages ~/.local/share/man/man1")]
+pub struct ManPagesArgs {
+    /// Folder for the pages, one for each command; created if it is missing
+    pub dir: PathBuf,
+}
+
 impl Command {
     /// Whether it reads a scenario, so that `--set` and `--full` mean something.
     fn reads_scenario(&self) -> bool {
@@ -234,7 +249,8 @@ impl Command {
             | Command::Clean
             | Command::Gateway(_)
             | Command::List(_)
-            | Command::Completions(_) => false,
+            | Command::Completions(_)
+            | Command::ManPages(_) => false,
         }
     }
 }
@@ -284,6 +300,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Plan(args)) => plan(&args, global),
         Some(Command::List(args)) => list(args.what.as_deref(), global),
         Some(Command::Completions(args)) => completions(args.shell),
+        Some(Command::ManPages(args)) => command::man_pages::man_pages(&args.dir),
         None => command::run::run(None, global),
     }
 }
@@ -296,8 +313,9 @@ pub fn dispatch(cli: Cli) -> Exit {
 pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     let options = Options { full: global.full, set: global.set.clone() };
     let loaded = match file {
-        Some(path) => scenario::read(path, &options),
-        None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
+        Some(path) if path == Path::new(QUICKSTART_WORD) && !path.exists() => quickstart(&options),
+        Some(path) => scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options),
+        None => quickstart(&options),
     };
     let sound = loaded.and_then(|loaded| {
         rig::files::see_that_files_are_right(&loaded)?;
@@ -314,6 +332,10 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
         }
         Exit::Usage
     })
+}
+
+fn quickstart(options: &Options) -> Result<Loaded, ScenarioError> {
+    scenario::parse(QUICKSTART_NAME, QUICKSTART, options).map_err(ScenarioError::from)
 }
 
 /// Print what is to be known of this machine before a run.

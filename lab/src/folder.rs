@@ -49,6 +49,9 @@ pub const TABLE_MEMORY: &str = "table memory, KiB";
 /// Between the key of a measurement that gave no result and the reason, in a doubt.
 pub const NO_RESULT: &str = ": no result: ";
 
+/// The fact of the tester of [`Facts::build`].
+pub const BUILD: &str = "build";
+
 /// Buckets of a kernel's connection tracking table, and entries that it may hold.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
 /// As above.
@@ -83,6 +86,11 @@ pub struct Calibration {
 }
 
 impl Facts {
+    /// What natmeter was built from, for and how; `None` in folders of versions before 0.2.
+    pub fn build(&self) -> Option<&str> {
+        self.tester.get(BUILD).map(String::as_str)
+    }
+
     /// How many measurements gave no result.
     pub fn without_result(&self) -> usize {
         self.doubts.iter().filter(|doubt| doubt.contains(NO_RESULT)).count()

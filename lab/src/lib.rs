@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod build_info;
 pub mod cli;
 pub mod command;
 pub mod console;
@@ -12,6 +13,7 @@ pub mod facts;
 pub mod folder;
 pub mod gateway;
 pub mod guess;
+pub mod installed;
 pub mod listing;
 pub mod notes;
 pub mod plan;

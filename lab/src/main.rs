@@ -5,5 +5,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    port::processor::explain_illegal_instructions(lab::build_info::WRONG_PROCESSOR);
     lab::cli::arguments().map_or_else(|exit| exit, lab::cli::dispatch).into()
 }

@@ -4,6 +4,7 @@
 pub mod calibrate;
 pub mod clean;
 pub mod gateway;
+pub mod man_pages;
 pub mod report;
 pub mod run;
 pub mod selftest;

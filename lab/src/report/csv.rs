@@ -20,12 +20,12 @@ const COLUMNS: &str = "table_id,document,label,technology,implementation,setup,m
 connections,src_ports,dst_ports,cpu_cores,hash_table_size,conntrack_table_size,experiments,search_error,loss_tolerance,\
 frame_size_ipv4,bound,repetition,conformance";
 
-/// The table that the device loaded, after a column for each further axis.
-const TABLE_COLUMNS: &str = "table_entries,table_load_ms,table_kib";
+/// The table that the device loaded, after a column for each further axis; then what natmeter was built from, for and how.
+const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build";
 
 fn render(report: &Report) -> String {
     let swept = AXES.iter().map(|axis| axis.name.replace('-', "_"));
-    let columns = [COLUMNS.to_owned()].into_iter().chain(swept).chain([TABLE_COLUMNS.to_owned()]);
+    let columns = [COLUMNS.to_owned()].into_iter().chain(swept).chain([LAST_COLUMNS.to_owned()]);
     let mut out = columns.collect::<Vec<_>>().join(",") + "\n";
     for cell in &report.cells {
         let by_cores = report.cells.iter().any(|c| c.dut == cell.dut && c.cores != cell.cores)
@@ -146,7 +146,8 @@ impl Line<'_> {
         ];
         let swept = AXES.iter().map(|axis| cell.axes.get(axis.name).map_or_else(String::new, u64::to_string));
         let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(|key| decimal(cell.extra.get(key)));
-        let all: Vec<String> = fields.into_iter().chain(swept).chain(table).map(published::quoted).collect();
+        let build = report.facts.build().unwrap_or_default().to_owned();
+        let all: Vec<String> = fields.into_iter().chain(swept).chain(table).chain([build]).map(published::quoted).collect();
         let _ = writeln!(out, "{}", all.join(","));
     }
 }

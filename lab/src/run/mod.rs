@@ -12,7 +12,7 @@ pub use record::Record;
 pub use until::{Until, is_over};
 
 use crate::event::{Event, Listener};
-use crate::folder::{Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
+use crate::folder::{BUILD, Calibration, Facts, Header, NO_RESULT, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan, Point, without_attempt};
 use crate::rig::{Process, Rig, RigError};
 use crate::scenario::Scenario;
@@ -461,7 +461,7 @@ fn differences(first: &Facts, now: &Facts) -> Vec<(&'static str, String, String)
         let now = now.tester.get(name).cloned().unwrap_or_default();
         (then != now).then_some((name, then, now))
     };
-    ["cpu", "cores", "kernel", "natmeter"].into_iter().filter_map(differs).collect()
+    ["cpu", "cores", "kernel", "natmeter", BUILD].into_iter().filter_map(differs).collect()
 }
 
 /// The points of measurements in the order of their first one.
