@@ -147,7 +147,8 @@ impl Line<'_> {
         let swept = AXES.iter().map(|axis| cell.axes.get(axis.name).map_or_else(String::new, u64::to_string));
         let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(|key| decimal(cell.extra.get(key)));
         let build = report.facts.build().unwrap_or_default().to_owned();
-        let all: Vec<String> = fields.into_iter().chain(swept).chain(table).chain([build]).map(published::quoted).collect();
+        let all: Vec<String> =
+            fields.into_iter().chain(swept).chain(table).chain([build]).map(published::quoted).collect();
         let _ = writeln!(out, "{}", all.join(","));
     }
 }
