@@ -1,5 +1,6 @@
 //! The command line as types: what can be said. What the commands do is in `command`.
 
+use crate::build_info;
 use crate::did_you_mean;
 use crate::exit::Exit;
 use crate::listing;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 /// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded
 /// without loss, by the methods of RFC 2544, RFC 8219 and RFC 9693.
 #[derive(Debug, Parser)]
-#[command(version, after_help = after_help(), max_term_width = 100)]
+#[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
 pub struct Cli {
     /// What all commands have in common.
     #[command(flatten)]
@@ -85,13 +86,15 @@ pub enum Command {
     List(ListArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    ManPages(ManPagesArgs),
 }
 
 /// `natmeter run FILE`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3")]
 pub struct RunArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
 }
 
@@ -118,7 +121,7 @@ pub struct ReportArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
 pub struct CalibrateArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
 }
 
@@ -138,7 +141,7 @@ pub struct SelftestArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
 pub struct CheckArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
 }
 
@@ -146,7 +149,7 @@ pub struct CheckArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter plan scenarios/kernel-nat44.toml --full")]
 pub struct PlanArgs {
-    /// Scenario file; left out, the built-in quickstart
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
     /// Print the exact commands that kernel devices would be given, too
     #[arg(long)]
@@ -232,6 +235,14 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+/// `natmeter man-pages DIR`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter man-pages ~/.local/share/man/man1")]
+pub struct ManPagesArgs {
+    /// Folder for the pages, one for each command; created if it is missing
+    pub dir: PathBuf,
+}
+
 impl Command {
     /// Whether it reads a scenario, so that `--set` and `--full` mean something.
     pub fn reads_scenario(&self) -> bool {
@@ -243,7 +254,8 @@ impl Command {
             | Command::Clean
             | Command::Gateway(_)
             | Command::List(_)
-            | Command::Completions(_) => false,
+            | Command::Completions(_)
+            | Command::ManPages(_) => false,
         }
     }
 }

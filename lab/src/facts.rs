@@ -1,6 +1,7 @@
 //! Facts of the machine that the tester runs on, and the doubts that follow from them.
 
-use crate::folder::Facts;
+use crate::build_info;
+use crate::folder::{self, Facts};
 use std::fs::read_to_string;
 
 /// Kernel, processor, memory, governor, mitigations, load. Reads files only.
@@ -24,6 +25,7 @@ pub fn of_this_machine() -> Facts {
     note("huge pages", read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok());
     note("load at the start", read_to_string("/proc/loadavg").ok());
     note("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned()));
+    note(folder::BUILD, Some(build_info::BUILD.to_owned()));
     facts.doubts = doubts(&facts);
     facts
 }

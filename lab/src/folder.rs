@@ -90,6 +90,8 @@ pub const NO_RESULT: &str = ": no result: ";
 
 /// Between the key of a measurement whose invalid trials took too long and what came of it, in a doubt.
 pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
+/// The fact of the tester of [`Facts::build`].
+pub const BUILD: &str = "build";
 
 /// Buckets of a kernel's connection tracking table, and entries that it may hold.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
@@ -125,6 +127,11 @@ pub struct Calibration {
 }
 
 impl Facts {
+    /// What natmeter was built from, for and how; `None` in folders of versions before 0.2.
+    pub fn build(&self) -> Option<&str> {
+        self.tester.get(BUILD).map(String::as_str)
+    }
+
     /// How many measurements gave no result.
     pub fn without_result(&self) -> usize {
         self.doubts.iter().filter(|doubt| doubt.contains(NO_RESULT)).count()

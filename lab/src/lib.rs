@@ -5,6 +5,7 @@
 
 pub mod advice;
 pub mod audit;
+pub mod build_info;
 pub mod cli;
 pub mod command;
 pub mod console;
@@ -15,6 +16,7 @@ pub mod facts;
 pub mod folder;
 pub mod forecast;
 pub mod gateway;
+pub mod installed;
 pub mod listing;
 pub mod plan;
 pub mod printable;

@@ -1,6 +1,7 @@
 //! `natmeter list`: the known kinds of everything, from the const lists of the crates. A new kind shows up here
 //! without a change; a new list is one entry in [`KNOWN`].
 
+use crate::installed;
 use crate::scenario::axis::{AXES, Axis};
 use crate::scenario::quantity::show_count;
 use crate::scenario::{VETH_IO, VethIo, dut_kinds};
@@ -26,6 +27,11 @@ pub struct List {
     pub rows: fn() -> Vec<Row>,
 }
 
+fn scenarios() -> Vec<Row> {
+    let row = |(name, about)| Row { name, about };
+    installed::all().into_iter().map(row).collect()
+}
+
 fn technologies() -> Vec<Row> {
     crate::scenario::technology::KNOWN
         .iter()
@@ -35,6 +41,7 @@ fn technologies() -> Vec<Row> {
 
 /// The lists.
 pub const KNOWN: &[List] = &[
+    List { name: "scenarios", title: "Scenarios that `natmeter run NAME` finds", rows: scenarios },
     List { name: "devices", title: "Devices under test, as tables of a scenario", rows: devices },
     List {
         name: "technologies",

@@ -6,5 +6,6 @@ use lab::{cli, command, term};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    port::processor::explain_illegal_instructions(lab::build_info::WRONG_PROCESSOR);
     term::ending(cli::arguments().map_or_else(|exit| exit, command::dispatch)).into()
 }

@@ -110,6 +110,36 @@ fn check_of_technologies() {
 }
 
 #[test]
+fn versions_name_commit_processor_and_flags() {
+    let short = stdout(&natmeter(&["-V"]));
+    assert!(short.starts_with(&format!("natmeter {} (commit ", env!("CARGO_PKG_VERSION"))), "{short}");
+    let long = stdout(&natmeter(&["--version"]));
+    for fact in ["commit", "target", "target CPU", "flags", "profile", "compiler"] {
+        let value = long.lines().find_map(|line| line.strip_prefix(fact)?.strip_prefix(':'));
+        assert!(value.is_some_and(|value| !value.trim().is_empty()), "{fact} in {long}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = natmeter(&["man-pages", dir.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for command in ["natmeter", "natmeter-run", "natmeter-gateway", "natmeter-man-pages"] {
+        let page = std::fs::read_to_string(dir.path().join(format!("{command}.1"))).unwrap();
+        assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}");
+    }
+}
+
+#[test]
+fn the_quickstart_runs_by_name() {
+    let list = stdout(&natmeter(&["list", "scenarios"]));
+    assert!(list.contains("quickstart"), "{list}");
+    let output = natmeter(&["check", "quickstart"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn quiet_check_says_nothing() {
     let output = natmeter(&["check", "-q", "scenarios/kernel-nat44.toml"]);
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));

@@ -18,6 +18,7 @@ pub mod interface;
 pub mod middleware;
 pub mod netns;
 pub mod presence;
+pub mod processor;
 mod sys;
 
 pub use backend::link;

@@ -4,15 +4,13 @@
 use crate::cli::Global;
 use crate::did_you_mean;
 use crate::exit::Exit;
+use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
 use crate::scenario::diagnostic::Diagnostic;
 use crate::scenario::{self, Complaints, Loaded, ScenarioError};
 use crate::term::{self, err};
 use serde_json::json;
 use std::path::Path;
-
-/// The quickstart scenario, which works without the repository.
-const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
 
 /// What the quickstart is called in messages.
 const QUICKSTART_NAME: &str = "the built-in quickstart";
@@ -30,8 +28,10 @@ pub fn name(file: Option<&Path>) -> String {
 pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     let options = global.options();
     let loaded = match file {
-        Some(path) => scenario::read(path, &options),
-        None => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
+        Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
+            scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options)
+        }
+        _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
     };
     let sound = loaded.and_then(|loaded| {
         rig::files::see_that_files_are_right(&loaded)?;

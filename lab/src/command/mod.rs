@@ -8,6 +8,7 @@ mod completions;
 mod gateway;
 mod list;
 mod load;
+mod man_pages;
 mod plan;
 mod report;
 mod run;
@@ -49,6 +50,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Plan(args)) => plan::plan(&args, global),
         Some(Command::List(args)) => list::list(args.what.as_deref(), global),
         Some(Command::Completions(args)) => completions::completions(args.shell),
+        Some(Command::ManPages(args)) => man_pages::man_pages(&args.dir),
         None => run::run(None, global),
     }
 }

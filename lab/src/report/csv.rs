@@ -21,8 +21,9 @@ const COLUMNS: &str = "table_id,document,label,technology,implementation,setup,m
 connections,src_ports,dst_ports,cpu_cores,hash_table_size,conntrack_table_size,experiments,search_error,loss_tolerance,\
 frame_size_ipv4,bound,repetition,conformance";
 
-/// The table that the device loaded, after a column for each further axis; then what verdicts and results rest on.
-const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,verdicts";
+/// The table that the device loaded, after a column for each further axis; then what natmeter was built from, for and how, and
+/// what verdicts and results rest on.
+const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build,verdicts";
 
 fn render(report: &Report) -> String {
     let swept = AXES.iter().map(|axis| axis.name.replace('-', "_"));
@@ -157,7 +158,7 @@ impl Line<'_> {
             .into_iter()
             .chain(swept)
             .chain(table)
-            .chain([verdicts(report).to_owned()])
+            .chain([report.facts.build().unwrap_or_default().to_owned(), verdicts(report).to_owned()])
             .map(published::quoted)
             .collect();
         let _ = writeln!(out, "{}", all.join(","));

@@ -46,14 +46,15 @@ fn head(out: &mut String, report: &Report, name: &str) {
     let class = if report.conformance.conforming { "badge ok" } else { "badge" };
     let _ = write!(
         out,
-        "<header>\n<h1>{}</h1>\n<p><span class=\"{class}\">{}</span></p>\n<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished</p>\n</header>\n",
+        "<header>\n<h1>{}</h1>\n<p><span class=\"{class}\">{}</span></p>\n<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished{}</p>\n</header>\n",
         e(name),
         e(&report.conformance.label),
         e(&header.scenario.about),
         e(&header.version),
         e(&header.started),
         number::grouped(report.measured as u64),
-        number::plural(report.planned as u64, "measurement")
+        number::plural(report.planned as u64, "measurement"),
+        report.facts.build().map_or_else(String::new, |build| format!("<br>Build: {}", e(build)))
     );
     out.push_str("<section class=\"short\" aria-label=\"In short\">\n");
     report.sentences.iter().for_each(|s| {

@@ -47,6 +47,9 @@ fn head(out: &mut String, report: &Report) {
     let _ = writeln!(out, "{name}{:gap$}{label}", "");
     item(out, "", &header.scenario.about);
     let _ = writeln!(out, "natmeter {}, started {}", header.version, header.started);
+    if let Some(build) = report.facts.build() {
+        item(out, "", &format!("Build: {build}"));
+    }
     for departure in &report.conformance.departures {
         item(out, "- ", departure);
     }

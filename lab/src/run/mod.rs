@@ -12,7 +12,7 @@ pub use until::{Until, is_over};
 
 use crate::audit::{self, Refusal};
 use crate::event::{Event, Listener};
-use crate::folder::{Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, Outcome, SelfTest};
+use crate::folder::{BUILD, Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, Outcome, SelfTest};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::record::RecordError;
 use crate::rig::{Process, Rig, RigError};
@@ -449,7 +449,7 @@ fn differences(first: &Facts, now: &Facts) -> Vec<(&'static str, String, String)
         let now = now.tester.get(name).cloned().unwrap_or_default();
         (then != now).then_some((name, then, now))
     };
-    ["cpu", "cores", "kernel", "natmeter"].into_iter().filter_map(differs).collect()
+    ["cpu", "cores", "kernel", "natmeter", BUILD].into_iter().filter_map(differs).collect()
 }
 
 /// The points of measurements in the order of their first one.

@@ -6,7 +6,7 @@ mod fixture;
 
 use fixture::{Run, Truth};
 use lab::audit::{Audit, Basis};
-use lab::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use lab::folder::{BUILD, CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::printable::is_hidden;
 use lab::report::{KNOWN, Report};
 use lab::scenario::{Options, Sweep, parse};
@@ -154,6 +154,18 @@ fn values_are_listed_like_the_published_ones() {
     let ours: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     let published: Vec<&str> = include_str!("../../../published/all.csv").lines().next().unwrap().split(',').collect();
     assert_eq!(ours[..published.len()], published[..]);
+}
+
+/// Folders of versions that recorded none are reported without it.
+#[test]
+fn every_format_names_the_build() {
+    let mut run = fixture::quickstart();
+    let names = |run: &Run| {
+        KNOWN.iter().map(|f| report(run).render(f.name).unwrap().contains("0123456789ab")).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&run), vec![false; KNOWN.len()]);
+    run.facts.tester.insert(BUILD.into(), "commit 0123456789ab, target CPU x86-64-v3".into());
+    assert_eq!(names(&run), vec![true; KNOWN.len()]);
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     // SAFETY: the first `count` messages point to pieces, and those to frames, all of which live through the call;
     // the kernel reads the frames and writes only the messages.
     check(unsafe {
-        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT)
+        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT as _)
     })
     .map(|n| n as usize)
 }

@@ -1,0 +1,46 @@
+//! What this build is: version, commit, target, processor, flags, compiler. `build.rs` finds them; `--version` and every
+//! run folder name them, because two builds of one version may differ in speed.
+
+/// Version and commit: `natmeter -V`.
+pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
+
+/// Everything, a fact a line: `natmeter --version`.
+pub const LONG: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit:      ",
+    env!("NATMETER_BUILD_COMMIT"),
+    "\ntarget:      ",
+    env!("NATMETER_BUILD_TARGET"),
+    "\ntarget CPU:  ",
+    env!("NATMETER_BUILD_CPU"),
+    "\nflags:       ",
+    env!("NATMETER_BUILD_FLAGS"),
+    "\nprofile:     ",
+    env!("NATMETER_BUILD_PROFILE"),
+    "\ncompiler:    ",
+    env!("NATMETER_BUILD_RUSTC"),
+);
+
+/// The same without the version in one line, as run folders and reports have it.
+pub const BUILD: &str = concat!(
+    "commit ",
+    env!("NATMETER_BUILD_COMMIT"),
+    ", ",
+    env!("NATMETER_BUILD_TARGET"),
+    ", target CPU ",
+    env!("NATMETER_BUILD_CPU"),
+    ", flags ",
+    env!("NATMETER_BUILD_FLAGS"),
+    ", profile ",
+    env!("NATMETER_BUILD_PROFILE"),
+    ", ",
+    env!("NATMETER_BUILD_RUSTC"),
+);
+
+/// What is said on a processor that lacks an instruction of this build.
+pub const WRONG_PROCESSOR: &str = concat!(
+    "error: this processor lacks an instruction that this build of natmeter uses. It was built for ",
+    env!("NATMETER_BUILD_CPU"),
+    "; releases need x86-64-v3 (Intel Haswell, AMD Zen, or newer). Build natmeter on this machine instead: \
+     `cargo install --path natmeter` in its source folder\n"
+);

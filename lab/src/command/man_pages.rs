@@ -1,0 +1,21 @@
+//! `natmeter man-pages DIR`: a manual page for each command, from the definition of the command line, so that they agree.
+
+use crate::cli::{Cli, err};
+use crate::exit::Exit;
+use clap::CommandFactory;
+use std::path::Path;
+
+/// `natmeter man-pages DIR`.
+pub fn man_pages(dir: &Path) -> Exit {
+    let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            err(&format!(
+                "error: cannot write manual pages to {}: {error}; name a folder that you can write to\n",
+                dir.display()
+            ));
+            Exit::Failed
+        }
+    }
+}
