@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use lab::scenario::gateway::{Gateway, parse, side4, side6};
-use lab::scenario::technology::{Softwires, Technology};
+use scenario::gateway::{Gateway, parse, side4, side6};
+use scenario::technology::{Softwires, Technology};
 use lab::technology::{Links, Use, build};
 use libfuzzer_sys::fuzz_target;
 use plane::Function;
@@ -39,7 +39,7 @@ fn built(gateway: &Gateway) {
     }
 }
 
-fuzz_target!(|file: &str| match parse("any.toml", file) {
+fuzz_target!(|file: &str| match parse("any.toml", file, tech::ALL) {
     Ok(gateway) => {
         built(&gateway.without_tables());
         assert_eq!(gateway.can_become(&gateway), Ok(()), "what it is");

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use lab::scenario::quantity::{
+use scenario::quantity::{
     addresses, count, duration, ports, rate, share_ppm, show_bytes, show_count, show_duration, show_grouped,
     show_share, show_time,
 };

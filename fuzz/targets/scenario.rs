@@ -5,13 +5,13 @@
 #![no_main]
 
 use lab::forecast::{self, text};
-use lab::scenario::{Options, parse};
+use scenario::{Options, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|file: &str| {
     let set = file.lines().filter_map(|l| l.strip_prefix("#set ")).map(str::to_owned).collect();
     let full = file.lines().any(|l| l == "#full");
-    match parse("any.toml", file, &Options { full, set }) {
+    match parse("any.toml", file, &Options { full, set }, tech::ALL) {
         Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());

@@ -4,6 +4,7 @@
 use crate::source::{Place, Source};
 use crate::spans::Spans;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
+use serde_json::json;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -199,6 +200,24 @@ impl Complaints {
         format!("{text}{errors} in {}; nothing was changed.", self.sources[0].name)
     }
 
+    /// For machines: title, help, and the line and column (from 1, in characters) of every mark.
+    pub fn to_json(&self) -> serde_json::Value {
+        let fault = |fault: &Shown| {
+            let marks = fault.marks.iter().map(|(place, label)| {
+                let (line, column) = self.line_and_column(*place);
+                json!({ "source": self.sources[place.source].name, "line": line, "column": column, "label": label })
+            });
+            json!({ "title": fault.title, "marks": marks.collect::<Vec<_>>(), "help": fault.instead })
+        };
+        self.shown.iter().take(MOST_SHOWN).map(fault).collect()
+    }
+
+    fn line_and_column(&self, place: Place) -> (usize, usize) {
+        let before = &self.sources[place.source].text[..place.start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+
     fn group<'a>(&'a self, fault: &'a Shown) -> Group<'a> {
         let mut group = Group::with_title(Level::ERROR.primary_title(normalize_untrusted_str(&fault.title)));
         if fault.marks.is_empty() {
@@ -236,3 +255,17 @@ impl fmt::Display for Complaints {
 }
 
 impl std::error::Error for Complaints {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_a_line_and_a_column() {
+        let source = Source { name: "x".to_owned(), text: "a = 1\nµ = 2\n".to_owned() };
+        let fault = Fault::new("bad").at(Place::new(0, 11..12), "here");
+        let complaints = Complaints::new(vec![source], &Spans::default(), vec![fault], Vec::new());
+        let json = complaints.to_json();
+        assert_eq!((&json[0]["marks"][0]["line"], &json[0]["marks"][0]["column"]), (&json!(2), &json!(5)));
+    }
+}

@@ -8,7 +8,7 @@
 
 use lab::plan::Plan;
 use lab::rig::{Process, Rig};
-use lab::scenario::{Options, Scenario, parse};
+use scenario::{Options, Scenario, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 
 const RUNS: usize = 15;
@@ -107,7 +107,7 @@ fn scenario(row: &Row) -> Result<Scenario, String> {
          settle = \"0 s\"\nphase1-drain = \"20 ms\"\n",
         row.tables
     );
-    parse("bench.toml", &text, &Options::default()).map(|l| l.scenario).map_err(|c| c.render(false))
+    parse("bench.toml", &text, &Options::default(), tech::ALL).map(|l| l.scenario).map_err(|c| c.render(false))
 }
 
 fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {

@@ -4,7 +4,7 @@
 use crate::plan::Plan;
 use crate::rig::embedded::{are_too_few, testers};
 use crate::rig::kernel::device_config;
-use crate::scenario::{Dut, Loaded, Point, Scenario};
+use scenario::{Dut, Loaded, Point, Scenario};
 use std::collections::BTreeSet;
 
 /// What counts of a machine.
@@ -92,7 +92,7 @@ fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Options, parse};
+    use scenario::{Options, parse};
 
     const KERNEL_CORES: &str = include_str!("../../scenarios/kernel-cores.toml");
     const GATEWAY_CORES: &str = include_str!("../../scenarios/gateway-cores.toml");
@@ -100,7 +100,7 @@ mod tests {
 
     fn of(text: &str, set: &[&str], machine: Machine) -> Vec<String> {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let loaded = parse("test.toml", text, &Options { full: false, set }).unwrap();
+        let loaded = parse("test.toml", text, &Options { full: false, set }, tech::ALL).unwrap();
         advice(&loaded, &Plan::new(&loaded.scenario), machine)
     }
 

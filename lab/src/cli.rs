@@ -5,7 +5,7 @@ use crate::did_you_mean;
 use crate::exit::Exit;
 use crate::listing;
 use crate::report;
-use crate::scenario::{self, Options};
+use scenario::{Options};
 use crate::term::{err, out};
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

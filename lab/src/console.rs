@@ -4,7 +4,7 @@
 use crate::event::{Event, Listener};
 use crate::folder::Outcome;
 use crate::report::number::si;
-use crate::scenario::axis::more_in_words;
+use scenario::axis::more_in_words;
 use crate::term;
 use anstyle::{AnsiColor, Style};
 use method::metric::is_establishment;

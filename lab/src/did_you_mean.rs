@@ -1,7 +1,7 @@
 //! What was probably meant: for a word that is no command and a scenario that is no file, the command or the path. Its own file
 //! because it looks at the folder where natmeter was started, which reading scenarios does not.
 
-use crate::scenario::diagnostic::nearest;
+use scenario::diagnostic::nearest;
 use crate::{listing, store};
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 
 use crate::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
 use crate::plan::Measurement;
-use crate::scenario::axis::AxisValues;
+use scenario::axis::AxisValues;
 use method::Rate;
 use serde::Serialize;
 

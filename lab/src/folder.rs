@@ -15,8 +15,8 @@
 //! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
 
 use crate::plan::{Measurement, Plan};
-use crate::scenario::axis::AxisValues;
-use crate::scenario::{Link, Options, Scenario, VethIo};
+use scenario::axis::AxisValues;
+use scenario::{Link, Options, Scenario, VethIo};
 use method::{Count, Rate, SearchResult, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

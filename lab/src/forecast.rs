@@ -7,8 +7,7 @@ pub use text::{text, total};
 
 use crate::plan::Plan;
 use crate::rig::{embedded, kernel};
-use crate::scenario::technology::{Plays, Technology};
-use crate::scenario::{Dut, Link, Mapping, Point, Scenario, VethIo};
+use scenario::{Dut, Link, Point, Scenario, VethIo};
 use method::{Count, Direction, Nanos, Rate};
 
 /// The plan of a scenario with the time and memory that it will take.
@@ -43,12 +42,13 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         top: Rate(top * 1_000),
     };
     let guess = match (dut, &scenario.link) {
-        (Dut::Simulated { capacity, set_up_rate, .. }, _) => {
-            Guess { set_up: Rate(*set_up_rate), forward: Rate(*capacity), top: Rate(15_000_000) }
+        (Dut::Simulated(device), _) => {
+            let [set_up, forward] = [device.set_up_rate, device.capacity]
+                .map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
+            Guess { set_up, forward, top: Rate(15_000_000) }
         }
-        (Dut::Embedded(nat44), _) if nat44.mapping == Mapping::EndpointIndependent => thousands(2_000, 3_500, 15_000),
-        (Dut::Technology { .. }, _) => thousands(1_500, 4_000, 12_000),
-        (Dut::Embedded(_), _) | (_, Link::InProcess { .. }) => thousands(2_500, 4_000, 15_000),
+        (Dut::Gateway { technology, .. }, _) if technology.overhead() > 0 => thousands(1_500, 4_000, 12_000),
+        (Dut::Gateway { .. }, _) | (_, Link::InProcess { .. }) => thousands(2_200, 4_000, 15_000),
         (Dut::Kernel { nat44: None, .. }, Link::Tap) => thousands(0, 250, 600),
         (Dut::Kernel { nat44: None, .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(0, 170, 600),
         (Dut::Kernel { nat44: None, .. }, Link::Veth { .. }) => thousands(0, 220, 800),
@@ -58,7 +58,7 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     };
     // What the tester can offer grows with its workers; what the device does, does not.
     let top = Rate(guess.top.0 * u64::from(scenario.tester.workers));
-    let most = scenario.measure.max_rate.map_or(top, |most| top.min(Rate(most)));
+    let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
 }
 
@@ -112,7 +112,7 @@ fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     };
     let frames = guess.top.frames_in(scenario.measure.duration) * directions;
     // IPv6 addresses of the subscribers, 16 B each.
-    let rows = if scenario.traffic.subscribers > 1 { 16 * u64::from(scenario.traffic.subscribers) } else { 0 };
+    let rows = if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };
     8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
 }
 
@@ -138,34 +138,25 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
 /// its parts; an entry of the kernel 385 B and 8 B a bucket, as measured, one bucket an entry if nobody says.
 fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
-        Dut::Embedded(nat44) => 64 * nat44.table,
-        Dut::Technology { plays, technology } => {
-            let state = if technology.is_stateful(*plays) { technology.state().map_or(0, |s| s.table) } else { 0 };
-            96 * state + if *plays == Plays::Ce { 0 } else { table(technology) }
+        Dut::Gateway { plays, technology, .. } => {
+            let each = if technology.overhead() > 0 { 96 } else { 64 };
+            let loaded = if *plays == Plays::Ce { 0 } else { technology.table_octets() };
+            each * dut.table_size().unwrap_or(0) + loaded
         }
         Dut::Kernel { nat44: Some(nat44), .. } => {
-            385 * connections + 8 * nat44.conntrack.buckets.unwrap_or(connections)
+            385 * connections + 8 * nat44.hash_size.unwrap_or(connections)
         }
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
-    }
-}
-
-/// Bytes of a table that is loaded and not learned. A softwire takes 16 B beside a directory of 264 KiB; a mapping rule 152 B.
-fn table(technology: &Technology) -> u64 {
-    match technology {
-        Technology::Lw4o6(l) if l.softwires.count() > 0 => 16 * l.softwires.count() + (264 << 10),
-        Technology::MapE { map, .. } | Technology::MapT { map, .. } => 152 * map.count(),
-        _ => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Options, parse};
+    use scenario::{Options, parse};
 
     fn plan_of(text: &str) -> Plan {
-        plan(&parse("test.toml", text, &Options::default()).unwrap().scenario)
+        plan(&parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario)
     }
 
     const KERNEL: &str = include_str!("../../scenarios/kernel-nat44.toml");

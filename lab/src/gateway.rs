@@ -1,15 +1,16 @@
 //! A gateway as a program: its technology built from its file, its ports opened, neighbours found, workers run, and
 //! its control socket answered. Nothing is measured here.
 
-use crate::scenario::gateway::{Gateway, Io, NextHop, Side, side4, side6};
-use crate::technology::{self, BuildError, Links, Use};
+use scenario::gateway::{Gateway, Io, NextHop, Side};
+use crate::rig::files::open as open_file;
+use tech::{Built, Job, Links, Use};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, Passed, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
 use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
-use plane::Function;
-use plane::lw4o6::{Live, Table};
+use plane::{Function, Side4, Side6};
+use plane::lw4o6::Live;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
@@ -20,7 +21,7 @@ use port::presence::{Lost, Presence};
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
 use serde_json::json;
 use std::fmt::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,8 +56,13 @@ pub enum GatewayError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The technology's parameters.
-    #[error(transparent)]
-    Build(#[from] BuildError),
+    #[error("[technology.{name}]: {why}")]
+    Technology {
+        /// Its name.
+        name: &'static str,
+        /// What is wrong, and what to do.
+        why: String,
+    },
     /// An interface.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -88,21 +94,21 @@ pub enum GatewayError {
 impl GatewayError {
     /// Whether the command line or the file has to be changed; then nothing was touched.
     pub fn is_usage(&self) -> bool {
-        matches!(self, GatewayError::Usage(_) | GatewayError::Build(_))
+        matches!(self, GatewayError::Usage(_) | GatewayError::Technology { .. })
     }
 }
 
 /// Ethernet addresses of both sides: our own, and the neighbour's.
 type Macs = [(Mac, Mac); 2];
 
-/// Build the functions of a gateway's technology and do something with them.
-fn build<T, U: Use<Out = Result<T, GatewayError>>>(
+/// The functions of a gateway's technology. Those of a running lwAFTR find their binding table in `live`.
+fn build(
     gateway: &Gateway,
     macs: Macs,
     workers: usize,
     seed: u64,
-    then: U,
-) -> Result<T, GatewayError> {
+    live: Option<&Arc<Live>>,
+) -> Result<Built, GatewayError> {
     let [(left_own, left_next), (right_own, right_next)] = macs;
     let links = Links {
         left4: side4(&gateway.left, left_own, left_next),
@@ -110,13 +116,28 @@ fn build<T, U: Use<Out = Result<T, GatewayError>>>(
         right4: side4(&gateway.right, right_own, right_next),
         right6: side6(&gateway.right, right_own, right_next),
     };
-    technology::build(&gateway.technology, gateway.plays, &links, workers, seed, then)?
+    let job = Job { plays: gateway.plays, links, workers, seed, open: &open_file, live };
+    let technology = gateway.technology.as_ref();
+    technology.build(&job).map_err(|why| GatewayError::Technology { name: technology.name(), why })
+}
+
+/// The IPv4 side that the plane needs, once the Ethernet addresses are known.
+fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
+    // Of another version no function of the technology looks at it.
+    let address = if let IpAddr::V4(address) = side.address { address } else { Ipv4Addr::UNSPECIFIED };
+    Side4 { mac, next_hop, address, mtu: side.mtu }
+}
+
+/// The IPv6 side, in the same way.
+fn side6(side: &Side, mac: Mac, next_hop: Mac) -> Side6 {
+    let address = if let IpAddr::V6(address) = side.address { address } else { Ipv6Addr::UNSPECIFIED };
+    Side6 { mac, next_hop, address, mtu: side.mtu }
 }
 
 /// Addresses that the gateway answers for on both sides.
 fn owns(gateway: &Gateway, macs: Macs) -> Owns {
     let mut owns = Owns { customer: own(&gateway.left, macs[0].0), internet: own(&gateway.right, macs[1].0) };
-    let [left, right] = technology::answers_for(&gateway.technology, gateway.plays);
+    let [left, right] = gateway.technology.answers(gateway.plays);
     for (own, more) in [(&mut owns.customer, left), (&mut owns.internet, right)] {
         own.ipv4.extend(more.ipv4);
         own.ipv6.extend(more.ipv6);
@@ -153,7 +174,7 @@ pub fn replay(
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let vlans = [tag(&gateway.left), tag(&gateway.right)];
-    build(gateway, macs, 1, seed, Replay { owns, vlans, files, linger, as_json })
+    build(gateway, macs, 1, seed, None)?.functions.hand_to(Replay { owns, vlans, files, linger, as_json })
 }
 
 /// The tag of a side's VLAN, if it is in one.
@@ -215,8 +236,8 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
-    let run = Run { gateway, file, macs, owns, live: None, opened, presence, clock, control, ending, say };
-    build(gateway, macs, gateway.workers, seed, run)
+    let Built { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
+    functions.hand_to(Run { gateway, file, macs, owns, live, opened, presence, clock, control, ending, say })
 }
 
 /// Ports and pools of the workers.
@@ -331,9 +352,6 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl Use for Run<'_> {
     type Out = Result<(), GatewayError>;
-    fn binding(&mut self, table: Table) -> Arc<Live> {
-        Arc::clone(self.live.insert(Live::new(table)))
-    }
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
         let Run { gateway, file, macs, owns, live, opened, mut presence, clock, mut control, ending, say } = self;
         let cores = port::host::cores();
@@ -403,7 +421,7 @@ fn limit<F: Function + 'static>(
     queue: &ControlQueue<F>,
     say: &dyn Fn(&str),
 ) -> Result<(), GatewayError> {
-    let table = table_file::named_by(&gateway.technology).map(|(_, path)| path);
+    let table = gateway.technology.file().map(|(_, path)| path);
     let limits = Limits::new([file].into_iter().chain(table), &gateway.socket)?;
     let workers = queue.limit(&limits);
     let signals = ending.insist(gateway.socket.clone(), limits.clone()).map_err(GatewayError::Signals)?;

@@ -2,9 +2,9 @@
 //! without a change; a new list is one entry in [`KNOWN`].
 
 use crate::installed;
-use crate::scenario::axis::{AXES, Axis};
-use crate::scenario::quantity::show_count;
-use crate::scenario::{VETH_IO, VethIo, dut_kinds};
+use scenario::axis::{AXES, Axis};
+use scenario::quantity::show_count;
+use scenario::{VETH_IO, VethIo, dut_kinds};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -33,10 +33,7 @@ fn scenarios() -> Vec<Row> {
 }
 
 fn technologies() -> Vec<Row> {
-    crate::scenario::technology::KNOWN
-        .iter()
-        .map(|&(name, about)| Row { name: name.into(), about: about.into() })
-        .collect()
+    tech::ALL.iter().map(|entry| Row { name: entry.name().into(), about: entry.about.into() }).collect()
 }
 
 /// The lists.

@@ -2,8 +2,8 @@
 //! a resumed run finds its place and a report finds its rows. How long it will take and how much memory it
 //! needs is written into it by `forecast`.
 
-use crate::scenario::axis;
-use crate::scenario::{Dut, Point, Scenario};
+use scenario::axis;
+use scenario::{Dut, Point, Scenario};
 use method::{Count, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -118,8 +118,8 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
         let metric = match (dut.is_stateful(), metric.as_str()) {
             (true, BASELINE) => continue,
             (true, other) => other,
-            (false, "throughput") if matches!(dut, Dut::Technology { .. }) => "throughput",
-            (false, BASELINE) if matches!(dut, Dut::Technology { .. }) => continue,
+            (false, "throughput") if dut.technology().is_some() => "throughput",
+            (false, BASELINE) if dut.technology().is_some() => continue,
             (false, "throughput" | BASELINE) => BASELINE,
             (false, _) => continue,
         };
@@ -138,10 +138,10 @@ fn connections_of(dut: &Dut, scenario: &Scenario) -> Vec<Count> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Options, parse};
+    use scenario::{Options, parse};
 
     fn plan_of(text: &str) -> (Scenario, Plan) {
-        let scenario = parse("test.toml", text, &Options::default()).unwrap().scenario;
+        let scenario = parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let plan = Plan::new(&scenario);
         (scenario, plan)
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(keys, [embedded(1, 2), embedded(1, 4), embedded(3, 2), embedded(3, 4), simulated]);
         let there = plan.measurements[2].point.of(&scenario);
         let Dut::Embedded(nat) = &there.duts[0] else { panic!("another device") };
-        assert_eq!((there.traffic.inside.count, nat.pool.count), (3, 2));
+        assert_eq!((there.traffic.flows.inside.count, nat.pool.count), (3, 2));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::folder::{
     Calibration, CommandLine, Facts, Header, Outcome, POINT_BY_POINT, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
 };
 use crate::plan::Plan;
-use crate::scenario::{self, Complaints, Options, Scenario};
+use scenario::{Complaints, Options, Scenario};
 use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
 use method::TrialRecord;
 use serde::Deserialize;
@@ -154,7 +154,7 @@ fn scenario_of(path: &Path, stored: &Stored) -> Result<(Scenario, Options), Reco
     let text = read_text(path)?;
     let name = path.display().to_string();
     let Some(options) = &stored.options else { return Ok(version1::scenario(&name, &text, &stored.scenario)?) };
-    let read = scenario::parse(&name, &text, options);
+    let read = scenario::parse(&name, &text, options, tech::ALL);
     let read =
         read.map_err(|complaints| RecordError::Scenario { path: path.to_path_buf(), complaints: complaints.into() });
     Ok((read?.scenario, options.clone()))

@@ -4,7 +4,7 @@
 
 use crate::folder::{Calibration, Outcome};
 use crate::plan::{Measurement, without_attempt};
-use crate::scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Point, Scenario};
 use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
 use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
 use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
@@ -99,7 +99,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
     let validated = m.metric == MAX_CONN_EST_RATE_VALIDATED.key;
     let defaults = SearchSettings::default();
     Ok(SearchSettings {
-        lo: Rate(measure.min_rate.unwrap_or(0)),
+        lo: Rate(scenario.min_rate().unwrap_or(0)),
         hi: upper_end(scenario, calibration, m)?,
         verify: measure.verify.map(|tries| Verify { tries }),
         phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),

@@ -3,8 +3,8 @@
 
 use crate::plan::Plan;
 use crate::rig::kernel::{bed_with_cables, device_config};
-use crate::scenario::axis::more_in_words;
-use crate::scenario::{Dut, Point, Scenario};
+use scenario::axis::more_in_words;
+use scenario::{Dut, Point, Scenario};
 use dut::host::Order;
 use dut::{DutError, Place};
 

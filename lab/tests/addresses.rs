@@ -5,7 +5,7 @@
 use lab::plan::Plan;
 use lab::rig::embedded::{Cores, assemble};
 use lab::rig::{Process, Rig, mac, settings, technology};
-use lab::scenario::{Dut, Options, Scenario, parse};
+use scenario::{Dut, Options, Scenario, parse};
 use lab::technology::{Links, Use, build};
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::chain::Nested;
@@ -190,7 +190,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
          inside-addresses = {inside}\noutside-addresses = {outside}\n[measure]\nmetrics = [\"max_conn_est_rate\"]\n\
          phase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
     );
-    let loaded = parse("t.toml", &text, &Options::default()).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     let scenario = point.of(&loaded.scenario);
     let phase1 = astray == Astray::BeyondPool;
@@ -221,7 +221,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
 
 fn device(
     scenario: &Scenario,
-    point: &lab::scenario::Point,
+    point: &scenario::Point,
     seen: &Arc<Mutex<Seen>>,
     astray: Astray,
     addresses: [u64; 2],

@@ -2,7 +2,7 @@
 //! be drawn, never with a panic. The texts are mutations of a good file, so that they get past the parser.
 
 use lab::forecast::{self, text};
-use lab::scenario::{Options, parse};
+use scenario::{Options, parse};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -47,7 +47,7 @@ const WORDS: &[&str] = &[
 
 /// Read, and draw or plan whatever comes out of it.
 fn exercise(file: &str, set: Vec<String>, full: bool) {
-    match parse("any.toml", file, &Options { full, set }) {
+    match parse("any.toml", file, &Options { full, set }, tech::ALL) {
         Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());

@@ -320,14 +320,14 @@ const SIMULATED: Simulated = Simulated { device: "", measure: "", metrics: RATE,
 /// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
 fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     use lab::folder::{Facts, Header, SelfTest, SelfTestCheck};
-    use lab::scenario::{Options, parse};
+    use scenario::{Options, parse};
     let Simulated { device, measure, metrics, self_test } = run;
     let text = format!(
         "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
          metrics = {metrics}\nrepetitions = 1\n{measure}\n"
     );
     let options = Options::default();
-    let scenario = parse("x.toml", &text, &options).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let scenario = parse("x.toml", &text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = lab::plan::Plan::new(&scenario);
     let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
     let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)

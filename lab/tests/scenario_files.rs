@@ -2,7 +2,7 @@
 
 use lab::forecast::{self, text};
 use lab::plan::Plan;
-use lab::scenario::{Dut, Link, Loaded, Options, Scenario, conformance, parse, read};
+use scenario::{Dut, Link, Loaded, Options, Scenario, conformance, parse, read};
 use method::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -43,14 +43,14 @@ fn files_of_the_page() -> Vec<&'static str> {
 }
 
 fn of_the_page(text: &str) -> Loaded {
-    parse("docs/scenario.md", text, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    parse("docs/scenario.md", text, &Options::default(), tech::ALL).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn the_example_of_the_page_is_right_and_quick() {
     let example = of_the_page(files_of_the_page()[0]).scenario;
     assert!(forecast::plan(&example).predicted() < Nanos::from_secs(60));
-    let full = parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }).unwrap().scenario;
+    let full = parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }, tech::ALL).unwrap().scenario;
     assert_eq!(conformance(&full), Vec::<String>::new());
 }
 
@@ -60,7 +60,7 @@ fn workers_of_the_tester_stand_in_the_run() {
     let text = files_of_the_page()[1];
     let with = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("x.toml", text, &Options { full: false, set }).unwrap_or_else(|error| panic!("{error}")).scenario
+        parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|error| panic!("{error}")).scenario
     };
     let (one, two) = (with(&[]), with(&["workers=2", "connections=300k"]));
     assert_eq!((one.tester.workers, two.tester.workers), (1, 2));
@@ -112,15 +112,15 @@ fn order_in_the_file_does_not_matter() {
         tables.last_mut().unwrap().extend([line, "\n"]);
     }
     let top = tables.remove(0);
-    let expected = parse("a.toml", &text, &Options::default()).unwrap().scenario;
+    let expected = parse("a.toml", &text, &Options::default(), tech::ALL).unwrap().scenario;
     for _ in 0..tables.len() {
         tables.rotate_left(1);
         let shuffled = top.clone() + &tables.concat();
-        assert_eq!(parse("a.toml", &shuffled, &Options::default()).unwrap().scenario, expected);
+        assert_eq!(parse("a.toml", &shuffled, &Options::default(), tech::ALL).unwrap().scenario, expected);
     }
     tables.reverse();
     let backwards: String = tables.iter().map(|table| reversed(table)).collect();
-    assert_eq!(parse("a.toml", &(top + &backwards), &Options::default()).unwrap().scenario, expected);
+    assert_eq!(parse("a.toml", &(top + &backwards), &Options::default(), tech::ALL).unwrap().scenario, expected);
 }
 
 /// A table with its keys in reverse order.
@@ -135,7 +135,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     let depth = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
         let text = include_str!("../../scenarios/quickstart.toml");
-        parse("quickstart.toml", text, &Options { full: false, set }).unwrap_or_else(|e| panic!("{e}")).scenario.link
+        parse("quickstart.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario.link
     };
     assert_eq!(depth(&[]), Link::InProcess { depth: 2048 });
     assert_eq!(depth(&["connections=100k,1M"]), Link::InProcess { depth: 512 });
@@ -150,7 +150,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
 fn a_line_rate_is_that_of_the_longest_frames() {
     let of = |text: &str| {
         let set = vec!["max-rate=10 Gbit/s".to_owned()];
-        parse("x.toml", text, &Options { full: false, set }).unwrap_or_else(|e| panic!("{e}")).scenario.measure.max_rate
+        parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario.measure.max_rate
     };
     assert_eq!(of(include_str!("../../scenarios/quickstart.toml")), Some(14_880_952));
     for text in [include_str!("../../scenarios/plat.toml"), include_str!("../../scenarios/map-t.toml")] {
@@ -167,7 +167,7 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
     let text = include_str!("../../scenarios/kernel-nat44-xdp.toml");
     let config = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario = parse("x.toml", text, &Options { full: false, set }).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let scenario = parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
         let plan = Plan::new(&scenario);
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
         let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { panic!("a kernel") };
@@ -184,7 +184,7 @@ fn overrides() {
     let quickstart = include_str!("../../scenarios/quickstart.toml");
     let with = |full, set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("quickstart.toml", quickstart, &Options { full, set }).unwrap_or_else(|e| panic!("{e}")).scenario
+        parse("quickstart.toml", quickstart, &Options { full, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
     };
     assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
     assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);
@@ -214,24 +214,24 @@ fn overrides() {
 fn overrides_of_technologies_and_axes() {
     let with = |text: &str, set: &str| {
         let options = Options { full: false, set: vec![set.to_owned()] };
-        parse("x.toml", text, &options).unwrap_or_else(|e| panic!("{e}")).scenario
+        parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
     };
     let plat = |set| with(include_str!("../../scenarios/plat.toml"), set).duts;
     assert_eq!(plat("hairpinning=true"), plat("technology.464xlat.hairpinning = true"));
     assert_ne!(plat("hairpinning=true"), plat("hairpinning=false"));
     let lwaftr = include_str!("../../scenarios/lwaftr.toml");
-    assert_eq!(with(lwaftr, "subscribers=1k").traffic.subscribers, 1_000);
+    assert_eq!(with(lwaftr, "subscribers=1k").traffic.flows.subscribers, 1_000);
     let swept = with(include_str!("../../scenarios/lwaftr-softwires.toml"), "softwires=1k,1M,10M");
-    assert_eq!(swept.sweep.axes[0].values, [1_000, 1_000_000, 10_000_000]);
+    assert_eq!(swept.axes[0].values, [1_000, 1_000_000, 10_000_000]);
     let swept = with(include_str!("../../scenarios/aftr-subscribers.toml"), "subscribers=100,1k");
-    assert_eq!(swept.sweep.axes[0].values, [100, 1_000]);
+    assert_eq!(swept.axes[0].values, [100, 1_000]);
 }
 
 #[test]
 fn full_takes_what_conforms_from_full_or_the_defaults() {
     let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nduration = \"1 s\"\nrepetitions = 2\n\
                 max-rate = \"5M\"\n[full]\nrepetitions = 20\nconnections = [\"200k\", \"400k\"]\n";
-    let load = |full| parse("x.toml", text, &Options { full, set: Vec::new() }).unwrap().scenario;
+    let load = |full| parse("x.toml", text, &Options { full, set: Vec::new() }, tech::ALL).unwrap().scenario;
     let (quick, full) = (load(false), load(true));
     assert_eq!((quick.measure.repetitions, quick.measure.duration), (2, Nanos::from_secs(1)));
     assert_eq!((full.measure.repetitions, full.measure.duration), (20, Nanos::from_secs(60)));

@@ -5,7 +5,7 @@
 use lab::plan::Plan;
 use lab::rig::embedded::Cores;
 use lab::rig::{Process, technology};
-use lab::scenario::{Dut, Options, parse};
+use scenario::{Dut, Options, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use std::io::Write;
 use std::sync::Mutex;
@@ -90,7 +90,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
             "name = \"t\"\n[dut.embedded]\n{plays_line}\n{table}\n[traffic]\n{size}{traffic}\n{sweep}\
              [measure]\nmetrics = [{metrics}]\nphase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
         );
-        parse("t.toml", &text, &Options::default())
+        parse("t.toml", &text, &Options::default(), tech::ALL)
     };
     let sweep = |axes: &str| {
         let table = if traffic.contains("[sweep]") { "" } else { "[sweep]\n" };
@@ -246,7 +246,7 @@ fn flows_are_spread_over_all_rules() {
          destination-ports = \"1-10\"\nsubscribers = 306\n[measure]\nmetrics = \"throughput\"\n",
         several_rules("map-e", 0)
     );
-    let loaded = parse("t.toml", &text, &Options::default()).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = &Plan::new(&loaded.scenario).measurements[0].point;
     let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
     let flows = technology::view(&loaded.scenario, *plays, technology, point).unwrap().flows;
@@ -324,7 +324,7 @@ fn explicit_maps_out_of_laboratories() {
          metrics = \"throughput\"\n",
         file.path().display()
     );
-    let loaded = parse("t.toml", &text, &Options::default()).unwrap();
+    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap();
     let point = &Plan::new(&loaded.scenario).measurements[0].point;
     let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
     let refused = technology::view(&loaded.scenario, *plays, technology, point).map(drop).unwrap_err().to_string();

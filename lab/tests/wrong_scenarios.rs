@@ -1,7 +1,7 @@
 //! What a person sees when a scenario is wrong: one snapshot a mistake, as text without colours. The snapshots
 //! are the specification of the messages: each must show the words at fault and the way out.
 
-use lab::scenario::{Options, parse};
+use scenario::{Options, parse};
 
 /// A scenario without mistakes, into which each test writes one.
 const GOOD: &str = include_str!("../../scenarios/quickstart.toml");
@@ -12,7 +12,7 @@ fn complaints(text: &str) -> String {
 }
 
 fn with(text: &str, options: &Options) -> String {
-    parse("wrong.toml", text, options).expect_err("this scenario must be refused").to_string()
+    parse("wrong.toml", text, options, tech::ALL).expect_err("this scenario must be refused").to_string()
 }
 
 /// The good scenario with some words replaced.
@@ -58,7 +58,7 @@ fn instead(good: &str, words: &[(&str, &str)]) -> String {
 
 /// What is wrong with the file that a good scenario names.
 fn named(text: &str) -> String {
-    let loaded = parse("wrong.toml", text, &Options::default()).expect("the scenario itself is right");
+    let loaded = parse("wrong.toml", text, &Options::default(), tech::ALL).expect("the scenario itself is right");
     lab::rig::files::see_that_files_are_right(&loaded).expect_err("this file must be refused").to_string()
 }
 
@@ -83,7 +83,7 @@ fn files_that_are_right_are_no_mistake() {
         softwires("tests/files/softwires.txt", 2),
         maps("tests/files/maps.txt") + "[traffic]\nremote = \"198.18.0.9\"\n",
     ] {
-        let loaded = parse("right.toml", &text, &Options::default()).unwrap();
+        let loaded = parse("right.toml", &text, &Options::default(), tech::ALL).unwrap();
         lab::rig::files::see_that_files_are_right(&loaded).unwrap();
     }
 }
@@ -92,7 +92,7 @@ fn files_that_are_right_are_no_mistake() {
 #[test]
 fn prefix_lengths_may_have_their_slash() {
     let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
-    let loaded = |text: &str| parse("right.toml", text, &Options::default()).unwrap().scenario;
+    let loaded = |text: &str| parse("right.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
     assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
 }
 
@@ -100,9 +100,9 @@ fn prefix_lengths_may_have_their_slash() {
 #[test]
 fn a_table_is_large_enough_for_the_fullest_worker() {
     let text = AFTR.replace("[sweep]", "[sweep]\ncores = [1, 4]").replace("pool =", "table = \"677k\"\npool =");
-    assert!(parse("right.toml", &text, &Options::default()).is_ok());
+    assert!(parse("right.toml", &text, &Options::default(), tech::ALL).is_ok());
     let one = AFTR.replace("pool =", "table = \"400k\"\npool =");
-    assert!(parse("right.toml", &one, &Options::default()).is_ok());
+    assert!(parse("right.toml", &one, &Options::default(), tech::ALL).is_ok());
 }
 
 macro_rules! refused {

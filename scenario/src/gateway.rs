@@ -53,6 +53,7 @@ impl Gateway {
             ("answer", self.answer != new.answer),
             ("socket", self.socket != new.socket),
             ("interface", self.left.interface != new.left.interface || self.right.interface != new.right.interface),
+            ("vlan", self.left.vlan != new.left.vlan || self.right.vlan != new.right.vlan),
             ("next-hop", other(&self.left, &new.left) || other(&self.right, &new.right)),
             (
                 "address",

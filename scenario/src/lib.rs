@@ -11,6 +11,7 @@ pub mod axis;
 mod conformance;
 pub mod gateway;
 mod overrides;
+mod point;
 mod reader;
 mod rules;
 mod settle;
@@ -20,6 +21,7 @@ mod tables;
 pub use conformance::conformance;
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
+pub use point::Point;
 pub use reader::{Loaded, Options, ScenarioError, parse, read};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, technologies};
@@ -63,6 +65,8 @@ pub struct Scenario {
     pub measure: Measure,
     /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
     pub time_limit: Option<Nanos>,
+    /// The technology's parameters as they are given, key by key.
+    pub parameters: String,
     /// A conforming run (`--full`), or the scenario's quick values.
     pub full: bool,
 }
@@ -132,6 +136,12 @@ impl Dut {
             Dut::Kernel { software, .. } => software,
             Dut::Simulated { .. } => "simulated",
         }
+    }
+
+    /// Sessions that its table holds at most, where the scenario decides that; a kernel's table is known when it stands.
+    pub fn table_size(&self) -> Option<Count> {
+        let (_, technology) = self.technology().filter(|_| self.is_stateful())?;
+        technology.state().map(tech::State::sessions)
     }
 
     /// Whether it keeps connections.

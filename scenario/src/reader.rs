@@ -13,12 +13,13 @@ use key::{
     At, Book, Complaints, Entry, Fault, Node, Place, Sections, Source, Spans, Tree, TreeTable, Value, override_value,
 };
 use method::Count;
+use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tech::{AXES, Technology};
 
 /// What the command line says about a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// Use the values of `[full]`: a conforming run.
     pub full: bool,
@@ -35,8 +36,6 @@ pub struct Loaded {
     pub text: String,
     /// What is right and still unwise, one sentence each.
     pub advice: Vec<String>,
-    /// The technology's parameters as they are given, key by key.
-    pub parameters: String,
     sources: Vec<Source>,
     spans: Spans,
 }
@@ -130,10 +129,10 @@ pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologi
     match if options.full { full } else { quick } {
         Some(mut scenario) if complaints.is_empty() => {
             let advice = rules::advice(&scenario);
-            let parameters = parameters(&tree);
+            scenario.parameters = parameters(&tree);
             settle(&mut scenario);
             admit_customers(&mut scenario, &spans);
-            Ok(Loaded { scenario, text: text.to_owned(), advice, parameters, sources: tree.sources, spans })
+            Ok(Loaded { scenario, text: text.to_owned(), advice, sources: tree.sources, spans })
         }
         _ => Err(complaints),
     }
@@ -253,6 +252,7 @@ impl Reading<'_, '_> {
             axes: axes.into_iter().collect::<Option<_>>()?,
             measure: quick?,
             time_limit: time_limit?.time_limit,
+            parameters: String::new(),
             full: false,
         };
         let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };

@@ -324,6 +324,8 @@ key::table! {
         next_hop: NextHop = "next-hop", next_hop(), needed("\"198.18.0.2\" (or its Ethernet address)");
         /// Largest packet, in octets.
         mtu: u16 = "mtu", number(68..=65_535), or("1500");
+        /// The VLAN of the side's link (IEEE 802.1Q).
+        vlan: Option<u16> = "vlan", maybe(number(1..=4094)), computed("frames have no tag");
     }
 }
 

@@ -18,7 +18,7 @@ use plane::Side;
 use plane::aftr::{Aftr, Config as AftrConfig};
 use plane::side::Side6;
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::view::{self, Softwires, ce, pe};
+use plane::view::{self, Tunnelled, ce, pe};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::{FlowSpace, Prefix4, Prefix6, View};
 
@@ -144,7 +144,7 @@ impl Technology for DsLite {
         match plays {
             Plays::Dual => Ok(view::nat44(&setting.bed(f.space()?), self.pool.seen())),
             Plays::Ce => {
-                let softwire = ce::Softwire { ce: self.b4.to_bits(), pe: self.aftr.to_bits() };
+                let softwire = ce::TunnelEnds { ce: self.b4.to_bits(), pe: self.aftr.to_bits() };
                 Ok(ce::b4(&setting.bed(f.space()?), softwire))
             }
             Plays::Pe => {
@@ -153,7 +153,7 @@ impl Technology for DsLite {
                 let space = FlowSpace::overlapping(f.subscribers, f.inside.first, ports.0, f.remote, ports.1);
                 let bed = setting.bed(space.map_err(why)?);
                 let rows = b4s(&bed, self.b4);
-                let ends = Softwires { subscribers: &rows, pe: self.aftr.to_bits() };
+                let ends = Tunnelled { subscribers: &rows, pe: self.aftr.to_bits() };
                 pe::aftr(&bed, &ends, self.pool.seen()).map_err(why)
             }
         }

@@ -1,21 +1,22 @@
 //! The gateway's part: what its functions are built from, and what technologies have in common when they build them.
 
 use crate::Functions;
+use crate::fragments::Held;
 use crate::parts::Plays;
 use crate::state::State;
 use crate::table::Open;
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
+use plane::edge::{self, Edge};
 use plane::lw4o6;
 use plane::nat44::Nat44;
 use plane::nat44::config::Config as NatConfig;
-use plane::side::inner_address;
 use plane::translate::{Config as TranslateConfig, Translate};
 use plane::tunnel::{Config as TunnelConfig, Tunnel};
-use plane::{Addressing, Chain, Function, Side, Side4, Side6, Softwires, Steering};
+use plane::{Addressing, Chain, Function, Side4, Side6, Softwires, Steering};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::{AddrRange, PortRange, PortSet, Prefix4, Prefix6};
+use wire::{AddrRange, PortSet, Prefix6};
 
 /// The links of a gateway, in both IP versions; those that the technology does not speak are not looked at.
 #[derive(Clone, Copy, Debug)]
@@ -96,11 +97,8 @@ impl Answers {
     }
 }
 
-/// What an IPv6 header is longer than an IPv4 header.
-pub(crate) const TRANSLATED: u16 = 20;
-
 /// Largest packet inside a gateway: no limit of its own.
-pub(crate) const INNER_MTU: u16 = 65_535;
+const INNER_MTU: u16 = 65_535;
 
 /// An error in words.
 pub(crate) fn why(e: impl Display) -> String {
@@ -128,15 +126,9 @@ impl Job<'_> {
         self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
     }
 
-    /// The IPv4 link inside an edge that is made of two functions, as the half with IPv6 sees it.
-    pub(crate) fn inner4(&self) -> Side4 {
-        let address = inner_address(self.links.left4.address);
-        Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: INNER_MTU }
-    }
-
-    /// The configuration of a translator.
-    pub(crate) fn translator(&self, ipv6: Side, v4: Side4, v6: Side6, hop: bool) -> TranslateConfig {
-        TranslateConfig { hop, seed: self.seed, ..TranslateConfig::new(ipv6, v4, v6) }
+    /// The links of a customer edge that keeps state.
+    pub(crate) fn edge(&self) -> Edge {
+        Edge { customer: self.links.left4, internet: self.links.right6 }
     }
 
     /// A worker's translator.
@@ -146,6 +138,7 @@ impl Job<'_> {
         addressing: A,
         worker: usize,
     ) -> Result<Translate<A>, String> {
+        let config = TranslateConfig { seed: self.seed, ..config };
         Ok(Translate::new(config, addressing).map_err(why)?.on_worker(worker as u16, self.workers as u16))
     }
 
@@ -159,36 +152,18 @@ impl Job<'_> {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(why)
     }
 
-    /// A customer edge that keeps state: a NAT44 into the customer's address and ports, and behind it what speaks IPv6, which
-    /// packets of `mtu` octets reach. A tunnel decides itself what happens to larger ones than it has room for.
+    /// A customer edge that keeps state: a NAT44 with this configuration, and behind it what speaks IPv6.
     pub(crate) fn behind_nat<F: Function>(
         &self,
-        nat: &CustomerNat<'_>,
+        mut nat: NatConfig,
+        (state, held): (&State, &Held),
         worker: usize,
-        (name, behind): (&'static str, F),
+        behind: (&'static str, F),
     ) -> Result<Chain<Nat44, F>, String> {
-        let CustomerNat { inside, pool, ports, state, mtu, .. } = *nat;
-        let inner = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
-        let mut c = NatConfig::new(self.links.left4, inner, inside.to_vec(), vec![pool]);
-        // A shared address has no ports to spare, and the port set says which there are.
-        c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
-        c.port_set = ports;
-        state.set(&mut c);
-        nat.held.set(&mut c);
-        let nat = Nat44::new(c, worker, self.workers, self.seed).map_err(why)?;
-        Ok(Chain::new(("nat44", nat), (name, behind), self.workers, self.seed))
+        state.set(&mut nat);
+        held.set(&mut nat);
+        edge::behind_nat(nat, behind, worker, self.workers, self.seed).map_err(why)
     }
-}
-
-/// The NAT44 of a customer edge.
-#[derive(Clone, Copy)]
-pub(crate) struct CustomerNat<'a> {
-    pub(crate) inside: &'a [Prefix4],
-    pub(crate) pool: AddrRange,
-    pub(crate) ports: PortSet,
-    pub(crate) state: &'a State,
-    pub(crate) held: &'a crate::fragments::Held,
-    pub(crate) mtu: u16,
 }
 
 /// Steering of a customer edge whose NAT44 has the ports of this set, with `headers` octets of IP headers in front of them on

@@ -5,7 +5,7 @@ use crate::customers::used_ports;
 use crate::ds_lite::grows_out;
 use crate::fragments::{Held, Reassembly};
 use crate::Functions;
-use crate::gateway::{Answers, Built, CustomerNat, INNER_MTU, Job, TableLoad, steer_by_port_set, why};
+use crate::gateway::{Answers, Built, Job, TableLoad, steer_by_port_set, why};
 use crate::laboratory::is_for_laboratories;
 use crate::nat::Inside;
 use crate::parts::{Names, Plays};
@@ -22,7 +22,7 @@ use key::{At, Chapter, Fault, Section, Table, computed, needed, or};
 use plane::lw4o6::{Bindings, Builder, Live, Softwire, Table as BindingTable, read_into};
 use plane::nat44::Nat44;
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::view::{self, Bed, Softwires, Subscriber6, ce, pe};
+use plane::view::{self, Bed, Subscriber6, Tunnelled, ce, pe};
 use plane::{Chain, Side, Steering};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -176,20 +176,12 @@ impl Lw4o6 {
 
     fn lwb4(&self, own: &Softwire, job: &Job<'_>, worker: usize) -> Result<Chain<Nat44, Tunnel<OneTunnel>>, String> {
         let softwires = OneTunnel::new(own.b4, own.own.unwrap_or(self.keys.lwaftr));
-        let mut c = Config::new(Side::Internet, job.inner4(), job.links.right6);
-        c.hop = false;
+        let mut c = job.edge().tunnel();
         self.set(&mut c);
         let tunnel = job.tunnel(c, softwires, worker)?;
         let Keys { inside, state, held, .. } = &self.keys;
-        let nat = CustomerNat {
-            inside: &inside.inside,
-            pool: AddrRange::one(own.ipv4),
-            ports: own.ports,
-            state,
-            held,
-            mtu: INNER_MTU,
-        };
-        job.behind_nat(&nat, worker, ("tunnel", tunnel))
+        let nat = job.edge().nat_before_tunnel(inside.inside.clone(), AddrRange::one(own.ipv4), own.ports);
+        job.behind_nat(nat, (state, held), worker, ("tunnel", tunnel))
     }
 
     fn lwaftr(&self, bindings: Bindings, job: &Job<'_>, worker: usize) -> Result<Tunnel<Bindings>, String> {
@@ -244,7 +236,7 @@ impl Lw4o6 {
         let pe = |s: &Softwire| s.own.unwrap_or(self.keys.lwaftr);
         let (rows, first) = (ends(&|s| s.b4), played.first().map_or(self.keys.lwaftr, pe));
         if played.iter().all(|s| pe(s) == first) {
-            return pe::lwaftr(bed, &Softwires { subscribers: &rows, pe: first.to_bits() }).map_err(why);
+            return pe::lwaftr(bed, &Tunnelled { subscribers: &rows, pe: first.to_bits() }).map_err(why);
         }
         pe::lwaftr_of(bed, &rows, &ends(&pe)).map_err(why)
     }
@@ -340,14 +332,14 @@ impl Technology for Lw4o6 {
             if plays == Plays::Dual {
                 return Ok(view::nat44(&bed, outside));
             }
-            let softwire = ce::Softwire { ce: own.b4.to_bits(), pe: own.own.unwrap_or(self.keys.lwaftr).to_bits() };
+            let softwire = ce::TunnelEnds { ce: own.b4.to_bits(), pe: own.own.unwrap_or(self.keys.lwaftr).to_bits() };
             return Ok(ce::lwb4(&bed, softwire, outside));
         }
         match &self.table {
             Source::Row(row) => {
                 let bed = setting.bed(sharing(f, row.ipv4.addr, row.psid_offset, row.psid_len)?);
                 let rows = b4s(&bed, row.b4);
-                pe::lwaftr(&bed, &Softwires { subscribers: &rows, pe: self.keys.lwaftr.to_bits() }).map_err(why)
+                pe::lwaftr(&bed, &Tunnelled { subscribers: &rows, pe: self.keys.lwaftr.to_bits() }).map_err(why)
             }
             Source::File(path) => {
                 let played = self.played(path, f.subscribers.into(), setting.open)?;

@@ -3,7 +3,7 @@
 use crate::axis::Fit;
 use crate::fragments::{Held, Reassembly};
 use crate::Functions;
-use crate::gateway::{Answers, Built, CustomerNat, INNER_MTU, Job, steer_by_port_set, why};
+use crate::gateway::{Answers, Built, Job, steer_by_port_set, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::nat::Inside;
 use crate::parts::{Names, Plays};
@@ -17,7 +17,7 @@ use key::{Fault, Section, Table, needed};
 use plane::map::{MapEBr, MapECe};
 use plane::nat44::Nat44;
 use plane::tunnel::{Config, Tunnel};
-use plane::view::{self, Softwires, ce, pe};
+use plane::view::{self, Tunnelled, ce, pe};
 use plane::{Chain, Side, Steering};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -74,14 +74,13 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
 impl MapE {
     fn ce(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Chain<Nat44, Tunnel<MapECe>>, String> {
         let softwires = MapECe::new(map.customer, self.keys.br, Arc::clone(&map.mesh)).map_err(why)?;
-        let mut c = Config::new(Side::Internet, job.inner4(), job.links.right6);
-        c.hop = false;
+        let mut c = job.edge().tunnel();
         self.set(&mut c);
         let tunnel = job.tunnel(c, softwires, worker)?;
         let Keys { inside, state, held, .. } = &self.keys;
         let (pool, ports) = (map.customer.pool(), map.customer.ports);
-        let nat = CustomerNat { inside: &inside.inside, pool, ports, state, held, mtu: INNER_MTU };
-        job.behind_nat(&nat, worker, ("tunnel", tunnel))
+        let nat = job.edge().nat_before_tunnel(inside.inside.clone(), pool, ports);
+        job.behind_nat(nat, (state, held), worker, ("tunnel", tunnel))
     }
 
     fn br(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Tunnel<MapEBr>, String> {
@@ -154,12 +153,12 @@ impl Technology for MapE {
         match plays {
             Plays::Dual => Ok(view::nat44(&bed, self.map.seen()?)),
             Plays::Ce => {
-                let softwire = ce::Softwire { ce: self.map.customer()?.address.to_bits(), pe: br };
+                let softwire = ce::TunnelEnds { ce: self.map.customer()?.address.to_bits(), pe: br };
                 Ok(ce::map_e(&bed, softwire, self.map.seen()?))
             }
             Plays::Pe => {
                 let rows = self.map.rows(&bed)?;
-                pe::map_e_br(&bed, &Softwires { subscribers: &rows, pe: br }).map_err(why)
+                pe::map_e_br(&bed, &Tunnelled { subscribers: &rows, pe: br }).map_err(why)
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::axis::Fit;
 use crate::fragments::{FragmentOctets, Held};
 use crate::Functions;
-use crate::gateway::{Built, CustomerNat, Job, TRANSLATED, steer_by_port_set, why};
+use crate::gateway::{Built, Job, steer_by_port_set, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::nat::Inside;
 use crate::parts::{Names, Plays};
@@ -80,19 +80,18 @@ impl MapT {
 
     fn ce(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Chain<Nat44, Translate<MapTCe>>, String> {
         let addressing = MapTCe::new(map.customer, self.dmr()?, Arc::clone(&map.mesh)).map_err(why)?;
-        let mut config = job.translator(Side::Internet, job.inner4(), job.links.right6, false);
+        let mut config = job.edge().translator();
         self.set(&mut config);
         let translate = job.translate(config, addressing, worker)?;
         let Keys { inside, state, held, .. } = &self.keys;
         let (pool, ports) = (map.customer.pool(), map.customer.ports);
-        let mtu = job.links.right6.mtu.saturating_sub(TRANSLATED);
-        let nat = CustomerNat { inside: &inside.inside, pool, ports, state, held, mtu };
-        job.behind_nat(&nat, worker, ("translate", translate))
+        let nat = job.edge().nat_before_translator(inside.inside.clone(), pool, ports);
+        job.behind_nat(nat, (state, held), worker, ("translate", translate))
     }
 
     fn br(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Translate<MapTBr>, String> {
         let addressing = MapTBr::new(Arc::clone(&map.domain), self.dmr()?).map_err(why)?;
-        let mut config = job.translator(Side::Customer, job.links.right4, job.links.left6, true);
+        let mut config = Config::new(Side::Customer, job.links.right4, job.links.left6);
         self.set(&mut config);
         if !self.keys.state.hairpinning {
             config.hairpinning = Hairpinning::Off;

@@ -14,7 +14,7 @@ use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embed
 use key::kind::{maybe, prefix6, prefix_length};
 use key::{Chapter, Fault, Table, computed, needed};
 use plane::nat64::{Config, Nat64 as Function};
-use plane::pinned::SUBSCRIBER_PREFIX;
+use plane::affinity::SUBSCRIBER_PREFIX;
 use plane::view::{Translated, pe};
 use wire::{Prefix6, View};
 

@@ -9,7 +9,7 @@ use crate::table::{Lines, Open, in_file};
 use crate::technology::{Entry, Technology};
 use crate::tester::{Flows, Setting};
 use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embeds_nothing};
-use key::kind::{Choice, Kind, Simple, addresses, choice, list, maybe, own, path, prefix4, prefix6, text_of};
+use key::kind::{Choice, Simple, addresses, choice, list, maybe, own, path, prefix6, text_of};
 use key::{At, Chapter, Fault, Section, Table, Value, Wrong, computed, or};
 use plane::Side;
 use plane::translate::{Config, Eam, Hairpinning, Pair, Pref64, Siit as Addressing, eam};
@@ -73,17 +73,11 @@ pub(crate) fn missing_eam(section: &mut Section<'_>, others: &str) {
     section.fault(fault.instead(format!("add eam = [\"198.18.0.0/24 2001:2::/120\"], {others}")));
 }
 
-/// An explicit address map: an IPv4 and an IPv6 prefix (RFC 7757, section 3.1).
+/// An explicit address map: an IPv4 and an IPv6 prefix, as in a file of maps (RFC 7757, section 3.1).
 pub(crate) const fn pair() -> Simple<Pair> {
     fn parse(value: &Value) -> Result<Pair, Wrong> {
-        let words = text_of(value)?;
         let instead = "write both prefixes: \"198.18.0.0/24 2001:2::/120\"";
-        let (four, six) =
-            words.split_once(' ').ok_or_else(|| Wrong::new(format!("`{words}` is one prefix"), instead))?;
-        let four = prefix4().parse(&Value::Text(four.trim().to_owned()))?;
-        let six = prefix6().parse(&Value::Text(six.trim().to_owned()))?;
-        let pair = Pair { v4: four, v6: six };
-        pair.fault().map_or(Ok(pair), |why| Err(Wrong::new(why, instead)))
+        text_of(value)?.parse().map_err(|why: String| Wrong::new(why, instead))
     }
     own(parse, "explicit address maps", || json!({ "type": "string" }))
 }
@@ -138,7 +132,7 @@ impl Technology for Siit {
         } else {
             (Side::Internet, links.left4, links.right6)
         };
-        let mut config = Config { icmp_sources: self.icmp_sources.clone(), ..job.translator(side, v4, v6, true) };
+        let mut config = Config { icmp_sources: self.icmp_sources.clone(), ..Config::new(side, v4, v6) };
         self.translator.set(&mut config);
         config.hairpinning = self.hairpinning.unwrap_or(config.hairpinning);
         config.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(config.icmp_errors_per_second);

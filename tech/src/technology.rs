@@ -13,7 +13,7 @@ use plane::Steering;
 use plane::nat44::Nat44;
 use plane::nat64::Nat64;
 use plane::nat66::Nat66;
-use plane::pinned;
+use plane::affinity;
 use plane::tunnel::{OneTunnel, Tunnel};
 use std::fmt;
 use std::path::Path;
@@ -289,7 +289,7 @@ pub(crate) fn usual_steering(versions: (u8, u8), is_stateful: bool, prefix: Opti
         let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };
         return [by(versions.0), by(versions.1)];
     }
-    let customers = prefix.map_or(pinned::STEER_CUSTOMER, pinned::steering);
+    let customers = prefix.map_or(affinity::STEER_CUSTOMER, affinity::steering);
     match versions {
         (6, 6) => [customers, Nat66::STEER_INTERNET],
         (4, 4) => [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET],

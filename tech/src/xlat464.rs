@@ -13,7 +13,7 @@ use crate::tester::{Flows, Setting};
 use crate::translator::{LowestMtu, embeds_nothing};
 use key::kind::prefix6;
 use key::{Chapter, Fault, Table, needed};
-use plane::translate::{Clat, Hosts, Pref64, Translate};
+use plane::translate::{Clat, Config, Hosts, Pref64, Translate};
 use plane::view::{self, Translated, ce, pe};
 use plane::Side;
 use wire::{Prefix4, Prefix6, View};
@@ -50,7 +50,7 @@ impl Xlat464 {
         let hosts = Hosts::Prefix(Pref64::new(self.clat, true).map_err(why)?);
         let private = self.embedding.private.private_behind_well_known;
         let addressing = Clat::new(hosts, Pref64::new(self.embedding.pref64, private).map_err(why)?)?;
-        let mut config = job.translator(Side::Internet, job.links.left4, job.links.right6, true);
+        let mut config = Config::new(Side::Internet, job.links.left4, job.links.right6);
         self.nat.translator.set(&mut config);
         let errors = self.nat.state.errors.icmp_errors_per_second;
         config.icmp_errors_per_second = errors.unwrap_or(config.icmp_errors_per_second);

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::folder::{Calibration, Over};
 use crate::plan::{Measurement, Plan};
 use crate::run::{RunError, calibrate as measure};
-use crate::scenario::axis::more_in_words;
+use scenario::axis::more_in_words;
 use crate::term::{self, err, out};
 use crate::{priority, report::number::si};
 use engine::calibrate::CalibrateError;

@@ -5,7 +5,7 @@ use crate::advice::{self, Machine};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::forecast;
-use crate::scenario::Summary;
+use scenario::Summary;
 use crate::term::{self, out};
 use serde_json::json;
 use std::path::Path;

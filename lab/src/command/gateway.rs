@@ -4,8 +4,8 @@
 use crate::cli::{GatewayArgs, Global, Word};
 use crate::exit::Exit;
 use crate::gateway::{self, Ending, GatewayError};
-use crate::scenario::ScenarioError;
-use crate::scenario::gateway as config;
+use scenario::ScenarioError;
+use scenario::gateway as config;
 use crate::term::{err, out};
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
@@ -23,7 +23,7 @@ pub fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
         err("error: a gateway needs its file: natmeter gateway --config gateway.toml (see docs/gateway.md)\n");
         return Exit::Usage;
     };
-    let gateway = match config::read(file) {
+    let gateway = match config::read(file, tech::ALL) {
         Ok(gateway) => gateway,
         Err(ScenarioError::Wrong(complaints)) => {
             err(&format!("{}\n", complaints.render(true)));

@@ -6,8 +6,7 @@ use crate::did_you_mean;
 use crate::exit::Exit;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
-use crate::scenario::diagnostic::Diagnostic;
-use crate::scenario::{self, Complaints, Loaded, ScenarioError};
+use scenario::{Loaded, ScenarioError};
 use crate::term::{self, err};
 use serde_json::json;
 use std::path::Path;
@@ -29,9 +28,9 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     let options = global.options();
     let loaded = match file {
         Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
-            scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options)
+            scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
         }
-        _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options).map_err(ScenarioError::from),
+        _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
     };
     let sound = loaded.and_then(|loaded| {
         rig::files::see_that_files_are_right(&loaded)?;
@@ -66,18 +65,9 @@ fn error_event(error: &ScenarioError) -> serde_json::Value {
             let help: Vec<String> = did_you_mean::scenario(path).into_iter().collect();
             json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }])
         }
-        ScenarioError::Wrong(complaints) => complaints.diagnostics.iter().map(|d| diagnostic(complaints, d)).collect(),
+        ScenarioError::Wrong(complaints) => complaints.to_json(),
     };
     json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors })
-}
-
-fn diagnostic(complaints: &Complaints, diagnostic: &Diagnostic) -> serde_json::Value {
-    let marks = diagnostic.marks.iter().map(|(place, label)| {
-        let (line, column) = complaints.line_and_column(*place);
-        let source = &complaints.sources[place.source].name;
-        json!({ "source": source, "line": line, "column": column, "label": label })
-    });
-    json!({ "title": diagnostic.title, "marks": marks.collect::<Vec<_>>(), "help": diagnostic.ways_out })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::plan::Plan;
 use crate::rig::{self, Process, RigError};
 use crate::run::RunError;
-use crate::scenario::{Dut, Scenario};
+use scenario::{Dut, Scenario};
 use crate::signals;
 use crate::term::err;
 use dut::{DutError, MachineLock, RunDir};

@@ -173,7 +173,7 @@ fn is_limited(outcome: &Outcome, max_rate: Option<u64>, calibration: Option<&Cal
 
 /// Keys of the measurements that are due and have no result. Further repetitions may be left out by the scenario's own will.
 fn missing(header: &Header, outcomes: &[Outcome]) -> Vec<String> {
-    let limit = header.scenario.measure.time_limit;
+    let limit = header.scenario.time_limit;
     let due = |m: &&Measurement| m.repetition <= 1 || limit.is_none();
     let missing = |m: &&Measurement| !outcomes.iter().any(|o| o.measurement == **m);
     header.plan.measurements.iter().filter(due).filter(missing).map(Measurement::key).collect()

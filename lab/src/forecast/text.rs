@@ -3,9 +3,9 @@
 
 use super::guess;
 use crate::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
-use crate::scenario::axis::{AXES, Axis};
-use crate::scenario::quantity::{show_bytes, show_count, show_time};
-use crate::scenario::{Scenario, conformance, technologies};
+use scenario::axis::{AXES, Axis};
+use scenario::quantity::{show_bytes, show_count, show_time};
+use scenario::{Scenario, conformance, technologies};
 use Side::{Left, Right};
 use method::Nanos;
 use std::fmt::Write;

@@ -66,7 +66,7 @@ fn pass_files(file: &str, left: &[(u32, Vec<u8>)], right: &[(u32, Vec<u8>)]) -> 
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("softwires.txt"), "2001:db8:b4::1 192.0.2.1 5/6\n").unwrap();
     std::fs::write(at("g.toml"), file.replace("FOLDER", &folder.path().display().to_string())).unwrap();
-    let gateway = crate::scenario::gateway::read(&at("g.toml")).unwrap_or_else(|e| panic!("{e}"));
+    let gateway = scenario::gateway::read(&at("g.toml"), tech::ALL).unwrap_or_else(|e| panic!("{e}"));
     pcap(&at("left.pcap"), left);
     pcap(&at("right.pcap"), right);
     let mut files = Files {

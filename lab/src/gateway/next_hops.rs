@@ -2,7 +2,7 @@
 //! messages themselves, because this is about what the file says of them.
 
 use super::{Macs, own};
-use crate::scenario::gateway::{Gateway, Io, NextHop as Written, Side};
+use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
 use gateway::ControlQueue;
 use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
 use plane::{Function, Side as PlaneSide};

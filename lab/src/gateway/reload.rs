@@ -4,10 +4,9 @@
 use super::running::Running;
 use super::table_file::{Changes, TableFile};
 use super::{GatewayError, build, next_hops, owns};
-use crate::technology::Use;
+use tech::Use;
 use plane::Function;
-use plane::lw4o6::{Live, Table};
-use std::any::Any;
+use plane::lw4o6::Table;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -20,14 +19,13 @@ impl<F: Function + 'static> Running<'_, F> {
     /// Reads the file again and gives every worker its new configuration, or none of them. Says what a new binding table
     /// changes, and which next hops do not answer.
     pub(super) fn reload(&mut self) -> Result<String, String> {
-        let new = crate::scenario::gateway::read(self.file).map_err(|e| e.to_string())?;
+        let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
-        let table_file = TableFile::of(&new.technology)?;
+        let table_file = TableFile::of(new.technology.as_ref())?;
         let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.queue);
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
-        let mut table = None;
-        let rebuild = Rebuild { live: self.live.clone(), table: &mut table };
-        let functions = build(&new.without_tables(), macs, new.workers, 0, rebuild).map_err(|e| e.to_string())?;
+        let built = build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
+        let (functions, table) = (built.functions.hand_to(Any), built.table);
         table_file.map_or(Ok(()), |file| file.is_unchanged())?;
         let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
         let changes = self.changes(table.as_ref())?;
@@ -102,26 +100,11 @@ enum Round {
 }
 
 /// Functions of any technology, to be compared with those that run.
-struct Rebuild<'a> {
-    /// Where those that run find their binding table.
-    live: Option<Arc<Live>>,
-    /// The one to take its place.
-    table: &'a mut Option<Table>,
-}
+struct Any;
 
-impl Use for Rebuild<'_> {
-    type Out = Result<Box<dyn Any>, GatewayError>;
-    fn binding(&mut self, table: Table) -> Arc<Live> {
-        match &self.live {
-            Some(live) => {
-                *self.table = Some(table);
-                Arc::clone(live)
-            }
-            // Another technology runs.
-            None => Live::new(table),
-        }
-    }
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Box<dyn Any>, GatewayError> {
-        Ok(Box::new(functions))
+impl Use for Any {
+    type Out = Box<dyn std::any::Any>;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Box<dyn std::any::Any> {
+        Box::new(functions)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::status::Status;
 use super::{Macs, OtherVlan};
-use crate::scenario::gateway::Gateway;
+use scenario::gateway::Gateway;
 use gateway::neighbour::{NextHop, NextHops};
 use gateway::{ControlQueue, Embedded};
 use plane::lw4o6::Live;

@@ -2,7 +2,7 @@
 //! read them again. What is empty, ends within a line or changes meanwhile is not taken, and what a new binding table changes
 //! is counted.
 
-use crate::scenario::technology::{Softwires, Technology};
+use tech::Technology;
 use plane::lw4o6::{Softwire, Table};
 use std::cmp::Ordering;
 use std::fmt;
@@ -21,25 +21,13 @@ pub(super) struct TableFile {
 /// Device, number, length and time of the last change.
 type Stamp = (u64, u64, u64, i64, i64);
 
-/// The table file that a technology names, and the key that names it.
-pub(super) fn named_by(technology: &Technology) -> Option<(&'static str, &Path)> {
-    match technology {
-        Technology::Lw4o6(l) => match &l.softwires {
-            Softwires::File(path) => Some(("softwires", path)),
-            Softwires::Row { .. } => None,
-        },
-        Technology::Siit(siit) => siit.eam_file.as_deref().map(|path| ("eam-file", path)),
-        _ => None,
-    }
-}
-
 impl TableFile {
     /// The table file of a technology that is to be read again, if it has one.
     ///
     /// # Errors
     /// When the file is empty or ends within a line.
-    pub(super) fn of(technology: &Technology) -> Result<Option<TableFile>, String> {
-        let Some((key, path)) = named_by(technology) else { return Ok(None) };
+    pub(super) fn of(technology: &dyn Technology) -> Result<Option<TableFile>, String> {
+        let Some((key, path)) = technology.file() else { return Ok(None) };
         let refused = |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the table is kept", path.display());
         let last = File::open(path).and_then(|file| last_octet(&file)).map_err(|e| refused(&e))?;
         match last {

@@ -228,7 +228,7 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     let file = folder.path().join("gateway.toml");
     let text = sides.replace("WORKERS", &workers.to_string()) + technology;
     std::fs::write(&file, text).unwrap();
-    let gateway = crate::scenario::gateway::read(&file).unwrap_or_else(|e| panic!("{e}"));
+    let gateway = scenario::gateway::read(&file, tech::ALL).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
     build(&gateway, macs, workers, 7, InProcess { gateway: &gateway, file: &file, macs, live: None, play }).unwrap();
 }

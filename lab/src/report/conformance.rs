@@ -4,7 +4,7 @@
 use super::number;
 use super::result::{PointResult, Repetition};
 use crate::folder::SelfTest;
-use crate::scenario::{Scenario, conformance};
+use scenario::{Scenario, conformance};
 use method::{Count, ResultKind, TrialRecord};
 use serde::Serialize;
 

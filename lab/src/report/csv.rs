@@ -6,9 +6,9 @@ use super::result::{PointResult, Repetition};
 use super::{Format, Report, number, published};
 use crate::audit::Basis;
 use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
-use crate::scenario::Dut;
-use crate::scenario::axis::{AXES, in_order};
-use crate::scenario::technology::Plays;
+use scenario::Dut;
+use scenario::axis::{AXES, in_order};
+use scenario::Plays;
 use method::ResultKind;
 use method::metric::{self, Unit};
 use std::fmt::Write;
@@ -135,8 +135,8 @@ impl Line<'_> {
             value.map_or_else(String::new, |v| v.to_string()),
             value.map_or_else(String::new, if unit == "ratio" { number::ratio } else { number::grouped_f64 }),
             result.connections.to_string(),
-            ports("source_ports", traffic.source_ports.count()),
-            ports("destination_ports", traffic.destination_ports.count()),
+            ports("source_ports", traffic.flows.source_ports.count()),
+            ports("destination_ports", traffic.flows.destination_ports.count()),
             result.cores.to_string(),
             extra(HASH_TABLE_SIZE),
             scenario
@@ -168,7 +168,7 @@ impl Line<'_> {
 /// Whether one device was tested or two in a row, as published tables say it.
 fn setup(dut: Option<&Dut>) -> &'static str {
     match dut {
-        Some(Dut::Technology { plays: Plays::Dual, .. }) => "dual DUT",
+        Some(Dut::Gateway { plays: Plays::Dual, technology, .. }) if technology.names().has_edges() => "dual DUT",
         _ => "single DUT",
     }
 }

@@ -5,8 +5,8 @@ use super::Report;
 use super::number::{self, grouped, si};
 use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Over};
-use crate::scenario::axis::{in_words, more_in_words};
-use crate::scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
+use scenario::axis::{in_words, more_in_words};
+use scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
@@ -183,9 +183,8 @@ fn link(scenario: &Scenario) -> String {
 /// What a device is, in a few words.
 pub fn technology(dut: &Dut) -> &'static str {
     match dut {
-        Dut::Embedded(nat) if nat.mapping == Mapping::EndpointIndependent => "stateful NAT44, endpoint-independent",
-        Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
-        Dut::Technology { plays, technology } => technology.words(*plays),
+        Dut::Gateway { plays, technology, .. } => technology.names().words(*plays),
+        Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
         Dut::Kernel { nat44: None, .. } => "IPv4 forwarding",
         Dut::Simulated { .. } => "simulated device",
     }
@@ -281,7 +280,7 @@ pub fn missing(report: &Report) -> Vec<String> {
         sentences.push(format!("{} gave no result, see the doubts.", number::plural(without as u64, "measurement")));
     }
     if report.measured + without < report.planned {
-        let limited = report.header.scenario.measure.time_limit.is_some();
+        let limited = report.header.scenario.time_limit.is_some();
         let what = if limited { "Within the time limit" } else { "Not finished" };
         let all = number::plural(report.planned as u64, "measurement");
         let done = grouped((report.measured + without) as u64);

@@ -5,7 +5,7 @@ use super::result::{PointResult, Worth};
 use super::scale::Axis;
 use super::svg::{self, Labels, Plot, Point, SHAPES, Series, Shape};
 use super::{Report, facts, number, remarks, table};
-use crate::scenario::axis::{self, AXES, AxisValues};
+use scenario::axis::{self, AXES, AxisValues};
 use method::StepVerdict;
 use method::metric::{self, Unit};
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@
 use super::number::{self, plural, si};
 use super::result::PointResult;
 use super::{Report, facts};
-use crate::scenario::axis::more_in_words;
+use scenario::axis::more_in_words;
 use method::ResultKind;
 use method::metric;
 

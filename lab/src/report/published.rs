@@ -5,8 +5,8 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64, plural};
 use super::result::PointResult;
-use crate::scenario::Dut;
-use crate::scenario::axis;
+use scenario::Dut;
+use scenario::axis;
 use method::metric::{self, Unit};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -129,9 +129,9 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
     let metric = if plain { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
     let wanted = match dut {
         Dut::Simulated { .. } => return None,
-        Dut::Technology { technology, .. } => technology.published()?,
-        Dut::Embedded(_) | Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
-        Dut::Embedded(_) | Dut::Kernel { .. } => "IPv4 forwarding",
+        Dut::Gateway { technology, .. } => technology.names().published?,
+        Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
+        Dut::Kernel { .. } => "IPv4 forwarding",
     };
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
@@ -389,7 +389,7 @@ pub fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Options, parse};
+    use scenario::{Options, parse};
     use std::collections::BTreeSet;
 
     const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
@@ -398,7 +398,7 @@ mod tests {
 
     /// The device of this name in a scenario.
     fn device(text: &str, name: &str) -> Dut {
-        let loaded = parse("x.toml", text, &Options::default());
+        let loaded = parse("x.toml", text, &Options::default(), tech::ALL);
         let scenario = loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario;
         scenario.duts.into_iter().find(|dut| dut.name() == name).unwrap()
     }

@@ -3,8 +3,8 @@
 
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
-use crate::scenario::axis::{AxisValues, in_order};
-use crate::scenario::{Dut, Scenario};
+use scenario::axis::{AxisValues, in_order};
+use scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
 use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};

@@ -4,7 +4,7 @@
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
 use super::{Report, facts, limits};
-use crate::scenario::axis::{in_order, in_words};
+use scenario::axis::{in_order, in_words};
 
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
 use std::cmp::Reverse;

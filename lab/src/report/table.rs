@@ -7,8 +7,8 @@ use super::facts::technology;
 use super::number::{self, grouped, ratio};
 use super::remarks::{median, remarks, short, value};
 use super::result::PointResult;
-use crate::scenario::Traffic;
-use crate::scenario::axis::{self, AXES, AxisValues};
+use scenario::Traffic;
+use scenario::axis::{self, AXES, AxisValues};
 use method::ResultKind;
 use method::metric::{self, Metric};
 use std::collections::BTreeSet;
@@ -334,10 +334,10 @@ fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> 
     }
     // A point may use less than the scenario's whole ranges; then the run says how much.
     let ranges: [(&str, &str, Whole); 4] = [
-        ("source addresses", "source_addresses", |t| t.inside.count.into()),
-        ("source ports", "source_ports", |t| t.source_ports.count().into()),
-        ("destination addresses", "destination_addresses", |t| t.remote.count.into()),
-        ("destination ports", "destination_ports", |t| t.destination_ports.count().into()),
+        ("source addresses", "source_addresses", |t| t.flows.inside.count.into()),
+        ("source ports", "source_ports", |t| t.flows.source_ports.count().into()),
+        ("destination addresses", "destination_addresses", |t| t.flows.remote.count.into()),
+        ("destination ports", "destination_ports", |t| t.flows.destination_ports.count().into()),
     ];
     for (label, key, whole) in ranges {
         let whole = |c: &PointResult| whole(&report.header.scenario.at(c.dut, &c.axes).traffic);

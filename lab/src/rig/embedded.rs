@@ -3,7 +3,7 @@
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, mac, see_that_frames_fit, settings};
 use crate::folder::{FactTable, Figures};
-use crate::scenario::{Link, Mapping, Nat44 as NatTable, Point, Scenario};
+use scenario::{Link, Mapping, Nat44 as NatTable, Point, Scenario};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, steer};
@@ -35,32 +35,10 @@ pub fn pool_frames(depth: usize, workers: usize) -> usize {
     4 * depth * workers + SLACK
 }
 
-/// The rig of the embedded gateway.
-///
-/// # Errors
-/// No memory, or cores that cannot be used.
-pub fn build(scenario: &Scenario, nat: &NatTable, point: &Point, process: &Process) -> Result<Rig, RigError> {
-    let workers = point.cores as usize;
-    let depth = match scenario.link {
-        Link::InProcess { depth } => depth,
-        // A scenario with another link for the embedded gateway is refused when it is read.
-        Link::Tap | Link::Veth { .. } => 512,
-    };
-    let view = Arc::new(nat44_view(scenario, nat, point)?);
-    see_that_frames_fit(&view, MTU.into())?;
-    let functions = functions(nat, scenario, workers)?;
-    let cores = Cores::at(scenario, point);
-    let wires = Wires::of(scenario, process.clock);
-    let times = settings(scenario, Loop::Open);
-    let mut rig = wired(view, functions, depth, times, &cores, process, wires, STEERING)?;
-    rig.facts.extend(facts(nat));
-    Ok(rig)
-}
-
 /// A rig of the tester's threads and one worker a function, on these cores, joined by in-process links of this depth.
 ///
 /// # Errors
-/// As [`build`].
+/// No memory, or cores that cannot be used.
 pub fn assemble<F: Function + 'static>(
     view: Arc<View>,
     functions: Vec<F>,
@@ -147,40 +125,6 @@ pub(super) fn wired<F: Function + 'static>(
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || stop(&running))),
     })
-}
-
-fn nat44_view(scenario: &Scenario, nat: &NatTable, point: &Point) -> Result<View, RigError> {
-    let flows = flow_space(scenario)?;
-    let bed = Bed {
-        left: Hop { own: mac(1, 2), next: mac(1, 1) },
-        right: Hop { own: mac(2, 2), next: mac(2, 1) },
-        frame_size: scenario.traffic.frame_size,
-        ttl: scenario.traffic.ttl,
-        connections: connections(&flows, point),
-        flows,
-        seed: scenario.traffic.seed,
-    };
-    Ok(view::nat44(&bed, OuterRange { addrs: nat.pool, ports: nat.pool_ports }))
-}
-
-fn functions(nat: &NatTable, scenario: &Scenario, workers: usize) -> Result<Vec<Nat44>, RigError> {
-    let config = config(nat, scenario);
-    (0..workers)
-        .map(|w| {
-            Nat44::new(config.clone(), w, workers, scenario.traffic.seed).map_err(|e| RigError::Gateway(e.to_string()))
-        })
-        .collect()
-}
-
-/// The plane's configuration of a scenario's NAT44.
-pub fn config(nat: &NatTable, scenario: &Scenario) -> Config {
-    let mut config = plain(scenario.traffic.inside, nat.pool, nat.pool_ports);
-    config.sessions = nat.table;
-    config.timeouts.udp = nat.udp_timeout.into();
-    match nat.mapping {
-        Mapping::EndpointIndependent => config,
-        Mapping::AddressAndPortDependent => config.per_connection(),
-    }
 }
 
 /// A NAT44 of one worker as the self-test needs it, one mapping a connection.
@@ -289,23 +233,6 @@ impl Cores {
 
 fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {
     ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>)
-}
-
-fn facts(nat: &NatTable) -> FactTable {
-    let mapping = match nat.mapping {
-        Mapping::EndpointIndependent => "endpoint-independent",
-        Mapping::AddressAndPortDependent => "address-and-port-dependent",
-    };
-    [
-        ("software", format!("natmeter embedded gateway {}", env!("CARGO_PKG_VERSION"))),
-        ("mapping", mapping.to_owned()),
-        ("pool", format!("{} - {}, ports {}", nat.pool.first, nat.pool.last(), nat.pool_ports)),
-        ("table", format!("{} sessions", nat.table)),
-        ("udp timeout", format!("{} s", nat.udp_timeout.as_secs_f64())),
-    ]
-    .into_iter()
-    .map(|(k, v)| (k.to_owned(), v))
-    .collect()
 }
 
 type Running = Arc<Mutex<Option<Embedded>>>;

@@ -4,7 +4,7 @@
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
 use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
-use crate::scenario::{Dut, Link, Nat44, Point, Scenario, VethIo};
+use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};
@@ -21,13 +21,13 @@ const MTU: usize = 1500;
 pub const FRAMES: usize = 4096;
 
 /// What `dut` is asked for at a point of a scenario.
-pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, point: &Point) -> DeviceConfig {
+pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
     let defaults = software::Config::default();
     let config = match nat {
         Some(nat) => software::Config {
             connections: point.connections,
-            table_size: nat.conntrack.entries,
-            hash_size: nat.conntrack.buckets,
+            table_size: nat.table,
+            hash_size: nat.hash_size,
             udp_timeout: nat.udp_timeout.0 / 1_000_000_000,
             pool: software::Pool {
                 first: nat.pool.first,
@@ -49,8 +49,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
     let tester_cores = if dut_cores.is_empty() { Vec::new() } else { cores.first().copied().into_iter().collect() };
     let bed = BedConfig {
         back_end: back_end(&scenario.link),
-        inside: scenario.traffic.inside,
-        remote: scenario.traffic.remote,
+        inside: scenario.traffic.flows.inside,
+        remote: scenario.traffic.flows.remote,
         dut_cores,
         tester_cores,
         backlog: None,
@@ -104,7 +104,7 @@ pub fn see_that_they_can_be_had(scenario: &Scenario, points: &[Point], root: boo
 pub fn build(
     scenario: &Scenario,
     software: &str,
-    nat: Option<&Nat44>,
+    nat: Option<&KernelNat44>,
     point: &Point,
     process: &Process,
 ) -> Result<Rig, RigError> {
@@ -162,7 +162,7 @@ pub fn build(
     })
 }
 
-fn view(scenario: &Scenario, nat: Option<&Nat44>, point: &Point) -> Result<View, RigError> {
+fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result<View, RigError> {
     let flows = flow_space(scenario)?;
     let hop = |side: &Side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) };
     let bed = Bed {
@@ -226,12 +226,12 @@ impl Device for Kernel {
 mod tests {
     use super::*;
     use crate::plan::Plan;
-    use crate::scenario::{Options, parse};
+    use scenario::{Options, parse};
 
     #[test]
     fn what_a_later_device_cannot_have_is_refused_before_the_first() {
         let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
-        let scenario = parse("x.toml", text, &Options::default()).unwrap().scenario;
+        let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let points: Vec<Point> = Plan::new(&scenario).measurements.into_iter().map(|m| m.point).collect();
         let refused = see_that_they_can_be_had(&scenario, &points, false).unwrap_err().to_string();
         assert!(refused.contains("AF_XDP takes root"), "{refused}");

@@ -12,7 +12,7 @@ pub use commands::Commands;
 use wires::Captures;
 
 use crate::folder::{FactTable, Figures};
-use crate::scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Point, Scenario};
 use engine::Settings;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -127,13 +127,16 @@ impl Rig {
     /// When anything of it cannot be had; what was set up until then is undone.
     pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
         match &scenario.duts[point.dut] {
-            Dut::Embedded(nat) => embedded::build(scenario, nat, point, process),
-            Dut::Technology { plays, technology } => technology::build(scenario, *plays, technology, point, process),
-            Dut::Simulated { capacity, set_up_rate, seed } => {
+            Dut::Gateway { plays, technology, .. } => {
+                technology::build(scenario, *plays, technology.as_ref(), point, process)
+            }
+            Dut::Simulated(Simulated { capacity, set_up_rate, seed }) => {
+                let [capacity, set_up_rate] =
+                    [capacity, set_up_rate].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
                 let truth = Truth {
                     jitter: Ratio::from_ppm(SIMULATED_JITTER_PPM),
                     host_stalls: Ratio::from_ppm(SIMULATED_STALLS_PPM),
-                    ..Truth::new(Rate(*capacity), Rate(*set_up_rate))
+                    ..Truth::new(capacity, set_up_rate)
                 };
                 Ok(Rig::of(SimulatedDut::new(truth, *seed)))
             }
@@ -205,7 +208,7 @@ impl Trials for Gone {
 /// When the ranges do not fit; scenarios are checked when they are read, so only for hand-made ones.
 pub fn flow_space(scenario: &Scenario) -> Result<FlowSpace, wire::FlowError> {
     let t = &scenario.traffic;
-    FlowSpace::new(t.inside, t.source_ports, t.remote, t.destination_ports)
+    FlowSpace::new(t.flows.inside, t.flows.source_ports, t.flows.remote, t.flows.destination_ports)
 }
 
 /// Connections of the view at a point: all flows when the test is stateless.

@@ -5,7 +5,7 @@
 use super::RunError;
 use crate::folder::{Calibration, Ceiling, Over};
 use crate::rig::{self, Process, RigError, embedded, kernel};
-use crate::scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Point, Scenario};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
 use method::{Nanos, TrialError};
@@ -102,7 +102,7 @@ fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<Flo
         return Ok(flows);
     }
     let hosts = u32::try_from(u64::from(flows.inside().count) * times).unwrap_or(u32::MAX);
-    FlowSpace::new(AddrRange { count: hosts, ..flows.inside() }, t.source_ports, t.remote, t.destination_ports)
+    FlowSpace::new(AddrRange { count: hosts, ..flows.inside() }, t.flows.source_ports, t.flows.remote, t.flows.destination_ports)
 }
 
 /// What the two sides send and expect at this point with a plain cable between them: where a state table is needed, that

@@ -6,7 +6,7 @@ use crate::event::{Event, Listener};
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::rig::Rig;
-use crate::scenario::Scenario;
+use scenario::Scenario;
 use crate::search::Search;
 use crate::store::RunFolder;
 use method::procedure::Progress;

@@ -16,8 +16,8 @@ use crate::folder::{BUILD, Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESU
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::record::RecordError;
 use crate::rig::{Process, Rig, RigError};
-use crate::scenario::quantity::show_time;
-use crate::scenario::{Point, Scenario};
+use scenario::quantity::show_time;
+use scenario::{Point, Scenario};
 use crate::search::{known_before, last_trials};
 use crate::selftest::Tested;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
         outcomes: Vec<Outcome>,
     ) -> Run<'a> {
         let began = Instant::now();
-        let limit = header.scenario.measure.time_limit.map(Duration::from);
+        let limit = header.scenario.time_limit.map(Duration::from);
         Run {
             scenario: header.scenario.clone(),
             plan: header.plan.clone(),
@@ -267,7 +267,7 @@ impl<'a> Run<'a> {
         if is_over(self.end) {
             return false;
         }
-        let Some(limit) = self.scenario.measure.time_limit.map(Duration::from) else { return true };
+        let Some(limit) = self.scenario.time_limit.map(Duration::from) else { return true };
         let known = |o: &&Outcome| (&o.measurement.point, &o.measurement.metric) == (&m.point, &m.metric);
         let done = self.outcomes.iter().any(|o| o.measurement == *m);
         if done || m.repetition <= 1 || !self.outcomes.iter().any(|o| known(&o)) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::Measurement;
-use crate::scenario::Point;
+use scenario::Point;
 use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, Step, StepVerdict};
 use serde::Deserialize;
 use std::collections::BTreeMap;

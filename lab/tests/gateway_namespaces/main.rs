@@ -389,7 +389,7 @@ fn ceilings_over_cables() {
              destination-ports = \"1-10\"\n[sweep]\nconnections = [\"20k\"]\n[measure]\nmetrics = \"max_conn_est_rate\"\n\
              repetitions = 1\nduration = \"100 ms\"\n"
         );
-        let parsed = lab::scenario::parse("c.toml", &text, &lab::scenario::Options::default());
+        let parsed = scenario::parse("c.toml", &text, &scenario::Options::default(), tech::ALL);
         let scenario = parsed.unwrap_or_else(|e| panic!("{e:?}")).scenario;
         let point = lab::plan::Plan::new(&scenario).measurements[0].point.clone();
         let mut known = Calibration::default();

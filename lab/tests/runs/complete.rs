@@ -28,7 +28,7 @@ fn the_injected_truth_is_found() {
 fn a_time_limit_leaves_out_repetitions_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let mut header = header();
-    header.scenario.measure.time_limit = Some(method::Nanos::from_millis(600_000));
+    header.scenario.time_limit = Some(method::Nanos::from_millis(600_000));
     header.plan.measurements.iter_mut().for_each(|m| m.predicted = method::Nanos::from_millis(700_000));
     let (_, outcomes) = run(dir.path(), &header);
     assert_eq!(outcomes.iter().map(|o| o.measurement.repetition).collect::<Vec<_>>(), [1; 4]);

@@ -6,7 +6,7 @@ use lab::event::{Event, Listener};
 use lab::folder::{Facts, Header, Outcome};
 use lab::rig::Process;
 use lab::run::Run;
-use lab::scenario::Dut;
+use scenario::Dut;
 use lab::store::{RESULTS, TRIALS};
 use method::{Nanos, TrialRecord};
 use std::fs;
@@ -38,10 +38,10 @@ fn slower(mut header: Header) -> Header {
 /// slower.
 fn limited_and_not() -> (Header, Header) {
     let mut limited = header();
-    limited.scenario.measure.time_limit = Some(Nanos::from_millis(600_000));
+    limited.scenario.time_limit = Some(Nanos::from_millis(600_000));
     limited.plan.measurements.iter_mut().for_each(|m| m.predicted = Nanos::from_millis(700_000));
     let mut unlimited = slower(limited.clone());
-    unlimited.scenario.measure.time_limit = None;
+    unlimited.scenario.time_limit = None;
     (limited, unlimited)
 }
 
@@ -101,7 +101,7 @@ impl Listener for Slow {
 fn nothing_is_begun_after_twice_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let mut limited = header();
-    limited.scenario.measure.time_limit = Some(Nanos::SECOND);
+    limited.scenario.time_limit = Some(Nanos::SECOND);
     let (path, folder) = folder(dir.path(), &limited);
     let mut slow = Slow::default();
     let run = Run::begin(&limited, folder, Process::new(), &mut slow);

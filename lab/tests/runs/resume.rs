@@ -5,7 +5,7 @@ use lab::folder::{Facts, Header, SelfTest};
 use lab::plan::{Plan, without_attempt};
 use lab::rig::Process;
 use lab::run::Run;
-use lab::scenario::{Options, parse};
+use scenario::{Options, parse};
 use lab::store::RunFolder;
 use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Listener for Nobody {
 }
 
 fn header() -> Header {
-    let scenario = parse("x.toml", SCENARIO, &Options::default()).unwrap().scenario;
+    let scenario = parse("x.toml", SCENARIO, &Options::default(), tech::ALL).unwrap().scenario;
     let plan = Plan::new(&scenario);
     Header::new(String::new(), scenario, Options::default(), plan)
 }

@@ -4,7 +4,7 @@ use lab::folder::{Facts, Header, Outcome};
 use lab::forecast;
 use lab::rig::Process;
 use lab::run::Run;
-use lab::scenario::{Options, parse};
+use scenario::{Options, parse};
 use lab::store::{RunFolder, TRIALS, read_lines};
 use method::TrialRecord;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ error = "1 %"
 
 /// Eight measurements: two connection counts, two metrics, twice.
 pub fn header() -> Header {
-    let scenario = parse("simulated.toml", SCENARIO, &Options::default())
+    let scenario = parse("simulated.toml", SCENARIO, &Options::default(), tech::ALL)
         .unwrap_or_else(|c| panic!("{}", c.render(false)))
         .scenario;
     let plan = forecast::plan(&scenario);

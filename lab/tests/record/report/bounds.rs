@@ -2,7 +2,7 @@
 
 use super::{fixture, report, tester_limited, text};
 use lab::folder::Over;
-use lab::scenario::Link;
+use scenario::Link;
 use method::validity::Stream;
 use method::{Invalid, Nanos, Rate, ResultKind};
 

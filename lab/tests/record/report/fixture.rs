@@ -4,7 +4,7 @@
 use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
 use lab::record::Record;
-use lab::scenario::{Options, Scenario, Sweep, parse};
+use scenario::{Options, Scenario, Sweep, parse};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
@@ -300,7 +300,7 @@ connections = ["100k", "1M", "4M"]
 "#;
 
 fn scenario(text: &str) -> Scenario {
-    let loaded = parse("fixture.toml", &format!("{text}{MEASURED}"), &Options::default());
+    let loaded = parse("fixture.toml", &format!("{text}{MEASURED}"), &Options::default(), tech::ALL);
     loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
 }
 

@@ -9,7 +9,7 @@ use lab::audit::{Audit, Basis};
 use lab::folder::{BUILD, CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::printable::is_hidden;
 use lab::report::{KNOWN, Report};
-use lab::scenario::{Options, Sweep, parse};
+use scenario::{Options, Sweep, parse};
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use std::collections::BTreeSet;
@@ -112,7 +112,7 @@ fn matrix() -> Run {
 fn softwires() -> Run {
     let file = include_str!("../../../../scenarios/lwaftr-softwires.toml");
     let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
-    let scenario = parse("s.toml", file, &Options { full: false, set }).unwrap().scenario;
+    let scenario = parse("s.toml", file, &Options { full: false, set }, tech::ALL).unwrap().scenario;
     let mut run = Run::new(scenario).measure(|m| {
         let capacity = 7_000_000 * u64::from(m.point.cores) / (1 + m.point.axes["softwires"].ilog10() as u64);
         Truth { capacity, tester: 40_000_000, noise: 0 }
@@ -325,7 +325,7 @@ fn columns_of_published_tables_are_filled() {
     assert_eq!(column(&run, "setup"), "single DUT");
     assert_eq!(column(&run, "conntrack_table_size"), "8388608");
     let file = include_str!("../../../../scenarios/464xlat.toml");
-    run.header.scenario.duts = parse("s.toml", file, &Options::default()).unwrap().scenario.duts;
+    run.header.scenario.duts = parse("s.toml", file, &Options::default(), tech::ALL).unwrap().scenario.duts;
     assert_eq!(column(&run, "setup"), "dual DUT");
     let mut run = fixture::kernel();
     let figures = &mut run.outcomes[0].figures;

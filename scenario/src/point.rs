@@ -1,8 +1,8 @@
 //! A point of the matrix that a scenario spans: one device with a value of each axis that it has. Its own file because
 //! plans, test beds and reports all name points, and none of them needs more of a scenario than this.
 
-use super::Scenario;
-use super::axis::AxisValues;
+use crate::Scenario;
+use crate::axis::AxisValues;
 use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
