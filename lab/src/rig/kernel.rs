@@ -23,7 +23,6 @@ pub const FRAMES: usize = 4096;
 
 /// What `dut` is asked for at a point of a scenario.
 pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, point: &Point) -> DeviceConfig {
-    let defaults = software::Config::default();
     let config = match nat {
         Some(nat) => software::Config {
             connections: point.connections,
@@ -36,9 +35,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&Nat44>, p
                 first_port: nat.pool_ports.first,
                 last_port: nat.pool_ports.last,
             },
-            ..defaults
         },
-        None => defaults,
+        None => software::Config::default(),
     };
     let cores = port::host::cores();
     // With cores as an axis the DUT gets cores of its own; else its work is done where a frame is sent.
