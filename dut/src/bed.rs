@@ -176,7 +176,7 @@ impl BedConfig {
     /// When it has not, with the way out.
     pub fn see_that_ports_can_be_made(&self) -> Result<(), DutError> {
         if self.back_end == BackEnd::Tap {
-            port::backend::tap::see_that_tun_is_there()?
+            port::backend::tap::see_that_tun_is_there()?;
         }
         Ok(())
     }

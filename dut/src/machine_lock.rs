@@ -34,11 +34,11 @@ impl MachineLock {
         let file = of_root.map(|dir| Lock::take(dir, What::Measuring)).transpose()?;
         let is_root = file.is_some();
         let mut lock = MachineLock { _file: file, announced: None, name: name.to_owned() };
-        match lock.announce() {
-            Err(_) if is_root => Ok(lock),
-            Err(error) => Err(error),
-            Ok(()) => Ok(lock),
+        let announced = lock.announce();
+        if !is_root {
+            announced?;
         }
+        Ok(lock)
     }
 
     /// The process of an ordinary user that measures although root has the machine; none if it has ended by now.

@@ -155,7 +155,7 @@ impl Step {
     }
 
     /// Give a setting of the whole machine a value.
-    pub fn machine(why: impl Into<String>, setting: &Setting, value: impl ToString) -> Step {
+    pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
         Step { place: Place::Machine, ..Step::dut(why, setting.set(value.to_string())) }
     }
 

@@ -98,6 +98,12 @@ impl Netns {
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
+
+    /// Whether both are the same namespace.
+    fn same_as(&self, other: &Netns) -> bool {
+        let identity = |n: &Netns| rustix::fs::fstat(&n.fd).map(|s| (s.st_dev, s.st_ino)).ok();
+        identity(self).is_some() && identity(self) == identity(other)
+    }
 }
 
 /// Make this process root of a user, network and mount namespace of its own, so that namespaces, TAP devices,

@@ -6,7 +6,7 @@ use super::{RAISED, Session};
 use dut::{RunDir, private_file};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -72,10 +72,10 @@ impl Notes {
         for _ in 0..ATTEMPTS {
             let found = self.all().into_iter().find(|note| note.is_about(now));
             let Some(mut note) = found else {
-                match self.create(now)? {
-                    Some(note) => return Some(note),
-                    // Another run was faster.
-                    None => continue,
+                match self.create(now) {
+                    Ok(note) => return Some(note),
+                    Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
+                    Err(_) => return None,
                 }
             };
             if now.nice != RAISED && note.is_ours_alone() {
@@ -92,25 +92,23 @@ impl Notes {
         None
     }
 
-    /// Some note, none within if another process made it at the same time; none at all if no note can be written.
-    fn create(&self, now: &Session) -> Option<Option<Note>> {
-        self.dir.make().ok()?;
-        let key = Key::of(&self.proc, &self.own_process())?;
+    /// Write the note of this process's session.
+    ///
+    /// # Errors
+    /// When no note can be written: [`ErrorKind::AlreadyExists`] if another run was faster.
+    fn create(&self, now: &Session) -> io::Result<Note> {
+        self.dir.make().map_err(io::Error::other)?;
+        let key = Key::of(&self.proc, &self.own_process()).ok_or(ErrorKind::NotFound)?;
         let path = self.dir.path().join(format!("{PREFIX}-{}-{}", key.session, key.leader_started));
         // It appears whole and locked, so that no other process finds half of it.
         let draft = self.dir.path().join(format!("draft-{}", std::process::id()));
         // A process of this number that was killed.
         let _ = fs::remove_file(&draft);
-        let mut file = private_file::create(&draft).ok()?;
-        flock(&file, FlockOperation::LockShared).ok()?;
-        let written = writeln!(file, "{} nice {}", now.group, now.nice);
-        let placed = written.map(|()| fs::hard_link(&draft, &path));
+        let mut file = private_file::create(&draft)?;
+        flock(&file, FlockOperation::LockShared)?;
+        let written = writeln!(file, "{} nice {}", now.group, now.nice).and_then(|()| fs::hard_link(&draft, &path));
         let _ = fs::remove_file(&draft);
-        match placed.ok()? {
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Some(None),
-            Err(_) => None,
-            Ok(()) => Some(Some(self.note(path, file, now.clone(), true))),
-        }
+        written.map(|()| self.note(path, file, now.clone(), true))
     }
 
     fn open(&self, path: PathBuf) -> Option<Note> {

@@ -42,9 +42,9 @@ impl Machine {
     /// Everything that happens from now on happens in this session.
     fn enter(&self, session: u32) {
         self.process("self", session, 7);
-        self.set(&self.proc().join("self"), session, self.nice(session));
+        Machine::set(&self.proc().join("self"), session, self.nice(session));
     }
-    fn set(&self, process: &Path, session: u32, nice: i32) {
+    fn set(process: &Path, session: u32, nice: i32) {
         fs::write(process.join("autogroup"), format!("/autogroup-{session} nice {nice}\n")).unwrap();
     }
     fn nice(&self, session: u32) -> i32 {
@@ -55,7 +55,7 @@ impl Machine {
         let session: u32 = Session::of(process).unwrap().group["/autogroup-".len()..].parse().unwrap();
         for process in [self.proc().join("self"), self.proc().join(session.to_string())] {
             if Session::of(&process).is_some_and(|s| s.group == to.group) {
-                self.set(&process, session, to.nice);
+                Machine::set(&process, session, to.nice);
             }
         }
         true
@@ -132,7 +132,7 @@ fn the_note_of_a_session_that_is_gone_goes_with_it() {
     // Its number came again, of its leader and of its group: after the machine was started anew.
     m.killed_in(32);
     m.session(32, 201);
-    m.set(&m.proc().join("32"), 32, RAISED);
+    Machine::set(&m.proc().join("32"), 32, RAISED);
     assert!(m.clean().is_empty());
     assert_eq!((m.nice(32), m.files()), (RAISED, 0), "that one is its user's");
 }
@@ -144,7 +144,7 @@ fn a_leader_that_ended_leaves_its_session() {
     m.killed_in(31);
     let member = m.process("77", 31, 300);
     for process in [member, m.proc().join("self")] {
-        m.set(&process, 31, RAISED);
+        Machine::set(&process, 31, RAISED);
     }
     m.end(31);
     let note = m.raise().unwrap();
@@ -171,11 +171,11 @@ fn what_the_user_set_since_is_left_alone_and_believed() {
     let m = Machine::new();
     m.session(31, 100);
     m.killed_in(31);
-    m.set(&m.proc().join("31"), 31, 5);
+    Machine::set(&m.proc().join("31"), 31, 5);
     m.run_in(31);
     assert_eq!((m.nice(31), m.files()), (5, 0));
     m.killed_in(31);
-    m.set(&m.proc().join("31"), 31, 3);
+    Machine::set(&m.proc().join("31"), 31, 3);
     m.enter(31);
     assert!(m.clean().is_empty());
     assert_eq!((m.nice(31), m.files()), (3, 0));
@@ -198,7 +198,7 @@ fn the_note_of_version_0_1_0_is_honoured() {
     let m = Machine::new();
     m.session(31, 100);
     m.enter(31);
-    m.set(&m.proc().join("31"), 31, RAISED);
+    Machine::set(&m.proc().join("31"), 31, RAISED);
     m.dir().make().unwrap();
     fs::write(m.dir().path().join("session-priority"), "/autogroup-31 nice 4\n").unwrap();
     assert_eq!(m.clean(), ["nice value of /autogroup-31: restored from -20 to 4"]);
@@ -216,7 +216,7 @@ fn a_note_that_others_could_have_written_is_ignored() {
     fs::set_permissions(&note, fs::Permissions::from_mode(0o666)).unwrap();
     assert!(m.clean().is_empty());
     assert_eq!(m.nice(31), RAISED);
-    m.set(&m.proc().join("31"), 31, 0);
+    Machine::set(&m.proc().join("31"), 31, 0);
     m.enter(31);
     assert!(m.raise().is_none(), "it has the name that a note would have");
 }

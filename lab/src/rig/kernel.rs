@@ -22,7 +22,6 @@ pub const FRAMES: usize = 4096;
 
 /// What `dut` is asked for at a point of a scenario.
 pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
-    let defaults = software::Config::default();
     let config = match nat {
         Some(nat) => software::Config {
             connections: point.connections,
@@ -35,9 +34,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
                 first_port: nat.pool_ports.first,
                 last_port: nat.pool_ports.last,
             },
-            ..defaults
         },
-        None => defaults,
+        None => software::Config::default(),
     };
     let cores = port::host::cores();
     // With cores as an axis the DUT gets cores of its own; else its work is done where a frame is sent.
