@@ -240,9 +240,12 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
     functions.hand_to(Run { gateway, file, macs, owns, live, opened, presence, clock, control, ending, say })
 }
 
+/// A worker's ports: left, right.
+type BothPorts = (Box<dyn Port>, Box<dyn Port>);
+
 /// Ports and pools of the workers.
 struct Opened {
-    ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
+    ports: Vec<BothPorts>,
     pools: Vec<Pool>,
     /// Ethernet addresses of the interfaces.
     macs: [Mac; 2],

@@ -1,7 +1,7 @@
 //! The next hops of a gateway's sides: found before it starts, asked again when its file is read again. Apart from the
 //! messages themselves, because this is about what the file says of them.
 
-use super::{Macs, own};
+use super::{BothPorts, Macs, own};
 use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
 use gateway::ControlQueue;
 use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
@@ -37,7 +37,7 @@ fn asked(gateway: &Gateway, side: &Side) -> Option<IpAddr> {
 pub(super) fn find(
     gateway: &Gateway,
     own_macs: [Mac; 2],
-    ports: &mut [(Box<dyn Port>, Box<dyn Port>)],
+    ports: &mut [BothPorts],
     pools: &mut [Pool],
     stop: &AtomicBool,
 ) -> Result<Macs, NeighbourError> {

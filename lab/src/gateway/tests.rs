@@ -471,7 +471,8 @@ fn several_workers_read_their_file_again() {
 
 /// Softwires of these PSIDs, with the last hexadecimal digits of their lwB4 addresses.
 fn softwires(all: &[(u16, u16)]) -> String {
-    all.iter().map(|(psid, b4)| format!("2001:db8:1:{b4:x}::1 203.0.113.1 {psid}/3\n")).collect()
+    let lines = all.iter().map(|(psid, b4)| format!("2001:db8:1:{b4:x}::1 203.0.113.1 {psid}/3\n"));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// A table that is empty or not whole leaves the one in use, and its softwires, as they are; another one is taken, and what it

@@ -299,10 +299,10 @@ fn the_capabilities_of_the_systemd_unit_are_enough() {
     let (socket, file, program) = (folder.join("g.sock"), folder.join("g.toml"), folder.join("natmeter"));
     std::fs::copy(env!("CARGO_BIN_EXE_natmeter"), &program).unwrap();
     assert_eq!(unit("AmbientCapabilities"), unit("CapabilityBoundingSet"));
-    let some = unit("AmbientCapabilities").split(' ').map(|c| format!(",+{}", c[4..].to_lowercase()));
+    let some: Vec<_> = unit("AmbientCapabilities").split(' ').map(|c| format!(",+{}", c[4..].to_lowercase())).collect();
     // A test may not raise the limit of locked memory: this capability stands for it.
     assert_eq!(unit("LimitMEMLOCK"), "infinity");
-    let some = format!("-all,+ipc_lock{}", some.collect::<String>());
+    let some = format!("-all,+ipc_lock{}", some.concat());
     for io in ["af-packet", "af-xdp-generic", "af-xdp-native"] {
         let text = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\nio = \"{io}\""));
         std::fs::write(&file, text.replace("SOCKET", &socket.display().to_string())).unwrap();

@@ -37,11 +37,13 @@ fn between_edges_in_a_vlan(io: &str) {
     let tagged = received(&mut tap);
     assert!(io != "af-packet" || tagged.len() > 100, "{} frames", tagged.len());
     assert!(tagged.iter().all(|frame| frame[12..16] == TAG), "a frame without the tag");
-    // A frame of the server's link does not get in by that of the customers, and is counted there.
+    // Frames without the tag are not received, and counted.
     let mut pool = Pool::single(PoolConfig::compact(1, 64, 1518)).unwrap();
     let mut untagged = port::burst();
     pool.alloc_burst(3, 60, &mut untagged);
-    untagged.iter_mut().for_each(|f| f.bytes_mut().fill(2));
+    for frame in &mut untagged {
+        frame.bytes_mut().fill(2);
+    }
     tap.transmit(&mut pool, &mut untagged).unwrap();
     let other = || {
         let status: serde_json::Value = serde_json::from_str(&edges[1].status()).unwrap();
