@@ -16,7 +16,7 @@ use plane::nat64::{Config as Nat64Config, Nat64};
 use plane::nat66::{Config as Nat66Config, Nat66};
 use plane::translate::{Clat, Config as TranslateConfig, Hairpinning, Hosts, Pair, Pref64, Siit, Translate};
 use plane::tunnel::{Config as TunnelConfig, OneTunnel, Tunnel};
-use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side6};
+use plane::{Addressing, Chain, Function, Pool6, Prefix6, Side, Side4, Side6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
