@@ -248,7 +248,8 @@ mod tests {
     fn lasting<T: Trials>(duration: Nanos, device: impl Fn(u64) -> Result<T, TrialError>) -> SelfTestCheck {
         let (trials, made) = (RefCell::default(), std::cell::Cell::new(0));
         let known = Known { name: "x", truth: TRUTH, unit: "frames/s" };
-        let settings = SearchSettings { hi: Rate(1_200_000), duration, ..SearchSettings::default() };
+        // Half of it is a rate below the truth.
+        let settings = SearchSettings { hi: Rate(1_100_000), duration, ..SearchSettings::default() };
         Comparison { known, end: None, kept: &Kept::new("x", &trials) }.make(
             || device(made.replace(made.get() + 1)),
             |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
