@@ -249,7 +249,8 @@ mod tests {
         let (trials, made) = (RefCell::default(), std::cell::Cell::new(0));
         let known = Known { name: "x", truth: TRUTH, unit: "frames/s" };
         // Half of it is a rate below the truth.
-        let settings = SearchSettings { hi: Rate(1_100_000), duration, ..SearchSettings::default() };
+        let precision = Precision::Relative(PRECISION);
+        let settings = SearchSettings { hi: Rate(1_100_000), precision, duration, ..SearchSettings::default() };
         Comparison { known, end: None, kept: &Kept::new("x", &trials) }.make(
             || device(made.replace(made.get() + 1)),
             |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn a_tester_that_loses_frames_in_most_trials_is_found() {
         let shares = [100, 10, 1, 0].map(found);
-        assert!(shares[0] > 95 && (20..80).contains(&shares[1]) && shares[2] < 5 && shares[3] == 0, "{shares:?}");
+        assert!(shares[0] > 95 && shares[1] > 20 && shares[2] < 5 && shares[3] == 0, "{shares:?}");
     }
 
     #[test]
