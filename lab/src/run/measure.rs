@@ -115,7 +115,6 @@ impl Searcher<'_> {
             alpha,
             responder_order: traffic.responder_order,
             invalid_at_most: Some(m.invalid_at_most()),
-            ..defaults
         })
     }
 }

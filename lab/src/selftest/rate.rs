@@ -257,7 +257,7 @@ mod tests {
         )
     }
 
-    fn simulated(device: Device) -> SelfTestCheck {
+    fn simulated(device: &Device) -> SelfTestCheck {
         check(|seed| Ok(SimulatedDut::new(device.clone(), seed)))
     }
 
@@ -265,7 +265,7 @@ mod tests {
     /// trials: passed, inconclusive.
     fn verdict(capacity: u64, disturbed: u64) -> (bool, bool) {
         let host_stalls = Ratio::from_ppm(disturbed);
-        let check = simulated(Device { host_stalls, ..Device::new(Rate(capacity), Rate(capacity)) });
+        let check = simulated(&Device { host_stalls, ..Device::new(Rate(capacity), Rate(capacity)) });
         assert_eq!(check.deciding.is_some(), !check.passed && !check.inconclusive);
         (check.passed, check.inconclusive)
     }

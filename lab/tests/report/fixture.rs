@@ -384,6 +384,7 @@ fn self_test() -> SelfTest {
         measured: measured.into(),
         passed: true,
         inconclusive: false,
+        deciding: None,
     };
     SelfTest {
         passed: true,
