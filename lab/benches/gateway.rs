@@ -8,8 +8,8 @@
 
 use lab::plan::Plan;
 use lab::rig::{Process, Rig};
-use scenario::{Options, Scenario, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use scenario::{Options, Scenario, parse};
 
 const RUNS: usize = 15;
 

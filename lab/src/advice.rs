@@ -29,7 +29,7 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
     let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
     points.dedup();
-    let mut advice: Vec<String> = loaded.notes.clone();
+    let mut advice: Vec<String> = loaded.advice.clone();
     advice.extend(shared_cores(scenario, &points, machine));
     advice.extend(one_core(scenario, machine));
     if !machine.root {

@@ -5,12 +5,12 @@ use crate::did_you_mean;
 use crate::exit::Exit;
 use crate::listing;
 use crate::report;
-use scenario::{Options};
 use crate::term::{err, out};
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use scenario::Options;
 use std::path::PathBuf;
 
 /// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded

@@ -4,11 +4,11 @@
 use crate::event::{Event, Listener};
 use crate::folder::Outcome;
 use crate::report::number::si;
-use scenario::axis::more_in_words;
 use crate::term;
 use anstyle::{AnsiColor, Style};
 use method::metric::is_establishment;
 use method::{Rate, ResultKind};
+use scenario::axis::more_in_words;
 use std::io::IsTerminal;
 
 /// Listener that prints for people, on stderr: results go to stdout when the run has ended.

@@ -1,8 +1,8 @@
 //! What was probably meant: for a word that is no command and a scenario that is no file, the command or the path. Its own file
 //! because it looks at the folder where natmeter was started, which reading scenarios does not.
 
-use scenario::diagnostic::nearest;
 use crate::{listing, store};
+use scenario::did_you_mean as nearest;
 use std::path::{Path, PathBuf};
 
 /// Scenarios proposed at most.

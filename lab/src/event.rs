@@ -3,8 +3,8 @@
 
 use crate::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
 use crate::plan::Measurement;
-use scenario::axis::AxisValues;
 use method::Rate;
+use scenario::axis::AxisValues;
 use serde::Serialize;
 
 /// Something that happened.

@@ -15,9 +15,9 @@
 //! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
 
 use crate::plan::{Measurement, Plan};
+use method::{Count, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
 use scenario::{Link, Options, Scenario, VethIo};
-use method::{Count, Rate, SearchResult, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -7,8 +7,8 @@ pub use text::{text, total};
 
 use crate::plan::Plan;
 use crate::rig::{embedded, kernel};
-use scenario::{Dut, Link, Point, Scenario, VethIo};
 use method::{Count, Direction, Nanos, Rate};
+use scenario::{Dut, Link, Plays, Point, Scenario, VethIo};
 
 /// The plan of a scenario with the time and memory that it will take.
 pub fn plan(scenario: &Scenario) -> Plan {
@@ -43,8 +43,8 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     };
     let guess = match (dut, &scenario.link) {
         (Dut::Simulated(device), _) => {
-            let [set_up, forward] = [device.set_up_rate, device.capacity]
-                .map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
+            let [set_up, forward] =
+                [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
             Guess { set_up, forward, top: Rate(15_000_000) }
         }
         (Dut::Gateway { technology, .. }, _) if technology.overhead() > 0 => thousands(1_500, 4_000, 12_000),
@@ -112,7 +112,8 @@ fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     };
     let frames = guess.top.frames_in(scenario.measure.duration) * directions;
     // IPv6 addresses of the subscribers, 16 B each.
-    let rows = if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };
+    let rows =
+        if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };
     8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
 }
 
@@ -143,9 +144,7 @@ fn dut_memory(dut: &Dut, connections: Count) -> u64 {
             let loaded = if *plays == Plays::Ce { 0 } else { technology.table_octets() };
             each * dut.table_size().unwrap_or(0) + loaded
         }
-        Dut::Kernel { nat44: Some(nat44), .. } => {
-            385 * connections + 8 * nat44.hash_size.unwrap_or(connections)
-        }
+        Dut::Kernel { nat44: Some(nat44), .. } => 385 * connections + 8 * nat44.hash_size.unwrap_or(connections),
         Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
     }
 }
@@ -153,7 +152,7 @@ fn dut_memory(dut: &Dut, connections: Count) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::{Options, parse};
+    use scenario::{Options, Plays, parse};
 
     fn plan_of(text: &str) -> Plan {
         plan(&parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario)

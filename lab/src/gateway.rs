@@ -1,16 +1,14 @@
 //! A gateway as a program: its technology built from its file, its ports opened, neighbours found, workers run, and
 //! its control socket answered. Nothing is measured here.
 
-use scenario::gateway::{Gateway, Io, NextHop, Side};
 use crate::rig::files::open as open_file;
-use tech::{Built, Job, Links, Use};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, Passed, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
 use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
-use plane::{Function, Side4, Side6};
 use plane::lw4o6::Live;
+use plane::{Function, Side4, Side6};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
@@ -19,6 +17,7 @@ use port::middleware::Vlan;
 use port::middleware::vlan::Tag;
 use port::presence::{Lost, Presence};
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
+use scenario::gateway::{Gateway, Io, NextHop, Side};
 use serde_json::json;
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -27,6 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tech::{Built, Job, Links, Use};
 use wire::{AddrRange, Mac, Prefix6};
 
 mod ending;

@@ -52,8 +52,7 @@ fn all_in(folder: &Path) -> BTreeMap<String, String> {
 
 /// What a scenario says about itself.
 fn about(text: &str) -> String {
-    let table: toml::Table = text.parse().unwrap_or_default();
-    table.get("about").and_then(toml::Value::as_str).unwrap_or("no description").to_owned()
+    scenario::about(text).unwrap_or_else(|| "no description".to_owned())
 }
 
 #[cfg(test)]

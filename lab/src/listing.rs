@@ -4,7 +4,7 @@
 use crate::installed;
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::show_count;
-use scenario::{VETH_IO, VethIo, dut_kinds};
+use scenario::{VETH_IO, VethIo, book};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -106,12 +106,15 @@ fn devices() -> Vec<Row> {
         "simulated" => "no frames: a device with known capacity and set-up rate, to test the tool itself",
         software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
     };
-    dut_kinds().map(|kind| Row { name: format!("[dut.{kind}]"), about: about(kind).to_owned() }).collect()
+    book(tech::ALL)
+        .kinds("dut")
+        .map(|kind| Row { name: format!("[dut.{kind}]"), about: about(kind).to_owned() })
+        .collect()
 }
 
 fn axes() -> Vec<Row> {
-    let about = |axis: &Axis| format!("{}, up to {}: {}", axis.heading, show_count(axis.most), axis.who);
-    AXES.iter().map(|axis| Row { name: axis.name.to_owned(), about: about(axis) }).collect()
+    let about = |axis: &Axis| format!("{}, up to {}: {}", axis.heading, show_count(axis.most), axis.devices);
+    AXES.iter().map(|axis| Row { name: axis.name().to_owned(), about: about(axis) }).collect()
 }
 
 fn software() -> Vec<Row> {
@@ -146,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_software_is_a_device_of_scenarios() {
-        let kinds: Vec<&str> = dut_kinds().collect();
+        let book = book(tech::ALL);
+        let kinds: Vec<&str> = book.kinds("dut").collect();
         for software in dut::software::KNOWN {
             assert!(kinds.contains(&software.name), "{} has no table in scenarios", software.name);
         }

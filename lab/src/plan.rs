@@ -2,9 +2,9 @@
 //! a resumed run finds its place and a report finds its rows. How long it will take and how much memory it
 //! needs is written into it by `forecast`.
 
+use method::{Count, Nanos};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario};
-use method::{Count, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// One search for one value.
@@ -26,7 +26,7 @@ impl Measurement {
     pub fn key(&self) -> String {
         let p = &self.point;
         let place = [format!("{}/n={}/cores={}", p.dut_name, p.connections, p.cores)].into_iter();
-        let axes = axis::in_order(&p.axes).map(|(axis, n)| format!("{}={n}", axis.name));
+        let axes = axis::in_order(&p.axes).map(|(axis, n)| format!("{}={n}", axis.name()));
         let what = [format!("{}/{}", self.metric, self.repetition)];
         place.chain(axes).chain(what).collect::<Vec<_>>().join("/")
     }

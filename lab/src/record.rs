@@ -11,9 +11,9 @@ use crate::folder::{
     Calibration, CommandLine, Facts, Header, Outcome, POINT_BY_POINT, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
 };
 use crate::plan::Plan;
-use scenario::{Complaints, Options, Scenario};
 use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
 use method::TrialRecord;
+use scenario::{Complaints, Options, Scenario};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

@@ -4,10 +4,10 @@
 
 use crate::folder::{Calibration, Outcome};
 use crate::plan::{Measurement, without_attempt};
-use scenario::{Dut, Point, Scenario};
 use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
 use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
 use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
+use scenario::{Dut, Point, Scenario};
 use std::collections::BTreeMap;
 
 /// Share of the calibrated ceiling up to which a rate is believed (METHODOLOGY.md, the tester's own ceiling), in tenths.
@@ -111,7 +111,6 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         alpha: measure.alpha_ppm.filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
         responder_order: traffic.responder_order,
         invalid_at_most: Some(m.invalid_at_most()),
-        ..defaults
     })
 }
 

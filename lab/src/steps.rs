@@ -3,10 +3,10 @@
 
 use crate::plan::Plan;
 use crate::rig::kernel::{bed_with_cables, device_config};
-use scenario::axis::more_in_words;
-use scenario::{Dut, Point, Scenario};
 use dut::host::Order;
 use dut::{DutError, Place};
+use scenario::axis::more_in_words;
+use scenario::{Dut, Point, Scenario};
 
 /// The commands of each kernel device, in order; a sentence for devices that get none.
 ///

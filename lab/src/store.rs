@@ -53,6 +53,15 @@ pub enum StoreError {
         /// The file that every run folder has.
         missing: &'static str,
     },
+    /// A version 1 folder whose values cannot be had from its text.
+    #[error(
+        "{}: no scenario in the text of this run gives the recorded values, so its report cannot be written by this version of \
+         natmeter; report it with natmeter 0.1.0", .path.display()
+    )]
+    Underivable {
+        /// The file with the values.
+        path: PathBuf,
+    },
     /// Another process appends to it.
     #[error("{} is in use by another natmeter: wait until it has finished, or stop it", .0.display())]
     InUse(PathBuf),

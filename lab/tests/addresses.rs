@@ -5,11 +5,11 @@
 use lab::plan::Plan;
 use lab::rig::embedded::{Cores, assemble};
 use lab::rig::{Process, Rig, mac, settings, technology};
-use scenario::{Dut, Options, Scenario, parse};
 use lab::technology::{Links, Use, build};
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::chain::Nested;
 use plane::{Drops, Function, Packet, Side, Side4, Side6, Spare, Verdict};
+use scenario::{Dut, Options, Scenario, parse};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
@@ -190,7 +190,8 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
          inside-addresses = {inside}\noutside-addresses = {outside}\n[measure]\nmetrics = [\"max_conn_est_rate\"]\n\
          phase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
     );
-    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let loaded =
+        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     let scenario = point.of(&loaded.scenario);
     let phase1 = astray == Astray::BeyondPool;

@@ -2,9 +2,9 @@
 //! be drawn, never with a panic. The texts are mutations of a good file, so that they get past the parser.
 
 use lab::forecast::{self, text};
-use scenario::{Options, parse};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use scenario::{Options, parse};
 
 const GOOD: &str = include_str!("../../scenarios/kernel-nat44.toml");
 

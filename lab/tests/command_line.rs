@@ -327,7 +327,8 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
          metrics = {metrics}\nrepetitions = 1\n{measure}\n"
     );
     let options = Options::default();
-    let scenario = parse("x.toml", &text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let scenario =
+        parse("x.toml", &text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = lab::plan::Plan::new(&scenario);
     let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
     let folder = lab::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)

@@ -2,8 +2,8 @@
 
 use lab::forecast::{self, text};
 use lab::plan::Plan;
-use scenario::{Dut, Link, Loaded, Options, Scenario, conformance, parse, read};
 use method::Nanos;
+use scenario::{Dut, Link, Loaded, Options, Scenario, conformance, parse, read};
 use std::path::{Path, PathBuf};
 
 fn files() -> Vec<PathBuf> {
@@ -50,7 +50,8 @@ fn of_the_page(text: &str) -> Loaded {
 fn the_example_of_the_page_is_right_and_quick() {
     let example = of_the_page(files_of_the_page()[0]).scenario;
     assert!(forecast::plan(&example).predicted() < Nanos::from_secs(60));
-    let full = parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }, tech::ALL).unwrap().scenario;
+    let full =
+        parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }, tech::ALL).unwrap().scenario;
     assert_eq!(conformance(&full), Vec::<String>::new());
 }
 
@@ -60,7 +61,9 @@ fn workers_of_the_tester_stand_in_the_run() {
     let text = files_of_the_page()[1];
     let with = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|error| panic!("{error}")).scenario
+        parse("x.toml", text, &Options { full: false, set }, tech::ALL)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .scenario
     };
     let (one, two) = (with(&[]), with(&["workers=2", "connections=300k"]));
     assert_eq!((one.tester.workers, two.tester.workers), (1, 2));
@@ -135,7 +138,10 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     let depth = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
         let text = include_str!("../../scenarios/quickstart.toml");
-        parse("quickstart.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario.link
+        parse("quickstart.toml", text, &Options { full: false, set }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario
+            .link
     };
     assert_eq!(depth(&[]), Link::InProcess { depth: 2048 });
     assert_eq!(depth(&["connections=100k,1M"]), Link::InProcess { depth: 512 });
@@ -150,7 +156,11 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
 fn a_line_rate_is_that_of_the_longest_frames() {
     let of = |text: &str| {
         let set = vec!["max-rate=10 Gbit/s".to_owned()];
-        parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario.measure.max_rate
+        parse("x.toml", text, &Options { full: false, set }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario
+            .measure
+            .max_rate
     };
     assert_eq!(of(include_str!("../../scenarios/quickstart.toml")), Some(14_880_952));
     for text in [include_str!("../../scenarios/plat.toml"), include_str!("../../scenarios/map-t.toml")] {
@@ -167,7 +177,8 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
     let text = include_str!("../../scenarios/kernel-nat44-xdp.toml");
     let config = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario = parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let scenario =
+            parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
         let plan = Plan::new(&scenario);
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
         let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { panic!("a kernel") };
@@ -184,7 +195,9 @@ fn overrides() {
     let quickstart = include_str!("../../scenarios/quickstart.toml");
     let with = |full, set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("quickstart.toml", quickstart, &Options { full, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
+        parse("quickstart.toml", quickstart, &Options { full, set }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario
     };
     assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
     assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);

@@ -5,8 +5,8 @@
 use lab::plan::Plan;
 use lab::rig::embedded::Cores;
 use lab::rig::{Process, technology};
-use scenario::{Dut, Options, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use scenario::{Dut, Options, parse};
 use std::io::Write;
 use std::sync::Mutex;
 
@@ -246,7 +246,8 @@ fn flows_are_spread_over_all_rules() {
          destination-ports = \"1-10\"\nsubscribers = 306\n[measure]\nmetrics = \"throughput\"\n",
         several_rules("map-e", 0)
     );
-    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let loaded =
+        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = &Plan::new(&loaded.scenario).measurements[0].point;
     let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
     let flows = technology::view(&loaded.scenario, *plays, technology, point).unwrap().flows;

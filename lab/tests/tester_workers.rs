@@ -5,8 +5,8 @@
 use lab::plan::Plan;
 use lab::rig::{Process, Rig, embedded};
 use lab::run::calibrate;
-use scenario::{Link, Options, Scenario, parse};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use scenario::{Link, Options, Scenario, parse};
 use std::sync::Mutex;
 
 /// Connections, and frames of phase 2 in each direction.
@@ -31,7 +31,8 @@ fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
          settle = \"0 s\"\nstart-delay = \"2 ms\"\n",
         if stateful { "\"max_conn_est_rate\", \"throughput\"" } else { "\"throughput\"" }
     );
-    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let loaded =
+        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     // Fewer connections than a measurement may have, for rings that hold all of them.
     let mut scenario = Scenario { link: Link::InProcess { depth: N as usize }, ..loaded.scenario };
     if stateful {

@@ -4,8 +4,8 @@
 use lab::folder::Header;
 use lab::plan::Plan;
 use lab::rig::{Process, Rig};
-use scenario::{Options, Scenario, conformance, parse};
 use method::{Direction, Fault, Load, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use scenario::{Options, Scenario, conformance, parse};
 use std::fs;
 use std::path::Path;
 
@@ -31,7 +31,9 @@ settle = "0 s"
 phase1-drain = "50 ms"
 "#
     );
-    parse("wires.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario
+    parse("wires.toml", &text, &Options::default(), tech::ALL)
+        .unwrap_or_else(|c| panic!("{}", c.render(false)))
+        .scenario
 }
 
 const EMBEDDED: &str = r#"
@@ -159,7 +161,8 @@ fn what_is_not_asked_for_is_not_in_the_header() {
 
 #[test]
 fn what_cannot_be_impaired_is_refused() {
-    let wrong = |text: &str| parse("x.toml", &format!("name = \"x\"\n{text}"), &Options::default(), tech::ALL).unwrap_err();
+    let wrong =
+        |text: &str| parse("x.toml", &format!("name = \"x\"\n{text}"), &Options::default(), tech::ALL).unwrap_err();
     let simulated = "[dut.simulated]\n[sweep]\nconnections = [\"100k\"]\n[link.capture]\n";
     assert!(wrong(simulated).render(false).contains("the simulated device has no frames"));
     let nothing = format!("{EMBEDDED}[link.impair]\nseed = 3\n");

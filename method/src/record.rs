@@ -44,6 +44,11 @@ impl<T> Replay<T> {
         }
         Ok(Replay { records, inner })
     }
+
+    /// Number of records that were not asked for yet.
+    pub fn pending(&self) -> usize {
+        self.records.len()
+    }
 }
 
 impl<T: Trials> Trials for Replay<T> {

@@ -7,9 +7,9 @@ use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tech::{AXES, Flows};
+use tech::Flows;
 
-pub use tech::{Axis, Fit};
+pub use tech::{AXES, Axis, Fit};
 
 /// A value of each axis that a point has, by the axis' name; none where nothing beside connections and cores is swept.
 pub type AxisValues = BTreeMap<String, Count>;

@@ -22,13 +22,14 @@ pub use conformance::conformance;
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use reader::{Loaded, Options, ScenarioError, parse, read};
+pub use reader::{Loaded, Options, ScenarioError, about, parse, read};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, technologies};
 pub use tables::{
-    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Simulated, Sweep, Tester, Traffic, VethIo, book,
+    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Simulated, Sweep, Tester, Traffic, VETH_IO,
+    VethIo, book,
 };
-pub use tech::{Flows, Plays, Technology};
+pub use tech::{AXES, Flows, Mapping, Plays, Technology};
 
 use method::{Count, Nanos};
 use wire::AddrRange;

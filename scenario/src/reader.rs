@@ -68,6 +68,14 @@ pub enum ScenarioError {
     Wrong(#[from] Complaints),
 }
 
+/// What a scenario's text says about itself.
+pub fn about(text: &str) -> Option<String> {
+    let (tree, _) = key::read("", text);
+    tree.root
+        .get("about")
+        .and_then(|entry| if let Value::Text(about) = &entry.node.value { Some(about.clone()) } else { None })
+}
+
 /// The longest file that is read, in octets. A scenario has some dozens of lines; tables of softwires and maps have files of
 /// their own.
 const LONGEST: u64 = 1 << 20;

@@ -5,6 +5,7 @@ use crate::conformance::conformance;
 use crate::quantity::{show_count, show_duration, show_grouped, show_share};
 use crate::{Dut, Impair, Link, Plays, Scenario, VethIo};
 use method::Direction;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use wire::AddrRange;
 
@@ -54,6 +55,19 @@ impl Summary {
         rows.push(("metrics", format!("{}; {repetitions}, error {error}", measure.metrics.join(", "))));
         rows.push(("trials", format!("{} each", show_duration(measure.duration))));
         Summary { rows, departures: conformance(scenario) }
+    }
+}
+
+/// A scenario as JSON is what it is in words: its values are in its file, under the names that the file has.
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rows = Summary::new(self).rows;
+        let own = [("name", self.name.clone()), ("about", self.about.clone())];
+        let mut map = serializer.serialize_map(None)?;
+        for (name, words) in own.into_iter().chain(rows) {
+            map.serialize_entry(name, &words)?;
+        }
+        map.end()
     }
 }
 

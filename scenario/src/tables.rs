@@ -39,7 +39,8 @@ pub enum VethIo {
     AfXdpNative,
 }
 
-pub(crate) const VETH_IO: &[Choice<VethIo>] = &[
+/// The words for [`VethIo`].
+pub const VETH_IO: &[Choice<VethIo>] = &[
     ("af-packet", VethIo::AfPacket, "packet sockets"),
     ("af-xdp-generic", VethIo::AfXdpGeneric, "XDP in the kernel's general receive path"),
     ("af-xdp-native", VethIo::AfXdpNative, "XDP in the driver"),

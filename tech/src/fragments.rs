@@ -3,8 +3,8 @@
 use key::computed;
 use key::kind::{duration, maybe, number};
 use method::Nanos;
-use plane::nat44::config::Config as NatConfig;
 use plane::fragment::PartLimits;
+use plane::nat44::config::Config as NatConfig;
 
 /// Fewest octets of fragments: the largest datagram, and as much again.
 const LEAST_OCTETS: u64 = 128 << 10;

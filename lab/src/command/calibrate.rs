@@ -7,11 +7,11 @@ use crate::exit::Exit;
 use crate::folder::{Calibration, Over};
 use crate::plan::{Measurement, Plan};
 use crate::run::{RunError, calibrate as measure};
-use scenario::axis::more_in_words;
 use crate::term::{self, err, out};
 use crate::{priority, report::number::si};
 use engine::calibrate::CalibrateError;
 use method::TrialError;
+use scenario::axis::more_in_words;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -5,8 +5,8 @@ use crate::advice::{self, Machine};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::forecast;
-use scenario::Summary;
 use crate::term::{self, out};
+use scenario::Summary;
 use serde_json::json;
 use std::path::Path;
 

@@ -4,12 +4,12 @@
 use crate::cli::{GatewayArgs, Global, Word};
 use crate::exit::Exit;
 use crate::gateway::{self, Ending, GatewayError};
-use scenario::ScenarioError;
-use scenario::gateway as config;
 use crate::term::{err, out};
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
 use ::gateway::neighbour::NeighbourError;
+use scenario::ScenarioError;
+use scenario::gateway as config;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@ use crate::did_you_mean;
 use crate::exit::Exit;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
-use scenario::{Loaded, ScenarioError};
 use crate::term::{self, err};
+use scenario::{Loaded, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! `natmeter man-pages DIR`: a manual page for each command, from the definition of the command line, so that they agree.
 
-use crate::cli::{Cli, err};
+use crate::cli::Cli;
 use crate::exit::Exit;
+use crate::term::err;
 use clap::CommandFactory;
 use std::path::Path;
 

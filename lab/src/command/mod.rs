@@ -19,10 +19,10 @@ use crate::exit::Exit;
 use crate::plan::Plan;
 use crate::rig::{self, Process, RigError};
 use crate::run::RunError;
-use scenario::{Dut, Scenario};
 use crate::signals;
 use crate::term::err;
 use dut::{DutError, MachineLock, RunDir};
+use scenario::{Dut, Scenario};
 use std::time::Duration;
 
 /// Does what the command line says.

@@ -150,7 +150,7 @@ fn conclude(
         return Exit::Incomplete;
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
-    let max_rate = header.and_then(|header| header.scenario.measure.max_rate);
+    let max_rate = header.and_then(|header| header.scenario.max_rate());
     let facts = store::read_document::<Facts>(&path.join(store::FACTS)).ok().flatten();
     let limited = outcomes.iter().any(|o| is_limited(o, max_rate, calibration.as_ref()))
         || facts.is_some_and(|f| f.without_result() > 0);

@@ -3,11 +3,11 @@
 
 use super::guess;
 use crate::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
+use Side::{Left, Right};
+use method::Nanos;
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::{show_bytes, show_count, show_time};
 use scenario::{Scenario, conformance, technologies};
-use Side::{Left, Right};
-use method::Nanos;
 use std::fmt::Write;
 
 /// The plan of a scenario, one line a value that will be measured.
@@ -47,7 +47,7 @@ pub fn total(plan: &Plan) -> String {
 /// One row for all repetitions of a value.
 fn table(out: &mut String, plan: &Plan) {
     // Further axes have a column each.
-    let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name));
+    let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name()));
     let axes: Vec<&Axis> = AXES.iter().filter(swept).collect();
     let mut head = vec![("device", Left), ("connections", Right), ("cores", Right)];
     head.extend(axes.iter().map(|axis| (axis.heading, Right)));
@@ -58,7 +58,7 @@ fn table(out: &mut String, plan: &Plan) {
         let count = |n: u64| if n == 0 { "-".to_owned() } else { show_count(n) };
         let predicted = Nanos(group.iter().fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)));
         let mut row = vec![point.dut_name.clone(), count(point.connections), point.cores.to_string()];
-        row.extend(axes.iter().map(|axis| count(point.axes.get(axis.name).copied().unwrap_or(0))));
+        row.extend(axes.iter().map(|axis| count(point.axes.get(axis.name()).copied().unwrap_or(0))));
         row.extend([metric.clone(), group.len().to_string(), show_time(predicted)]);
         rows.push(row);
     }

@@ -2,11 +2,11 @@
 //! messages themselves, because this is about what the file says of them.
 
 use super::{BothPorts, Macs, own};
-use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
 use gateway::ControlQueue;
 use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
 use plane::{Function, Side as PlaneSide};
 use port::{Pool, Port};
+use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
 use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};

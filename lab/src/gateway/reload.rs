@@ -3,14 +3,14 @@
 
 use super::running::Running;
 use super::table_file::{Changes, TableFile};
-use super::{GatewayError, build, next_hops, owns};
-use tech::Use;
+use super::{build, next_hops, owns};
 use plane::Function;
 use plane::lw4o6::Table;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tech::Use;
 
 /// A worker that has answered lets go of what it was given within this time.
 const LETS_GO_WITHIN: Duration = Duration::from_secs(1);
@@ -24,7 +24,8 @@ impl<F: Function + 'static> Running<'_, F> {
         let table_file = TableFile::of(new.technology.as_ref())?;
         let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.queue);
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
-        let built = build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
+        let built =
+            build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
         let (functions, table) = (built.functions.hand_to(Any), built.table);
         table_file.map_or(Ok(()), |file| file.is_unchanged())?;
         let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;

@@ -3,12 +3,12 @@
 
 use super::status::Status;
 use super::{Macs, OtherVlan};
-use scenario::gateway::Gateway;
 use gateway::neighbour::{NextHop, NextHops};
 use gateway::{ControlQueue, Embedded};
 use plane::lw4o6::Live;
 use plane::{Entry, Function};
 use port::Clock;
+use scenario::gateway::Gateway;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;

@@ -2,7 +2,6 @@
 //! read them again. What is empty, ends within a line or changes meanwhile is not taken, and what a new binding table changes
 //! is counted.
 
-use tech::Technology;
 use plane::lw4o6::{Softwire, Table};
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use tech::Technology;
 
 /// A table file as it was before it is read.
 pub(super) struct TableFile {

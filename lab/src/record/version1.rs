@@ -23,9 +23,9 @@ pub(super) fn scenario(name: &str, text: &str, recorded: &Value) -> Result<(Scen
     let changes = |set: &String| plain.is_none() || alone(set).is_none_or(|scenario| Some(scenario) != plain);
     let all: Vec<String> = overrides(recorded).into_iter().filter(changes).collect();
     let sound: Vec<String> = all.iter().filter(|set| alone(set).is_some()).cloned().collect();
-    read(all).or_else(|| read(sound)).ok_or_else(|| StoreError::Underivable {
-        path: Path::new(name).with_file_name(crate::store::HEADER),
-    })
+    read(all)
+        .or_else(|| read(sound))
+        .ok_or_else(|| StoreError::Underivable { path: Path::new(name).with_file_name(crate::store::HEADER) })
 }
 
 /// An override for each recorded value that has a key.

@@ -4,8 +4,8 @@
 use super::number;
 use super::result::{PointResult, Repetition};
 use crate::folder::SelfTest;
-use scenario::{Scenario, conformance};
 use method::{Count, ResultKind, TrialRecord};
+use scenario::{Scenario, conformance};
 use serde::Serialize;
 
 /// The label of a run.

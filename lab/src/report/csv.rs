@@ -6,11 +6,11 @@ use super::result::{PointResult, Repetition};
 use super::{Format, Report, number, published};
 use crate::audit::Basis;
 use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
-use scenario::Dut;
-use scenario::axis::{AXES, in_order};
-use scenario::Plays;
 use method::ResultKind;
 use method::metric::{self, Unit};
+use scenario::Dut;
+use scenario::Plays;
+use scenario::axis::{AXES, in_order};
 use std::fmt::Write;
 
 /// Comma-separated values (RFC 4180).
@@ -26,16 +26,16 @@ frame_size_ipv4,bound,repetition,conformance";
 const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build,verdicts";
 
 fn render(report: &Report) -> String {
-    let swept = AXES.iter().map(|axis| axis.name.replace('-', "_"));
+    let swept = AXES.iter().map(|axis| axis.name().replace('-', "_"));
     let columns = [COLUMNS.to_owned()].into_iter().chain(swept).chain([LAST_COLUMNS.to_owned()]);
     let mut out = columns.collect::<Vec<_>>().join(",") + "\n";
     for result in &report.results {
         let by_cores = report.results.iter().any(|c| c.dut == result.dut && c.cores != result.cores)
             && report.results.iter().all(|c| c.dut != result.dut || c.connections == result.connections);
         let axis = if let Some((axis, value)) = in_order(&result.axes).find(|(axis, value)| {
-            report.results.iter().any(|c| c.dut == result.dut && c.axes.get(axis.name).is_some_and(|n| n != value))
+            report.results.iter().any(|c| c.dut == result.dut && c.axes.get(axis.name()).is_some_and(|n| n != value))
         }) {
-            (axis.name, value)
+            (axis.name(), value)
         } else if by_cores {
             ("cpu_cores", u64::from(result.cores))
         } else {
@@ -152,7 +152,7 @@ impl Line<'_> {
             repetition,
             report.conformance.label.clone(),
         ];
-        let swept = AXES.iter().map(|axis| result.axes.get(axis.name).map_or_else(String::new, u64::to_string));
+        let swept = AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, u64::to_string));
         let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(|key| decimal(result.extra.get(key)));
         let all: Vec<String> = fields
             .into_iter()

@@ -5,13 +5,13 @@ use super::Report;
 use super::number::{self, grouped, si};
 use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Over};
-use scenario::axis::{in_words, more_in_words};
-use scenario::{Dut, Link, Mapping, Scenario, VethIo, impair_in_words};
 use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::Spoiler;
 use method::{Count, Direction, Rate, ResultKind, TrialRecord, Verdict};
+use scenario::axis::{in_words, more_in_words};
+use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
 use serde::Serialize;
 
 /// What the judge counted over all trials of a run, invalid ones included.
@@ -292,7 +292,7 @@ pub fn missing(report: &Report) -> Vec<String> {
 /// What ended a search whose highest rate passed.
 pub fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
-    match is_upper_end_the_testers(report.header.scenario.measure.max_rate, ceiling) {
+    match is_upper_end_the_testers(report.header.scenario.max_rate(), ceiling) {
         false => "the scenario's highest rate",
         true if ceiling_is_whole(report) => {
             "90 % of the tester's own ceiling, the highest rate at which it is believed,"

@@ -5,9 +5,9 @@ use super::result::{PointResult, Worth};
 use super::scale::Axis;
 use super::svg::{self, Labels, Plot, Point, SHAPES, Series, Shape};
 use super::{Report, facts, number, remarks, table};
-use scenario::axis::{self, AXES, AxisValues};
 use method::StepVerdict;
 use method::metric::{self, Unit};
+use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
 /// A figure with its caption.
@@ -50,7 +50,7 @@ pub fn overview(report: &Report) -> Vec<Figure> {
             figures.push(lines(metric, &results, Against::Cores, &(n + 1).to_string()));
         }
         for axis in AXES.iter().filter(|axis| table::varies(axis, &results)) {
-            figures.push(lines(metric, &results, Against::Swept(axis), &format!("{n}-{}", axis.name)));
+            figures.push(lines(metric, &results, Against::Swept(axis), &format!("{n}-{}", axis.name())));
         }
         if figures.len() == n {
             figures.push(side_by_side(metric, &results, n));
@@ -88,7 +88,7 @@ impl Against {
         match self {
             Against::Connections => c.connections as f64,
             Against::Cores => f64::from(c.cores),
-            Against::Swept(axis) => c.axes.get(axis.name).copied().unwrap_or(0) as f64,
+            Against::Swept(axis) => c.axes.get(axis.name()).copied().unwrap_or(0) as f64,
         }
     }
     fn line(self, c: &PointResult) -> Line {
@@ -97,7 +97,7 @@ impl Against {
             Against::Connections => (c.dut, c.cores, 0, axes),
             Against::Cores => (c.dut, 0, c.connections, axes),
             Against::Swept(axis) => {
-                axes.remove(axis.name);
+                axes.remove(axis.name());
                 (c.dut, c.cores, c.connections, axes)
             }
         }

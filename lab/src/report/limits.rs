@@ -4,9 +4,9 @@
 use super::number::{self, plural, si};
 use super::result::PointResult;
 use super::{Report, facts};
-use scenario::axis::more_in_words;
 use method::ResultKind;
 use method::metric;
+use scenario::axis::more_in_words;
 
 /// A sentence about the results of a device with this bound; what it says after the places where they are.
 struct Sentence {

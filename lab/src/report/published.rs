@@ -5,9 +5,9 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64, plural};
 use super::result::PointResult;
+use method::metric::{self, Unit};
 use scenario::Dut;
 use scenario::axis;
-use method::metric::{self, Unit};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 

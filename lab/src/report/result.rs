@@ -3,11 +3,11 @@
 
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
-use scenario::axis::{AxisValues, in_order};
-use scenario::{Dut, Scenario};
 use method::stats::Summary;
 use method::trial::Leg;
 use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
+use scenario::axis::{AxisValues, in_order};
+use scenario::{Dut, Scenario};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

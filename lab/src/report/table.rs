@@ -7,10 +7,10 @@ use super::facts::technology;
 use super::number::{self, grouped, ratio};
 use super::remarks::{median, remarks, short, value};
 use super::result::PointResult;
-use scenario::Traffic;
-use scenario::axis::{self, AXES, AxisValues};
 use method::ResultKind;
 use method::metric::{self, Metric};
+use scenario::Traffic;
+use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
 /// Further figures of a result that say how much of the scenario's ranges a point uses.
@@ -127,7 +127,7 @@ fn dotted(axes: &AxisValues) -> String {
 
 /// Whether results have different values of an axis.
 pub fn varies(axis: &axis::Axis, results: &[&PointResult]) -> bool {
-    results.iter().filter_map(|c| c.axes.get(axis.name)).collect::<BTreeSet<_>>().len() > 1
+    results.iter().filter_map(|c| c.axes.get(axis.name())).collect::<BTreeSet<_>>().len() > 1
 }
 
 /// The tables of one device. `alone`: it has a table even if it has only one column.
@@ -136,7 +136,7 @@ fn of_device(report: &Report, results: &[&PointResult], alone: bool, tables: &mu
     for &axis in &swept {
         let others = |c: &PointResult| {
             let mut axes = c.axes.clone();
-            axes.remove(axis.name);
+            axes.remove(axis.name());
             (c.cores, c.connections, axes)
         };
         for other in results.iter().map(|c| others(c)).collect::<BTreeSet<_>>() {
@@ -253,7 +253,7 @@ fn column(axis: Axis, result: &PointResult) -> String {
         Axis::Connections if result.connections == 0 => "stateless".to_owned(),
         Axis::Connections => grouped(result.connections),
         Axis::Cores => result.cores.to_string(),
-        Axis::Swept(axis) => result.axes.get(axis.name).map_or_else(|| "–".to_owned(), |&n| grouped(n)),
+        Axis::Swept(axis) => result.axes.get(axis.name()).map_or_else(|| "–".to_owned(), |&n| grouped(n)),
         Axis::Device => result.dut_name.clone(),
     }
 }
@@ -325,7 +325,7 @@ fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> 
     if matches!(axis, Axis::Device) {
         rows.push(row("cores of the device", results.iter().map(|c| c.map(|c| c.cores.to_string()))));
     }
-    let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name == other.name);
+    let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name() == other.name);
     for other in AXES.iter().filter(|other| !is_column(other)) {
         let value = |c: &PointResult| c.axes.get(other.name).map(|&n| grouped(n));
         if results.iter().flatten().any(|c| value(c).is_some()) {

@@ -1,19 +1,18 @@
 //! The embedded gateway as device: in-process links, one worker a core, the tester on cores of its own.
 
 use super::wires::Wires;
-use super::{Process, Rig, RigError, connections, flow_space, mac, see_that_frames_fit, settings};
-use crate::folder::{FactTable, Figures};
-use scenario::{Link, Mapping, Nat44 as NatTable, Point, Scenario};
+use super::{Process, Rig, RigError, mac};
+use crate::folder::Figures;
 use engine::lane::{Companion, back_to_sender};
 use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, steer};
 use method::{Loop, Nanos};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
-use plane::view::{self, Bed};
-use plane::{Function, Hop, Steering};
+use plane::{Function, Steering};
 use port::link::{LinkPort, link};
 use port::{Pool, PoolConfig, Port};
+use scenario::{Point, Scenario};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

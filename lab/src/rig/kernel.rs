@@ -4,7 +4,6 @@
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
 use crate::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
-use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};
@@ -12,6 +11,7 @@ use method::{Loop, Nanos};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::{Pool, Port};
+use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
 use std::sync::{Arc, Mutex};
 use wire::{Mac, OuterRange, View};
 

@@ -12,12 +12,12 @@ pub use commands::Commands;
 use wires::Captures;
 
 use crate::folder::{FactTable, Figures};
-use scenario::{Dut, Point, Scenario};
 use engine::Settings;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::view::size;
 use port::Clock;
+use scenario::{Dut, Point, Scenario, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::{FlowSpace, Mac, View};

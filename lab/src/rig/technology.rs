@@ -45,8 +45,9 @@ pub fn build_on(
     see_that_frames_fit(&view, MTU.into())?;
     let workers = point.cores as usize;
     let job = Job { plays, links: links(), workers, seed: scenario.traffic.seed, open: &open, live: None };
-    let Built { functions, loaded, .. } =
-        technology.build(&job).map_err(|why| RigError::Gateway(format!("[technology.{}]: {why}", technology.name())))?;
+    let Built { functions, loaded, .. } = technology
+        .build(&job)
+        .map_err(|why| RigError::Gateway(format!("[technology.{}]: {why}", technology.name())))?;
     let steering = technology.steering(plays, workers, &open);
     let mut rig = functions.hand_to(Assemble { scenario, process, view, cores, steering })?;
     if let Some(TableLoad { entries, octets, took }) = loaded {

@@ -1,10 +1,10 @@
 //! What a scenario puts around the tester's ports: damage on purpose, and a capture. Its own file because it is the same
 //! for every rig, and because captures outlive a trial: they are written down between trials, where time costs nothing.
 
-use scenario::{Scenario, impair_in_words};
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
+use scenario::{Scenario, impair_in_words};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

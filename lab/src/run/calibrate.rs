@@ -5,13 +5,13 @@
 use super::RunError;
 use crate::folder::{Calibration, Ceiling, Over};
 use crate::rig::{self, Process, RigError, embedded, kernel};
-use scenario::{Dut, Point, Scenario};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
 use method::{Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::Pool;
+use scenario::{Dut, Point, Scenario};
 use std::sync::Arc;
 use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 
@@ -102,7 +102,12 @@ fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<Flo
         return Ok(flows);
     }
     let hosts = u32::try_from(u64::from(flows.inside().count) * times).unwrap_or(u32::MAX);
-    FlowSpace::new(AddrRange { count: hosts, ..flows.inside() }, t.flows.source_ports, t.flows.remote, t.flows.destination_ports)
+    FlowSpace::new(
+        AddrRange { count: hosts, ..flows.inside() },
+        t.flows.source_ports,
+        t.flows.remote,
+        t.flows.destination_ports,
+    )
 }
 
 /// What the two sides send and expect at this point with a plain cable between them: where a state table is needed, that

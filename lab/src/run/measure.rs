@@ -6,11 +6,11 @@ use crate::event::{Event, Listener};
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::rig::Rig;
-use scenario::Scenario;
 use crate::search::Search;
 use crate::store::RunFolder;
 use method::procedure::Progress;
 use method::{Nanos, Replay, TrialError, TrialRecord, Trials};
+use scenario::Scenario;
 use std::time::Instant;
 
 /// What one search needs.

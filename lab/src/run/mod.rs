@@ -16,14 +16,14 @@ use crate::folder::{BUILD, Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESU
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::record::RecordError;
 use crate::rig::{Process, Rig, RigError};
-use scenario::quantity::show_time;
-use scenario::{Point, Scenario};
 use crate::search::{known_before, last_trials};
 use crate::selftest::Tested;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord};
+use scenario::quantity::show_time;
+use scenario::{Point, Scenario};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

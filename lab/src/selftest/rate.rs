@@ -248,14 +248,16 @@ mod tests {
     fn lasting<T: Trials>(duration: Nanos, device: impl Fn(u64) -> Result<T, TrialError>) -> SelfTestCheck {
         let (trials, made) = (RefCell::default(), std::cell::Cell::new(0));
         let known = Known { name: "x", truth: TRUTH, unit: "frames/s" };
-        let settings = SearchSettings { hi: Rate(1_200_000), duration, ..SearchSettings::default() };
+        // Half of it is a rate below the truth.
+        let precision = Precision::Relative(PRECISION);
+        let settings = SearchSettings { hi: Rate(1_100_000), precision, duration, ..SearchSettings::default() };
         Comparison { known, end: None, kept: &Kept::new("x", &trials) }.make(
             || device(made.replace(made.get() + 1)),
             |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
         )
     }
 
-    fn simulated(device: Device) -> SelfTestCheck {
+    fn simulated(device: &Device) -> SelfTestCheck {
         check(|seed| Ok(SimulatedDut::new(device.clone(), seed)))
     }
 
@@ -263,7 +265,7 @@ mod tests {
     /// trials: passed, inconclusive.
     fn verdict(capacity: u64, disturbed: u64) -> (bool, bool) {
         let host_stalls = Ratio::from_ppm(disturbed);
-        let check = simulated(Device { host_stalls, ..Device::new(Rate(capacity), Rate(capacity)) });
+        let check = simulated(&Device { host_stalls, ..Device::new(Rate(capacity), Rate(capacity)) });
         assert_eq!(check.deciding.is_some(), !check.passed && !check.inconclusive);
         (check.passed, check.inconclusive)
     }
@@ -329,7 +331,7 @@ mod tests {
     #[test]
     fn a_tester_that_loses_frames_in_most_trials_is_found() {
         let shares = [100, 10, 1, 0].map(found);
-        assert!(shares[0] > 95 && (20..80).contains(&shares[1]) && shares[2] < 5 && shares[3] == 0, "{shares:?}");
+        assert!(shares[0] > 95 && shares[1] > 20 && shares[2] < 5 && shares[3] == 0, "{shares:?}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::plan::Measurement;
-use scenario::Point;
 use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, Step, StepVerdict};
+use scenario::Point;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};

@@ -7,9 +7,9 @@ use lab::folder::{Facts, Header, Outcome, POINT_BY_POINT, RECORD};
 use lab::record::{Record, RecordError, header};
 use lab::rig::Process;
 use lab::run::Run;
-use scenario::{Options, parse};
 use lab::store::{HEADER, RESULTS, RunFolder, TRIALS};
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
+use scenario::{Options, parse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::SystemTime;
@@ -21,7 +21,8 @@ const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = [\
 fn whole() -> FolderCopy {
     let dir = tempfile::tempdir().unwrap();
     let options = Options { full: false, set: vec!["repetitions=2".to_owned(), "error=5 %".to_owned()] };
-    let scenario = parse("x.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let scenario =
+        parse("x.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = lab::forecast::plan(&scenario);
     let header = Header::new("2026-01-01T00:00:00Z".to_owned(), scenario, options, plan);
     let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();

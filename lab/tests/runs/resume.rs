@@ -5,9 +5,9 @@ use lab::folder::{Facts, Header, SelfTest};
 use lab::plan::{Plan, without_attempt};
 use lab::rig::Process;
 use lab::run::Run;
-use scenario::{Options, parse};
 use lab::store::RunFolder;
 use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
+use scenario::{Options, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 

@@ -4,9 +4,9 @@ use lab::folder::{Facts, Header, Outcome};
 use lab::forecast;
 use lab::rig::Process;
 use lab::run::Run;
-use scenario::{Options, parse};
 use lab::store::{RunFolder, TRIALS, read_lines};
 use method::TrialRecord;
+use scenario::{Options, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 

@@ -2,9 +2,9 @@
 
 use super::{fixture, report, tester_limited, text};
 use lab::folder::Over;
-use scenario::Link;
 use method::validity::Stream;
 use method::{Invalid, Nanos, Rate, ResultKind};
+use scenario::Link;
 
 #[test]
 fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {

@@ -4,12 +4,12 @@
 use lab::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use lab::plan::{Measurement, Plan};
 use lab::record::Record;
-use scenario::{Options, Scenario, Sweep, parse};
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
     Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
 };
+use scenario::{Options, Scenario, Sweep, parse};
 use std::collections::BTreeMap;
 
 /// A run in the making.
@@ -365,6 +365,7 @@ fn self_test() -> SelfTest {
         measured: measured.into(),
         passed: true,
         inconclusive: false,
+        deciding: None,
     };
     SelfTest {
         passed: true,

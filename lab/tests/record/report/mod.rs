@@ -9,9 +9,9 @@ use lab::audit::{Audit, Basis};
 use lab::folder::{BUILD, CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use lab::printable::is_hidden;
 use lab::report::{KNOWN, Report};
-use scenario::{Options, Sweep, parse};
 use method::trial::Fault;
 use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
+use scenario::{Options, Sweep, parse};
 use std::collections::BTreeSet;
 
 fn report(run: &Run) -> Report {
