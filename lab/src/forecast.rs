@@ -152,7 +152,7 @@ fn dut_memory(dut: &Dut, connections: Count) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::{Options, Plays, parse};
+    use scenario::{Options, parse};
 
     fn plan_of(text: &str) -> Plan {
         plan(&parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario)

@@ -88,7 +88,7 @@ fn back_ends() -> Vec<Row> {
         let about = port::backend::KNOWN.iter().find(|known| known.0 == kind).map_or("", |known| known.1);
         Row { name: name.to_owned(), about: format!("{key}: {about}") }
     };
-    let veth = VETH_IO.iter().map(|&(name, io)| {
+    let veth = VETH_IO.iter().map(|&(name, io, _)| {
         let (kind, mode) = match io {
             VethIo::AfPacket => ("af_packet", ""),
             VethIo::AfXdpGeneric => ("af_xdp", ", XDP in the kernel's general receive path"),

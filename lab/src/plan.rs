@@ -186,8 +186,8 @@ mod tests {
         let simulated = "simulated/n=100000/cores=1/max_conn_est_rate/1".to_owned();
         assert_eq!(keys, [embedded(1, 2), embedded(1, 4), embedded(3, 2), embedded(3, 4), simulated]);
         let there = plan.measurements[2].point.of(&scenario);
-        let Dut::Embedded(nat) = &there.duts[0] else { panic!("another device") };
-        assert_eq!((there.traffic.flows.inside.count, nat.pool.count), (3, 2));
+        let (_, nat44) = there.duts[0].technology().unwrap();
+        assert_eq!((there.traffic.flows.inside.count, nat44.port_pool().unwrap().addresses), (3, 2));
     }
 
     #[test]

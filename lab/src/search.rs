@@ -43,7 +43,7 @@ impl<'a> Search<'a> {
         Ok(Search {
             measurement,
             buffered: 0,
-            validate_at_most: scenario.measure.validate_at_most.map(Rate),
+            validate_at_most: scenario.validate_at_most().map(Rate),
             phase1_rate: phase1_rate(known, &measurement.point, &settings),
             settings,
         })
@@ -144,7 +144,7 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
         Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
         _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
     };
-    Ok(Rate(scenario.measure.max_rate.unwrap_or(u64::MAX).min(believed(ceiling).0).max(1)))
+    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(believed(ceiling).0).max(1)))
 }
 
 /// The share of a ceiling up to which a rate is believed.

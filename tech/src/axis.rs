@@ -4,6 +4,7 @@
 use key::kind::{Kind, List, Number, list, number};
 use key::{Key, Shape, computed};
 use plane::map::MOST_RULES;
+use std::fmt;
 
 /// An axis.
 pub struct Axis {
@@ -89,6 +90,12 @@ pub enum Fit {
 /// A list of counts up to this.
 fn counts(most: u64) -> List<Number<u64>> {
     list(number(1..=most))
+}
+
+impl fmt::Debug for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 const fn swept(name: &'static str, help: &'static str, shape: fn() -> Shape) -> Key {

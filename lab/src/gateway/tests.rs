@@ -183,9 +183,6 @@ struct InProcess<'a> {
 
 impl Use for InProcess<'_> {
     type Out = Result<(), GatewayError>;
-    fn binding(&mut self, table: Table) -> Arc<Live> {
-        Arc::clone(self.live.insert(Live::new(table)))
-    }
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
         let InProcess { gateway, file, macs, live, play } = self;
         let (clock, workers) = (Clock::system(), gateway.workers);
@@ -230,7 +227,8 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     std::fs::write(&file, text).unwrap();
     let gateway = scenario::gateway::read(&file, tech::ALL).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
-    build(&gateway, macs, workers, 7, InProcess { gateway: &gateway, file: &file, macs, live: None, play }).unwrap();
+    let Built { functions, live, .. } = build(&gateway, macs, workers, 7, None).unwrap();
+    functions.hand_to(InProcess { gateway: &gateway, file: &file, macs, live, play }).unwrap();
 }
 
 /// Change words of a file.

@@ -325,9 +325,9 @@ fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> 
     if matches!(axis, Axis::Device) {
         rows.push(row("cores of the device", results.iter().map(|c| c.map(|c| c.cores.to_string()))));
     }
-    let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name() == other.name);
+    let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name() == other.name());
     for other in AXES.iter().filter(|other| !is_column(other)) {
-        let value = |c: &PointResult| c.axes.get(other.name).map(|&n| grouped(n));
+        let value = |c: &PointResult| c.axes.get(other.name()).map(|&n| grouped(n));
         if results.iter().flatten().any(|c| value(c).is_some()) {
             rows.push(row(other.heading, results.iter().map(|c| c.and_then(value))));
         }

@@ -28,7 +28,7 @@ impl Wires {
     /// What the scenario asks for.
     pub fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
-        Wires { impair: scenario.impair, capture: scenario.capture, octets, clock, pages: Vec::new() }
+        Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
     }
 
     /// Nothing.
@@ -38,7 +38,7 @@ impl Wires {
 
     /// Frames that are held at most on each side.
     fn held(&self) -> usize {
-        self.impair.map_or(0, |i| (i.delay.0 * HELD_PER_SECOND / 1_000_000_000).clamp(256, 1 << 17) as usize)
+        self.impair.as_ref().map_or(0, |i| (i.delay.0 * HELD_PER_SECOND / 1_000_000_000).clamp(256, 1 << 17) as usize)
     }
 
     /// Frames that a pool needs besides.
@@ -50,7 +50,7 @@ impl Wires {
     /// The port that the tester gets: what is captured is what is judged, damage included.
     pub fn wrap(&mut self, side: &'static str, port: Box<dyn Port>) -> Box<dyn Port> {
         let mut port = port;
-        if let Some(i) = self.impair {
+        if let Some(i) = &self.impair {
             let what = Impairment {
                 // Both sides see frames of the same numbers: they shall not lose the same ones.
                 seed: i.seed ^ (side.len() as u64) << 32,
@@ -65,7 +65,7 @@ impl Wires {
             };
             port = Box::new(Impair::new(port, what, self.held(), self.clock));
         }
-        if let Some(c) = self.capture {
+        if let Some(c) = &self.capture {
             let scope = Scope { octets: self.octets, frames: c.frames as usize };
             let (capture, pages) = Capture::new(port, scope, self.clock);
             self.pages.push((side, pages));
@@ -76,11 +76,11 @@ impl Wires {
 
     /// What every report of it must say.
     pub fn doubts(&self) -> Vec<String> {
-        let impaired = self.impair.map(|i| {
+        let impaired = self.impair.as_ref().map(|i| {
             let words = impair_in_words(&i);
             format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. No figure here is one of the device alone.")
         });
-        let captured = self.capture.map(|c| {
+        let captured = self.capture.as_ref().map(|c| {
             let frames = c.frames;
             format!(
                 "Frames were captured ({frames} of each port and trial): that costs the tester time, rates are lower."

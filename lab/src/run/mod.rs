@@ -21,7 +21,7 @@ use crate::selftest::Tested;
 use crate::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
-use method::{Nanos, TrialError, TrialRecord};
+use method::{Nanos, TrialError, TrialRecord, Verdict};
 use scenario::quantity::show_time;
 use scenario::{Point, Scenario};
 use std::path::PathBuf;

@@ -9,6 +9,7 @@ use lab::run::Run;
 use lab::store::{RESULTS, TRIALS};
 use method::{Nanos, TrialRecord};
 use scenario::Dut;
+use scenario::quantity::WrittenRate;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -29,8 +30,8 @@ fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str)
 /// A device that sets up fewer connections than it did when the run was begun, so that a further repetition would lower
 /// the rate of phase 1.
 fn slower(mut header: Header) -> Header {
-    let Dut::Simulated { set_up_rate, .. } = &mut header.scenario.duts[0] else { panic!("not simulated") };
-    *set_up_rate = 650_000;
+    let Dut::Simulated(device) = &mut header.scenario.duts[0] else { panic!("not simulated") };
+    device.set_up_rate = WrittenRate::Frames(650_000);
     header
 }
 
