@@ -104,7 +104,7 @@ impl<A: Addressing> Translate<A> {
         }
         let (from, mut done) = (if SIX { self.config.ipv6 } else { self.config.ipv6.other() }, 0);
         for (p, v) in batch.iter_mut().zip(verdicts.iter_mut()) {
-            let fast = if SIX { self.to_ipv4(p) } else { self.to_ipv6(p) };
+            let fast = if SIX { self.fast_to_ipv4(p) } else { self.fast_to_ipv6(p) };
             done += u64::from(fast);
             *v = if fast { Verdict::Forward(from.other()) } else { self.slow(from, p, spare) };
         }
@@ -133,7 +133,7 @@ impl<A: Addressing> Translate<A> {
 
     /// Translate an IPv4 frame without anything unusual; false, with nothing changed, for all others.
     #[inline(always)]
-    fn to_ipv6<P: Packet>(&mut self, p: &mut P) -> bool {
+    fn fast_to_ipv6<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
         let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() else { return false };
         let (tos, total, ttl, protocol) = (h[15], be16(h, 16) as usize, h[22], h[23]);
@@ -191,7 +191,7 @@ impl<A: Addressing> Translate<A> {
 
     /// Translate an IPv6 frame without anything unusual; false, with nothing changed, for all others.
     #[inline(always)]
-    fn to_ipv4<P: Packet>(&mut self, p: &mut P) -> bool {
+    fn fast_to_ipv4<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
         let Some(h) = b.first_chunk::<{ L4_V6 + 8 }>() else { return false };
         let (version, payload) = (be32(h, 12), be16(h, 18) as usize);

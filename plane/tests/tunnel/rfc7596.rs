@@ -344,10 +344,10 @@ fn reassembled_packets_are_fragmented_in_order() {
     let p = udp((SHARED, PORT), (REMOTE, 80), &[7; 2400]);
     let sent: Vec<_> = fragments6(&ipv6(B4, PE, 4, &p), 9, &[1232]).iter().map(|f| frame6(f)).collect();
     let out = end.send_all(Side::Customer, &sent);
-    assert_eq!(fields(out), [0x2000, 0x2000 | 122, 244], "in octets 0, 976, 1952");
+    assert_eq!(fields(out), [0x2000, 0x2000 + 122, 244], "in octets 0, 976, 1952");
 
     // A later fragment that has waited for the first is fragmented once more.
     let parts = fragments(&p, 9, &[1200]);
     let out = end.send_all(Side::Customer, &[wrapped(B4, PE, &parts[1]), wrapped(B4, PE, &parts[0])]);
-    assert_eq!(fields(out), [0x2000, 0x2000 | 122, 0x2000 | 150, 272], "in octets 0, 976, 1200, 2176");
+    assert_eq!(fields(out), [0x2000, 0x2000 + 122, 0x2000 + 150, 272], "in octets 0, 976, 1200, 2176");
 }
