@@ -87,7 +87,7 @@ impl<'a> Section<'a> {
         if let Absent::Needed(example) = default.absent {
             let title = match self.path.as_str() {
                 "" => format!("the file has no `{key}`"),
-                path => format!("[{path}] has no `{key}`"),
+                path => format!("{} has no `{key}`", heading(path)),
             };
             let fault = Fault::new(title).at(At::key(&self.path), "this table");
             self.faults.push(fault.instead(format!("add {key} = {example}")));
@@ -139,6 +139,11 @@ pub(crate) fn as_toml(text: &str) -> String {
         Value::Text(words) if !text.starts_with('"') => format!("\"{words}\""),
         _ => text.to_owned(),
     }
+}
+
+/// A table as its heading has it; of an array of tables without the number.
+fn heading(path: &str) -> String {
+    path.rsplit_once('[').map_or_else(|| format!("[{path}]"), |(array, _)| format!("[[{array}]]"))
 }
 
 /// Dotted path of a key.

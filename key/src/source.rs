@@ -18,6 +18,11 @@ impl Place {
     pub fn new(source: usize, range: Range<usize>) -> Place {
         Place { source, start: range.start, end: range.end }
     }
+
+    /// Whether it has no words: that of a value which stands in no source.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
 }
 
 /// A text that was read.

@@ -22,17 +22,20 @@ impl Spans {
 
     /// The words of a value; none where a default holds. One value that stands for a list is item 0 of it.
     pub fn value(&self, path: &str) -> Option<Place> {
-        self.node(path).map(|node| node.place)
+        self.node(path).map(|node| node.place).filter(|place| !place.is_empty())
     }
 
     /// Where a key or the name of a table stands.
     pub fn key(&self, path: &str) -> Option<Place> {
-        self.entry(path).map(|entry| entry.key)
+        match split_index(path) {
+            (_, Some(_)) => self.value(path),
+            (path, None) => self.entry(path).map(|entry| entry.key),
+        }
     }
 
     /// Whether the file or an override gives this value.
     pub fn has(&self, path: &str) -> bool {
-        self.node(path).is_some()
+        self.node(path).is_some_and(|node| !node.place.is_empty() || matches!(node.value, Value::Table(_)))
     }
 
     /// Every string below a path, in lists and tables too, each with its place.

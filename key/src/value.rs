@@ -2,6 +2,7 @@
 
 use crate::quantity::QuantityError;
 use crate::tree::{Node, TreeTable};
+use std::fmt;
 
 /// A value; numbers stay text so that nothing is rounded.
 #[derive(Clone, Debug)]
@@ -33,6 +34,26 @@ impl Value {
             Value::Table(_) => "a table",
             Value::Bool(_) => "a boolean",
             Value::Other(name) => name,
+        }
+    }
+}
+
+/// As TOML has it.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Integer(number) | Value::Float(number) => f.write_str(number),
+            Value::Bool(yes) => write!(f, "{yes}"),
+            Value::Other(name) => f.write_str(name),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| item.value.to_string()).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Value::Table(table) => {
+                let entries = table.entries().iter().map(|entry| format!("{} = {}", entry.name, entry.node.value));
+                write!(f, "{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+            }
         }
     }
 }

@@ -4,15 +4,16 @@
 
 use lab::plan::Plan;
 use lab::rig::embedded::{Cores, assemble};
+use lab::rig::files::open;
 use lab::rig::{Process, Rig, mac, settings, technology};
-use lab::technology::{Links, Use, build};
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::chain::Nested;
 use plane::{Drops, Function, Packet, Side, Side4, Side6, Spare, Verdict};
-use scenario::{Dut, Options, Scenario, parse};
+use scenario::{Options, Scenario, parse};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
+use tech::{Job, Links, Use};
 use wire::View;
 use wire::checksum::update16;
 
@@ -227,7 +228,7 @@ fn device(
     astray: Astray,
     addresses: [u64; 2],
 ) -> Rig {
-    let Dut::Technology { plays, technology } = &scenario.duts[0] else { panic!("no technology") };
+    let (plays, technology) = scenario.duts[0].technology().unwrap();
     let side4 = |n, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: 9216 };
     let side6 = |n: u8| {
         let address = Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, n.into());
@@ -239,10 +240,11 @@ fn device(
         right4: side4(2, [198, 19, 255, 254]),
         right6: side6(2),
     };
-    let view = technology::view(scenario, *plays, technology, point).unwrap();
+    let view = technology::view(scenario, plays, technology, point).unwrap();
     let process = Process::new();
     let beside = Beside { scenario, view, process: &process, seen: Arc::clone(seen), astray, addresses };
-    build(technology, *plays, &links, 1, scenario.traffic.seed, beside).unwrap()
+    let job = Job { plays, links, workers: 1, seed: scenario.traffic.seed, open: &open, live: None };
+    technology.build(&job).unwrap().functions.hand_to(beside)
 }
 
 /// The first addresses of a row that ends its octets with `first`.

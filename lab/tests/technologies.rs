@@ -6,7 +6,7 @@ use lab::plan::Plan;
 use lab::rig::embedded::Cores;
 use lab::rig::{Process, technology};
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
-use scenario::{Dut, Options, parse};
+use scenario::{Options, parse};
 use std::io::Write;
 use std::sync::Mutex;
 
@@ -101,12 +101,12 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     let loaded = stateful.or_else(stateless).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     let scenario = point.of(&loaded.scenario);
-    let Dut::Technology { plays, technology } = &scenario.duts[0] else { panic!("no technology") };
-    let (process, name) = (Process::new(), technology.words(*plays));
+    let (plays, technology) = scenario.duts[0].technology().unwrap();
+    let (process, name) = (Process::new(), technology.names().words(plays));
     let one = Cores::one_thread(cores as usize);
-    let mut rig = technology::build_on(&scenario, *plays, technology, &point, &process, &one).unwrap();
+    let mut rig = technology::build_on(&scenario, plays, technology, &point, &process, &one).unwrap();
     let stateful = point.connections > 0;
-    assert_eq!(stateful, technology.is_stateful(*plays));
+    assert_eq!(stateful, technology.is_stateful(plays));
     let spec = TrialSpec {
         kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
         rate: Rate(400_000),
@@ -249,8 +249,8 @@ fn flows_are_spread_over_all_rules() {
     let loaded =
         parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = &Plan::new(&loaded.scenario).measurements[0].point;
-    let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
-    let flows = technology::view(&loaded.scenario, *plays, technology, point).unwrap().flows;
+    let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
+    let flows = technology::view(&loaded.scenario, plays, technology, point).unwrap().flows;
     let each = (flows.size() / 306) as u32;
     let of = |subscriber: u32| flows.flow(subscriber * each);
     let address = |a: [u8; 4]| u32::from_be_bytes(a);
@@ -327,8 +327,8 @@ fn explicit_maps_out_of_laboratories() {
     );
     let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap();
     let point = &Plan::new(&loaded.scenario).measurements[0].point;
-    let Dut::Technology { plays, technology } = &loaded.scenario.duts[0] else { panic!("no technology") };
-    let refused = technology::view(&loaded.scenario, *plays, technology, point).map(drop).unwrap_err().to_string();
+    let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
+    let refused = technology::view(&loaded.scenario, plays, technology, point).map(drop).unwrap_err().to_string();
     assert!(refused.contains("198.19.0.2: its explicit map to 2600::9 is not for laboratories"), "{refused}");
 }
 

@@ -92,7 +92,7 @@ fn files_that_are_right_are_no_mistake() {
 #[test]
 fn prefix_lengths_may_have_their_slash() {
     let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
-    let loaded = |text: &str| parse("right.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
+    let loaded = |text: &str| parse("right.toml", text, &Options::default(), tech::ALL).unwrap().scenario.duts;
     assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
 }
 
@@ -172,7 +172,7 @@ refused! {
     too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
     larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"500k\"");
     source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
-    pool_runs_out: but("frame-size = 64", "inside = \"198.18.0.2 - 198.18.0.11\"");
+    pool_runs_out: small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.2 - 198.18.0.11\"\n[sweep]\nconnections = \"1M\"\n");
     pool_runs_out_endpoint_independent:
         complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.16/28\""));
     pool_ports_too_few: but("[dut.embedded]", "[dut.embedded]\npool-ports = \"1024-2047\"");

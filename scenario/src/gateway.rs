@@ -234,7 +234,7 @@ pool = "198.51.100.10 - 198.51.100.13"
         assert!(
             told("address = \"10.0.0.1\"", "address = \"2001:2::1\"").contains("nat44 speaks IPv4 on [gateway.left]")
         );
-        assert!(told("[technology.nat44]", "[technology.nat45]").contains("unknown technology `nat45`"));
+        assert!(told("[technology.nat44]", "[technology.nat45]").contains("did you mean [technology.nat44]?"));
         assert!(told("next-hop = \"10.0.0.2\"\n", "").contains("[gateway.left] has no `next-hop`"));
         assert!(told("10.0.0.0/8", "10.0.0.1-10.0.0.6").contains("this is not a prefix"));
         assert!(parse("gw.toml", "", tech::ALL).unwrap_err().to_string().contains("the gateway has no technology"));

@@ -14,6 +14,7 @@ use key::{
 };
 use method::Count;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tech::{AXES, Technology};
@@ -28,7 +29,7 @@ pub struct Options {
 }
 
 /// A scenario that passed all rules.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Loaded {
     /// The typed scenario, overrides applied.
     pub scenario: Scenario,
@@ -38,6 +39,12 @@ pub struct Loaded {
     pub advice: Vec<String>,
     sources: Vec<Source>,
     spans: Spans,
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded").field("scenario", &self.scenario.name).finish_non_exhaustive()
+    }
 }
 
 impl Loaded {
@@ -160,12 +167,11 @@ fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
 
 /// The technology's table as it is written, one `key = value` after the other.
 fn parameters(tree: &Tree) -> String {
-    let words = |place: Place| &tree.sources[place.source].text[place.start..place.end];
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
     let tables =
         kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
     let each = tables.flat_map(|table| table.entries());
-    each.map(|entry| format!("{} = {}", entry.name, words(entry.node.place))).collect::<Vec<_>>().join(", ")
+    each.map(|entry| format!("{} = {}", entry.name, entry.node.value)).collect::<Vec<_>>().join(", ")
 }
 
 /// Makes `[dut.embedded]` without a technology one with `[technology.nat44]`, to which its NAT's keys belong. Whether it was.
@@ -197,7 +203,9 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
         tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
     }
     if embedded.get("pool").is_none() {
-        let pool = Node { place: key, ..override_value("198.19.0.1", 0, 0, false) };
+        // A default: it stands nowhere.
+        let nowhere = Place::new(key.source, key.start..key.start);
+        let pool = Node { place: nowhere, ..override_value("198.19.0.1", 0, 0, false) };
         tree.insert("technology.nat44.pool", key, pool);
     }
     true

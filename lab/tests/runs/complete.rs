@@ -41,7 +41,7 @@ fn a_failed_rate_is_verified_and_phase_1_has_its_share_where_the_scenario_says_s
     let mut header = header();
     let measure = &mut header.scenario.measure;
     (measure.verify, measure.phase1_share_ppm, measure.min_rate) =
-        (Some(2), Some(100_000), Some(WrittenRate::Frames(100_000)));
+        (Some(2), Some(100_000), Some(scenario::quantity::WrittenRate::Frames(100_000)));
     let (path, _) = run(dir.path(), &header);
     let trials = trials(&path);
     assert_eq!(trials[0].spec, trials[1].spec, "the upper end failed, and was tried again");

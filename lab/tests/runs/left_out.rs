@@ -9,7 +9,6 @@ use lab::run::Run;
 use lab::store::{RESULTS, TRIALS};
 use method::{Nanos, TrialRecord};
 use scenario::Dut;
-use scenario::quantity::WrittenRate;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -31,7 +30,7 @@ fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str)
 /// the rate of phase 1.
 fn slower(mut header: Header) -> Header {
     let Dut::Simulated(device) = &mut header.scenario.duts[0] else { panic!("not simulated") };
-    device.set_up_rate = WrittenRate::Frames(650_000);
+    device.set_up_rate = scenario::quantity::WrittenRate::Frames(650_000);
     header
 }
 

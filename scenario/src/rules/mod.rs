@@ -34,7 +34,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.nats();
     check.technologies();
     // Only of pools that suffice as a whole.
-    if check.faults.is_empty() {
+    if check.faults.is_empty() && check.technologies_are_sound() {
         check.shares();
     }
     check.faults
@@ -74,6 +74,11 @@ impl Check<'_> {
             let faults = technology.faults_in_test(plays, &self.scenario.traffic.flows, most);
             self.faults.extend(faults.into_iter().map(|fault| fault.below(&path)));
         }
+    }
+
+    /// Whether the keys of every technology fit each other.
+    fn technologies_are_sound(&self) -> bool {
+        self.scenario.duts.iter().filter_map(Dut::technology).all(|(_, technology)| technology.faults().is_empty())
     }
 
     /// No value of a list stands twice.

@@ -165,7 +165,7 @@ fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
     let tester =
         "90 % of the tester's own ceiling, the highest rate at which it is believed, passed: the device can do";
     assert!(first.contains(tester) && first.contains("At least 2.8 M connections/s"), "{first}");
-    run.header.scenario.measure.max_rate = Some(7_600_000);
+    run.header.scenario.measure.max_rate = Some(scenario::quantity::WrittenRate::Frames(7_600_000));
     let first = report(&run).sentences()[0].clone();
     assert!(first.contains("The scenario's highest rate passed: the device can do at least this."), "{first}");
 }
