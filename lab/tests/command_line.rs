@@ -383,7 +383,7 @@ fn a_measurement_is_not_disturbed() {
     assert_eq!(output.status.code(), Some(0), "it disturbs no run: {}", stderr(&output));
 
     let scenario = dir.path().join("simulated.toml");
-    std::fs::write(&scenario, "[dut.simulated]\n").unwrap();
+    std::fs::write(&scenario, "name = \"simulated\"\n[dut.simulated]\n[sweep]\nconnections = [\"10k\"]\n").unwrap();
     let mut waiting = Command::new(env!("CARGO_BIN_EXE_natmeter"))
         .args(["calibrate", "--wait", scenario.to_str().unwrap()])
         .stdout(std::process::Stdio::null())
