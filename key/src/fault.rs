@@ -190,7 +190,8 @@ impl Complaints {
         let mut text: String = first.map(|fault| renderer.render(&[self.group(fault)]) + "\n\n").collect();
         let count = self.shown.len();
         if count > MOST_SHOWN {
-            text += &format!("… and {} more\n\n", crate::quantity::show_grouped((count - MOST_SHOWN) as u64));
+            let more = crate::quantity::show_grouped((count - MOST_SHOWN) as u64);
+            text = text + "… and " + &more + " more\n\n";
         }
         let errors = if count == 1 {
             "1 error".to_owned()

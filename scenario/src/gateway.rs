@@ -125,6 +125,10 @@ fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Ga
     let GatewayKeys { plays, workers, io, busy, answer, socket } = keys?;
     let mut technology = technology?;
     technology.settle(SESSIONS);
+    let one_worker = technology.wholes(plays, 1).is_some();
+    if let Some(state) = technology.state_mut() {
+        state.limit_subscribers(workers, one_worker);
+    }
     let socket = socket.unwrap_or_else(default_socket);
     Some(Gateway { plays, workers, io, busy, answer, socket, left: left?, right: right?, technology })
 }
@@ -225,6 +229,46 @@ pool = "198.51.100.10 - 198.51.100.13"
         for file in files {
             parse("docs/gateway.md", file, tech::ALL).unwrap_or_else(|error| panic!("{error}"));
         }
+    }
+
+    #[test]
+    fn a_subscriber_has_a_quota_unless_the_file_says_none() {
+        let quota = |line: &str| {
+            let text = format!("{GOOD}table = \"64k\"\n{line}");
+            parse("gw.toml", &text, tech::ALL).unwrap().technology.state().unwrap().session_quota()
+        };
+        assert_eq!(quota(""), Some(16_000));
+        assert_eq!(quota("session-quota = 9\n"), Some(9));
+        assert_eq!(quota("session-quota = \"none\"\n"), None);
+    }
+
+    #[test]
+    fn static_mappings_are_read_and_wrong_ones_shown() {
+        let told = |line: &str| {
+            parse("gw.toml", &format!("{GOOD}static = {line}\n"), tech::ALL).map_err(|error| error.to_string())
+        };
+        assert!(
+            told("[\"tcp 198.51.100.10:8080 -> 10.0.0.5:80\", \"udp 198.51.100.11:5-9 -> 10.0.0.5:15-19\"]").is_ok()
+        );
+        let error = told("[\"tcp 198.51.100.10:8080 -> 10.0.0.5:80\", \"tcp 198.51.100.10:80\"]").unwrap_err();
+        assert!(error.contains("gw.toml:16"), "{error}");
+        assert!(error.contains("write such as \"tcp 203.0.113.5:8080 -> 192.168.1.2:80\""), "{error}");
+    }
+
+    #[test]
+    fn a_nat64_has_several_prefixes() {
+        let told = |prefixes: &str| {
+            let nat64 = format!("[technology.nat64]\npool = \"198.51.100.10\"\npref64 = {prefixes}\n");
+            let text = GOOD.replace("10.0.0.1", "2001:2::1").replace("10.0.0.2", "2001:2::2");
+            let text = format!("{}{nat64}", text.split("[technology").next().unwrap());
+            parse("gw.toml", &text, tech::ALL).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(told("[\"2001:2:0:1000::/96\", \"2001:2:0:1001::/96\"]"), Ok(()));
+        assert_eq!(told("\"2001:2:0:1000::/96\""), Ok(()));
+        let wrong = told("[\"2001:2:0:1000::/96\", \"2001:2:0:1001::/95\"]").unwrap_err();
+        assert!(wrong.contains("no IPv4 address can be embedded in the prefix of `pref64`"), "{wrong}");
+        let many: Vec<String> = (0..17).map(|n| format!("\"2001:2:0:{n:x}::/96\"")).collect();
+        assert!(told(&format!("[{}]", many.join(", "))).unwrap_err().contains("16 prefixes at most"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! From text to scenario. Nothing but the file is read here, so a scenario is refused before anything is touched.
 
+#![allow(clippy::option_option, reason = "none where a value was refused; `Some(None)` where the file has none")]
+
 use crate::axis::Swept;
 use crate::overrides;
 use crate::rules;
@@ -170,7 +172,7 @@ fn parameters(tree: &Tree) -> String {
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
     let tables =
         kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
-    let each = tables.flat_map(|table| table.entries());
+    let each = tables.flat_map(TreeTable::entries);
     each.map(|entry| format!("{} = {}", entry.name, entry.node.value)).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,7 +5,7 @@ use crate::fragments::{Held, Reassembly};
 use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::laboratory::is_for_laboratories;
-use crate::nat::Pool;
+use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
 use crate::rows::{b4_in_row, b4s};
 use crate::state::State;
@@ -13,9 +13,10 @@ use crate::technology::{Entry, Outside, PortPool, Technology};
 use crate::tester::{Flows, Setting};
 use crate::tunnel::TunnelEnd;
 use key::kind::{ip6, list, prefix4, prefix6};
-use key::{Chapter, Fault, Table, needed, or};
+use key::{Chapter, Fault, Table, computed, needed, or};
 use plane::Side;
-use plane::aftr::{Aftr, Config as AftrConfig};
+use plane::aftr::{Aftr, Config as AftrConfig, Host};
+use plane::nat44::config::StaticMapping;
 use plane::side::Side6;
 use plane::tunnel::{Config, OneTunnel, Tunnel};
 use plane::view::{self, Tunnelled, ce, pe};
@@ -34,6 +35,8 @@ key::table! {
         /// Prefixes of the customers' own addresses; 192.0.0.2 is the B4's own (RFC 6333, section 5.7).
         inside: Vec<Prefix4> = "inside", list(prefix4()),
             or("[\"10.0.0.0/8\", \"172.16.0.0/12\", \"192.168.0.0/16\", \"198.18.0.0/16\", \"192.0.0.2/32\"]");
+        /// Static mappings of the AFTR: outside end points that stand for inside ones for good; the inside address has its B4 in front, as in `"tcp 203.0.113.5:8080 -> 2001:2:0:4000::1 192.168.1.2:80"`.
+        statics: Option<Vec<StaticMapping<Host>>> = "static", statics(), computed("none");
     } with {
         /// Outside addresses of the AFTR.
         pool: Pool;
@@ -81,6 +84,7 @@ impl DsLite {
         c.customers = self.state.addresses();
         c.softwires = if self.b4s.len == 0 { Vec::new() } else { vec![self.b4s] };
         c.inner.clone_from(&self.inside);
+        c.statics = self.statics.clone().unwrap_or_default();
         Aftr::new(c, worker, job.workers, job.seed).map_err(why)
     }
 }

@@ -42,11 +42,11 @@ key::table! {
     /// Datagrams that are reassembled.
     pub struct Reassembly {
         /// Datagrams that each worker reassembles at a time: tunnel packets (RFC 6333, section 6.3), and UDP without checksum, the latter no longer than `fragment-timeout` (RFC 6146, section 3.4).
-        reassembly_datagrams: Option<u16> = "reassembly-datagrams", maybe(number(1..=65_535)), computed("1,024");
+        datagrams: Option<u16> = "reassembly-datagrams", maybe(number(1..=65_535)), computed("1,024");
         /// Octets of their fragments.
-        reassembly_octets: Option<u32> = "reassembly-octets", maybe(number(LEAST_OCTETS..=MOST_OCTETS)), computed("4 MiB");
+        octets: Option<u32> = "reassembly-octets", maybe(number(LEAST_OCTETS..=MOST_OCTETS)), computed("4 MiB");
         /// How long the fragments of a datagram may take (RFC 8200, section 4.5).
-        reassembly_timeout: Option<Nanos> = "reassembly-timeout", maybe(duration(SHORTEST..=LONGEST)), computed("`\"60 s\"`");
+        timeout: Option<Nanos> = "reassembly-timeout", maybe(duration(SHORTEST..=LONGEST)), computed("`\"60 s\"`");
     }
 }
 
@@ -81,7 +81,7 @@ impl Held {
 impl Reassembly {
     /// Writes it into the limits of a fragment store.
     pub(crate) fn set(&self, limits: &mut PartLimits) {
-        set(limits, self.reassembly_datagrams, self.reassembly_octets, self.reassembly_timeout);
+        set(limits, self.datagrams, self.octets, self.timeout);
     }
 }
 

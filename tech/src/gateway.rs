@@ -2,6 +2,7 @@
 
 use crate::Functions;
 use crate::fragments::Held;
+use crate::nat::Static;
 use crate::parts::Plays;
 use crate::state::State;
 use crate::table::Open;
@@ -156,12 +157,13 @@ impl Job<'_> {
     pub(crate) fn behind_nat<F: Function>(
         &self,
         mut nat: NatConfig,
-        (state, held): (&State, &Held),
+        (state, held, statics): (&State, &Held, &Static),
         worker: usize,
         behind: (&'static str, F),
     ) -> Result<Chain<Nat44, F>, String> {
         state.set(&mut nat);
         held.set(&mut nat);
+        nat.statics = statics.statics.clone().unwrap_or_default();
         edge::behind_nat(nat, behind, worker, self.workers, self.seed).map_err(why)
     }
 }

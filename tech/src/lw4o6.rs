@@ -7,7 +7,7 @@ use crate::fragments::{Held, Reassembly};
 use crate::Functions;
 use crate::gateway::{Answers, Built, Job, TableLoad, steer_by_port_set, why};
 use crate::laboratory::is_for_laboratories;
-use crate::nat::Inside;
+use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
 use crate::rows::{b4_in_row, b4s};
 use crate::state::State;
@@ -63,6 +63,8 @@ key::table! {
         state: State;
         /// Fragments that wait.
         held: Held;
+        /// Static mappings of the customer edge.
+        statics: Static;
     }
 }
 
@@ -104,18 +106,17 @@ struct Row {
 
 fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
     let keys = Keys::read(section)?;
-    let table = match &keys.softwires {
-        Some(path) => Source::File(path.clone()),
-        None => {
-            for (key, example) in [("ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")"), ("b4", "\"2001:2:0:4000::1\"")] {
-                if !section.has(key) {
-                    let fault = Fault::new(format!("[{}] has no `{key}`", section.path()));
-                    section.fault(fault.at(At::key(section.path()), "this table").instead(format!("add {key} = {example}")));
-                }
+    let table = if let Some(path) = &keys.softwires {
+        Source::File(path.clone())
+    } else {
+        for (key, example) in [("ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")"), ("b4", "\"2001:2:0:4000::1\"")] {
+            if !section.has(key) {
+                let fault = Fault::new(format!("[{}] has no `{key}`", section.path()));
+                section.fault(fault.at(At::key(section.path()), "this table").instead(format!("add {key} = {example}")));
             }
-            let Keys { psid_len, psid_offset, .. } = keys;
-            Source::Row(Row { ipv4: keys.ipv4?, b4: keys.b4?, psid_len, psid_offset, count: None })
         }
+        let Keys { psid_len, psid_offset, .. } = keys;
+        Source::Row(Row { ipv4: keys.ipv4?, b4: keys.b4?, psid_len, psid_offset, count: None })
     };
     Some(Box::new(Lw4o6 { keys, table }))
 }
@@ -179,9 +180,9 @@ impl Lw4o6 {
         let mut c = job.edge().tunnel();
         self.set(&mut c);
         let tunnel = job.tunnel(c, softwires, worker)?;
-        let Keys { inside, state, held, .. } = &self.keys;
+        let Keys { inside, state, held, statics, .. } = &self.keys;
         let nat = job.edge().nat_before_tunnel(inside.inside.clone(), AddrRange::one(own.ipv4), own.ports);
-        job.behind_nat(nat, (state, held), worker, ("tunnel", tunnel))
+        job.behind_nat(nat, (state, held, statics), worker, ("tunnel", tunnel))
     }
 
     fn lwaftr(&self, bindings: Bindings, job: &Job<'_>, worker: usize) -> Result<Tunnel<Bindings>, String> {

@@ -105,7 +105,7 @@ impl Map {
     /// these.
     pub(crate) fn read(section: &mut Section<'_>, ce: u64, relay: (&str, Option<Prefix6>)) -> Option<Map> {
         let own = RuleKeys::keys().into_iter().map(|key| key.name).find(|key| section.has(key));
-        let each = section.each("rule", |section| RuleKeys::read(section));
+        let each = section.each("rule", RuleKeys::read);
         let written: Vec<MapRule> = match each {
             None => vec![MapRule { keys: RuleKeys::read(section)?, path: String::new() }],
             Some(tables) => {
@@ -126,7 +126,9 @@ impl Map {
         let map = Map { written, rules: 1, ce };
         let faults = map.misfits(relay);
         let sound = faults.is_empty();
-        faults.into_iter().for_each(|fault| section.fault(fault));
+        for fault in faults {
+            section.fault(fault);
+        }
         sound.then_some(map)
     }
 

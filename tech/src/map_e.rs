@@ -5,7 +5,7 @@ use crate::fragments::{Held, Reassembly};
 use crate::Functions;
 use crate::gateway::{Answers, Built, Job, steer_by_port_set, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
-use crate::nat::Inside;
+use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
 use crate::state::State;
 use crate::table::Open;
@@ -43,6 +43,8 @@ key::table! {
         state: State;
         /// Fragments that wait.
         held: Held;
+        /// Static mappings of the customer edge.
+        statics: Static;
     }
 }
 
@@ -77,10 +79,10 @@ impl MapE {
         let mut c = job.edge().tunnel();
         self.set(&mut c);
         let tunnel = job.tunnel(c, softwires, worker)?;
-        let Keys { inside, state, held, .. } = &self.keys;
+        let Keys { inside, state, held, statics, .. } = &self.keys;
         let (pool, ports) = (map.customer.pool(), map.customer.ports);
         let nat = job.edge().nat_before_tunnel(inside.inside.clone(), pool, ports);
-        job.behind_nat(nat, (state, held), worker, ("tunnel", tunnel))
+        job.behind_nat(nat, (state, held, statics), worker, ("tunnel", tunnel))
     }
 
     fn br(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Tunnel<MapEBr>, String> {

@@ -5,7 +5,7 @@ use crate::fragments::{FragmentOctets, Held};
 use crate::Functions;
 use crate::gateway::{Built, Job, steer_by_port_set, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
-use crate::nat::Inside;
+use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
 use crate::rows::behind;
 use crate::state::State;
@@ -44,6 +44,8 @@ key::table! {
         state: State;
         /// Fragments that wait in the CE's NAT.
         held: Held;
+        /// Static mappings of the customer edge.
+        statics: Static;
     }
 }
 
@@ -83,10 +85,10 @@ impl MapT {
         let mut config = job.edge().translator();
         self.set(&mut config);
         let translate = job.translate(config, addressing, worker)?;
-        let Keys { inside, state, held, .. } = &self.keys;
+        let Keys { inside, state, held, statics, .. } = &self.keys;
         let (pool, ports) = (map.customer.pool(), map.customer.ports);
         let nat = job.edge().nat_before_translator(inside.inside.clone(), pool, ports);
-        job.behind_nat(nat, (state, held), worker, ("translate", translate))
+        job.behind_nat(nat, (state, held, statics), worker, ("translate", translate))
     }
 
     fn br(&self, map: &MapEdges, job: &Job<'_>, worker: usize) -> Result<Translate<MapTBr>, String> {

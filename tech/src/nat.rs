@@ -4,9 +4,9 @@
 use crate::axis::Fit;
 use crate::parts::Plays;
 use crate::technology::{Outside, PortPool, Ports};
-use key::kind::{Kind, Simple, addresses, ip6, list, own, ports, prefix4, prefix6, text_of};
-use key::{Value, Wrong, needed, or};
-use plane::nat44::config::Config;
+use key::kind::{Kind, List, Maybe, Simple, addresses, ip6, list, maybe, own, ports, prefix4, prefix6, text_of};
+use key::{Value, Wrong, computed, needed, or};
+use plane::nat44::config::{Config, Inside as Host, StaticMapping};
 use plane::view;
 use plane::view::natxy::Outside6;
 use serde_json::json;
@@ -39,6 +39,28 @@ key::table! {
         inside: Vec<Prefix4> = "inside", list(prefix4()),
             or("[\"10.0.0.0/8\", \"172.16.0.0/12\", \"192.168.0.0/16\", \"198.18.0.0/16\"]");
     }
+}
+
+key::table! {
+    /// Static mappings of a NAT44.
+    pub struct Static {
+        /// Static mappings: outside end points that stand for inside ones for good, as `"tcp 203.0.113.5:8080 -> 192.168.1.2:80"`, or with ranges of equally many ports: `"udp 203.0.113.5:5000-5010 -> 192.168.1.2:5000-5010"`.
+        statics: Option<Vec<StaticMapping>> = "static", statics(), computed("none");
+    }
+}
+
+/// A list of static mappings to inside addresses of this kind.
+pub(crate) const fn statics<A: Host>() -> Maybe<List<Simple<StaticMapping<A>>>> {
+    fn parse<A: Host>(value: &Value) -> Result<StaticMapping<A>, Wrong> {
+        let example = A::EXAMPLE;
+        let instead = format!("write such as \"tcp 203.0.113.5:8080 -> {example}\"");
+        text_of(value)?.parse().map_err(|e: plane::nat44::config::ConfigError| Wrong::new(e.to_string(), instead))
+    }
+    maybe(list(own(
+        parse::<A>,
+        "static mappings, `PROTOCOL OUTSIDE:PORTS -> INSIDE:PORTS`",
+        || json!({ "type": "string" }),
+    )))
 }
 
 /// IPv6 addresses of a pool: a prefix that no pool is too small for, or one address.

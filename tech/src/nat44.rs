@@ -4,7 +4,7 @@ use crate::axis::{Fit, inside_addresses};
 use crate::fragments::Held;
 use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
-use crate::nat::{Inside, Pool};
+use crate::nat::{Inside, Pool, Static};
 use crate::parts::{Names, Plays};
 use crate::state::State;
 use crate::technology::{Entry, Outside, PortPool, Technology};
@@ -23,6 +23,8 @@ key::table! {
         inside: Inside;
         /// Outside addresses.
         pool: Pool;
+        /// Static mappings.
+        statics: Static;
         /// The NAT.
         state: State;
         /// Fragments that wait.
@@ -78,6 +80,7 @@ impl Technology for Nat44 {
         self.pool.set(&mut c);
         self.state.set(&mut c);
         self.held.set(&mut c);
+        c.statics = self.statics.statics.clone().unwrap_or_default();
         let one = |w| Function::new(c.clone(), w, job.workers, job.seed).map_err(why);
         Ok(Functions::Nat44(job.each(one)?).into())
     }

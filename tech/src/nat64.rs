@@ -4,18 +4,20 @@ use crate::axis::{ALL_SUBSCRIBERS, Fit, inside_addresses};
 use crate::fragments::{Held, Reassembly};
 use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
-use crate::nat::Pool;
+use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
 use crate::rows::{behind, hosts};
 use crate::state::State;
 use crate::technology::{Entry, Outside, PortPool, Technology};
 use crate::tester::{Flows, Setting};
 use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embeds_nothing};
-use key::kind::{maybe, prefix6, prefix_length};
+use key::kind::{list, maybe, prefix6, prefix_length};
 use key::{Chapter, Fault, Table, computed, needed};
 use plane::nat64::{Config, Nat64 as Function};
 use plane::affinity::SUBSCRIBER_PREFIX;
+use plane::nat44::config::StaticMapping;
 use plane::view::{Translated, pe};
+use std::net::Ipv6Addr;
 use wire::{Prefix6, View};
 
 key::table! {
@@ -31,7 +33,8 @@ key::table! {
     /// The prefix that IPv4 addresses are embedded in.
     pub struct Embedding {
         /// The prefix that IPv4 addresses are embedded in (RFC 6052), in a part of the IPv6 address space that routers forward to.
-        pref64: Prefix6 = "pref64", prefix6(), needed("\"2001:2:0:1000::/96\"");
+        /// Several prefixes are a list of at most 16; the test, and a CLAT, use the first.
+        pref64: Vec<Prefix6> = "pref64", list(prefix6()), needed("\"2001:2:0:1000::/96\"");
     } with {
         /// The well-known prefix.
         private: Private;
@@ -41,6 +44,8 @@ key::table! {
 key::table! {
     /// The NAT of a NAT64.
     pub struct Nat {
+        /// Static mappings: outside end points that stand for inside ones for good, as `"tcp 203.0.113.5:8080 -> [2001:2::2]:80"` (static entries of RFC 6146, section 3.1.1).
+        statics: Option<Vec<StaticMapping<Ipv6Addr>>> = "static", statics(), computed("none");
     } with {
         /// Subscribers.
         subscriber: SubscriberPrefix;
@@ -97,7 +102,9 @@ impl SubscriberPrefix {
 impl Nat {
     /// One worker's NAT64.
     pub(crate) fn build(&self, embedding: &Embedding, job: &Job<'_>, worker: usize) -> Result<Function, String> {
-        let mut c = Config::new(job.links.left6, job.links.right4, embedding.pref64, self.pool.pool.clone());
+        let mut c = Config::new(job.links.left6, job.links.right4, embedding.first(), self.pool.pool.clone());
+        c.pref64.clone_from(&embedding.pref64);
+        c.statics = self.statics.clone().unwrap_or_default();
         self.pool.set(&mut c.nat);
         self.state.set(&mut c.nat);
         self.held.set(&mut c.nat);
@@ -117,11 +124,32 @@ impl Nat {
     }
 }
 
+/// Prefixes that a NAT64 has at most.
+const MOST_PREFIXES: usize = 16;
+
 impl Embedding {
+    /// The prefix that a test and a CLAT use.
+    pub(crate) fn first(&self) -> Prefix6 {
+        self.pref64[0]
+    }
+
+    /// Faults of the prefixes.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        let numbered = self.pref64.iter().enumerate();
+        let mut faults: Vec<Fault> =
+            numbered.filter_map(|(at, prefix)| embeds_nothing(&format!("pref64[{at}]"), *prefix)).collect();
+        if self.pref64.len() > MOST_PREFIXES {
+            let fault = Fault::new(format!("a NAT64 has {MOST_PREFIXES} prefixes at most"));
+            let count = format!("{} prefixes", self.pref64.len());
+            faults.push(fault.at(".pref64", count).instead("leave some out"));
+        }
+        faults
+    }
+
     /// Faults of the prefix in a test of a part of this name.
     pub(crate) fn faults_in_test(&self, name: &str, flows: &Flows) -> Vec<Fault> {
         let private = self.private.private_behind_well_known;
-        behind_well_known(name, ("pref64", self.pref64), private, &[("remote", flows.remote)]).into_iter().collect()
+        behind_well_known(name, ("pref64", self.first()), private, &[("remote", flows.remote)]).into_iter().collect()
     }
 }
 
@@ -177,7 +205,7 @@ impl Technology for Nat64 {
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
         let bed = setting.bed(flows);
-        let (rows, remotes) = (hosts(&bed, &[])?, behind(&bed, self.embedding.pref64)?);
+        let (rows, remotes) = (hosts(&bed, &[])?, behind(&bed, self.embedding.first())?);
         pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, self.nat.pool.seen()).map_err(why)
     }
 
@@ -196,7 +224,7 @@ impl Technology for Nat64 {
 
     fn faults(&self) -> Vec<Fault> {
         let mut faults = self.nat.faults();
-        faults.extend(embeds_nothing("pref64", self.embedding.pref64));
+        faults.extend(self.embedding.faults());
         faults
     }
 

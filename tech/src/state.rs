@@ -1,10 +1,10 @@
 //! How a NAT keeps state, at whichever edge it is: mapping, filtering, time-outs, quotas and port blocks.
 
 use crate::fragments::{Errors, Fragments};
-use key::kind::{Choice, choice, maybe, number, one_of, seconds_from, yes_or_no};
+use key::kind::{Choice, choice, maybe, number, one_of, or_word, seconds_from, yes_or_no};
 use key::{Fault, computed, or};
 use method::Nanos;
-use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling, Quota};
+use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling, Quota, default_session_quota};
 
 /// The words for mapping behaviours (RFC 4787, section 4.1).
 pub(crate) const MAPPINGS: &[Choice<Mapping>] = &[
@@ -41,7 +41,8 @@ key::table! {
         /// Lifetime of an idle ICMP query session (RFC 5508, REQ-2).
         icmp_timeout: Option<Nanos> = "icmp-timeout", maybe(seconds_from(60)), computed("`\"60 s\"`");
         /// Sessions of a subscriber at most (RFC 6888, REQ-4).
-        session_quota: Option<u32> = "session-quota", maybe(number(1..=u32::MAX.into())), computed("no limit");
+        session_quota: Option<Option<u32>> = "session-quota", maybe(or_word("none", number(1..=u32::MAX.into()))),
+            computed("a quarter of `table` in `[gateway]`; in a scenario no limit");
         /// Outside ports of a subscriber at most. Needs endpoint-independent mapping.
         port_quota: Option<u32> = "port-quota", maybe(number(1..=u32::MAX.into())), computed("no limit");
         /// Ports come in blocks of this size, each of one subscriber (RFC 6888, REQ-14). Needs endpoint-independent mapping.
@@ -80,9 +81,20 @@ impl State {
         self.sessions().clamp(1, 1 << 20)
     }
 
+    /// Sessions of a subscriber at most, if there is a limit.
+    pub fn session_quota(&self) -> Option<u32> {
+        self.session_quota.flatten()
+    }
+
+    /// Sets the limit that holds on interfaces where the file has none: one host alone must not fill the table.
+    pub fn limit_subscribers(&mut self, workers: usize, one_worker: bool) {
+        let limit = || Some(default_session_quota(self.table.unwrap_or(0), workers, one_worker));
+        self.session_quota = Some(self.session_quota.unwrap_or_else(limit));
+    }
+
     /// Whether subscribers are counted.
     pub fn counts_subscribers(&self) -> bool {
-        self.session_quota.is_some() || self.port_quota.is_some() || self.port_block.is_some()
+        self.session_quota().is_some() || self.port_quota.is_some() || self.port_block.is_some()
     }
 
     /// Ports of all blocks of a subscriber, where ports come in blocks.
@@ -110,7 +122,7 @@ impl State {
         for (time, given) in times {
             *time = given.map_or(*time, Into::into);
         }
-        c.quota = Quota { sessions: self.session_quota, ports: self.port_quota };
+        c.quota = Quota { sessions: self.session_quota(), ports: self.port_quota };
         c.blocks = self.port_block.map(|size| Blocks { size, per_subscriber: self.port_blocks.unwrap_or(1) });
         if self.arbitrary_pooling {
             c.pooling = Pooling::Arbitrary;

@@ -76,7 +76,10 @@ pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
         }
         _ => "write a /96, for example \"2001:2:0:1000::/96\", or a prefix of 32, 40, 48, 56 or 64 bits",
     };
-    let fault = Fault::new(format!("no IPv4 address can be embedded in the prefix of `{key}`"));
+    let fault = Fault::new(format!(
+        "no IPv4 address can be embedded in the prefix of `{}`",
+        key.split('[').next().unwrap_or(key)
+    ));
     Some(fault.at(format!(".{key}"), why.to_string()).instead(instead))
 }
 

@@ -49,7 +49,7 @@ impl Xlat464 {
     fn clat(&self, job: &Job<'_>, worker: usize) -> Result<Translate<Clat>, String> {
         let hosts = Hosts::Prefix(Pref64::new(self.clat, true).map_err(why)?);
         let private = self.embedding.private.private_behind_well_known;
-        let addressing = Clat::new(hosts, Pref64::new(self.embedding.pref64, private).map_err(why)?)?;
+        let addressing = Clat::new(hosts, Pref64::new(self.embedding.first(), private).map_err(why)?)?;
         let mut config = Config::new(Side::Internet, job.links.left4, job.links.right6);
         self.nat.translator.set(&mut config);
         let errors = self.nat.state.errors.icmp_errors_per_second;
@@ -125,7 +125,7 @@ impl Technology for Xlat464 {
         }
         let clat = Pref64::new(self.clat, true).map_err(why)?;
         let rows = subscribers(&bed, |a| clat.to_ipv6(a).map_err(|e| format!("{e:?}")))?;
-        let remotes = behind(&bed, self.embedding.pref64)?;
+        let remotes = behind(&bed, self.embedding.first())?;
         let ends = Translated { subscribers: &rows, remotes: &remotes };
         let view = if plays == Plays::Ce { ce::clat(&bed, &ends) } else { pe::plat(&bed, &ends, self.nat.pool.seen()) };
         view.map_err(why)
@@ -149,9 +149,9 @@ impl Technology for Xlat464 {
 
     fn faults(&self) -> Vec<Fault> {
         let mut faults = self.nat.faults();
-        let prefixes = [("pref64", self.embedding.pref64), ("clat", self.clat)];
-        faults.extend(prefixes.into_iter().filter_map(|(key, prefix)| embeds_nothing(key, prefix)));
-        if self.embedding.pref64 == self.clat {
+        faults.extend(self.embedding.faults());
+        faults.extend(embeds_nothing("clat", self.clat));
+        if self.embedding.pref64.contains(&self.clat) {
             faults.push(
                 Fault::new("CLAT and PLAT have the same prefix")
                     .at(".clat", "of the customer's hosts")

@@ -77,7 +77,7 @@ impl Wires {
     /// What every report of it must say.
     pub fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
-            let words = impair_in_words(&i);
+            let words = impair_in_words(i);
             format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. No figure here is one of the device alone.")
         });
         let captured = self.capture.as_ref().map(|c| {

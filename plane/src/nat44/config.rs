@@ -4,7 +4,7 @@
 use super::pool::{PortClasses, below};
 pub use super::quota::{Quota, default_session_quota};
 use super::static_mapping;
-pub use super::static_mapping::{Protocol, StaticMapping};
+pub use super::static_mapping::{Inside, Protocol, StaticMapping};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;

@@ -15,7 +15,7 @@ impl Check<'_> {
         self.twice("sweep.cores", &self.scenario.sweep.cores, |n| format!("`{n}`"));
         for swept in &self.scenario.axes {
             let Some(axis) = Axis::by_name(&swept.axis) else { continue };
-            self.twice(&path(swept), &swept.values, quoted);
+            self.twice(&path(swept), &swept.values, |n| quoted(*n));
             self.devices(axis, swept);
             if axis.name() == "outside-addresses" {
                 self.outside_addresses(swept);

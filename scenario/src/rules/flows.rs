@@ -28,7 +28,7 @@ impl Check<'_> {
             self.fault(fault.instead("leave them out, or add a device that keeps connections"));
             return;
         }
-        self.twice(path, all, quoted);
+        self.twice(path, all, |n| quoted(*n));
         let flows = self.flow_count();
         for (at, &n) in all.iter().enumerate() {
             let path = format!("{path}[{at}]");

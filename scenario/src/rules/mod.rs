@@ -107,6 +107,6 @@ fn technology_path(technology: &dyn tech::Technology) -> String {
 }
 
 /// A count as it is written.
-fn quoted(n: &Count) -> String {
-    format!("`{}`", show_count(*n))
+fn quoted(n: Count) -> String {
+    format!("`{}`", show_count(n))
 }

@@ -124,7 +124,7 @@ impl Device<'_> {
         let subscribers = self.technology.subscribers(self.plays, hosts);
         let state = self.state;
         let all = [
-            ("session-quota", state.session_quota.map(u64::from), connections, "connections"),
+            ("session-quota", state.session_quota().map(u64::from), connections, "connections"),
             ("port-quota", state.port_quota.map(u64::from), needed, "outside ports in use"),
             ("port-block", state.block_ports(), needed, "outside ports in use"),
         ];
