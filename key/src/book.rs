@@ -17,6 +17,8 @@ pub struct Chapter {
     pub keys: Vec<&'static Key>,
     /// There may be several: `[[path]]`.
     pub is_array: bool,
+    /// What it needs may stand in another table instead: the schema demands no key.
+    pub is_lenient: bool,
 }
 
 impl Chapter {
@@ -27,13 +29,19 @@ impl Chapter {
 
     /// A table with these keys.
     pub fn with(path: impl Into<String>, about: impl Into<String>, keys: Vec<&'static Key>) -> Chapter {
-        Chapter { path: path.into(), about: about.into(), keys, is_array: false }
+        Chapter { path: path.into(), about: about.into(), keys, is_array: false, is_lenient: false }
     }
 
     /// The same as an array of tables.
     #[must_use]
     pub fn as_array(self) -> Chapter {
         Chapter { is_array: true, ..self }
+    }
+
+    /// The same where what it needs may stand in another table.
+    #[must_use]
+    pub fn lenient(self) -> Chapter {
+        Chapter { is_lenient: true, ..self }
     }
 
     fn has(&self, key: &str) -> bool {

@@ -47,7 +47,7 @@ fn fill(table: &mut Json, chapter: &Chapter) {
         }
         table["properties"][key.name] = json;
     }
-    if !needed.is_empty() {
+    if !needed.is_empty() && !chapter.is_lenient {
         table["required"] = needed.into();
     }
     if chapter.is_array {

@@ -84,6 +84,9 @@ pub enum Command {
     Plan(PlanArgs),
     /// List what is known: devices, software, hosts, back-ends, procedures, metrics
     List(ListArgs),
+    /// Print the JSON Schema of scenario and gateway files, for editors
+    #[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
+    Schema,
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages into a folder
@@ -254,6 +257,7 @@ impl Command {
             | Command::Clean
             | Command::Gateway(_)
             | Command::List(_)
+            | Command::Schema
             | Command::Completions(_)
             | Command::ManPages(_) => false,
         }

@@ -72,6 +72,67 @@ fn workers_of_the_tester_are_counted() {
     assert_eq!([&with(&["connections=300k"]), &two].map(|s| depth(&s.link)), [2048, 1024]);
 }
 
+/// What the schema refuses in a table: keys that it does not know or that are missing.
+fn refused(schema: &serde_json::Value, table: &toml::Table, path: &str) -> Vec<String> {
+    let properties = schema["properties"].as_object().unwrap();
+    let needed = schema["required"].as_array().into_iter().flatten().filter_map(|key| key.as_str());
+    let mut all: Vec<String> =
+        needed.filter(|key| !table.contains_key(*key)).map(|key| format!("{path}.{key} is missing")).collect();
+    for (key, value) in table {
+        let path = format!("{path}.{key}");
+        match (properties.get(key), value) {
+            (None, _) => all.push(format!("{path} is unknown")),
+            (Some(below), toml::Value::Table(table)) => all.extend(refused(below, table, &path)),
+            (Some(below), toml::Value::Array(items)) if below["type"] == "array" => {
+                let tables = items.iter().filter_map(toml::Value::as_table);
+                all.extend(tables.flat_map(|table| refused(&below["items"], table, &path)));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn the_schema_accepts_what_the_reader_accepts() {
+    let schema = scenario::book(tech::ALL).json_schema("x");
+    let gateways = include_str!("../../docs/gateway.md").split("```toml\n").skip(1);
+    let gateways = gateways.map(|rest| rest.split("```").next().unwrap().to_owned());
+    let scenarios = files().into_iter().map(|path| std::fs::read_to_string(path).unwrap());
+    for text in scenarios.chain(gateways).chain(files_of_the_page().into_iter().map(str::to_owned)) {
+        assert_eq!(refused(&schema, &text.parse().unwrap(), ""), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(refused(&schema, &"nam = 1".parse().unwrap(), ""), [".nam is unknown"]);
+}
+
+/// What stands in front of the generated part of a page.
+const GENERATED: &str =
+    "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files -->\n\n";
+
+#[test]
+fn the_pages_of_keys_are_made_of_the_tables() {
+    let book = scenario::book(tech::ALL);
+    let is_technology = |path: &str| path.starts_with("technology");
+    let pages = [
+        ("docs/keys.md", book.page(2, |path| !is_technology(path))),
+        ("docs/technologies/keys.md", book.page(2, is_technology)),
+    ];
+    for (name, tables) in pages {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (written, generated) =
+            text.split_once(GENERATED).unwrap_or_else(|| panic!("{name}: {GENERATED} is missing"));
+        if std::env::var_os("WRITE_PAGES").is_some() {
+            std::fs::write(&path, format!("{written}{GENERATED}{tables}")).unwrap();
+        } else {
+            assert!(
+                generated == tables,
+                "{name}: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files writes it anew"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_form_of_the_page_has_the_defaults() {
     let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };

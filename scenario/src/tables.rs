@@ -351,7 +351,7 @@ pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table",
 pub fn book(technologies: Technologies) -> Book {
     let technology = |entry: &&tech::Entry| (entry.chapters)(&format!("technology.{}", entry.name()));
     let technologies: Vec<Chapter> = technologies.iter().flat_map(technology).collect();
-    let mut embedded = Chapter::of::<Embedded>("dut.embedded");
+    let mut embedded = Chapter::of::<Embedded>("dut.embedded").lenient();
     let nat44 = technologies.iter().find(|chapter| chapter.path == "technology.nat44");
     let aliased = nat44.into_iter().flat_map(|nat44| &nat44.keys).filter(|key| ALIASED.contains(&key.name));
     embedded.keys.extend(aliased);
@@ -362,7 +362,8 @@ pub fn book(technologies: Technologies) -> Book {
     let mut full = Chapter::with("full", FULL, FullConnections::keys());
     full.keys.extend(Measure::keys());
     let kernel = |software: &&str| Chapter::of::<KernelNat44>(format!("dut.{software}"));
-    let mut chapters = vec![Chapter::of::<Top>(""), embedded, Chapter::of::<Forwarding>("dut.linux-forwarding")];
+    let mut chapters =
+        vec![Chapter::of::<Top>("").lenient(), embedded, Chapter::of::<Forwarding>("dut.linux-forwarding")];
     chapters.extend(KERNEL_NATS.iter().map(kernel));
     chapters.extend([
         Chapter::of::<Simulated>("dut.simulated"),

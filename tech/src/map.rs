@@ -68,7 +68,7 @@ pub(crate) struct Map {
 
 /// The tables of a technology with mapping rules, whose own table has these keys.
 pub(crate) fn chapters<T: Table>(path: &str) -> Vec<Chapter> {
-    let mut own = Chapter::of::<T>(path);
+    let mut own = Chapter::of::<T>(path).lenient();
     let rule: Vec<&'static Key> = RuleKeys::keys();
     own.keys.extend(rule);
     vec![own, Chapter::of::<RuleKeys>(format!("{path}.rule")).as_array()]
