@@ -173,10 +173,15 @@ fn slow_clients_delay_neither_others_nor_the_end() {
 #[ignore = "needs root: run by ./check as root"]
 fn a_second_signal_leaves_no_socket_behind() {
     let street = Street::new(1);
-    let mut gateway = street.gateway("");
-    let file = street.folder.path().join("gateway.toml");
-    std::fs::remove_file(&file).unwrap();
-    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let maps = street.folder.path().join("maps.txt");
+    std::fs::write(&maps, "198.19.0.0/24 2001:2:0:8000::/120\n").unwrap();
+    let siit = format!("[technology.siit]\neam-file = \"{}\"\n", maps.display());
+    let file = config("pe", (LAN.0, "2001:2::1", NEW), WAN, &siit);
+    let mut gateway = Running::start(&street.middle, street.folder.path(), "gateway", &file);
+    gateway.wait();
+    // What it reads next has no end.
+    std::fs::remove_file(&maps).unwrap();
+    assert!(Command::new("mkfifo").arg(&maps).status().unwrap().success());
     let _waiting = connect(&gateway, "reload\n");
     std::thread::sleep(Duration::from_millis(100));
     signal(&gateway, "TERM");
