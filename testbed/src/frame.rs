@@ -57,27 +57,28 @@ impl Packet for Frame {
     }
 }
 
-/// What a function makes beyond the batch: `limit` packets at most, of at most `largest` octets.
+/// What a function makes beyond the batch: `memory` packets at most, of at most `largest` octets.
 #[derive(Debug)]
 pub struct Made {
     /// Packets to be sent, each with its side.
     pub out: Vec<(Side, Frame)>,
     /// Packets for other workers, each with the worker and the side that it came in on.
     pub handed: Vec<(u16, Side, Frame)>,
-    limit: usize,
+    /// Packets still to be had.
+    pub memory: usize,
     largest: usize,
 }
 
 impl Made {
-    /// Nothing yet; `limit` packets of at most `largest` octets may be made.
-    pub fn new(limit: usize, largest: usize) -> Made {
-        Made { out: Vec::new(), handed: Vec::new(), limit, largest }
+    /// Nothing yet; `memory` packets of at most `largest` octets may be made.
+    pub fn new(memory: usize, largest: usize) -> Made {
+        Made { out: Vec::new(), handed: Vec::new(), memory, largest }
     }
 }
 
 impl Spare<Frame> for Made {
     fn fresh(&mut self, len: usize) -> Option<Frame> {
-        self.limit = self.limit.checked_sub(1)?;
+        self.memory = self.memory.checked_sub(1)?;
         (len <= self.largest).then(|| Frame::new(&vec![0xee; len]))
     }
     fn emit(&mut self, to: Side, packet: Frame) {

@@ -1,10 +1,7 @@
 //! Golden packets (`golden.txt` says how they were made): what comes out must be these octets.
 
 use crate::translate::bed::*;
-
-fn octets(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
-}
+use testbed::hex;
 
 /// Identification and header checksum of an IPv4 packet without DF and fragment field are the translator's choice.
 fn without_identification(mut frame: Vec<u8>) -> Vec<u8> {
@@ -23,8 +20,8 @@ fn golden_packets() {
     while let (Some(name), Some(sent), Some(want)) = (lines.next(), lines.next(), lines.next()) {
         let mut b = bed(|_| {});
         let over6 = name.starts_with("6to4");
-        let got = b.one(over6, &octets(sent.trim()), !over6);
-        assert_eq!(without_identification(got), without_identification(octets(want.trim())), "{name}");
+        let got = b.one(over6, &hex(sent.trim()), !over6);
+        assert_eq!(without_identification(got), without_identification(hex(want.trim())), "{name}");
         cases += 1;
     }
     assert_eq!(cases, 24);

@@ -4,11 +4,7 @@
 use crate::tunnel::packets::*;
 use crate::tunnel::rfc7596::lwaftr;
 use plane::Side;
-
-fn octets(hex: &str) -> Vec<u8> {
-    let hex: String = hex.split_whitespace().collect();
-    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
-}
+use testbed::hex;
 
 /// UDP from 203.0.113.7 port 80 to 198.51.100.1 port 5197, DF, DSCP EF.
 const FROM_INTERNET: &str = "020000000401 020000000402 0800
@@ -44,15 +40,15 @@ const FRAGMENTATION_NEEDED: &str = "45c0003d 00000000 40017afa c00002fe cb007107
 #[test]
 fn into_the_tunnel() {
     let (mut end, _) = lwaftr(|_| {});
-    let out = end.send_all(Side::Internet, &[octets(FROM_INTERNET)]);
-    assert_eq!(out, [(Side::Customer, octets(INTO_TUNNEL))]);
+    let out = end.send_all(Side::Internet, &[hex(FROM_INTERNET)]);
+    assert_eq!(out, [(Side::Customer, hex(INTO_TUNNEL))]);
 }
 
 #[test]
 fn out_of_the_tunnel() {
     let (mut end, _) = lwaftr(|_| {});
-    let out = end.send_all(Side::Customer, &[octets(FROM_TUNNEL)]);
-    let mut want = octets(TO_INTERNET);
+    let out = end.send_all(Side::Customer, &[hex(FROM_TUNNEL)]);
+    let mut want = hex(TO_INTERNET);
     want.resize(60, 0);
     assert_eq!(out, [(Side::Internet, want)]);
 }
@@ -60,10 +56,10 @@ fn out_of_the_tunnel() {
 #[test]
 fn an_error_about_a_tunnel_packet() {
     let (mut end, _) = lwaftr(|_| {});
-    let out = end.send_all(Side::Customer, &[octets(TOO_BIG)]);
+    let out = end.send_all(Side::Customer, &[hex(TOO_BIG)]);
     assert_eq!((out.len(), out[0].0), (1, Side::Internet));
     let error = with(bare(&out[0].1), |p| p[4..6].fill(0));
-    assert_eq!(error, octets(FRAGMENTATION_NEEDED));
+    assert_eq!(error, hex(FRAGMENTATION_NEEDED));
 }
 
 /// The frame on the page is the frame here.

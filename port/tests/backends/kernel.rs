@@ -1,9 +1,7 @@
 //! What single kernel back-ends do beyond the contract of all: refusals told exactly, offloads undone, selection of
 //! frames, queues, and errors that name the way out. In namespaces of their own; all need root.
 
-mod common;
-
-use common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
+use crate::common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Copying, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};

@@ -1,8 +1,6 @@
 //! Whole phases: what several lanes and senders did adds up to what one would have done.
 
-mod common;
-
-use common::bed;
+use crate::common::bed;
 use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::phase::{Phase, PhaseOutcome, Stage};

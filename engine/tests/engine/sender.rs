@@ -1,8 +1,6 @@
 //! The sender: which frames leave, in which order and when, on times that the test gives.
 
-mod common;
-
-use common::{Hand, bed, outer, pool};
+use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
 use engine::schedule::{Departures, Indices};
 use engine::sender::{Sender, SenderPlan};

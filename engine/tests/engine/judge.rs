@@ -2,9 +2,7 @@
 //! must look like (as sent, as phase 1 learned it, or yet to be learned), and a burst is judged as its frames would be one
 //! by one.
 
-mod common;
-
-use common::{Hand, bed, outer, pool};
+use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
 use engine::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
 use method::{Fault, FaultCounts};

@@ -1,7 +1,5 @@
 //! What the tests of sender, judge and phase share: small views, and a port whose far end is the test.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use plane::view::Bed;
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;

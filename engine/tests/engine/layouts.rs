@@ -1,9 +1,7 @@
 //! Frames with an IPv6 header through sender, judge and whole phases: the same as with IPv4 alone, and whoever gets
 //! another subscriber's frames is counted. What right frames are is known from the template, byte by byte judged elsewhere.
 
-mod common;
-
-use common::{Hand, outer, pool};
+use crate::common::{Hand, outer, pool};
 use engine::judge::{Findings, Judge, JudgePlan, Seen};
 use engine::phase::{Phase, Stage};
 use engine::schedule::{Departures, Indices};

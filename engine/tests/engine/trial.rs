@@ -1,8 +1,6 @@
 //! Whole trials: what a preparing phase 1 does about frames that were lost before phase 2.
 
-mod common;
-
-use common::bed;
+use crate::common::bed;
 use engine::{Away, Device, Engine, Lane, Settings};
 use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::nat44;

@@ -1,8 +1,6 @@
 //! The tester's measurement of itself: complete, and of what it says. How large the figures are is the machine's business.
 
-mod common;
-
-use common::{bed, pool};
+use crate::common::{bed, pool};
 use engine::calibrate::{CalibrateError, Ends, How, basics, ceiling, latency};
 use method::{Direction, Nanos, Order, TrialError};
 use plane::view::{forwarding, nat44};

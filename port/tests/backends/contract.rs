@@ -1,9 +1,7 @@
 //! What every back-end promises, as one suite that each of them runs: the same questions, so that whoever uses
 //! a port need not know which one it is. Kernel back-ends run in namespaces of their own.
 
-mod common;
-
-use common::{DUT_MAC, cable, forward, quiet_namespace, udp_frame};
+use crate::common::{DUT_MAC, cable, forward, quiet_namespace, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
