@@ -14,6 +14,7 @@ pub mod judge;
 pub mod packets;
 pub mod page;
 pub mod quota;
+pub mod workers;
 
 pub use bed::{Bed, Link, SECOND, arriving};
 pub use by_version::ByVersion;

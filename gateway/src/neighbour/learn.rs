@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use crate::file::Heap;
     use crate::own::{Own, seal6};
+    use wire::Prefix6;
 
     const OLD: Mac = Mac([2, 0, 0, 0, 2, 2]);
     const NEW: Mac = Mac([2, 0, 0, 0, 2, 9]);

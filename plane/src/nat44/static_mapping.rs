@@ -107,7 +107,7 @@ impl<A: Inside> StaticMapping<A> {
             return Some("port 0 is not a port; write 1 to 65535".to_owned());
         }
         if !nat.pool.iter().any(|r| r.contains(self.outside)) {
-            let pool: Vec<String> = nat.pool.iter().map(text_of_range).collect();
+            let pool: Vec<String> = nat.pool.iter().copied().map(text_of_range).collect();
             let (outside, pool) = (self.outside, pool.join(", "));
             return Some(format!("{outside} is not an address of the pool ({pool}); use one, or add it to `pool`"));
         }
@@ -137,7 +137,7 @@ impl StaticMapping {
     }
 }
 
-fn text_of_range(r: &AddrRange) -> String {
+fn text_of_range(r: AddrRange) -> String {
     if r.count == 1 { r.first.to_string() } else { format!("{}-{}", r.first, r.last()) }
 }
 
@@ -209,18 +209,21 @@ pub(crate) fn check<A: Inside>(
     let overlap = |a: &StaticMapping<A>, b: &StaticMapping<A>| {
         (a.protocol, a.outside) == (b.protocol, b.outside) && b.outside_ports.first <= a.outside_ports.last
     };
-    if let Some(w) = sorted.windows(2).find(|w| overlap(w[0], w[1])) {
-        return bad(format!("`{}` and `{}` have an outside port in common; give each its own", w[0], w[1]));
+    if let Some((a, b)) = neighbours(&sorted).find(|(a, b)| overlap(a, b)) {
+        return bad(format!("`{a}` and `{b}` have an outside port in common; give each its own"));
     }
     sorted.sort_by(|a, b| a.by_inside(b));
     let overlap = |a: &StaticMapping<A>, b: &StaticMapping<A>| {
         (a.protocol, a.inside) == (b.protocol, b.inside) && b.inside_ports.first <= a.inside_ports.last
     };
-    if let Some(w) = sorted.windows(2).find(|w| overlap(w[0], w[1])) {
+    if let Some((a, b)) = neighbours(&sorted).find(|(a, b)| overlap(a, b)) {
         return bad(format!(
-            "`{}` and `{}` have an inside port in common, but an inside port has one outside port; remove one of the two",
-            w[0], w[1]
+            "`{a}` and `{b}` have an inside port in common, but an inside port has one outside port; remove one of the two"
         ));
     }
     Ok(())
+}
+
+fn neighbours<'a, T>(all: &'a [&'a T]) -> impl Iterator<Item = (&'a T, &'a T)> {
+    all.iter().zip(all.iter().skip(1)).map(|(a, b)| (*a, *b))
 }

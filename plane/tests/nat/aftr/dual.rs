@@ -3,7 +3,7 @@
 //! does.
 
 use crate::aftr::set_up::{AFTR6, HOST, OTHER, POOL, REMOTE};
-use plane::Side::{self, Customer, Internet};
+use plane::Side::{Customer, Internet};
 use plane::aftr::{Aftr, Config};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::nat44::Nat44;

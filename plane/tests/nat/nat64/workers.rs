@@ -67,28 +67,7 @@ fn hairpins_cross_and_arrive() {
 
 #[test]
 fn fragments_meet_wherever_they_arrive() {
-    for misled in [false, true] {
-        let mut g = with_workers(&config(), 3);
-        g.misled = misled;
-        for i in 1..30u32 {
-            let whole = udp_with((customer(i), 5000), (x(REMOTE), 80), 64, &[7; 100]);
-            let mut parts = fragments(&whole, &[48], i);
-            if i % 2 == 0 {
-                parts.reverse();
-            }
-            let out: Vec<_> = parts.iter().flat_map(|p| g.send(Customer, p)).map(|o| o.1).collect();
-            assert_eq!(out.len(), 2);
-            let outside = judge(&reassemble(&out)).from;
-            let mut parts = fragments(&udp_with((REMOTE, 80), outside, 64, &[7; 100]), &[48], i);
-            if i % 3 == 0 {
-                parts.reverse();
-            }
-            let back: Vec<_> = parts.iter().flat_map(|p| g.send(Internet, p)).map(|o| o.1).collect();
-            assert_eq!(back.len(), 2, "customer {i}");
-            assert_eq!(judge(&reassemble(&back)).to, (customer(i), 5000));
-        }
-        assert!(g.crossings > 10);
-    }
+    testbed::workers::fragments_meet(|| with_workers(&config(), 3), customer, (x(REMOTE), 80), (REMOTE, 80));
 }
 
 #[test]

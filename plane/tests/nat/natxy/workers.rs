@@ -1,7 +1,7 @@
 //! Several workers of a NAT66 that share nothing: what arrives at the wrong one reaches the right one, and nothing goes round for ever.
 
 use crate::natxy::bench::*;
-use plane::Side::{Customer, Internet};
+use plane::Side::Customer;
 use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
 use testbed::quota;
@@ -55,29 +55,7 @@ fn hairpins_cross_and_arrive() {
 
 #[test]
 fn fragments_meet_wherever_they_arrive() {
-    for misled in [false, true] {
-        let mut g = with_workers(&config(), 3);
-        g.misled = misled;
-        for i in 1..30u32 {
-            let mut parts = fragments(&udp_with((customer(i), 5000), (REMOTE, 80), 64, &[7; 100]), &[48], i);
-            if i % 2 == 0 {
-                parts.reverse();
-            }
-            let out: Vec<_> =
-                parts.iter().flat_map(|p| g.send_all(Customer, std::slice::from_ref(p))).map(|o| o.1).collect();
-            assert_eq!(out.len(), 2);
-            let outside = judge(&reassemble(&out)).from;
-            let mut parts = fragments(&udp_with((REMOTE, 80), outside, 64, &[7; 100]), &[48], i);
-            if i % 3 == 0 {
-                parts.reverse();
-            }
-            let back: Vec<_> =
-                parts.iter().flat_map(|p| g.send_all(Internet, std::slice::from_ref(p))).map(|o| o.1).collect();
-            assert_eq!(back.len(), 2, "customer {i}: {:?}", g.nonzero());
-            assert_eq!(judge(&reassemble(&back)).to, (customer(i), 5000));
-        }
-        assert!(g.crossings > 10);
-    }
+    testbed::workers::fragments_meet(|| with_workers(&config(), 3), customer, (REMOTE, 80), (REMOTE, 80));
 }
 
 #[test]

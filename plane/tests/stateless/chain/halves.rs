@@ -5,6 +5,7 @@ use plane::chain::Nested;
 use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::ops::Range;
 use std::time::Duration;
+pub use testbed::{Frame, Made};
 
 pub const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
 
@@ -13,60 +14,33 @@ const PLAN: usize = 4;
 /// Where the log begins.
 const LOG: usize = 14 + PLAN;
 
-/// From octet 14 on the plan, a letter for each of A to D, then the log.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    bytes: Vec<u8>,
+/// A frame: from octet 14 on the plan, a letter for each of A to D, then the log.
+pub trait Planned {
+    fn planned(plan: &str) -> Self;
+    fn seen(&self) -> &str;
+    fn log(&mut self, entry: [u8; 2]);
 }
 
-impl Frame {
-    pub fn new(plan: &str) -> Frame {
+impl Planned for Frame {
+    fn planned(plan: &str) -> Frame {
         let mut bytes = vec![0; 14];
         bytes[..6].copy_from_slice(&[2, 1, 1, 1, 1, 1]);
         bytes.extend_from_slice(plan.as_bytes());
         bytes.resize(LOG, b'-');
-        Frame { bytes }
+        Frame::new(&bytes)
     }
-    pub fn seen(&self) -> &str {
-        std::str::from_utf8(&self.bytes[LOG..]).unwrap()
+    fn seen(&self) -> &str {
+        std::str::from_utf8(&self.bytes()[LOG..]).unwrap()
     }
-}
-
-impl Packet for Frame {
-    fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
-    fn grow_front(&mut self, _: usize) -> bool {
-        false
-    }
-    fn shrink_front(&mut self, _: usize) -> bool {
-        false
-    }
-    fn set_len(&mut self, len: usize) -> bool {
-        self.bytes.resize(len, 0);
-        true
+    fn log(&mut self, entry: [u8; 2]) {
+        let end = self.bytes().len();
+        assert!(self.set_len(end + 2), "room for the log");
+        self.bytes_mut()[end..].copy_from_slice(&entry);
     }
 }
 
-#[derive(Default)]
-pub struct Made {
-    pub out: Vec<(Side, Frame)>,
-    pub handed: Vec<(u16, Side, Frame)>,
-}
-
-impl Spare<Frame> for Made {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        Some(Frame { bytes: vec![0; len] })
-    }
-    fn emit(&mut self, to: Side, packet: Frame) {
-        self.out.push((to, packet));
-    }
-    fn hand_over(&mut self, to: u16, from: Side, packet: Frame) {
-        self.handed.push((to, from, packet));
-    }
+fn no_limit() -> Made {
+    Made::new(usize::MAX, usize::MAX)
 }
 
 /// One half: a letter, and what happened to it.
@@ -98,38 +72,38 @@ impl Half {
         self.seen += 1;
         let near = matches!(self.name, 'A' | 'C');
         let at = 14 + (self.name as usize - 'A' as usize);
-        f.bytes.extend_from_slice(&[self.name as u8, if from == Side::Customer { b'>' } else { b'<' }]);
+        f.log([self.name as u8, if from == Side::Customer { b'>' } else { b'<' }]);
         let inward = if near { Side::Internet } else { Side::Customer };
         let mac = match (near, from.other() == inward) {
             (true, true) => plane::chain::INTERNET_HALF.0,
             (false, true) => plane::chain::CUSTOMER_HALF.0,
             _ => OUTSIDE,
         };
-        f.bytes[..6].copy_from_slice(&mac);
+        f.bytes_mut()[..6].copy_from_slice(&mac);
         // A plan that was carried out once is done with, so that what comes back passes.
-        let plan = f.bytes[at];
+        let plan = f.bytes()[at];
         match plan {
             b'd' => Verdict::Drop,
             b'l' => Verdict::Local,
             b'h' => {
-                f.bytes[at] = b'a';
+                f.bytes_mut()[at] = b'a';
                 Verdict::HandOver(1)
             }
             // Always towards the other half.
             b'x' => Verdict::Forward(inward),
             b't' => {
-                f.bytes[at] = b'a';
+                f.bytes_mut()[at] = b'a';
                 Verdict::Forward(from)
             }
             b'e' => {
-                f.bytes[at] = b'a';
+                f.bytes_mut()[at] = b'a';
                 for to in [Side::Internet, Side::Customer] {
                     spare.emit(to, f.clone());
                 }
                 Verdict::Forward(from.other())
             }
             b'w' => {
-                f.bytes[at] = b'a';
+                f.bytes_mut()[at] = b'a';
                 spare.hand_over(1, from, f.clone());
                 Verdict::Drop
             }
@@ -150,18 +124,18 @@ impl Function for Half {
         self.empty += u32::from(batch.is_empty());
         self.largest = self.largest.max(batch.len());
         for (p, v) in batch.iter_mut().zip(verdicts) {
-            // Work on a copy of this file's own kind, whatever the packets are.
-            let mut f = Frame { bytes: p.bytes().to_vec() };
-            let mut made = Made::default();
+            // Work on a copy, whatever the packets are.
+            let mut f = Frame::new(p.bytes());
+            let mut made = no_limit();
             *v = self.one(from, &mut f, &mut made);
             copy(p, &f);
             for (to, f) in made.out {
-                let mut q = spare.fresh(f.bytes.len()).unwrap();
+                let mut q = spare.fresh(f.bytes().len()).unwrap();
                 copy(&mut q, &f);
                 spare.emit(to, q);
             }
             for (w, side, f) in made.handed {
-                let mut q = spare.fresh(f.bytes.len()).unwrap();
+                let mut q = spare.fresh(f.bytes().len()).unwrap();
                 copy(&mut q, &f);
                 spare.hand_over(w, side, q);
             }
@@ -197,8 +171,8 @@ impl Function for Half {
 }
 
 fn copy<P: Packet>(to: &mut P, from: &Frame) {
-    assert!(to.set_len(from.bytes.len()));
-    to.bytes_mut().copy_from_slice(&from.bytes);
+    assert!(to.set_len(from.bytes().len()));
+    to.bytes_mut().copy_from_slice(from.bytes());
 }
 
 pub fn chain(workers: usize) -> Chain<Half, Half> {
@@ -214,7 +188,7 @@ pub fn nest(workers: usize) -> Nest {
 }
 
 pub fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
-    let mut made = Made::default();
+    let mut made = no_limit();
     let mut verdicts = vec![Verdict::Drop; frames.len()];
     c.process(1, from, frames, &mut verdicts, &mut made);
     (verdicts, made)

@@ -17,18 +17,18 @@ fn run(workers: usize, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made)
 
 #[test]
 fn packets_go_through_both_halves_in_both_directions() {
-    let mut frames = [Frame::new("ab"), Frame::new("ab")];
+    let mut frames = [Frame::planned("ab"), Frame::planned("ab")];
     let (verdicts, _) = run(1, Customer, &mut frames);
     assert_eq!(verdicts, [Forward(Internet), Forward(Internet)]);
     assert!(frames.iter().all(|f| f.seen() == "A>B>"));
-    let mut frames = [Frame::new("ab")];
+    let mut frames = [Frame::planned("ab")];
     assert_eq!(run(1, Internet, &mut frames).0, [Forward(Customer)]);
     assert_eq!(frames[0].seen(), "B<A<");
 }
 
 #[test]
 fn frames_on_the_inner_link_carry_its_addresses_and_leave_without() {
-    let mut frames = [Frame::new("ab")];
+    let mut frames = [Frame::planned("ab")];
     run(1, Customer, &mut frames);
     assert_eq!(&frames[0].bytes()[..6], &OUTSIDE);
 }
@@ -37,11 +37,11 @@ fn frames_on_the_inner_link_carry_its_addresses_and_leave_without() {
 fn each_packet_keeps_its_place_and_its_verdict() {
     // Dropped by A, dropped by B, through, left to the machine by A, handed over by A, turned round by A.
     let plans = ["d-", "ad", "ab", "l-", "h-", "t-", "ab", "ad", "ab"];
-    let mut frames: Vec<Frame> = plans.iter().map(|p| Frame::new(p)).collect();
+    let mut frames: Vec<Frame> = plans.iter().map(|p| Frame::planned(p)).collect();
     let (verdicts, _) = run(1, Customer, &mut frames);
     let out = Forward(Internet);
     assert_eq!(verdicts, [Drop, Drop, out, Local, HandOver(1), Forward(Customer), out, Drop, out]);
-    let seen: Vec<_> = frames.iter().map(Frame::seen).collect();
+    let seen: Vec<_> = frames.iter().map(Planned::seen).collect();
     assert_eq!(seen, ["A>", "A>B>", "A>B>", "A>", "A>", "A>", "A>B>", "A>B>", "A>B>"]);
 }
 
@@ -49,7 +49,7 @@ fn each_packet_keeps_its_place_and_its_verdict() {
 fn a_full_batch_with_every_pattern_of_holes() {
     for pattern in [0u32, 1, 0x8000_0000, 0xaaaa_aaaa, 0x0ff0_0ff0, 0xffff_fffe] {
         let gone = |i: usize| pattern >> i & 1 == 1;
-        let mut frames: Vec<Frame> = (0..BATCH).map(|i| Frame::new(if gone(i) { "d-" } else { "ab" })).collect();
+        let mut frames: Vec<Frame> = (0..BATCH).map(|i| Frame::planned(if gone(i) { "d-" } else { "ab" })).collect();
         let (verdicts, _) = run(1, Customer, &mut frames);
         for (i, v) in verdicts.into_iter().enumerate() {
             assert_eq!(v, if gone(i) { Drop } else { Forward(Internet) }, "{pattern:x} {i}");
@@ -59,7 +59,7 @@ fn a_full_batch_with_every_pattern_of_holes() {
 
 #[test]
 fn hairpins_of_the_far_half_go_back_through_the_near_one() {
-    let mut frames = [Frame::new("at"), Frame::new("ab")];
+    let mut frames = [Frame::planned("at"), Frame::planned("ab")];
     assert_eq!(run(1, Customer, &mut frames).0, [Forward(Customer), Forward(Internet)]);
     assert_eq!((frames[0].seen(), frames[1].seen()), ("A>B>A<", "A>B>"));
 }
@@ -67,7 +67,7 @@ fn hairpins_of_the_far_half_go_back_through_the_near_one() {
 #[test]
 fn what_turns_round_for_ever_is_dropped_and_counted() {
     let mut c = chain(1);
-    let (verdicts, _) = process(&mut c, Internet, &mut [Frame::new("xx")]);
+    let (verdicts, _) = process(&mut c, Internet, &mut [Frame::planned("xx")]);
     assert_eq!(verdicts, [Drop]);
     assert_eq!(counter(&c, "inner-loop"), 1);
 }
@@ -75,20 +75,20 @@ fn what_turns_round_for_ever_is_dropped_and_counted() {
 #[test]
 fn local_in_the_middle_is_dropped_and_counted() {
     let mut c = chain(1);
-    assert_eq!(process(&mut c, Customer, &mut [Frame::new("al"), Frame::new("l-")]).0, [Drop, Local]);
+    assert_eq!(process(&mut c, Customer, &mut [Frame::planned("al"), Frame::planned("l-")]).0, [Drop, Local]);
     assert_eq!((counter(&c, "inner-local"), counter(&c, "far.seen"), counter(&c, "near.seen")), (1, 1, 2));
 }
 
 #[test]
 fn what_a_half_emits_inward_goes_through_the_other_one() {
     // "e": emits a copy towards the Internet and one towards the customer, and forwards.
-    let mut frames = [Frame::new("eb")];
+    let mut frames = [Frame::planned("eb")];
     let (verdicts, made) = run(1, Customer, &mut frames);
     assert_eq!(verdicts, [Forward(Internet)]);
     let seen: Vec<_> = made.out.iter().map(|(s, f)| (*s, f.seen())).collect();
     assert_eq!(seen, [(Customer, "A>"), (Internet, "A>B>")], "the one for the customer goes at once");
     // B emits on A's packet: its copy towards the customer goes through A.
-    let (_, made) = run(1, Customer, &mut [Frame::new("ae")]);
+    let (_, made) = run(1, Customer, &mut [Frame::planned("ae")]);
     let seen: Vec<_> = made.out.iter().map(|(s, f)| (*s, f.seen())).collect();
     assert_eq!(seen, [(Internet, "A>B>"), (Customer, "A>B>A<")]);
 }
@@ -96,12 +96,12 @@ fn what_a_half_emits_inward_goes_through_the_other_one() {
 #[test]
 fn many_emitted_packets_are_worked_on_in_batches() {
     let mut c = chain(1);
-    let mut frames: Vec<Frame> = (0..BATCH).map(|_| Frame::new("eb")).collect();
+    let mut frames: Vec<Frame> = (0..BATCH).map(|_| Frame::planned("eb")).collect();
     for _ in 0..3 {
         let (_, made) = process(&mut c, Customer, &mut frames);
         assert_eq!(made.out.len(), 2 * BATCH);
         for f in &mut frames {
-            *f = Frame::new("eb");
+            *f = Frame::planned("eb");
         }
     }
     assert!(c.internet.largest == BATCH && c.customer.largest == BATCH);
@@ -119,7 +119,7 @@ fn an_empty_batch_visits_both_halves() {
 fn a_hand_over_in_the_middle_goes_on_at_the_same_half() {
     for (from, plan, seen) in [(Customer, "ah", "A>B>B>"), (Internet, "hb", "B<A<A<")] {
         let mut workers = [chain(2), chain(2)];
-        let mut frame = [Frame::new(plan)];
+        let mut frame = [Frame::planned(plan)];
         let (verdicts, _) = process(&mut workers[0], from, &mut frame);
         assert_eq!(verdicts, [HandOver(1)]);
         assert_eq!(counter(&workers[0], "inner-handed-over"), 1);
@@ -134,7 +134,7 @@ fn a_hand_over_in_the_middle_goes_on_at_the_same_half() {
 #[test]
 fn a_hand_over_before_the_inner_link_arrives_as_it_came_in() {
     let mut workers = [chain(2), chain(2)];
-    let mut frame = [Frame::new("hb")];
+    let mut frame = [Frame::planned("hb")];
     assert_eq!(process(&mut workers[0], Customer, &mut frame).0, [HandOver(1)]);
     assert_eq!(process(&mut workers[1], Customer, &mut frame).0, [Forward(Internet)]);
     assert_eq!(frame[0].seen(), "A>A>B>");
@@ -145,7 +145,7 @@ fn packets_that_a_half_hands_over_by_itself_arrive_there_too() {
     // "w": puts a copy into the other worker's inbox as if it had come in where this one did.
     for (from, plan, seen) in [(Customer, "aw", "A>B>B>"), (Customer, "wb", "A>A>B>"), (Internet, "wb", "B<A<A<")] {
         let mut workers = [chain(2), chain(2)];
-        let (_, made) = process(&mut workers[0], from, &mut [Frame::new(plan)]);
+        let (_, made) = process(&mut workers[0], from, &mut [Frame::planned(plan)]);
         let (to, side, frame) = made.handed.into_iter().next().unwrap();
         assert_eq!(to, 1);
         let mut frame = [frame];
@@ -157,7 +157,7 @@ fn packets_that_a_half_hands_over_by_itself_arrive_there_too() {
 #[test]
 fn marked_and_other_packets_may_share_a_batch() {
     let mut workers = [chain(2), chain(2)];
-    let mut frames = [Frame::new("ab"), Frame::new("ah"), Frame::new("ah"), Frame::new("ab")];
+    let mut frames = [Frame::planned("ab"), Frame::planned("ah"), Frame::planned("ah"), Frame::planned("ab")];
     process(&mut workers[0], Customer, &mut frames[1..3]);
     let (verdicts, _) = process(&mut workers[1], Customer, &mut frames);
     assert_eq!(verdicts, [Forward(Internet); 4]);
@@ -167,16 +167,16 @@ fn marked_and_other_packets_may_share_a_batch() {
 #[test]
 fn a_mark_cannot_be_forged() {
     let mut c = chain(2);
-    let mut frame = [Frame::new("ab")];
+    let mut frame = [Frame::planned("ab")];
     for first in [plane::chain::INTERNET_HALF.0, [3, 0, 0, 0, 0, 0], [0xff; 6]] {
         frame[0].bytes_mut()[..6].copy_from_slice(&first);
         process(&mut c, Customer, &mut frame);
         assert!(frame[0].seen().starts_with("A>"), "it begins at the half that faces its side");
-        frame[0] = Frame::new("ab");
+        frame[0] = Frame::planned("ab");
     }
     // Another seed has other marks.
     let mut other = plane::Chain::new(("near", Half::new('A')), ("far", Half::new('B')), 2, 8);
-    let mut frame = [Frame::new("ah")];
+    let mut frame = [Frame::planned("ah")];
     process(&mut c, Customer, &mut frame);
     process(&mut other, Customer, &mut frame);
     assert_eq!(frame[0].seen(), "A>B>A>B>");
@@ -199,7 +199,7 @@ fn a_hand_over_in_a_chain_of_chains_goes_on_at_the_same_half() {
             for how in ['h', 'w'] {
                 let plan: String = ('A'..='D').map(|l| if who.starts_with(l) { how } else { '-' }).collect();
                 let mut workers = [nest(2), nest(2)];
-                let mut frame = [Frame::new(&plan)];
+                let mut frame = [Frame::planned(&plan)];
                 let (verdicts, made) = process(&mut workers[0], from, &mut frame);
                 let side = if how == 'h' {
                     assert_eq!(verdicts, [HandOver(1)], "{plan}");
@@ -226,7 +226,7 @@ fn a_hand_over_in_a_chain_of_chains_goes_on_at_the_same_half() {
 fn marked_packets_of_all_halves_may_share_a_batch_of_a_chain_of_chains() {
     let mut workers = [nest(2), nest(2)];
     let plans = ["-h--", "--h-", "---h", "h---", "----"];
-    let mut frames = plans.map(Frame::new);
+    let mut frames = plans.map(Frame::planned);
     process(&mut workers[0], Customer, &mut frames[..4]);
     let (verdicts, _) = process(&mut workers[1], Customer, &mut frames);
     assert_eq!(verdicts, [Forward(Internet); 5]);
@@ -252,7 +252,7 @@ fn sessions_of_both_halves_are_listed_with_their_names() {
 #[test]
 fn both_halves_become_another_or_neither_does() {
     let mut c = nest(1);
-    process(&mut c, Customer, &mut [Frame::new("ab")]);
+    process(&mut c, Customer, &mut [Frame::planned("ab")]);
     c.adopt(&mut nest(1)).unwrap();
     let adopted = |c: &Nest| {
         [&c.customer.customer, &c.customer.internet, &c.internet.customer, &c.internet.internet].map(|h| h.adopted)

@@ -1,7 +1,10 @@
 //! A function in its bed, the packets for it, and the judge of every frame that leaves it.
 
 pub use testbed::hex;
+pub use testbed::packets::ip;
 
+use crate::map::rules::p6;
+use plane::map::{Customer, Domain};
 use plane::{Function, Side, Side4, Side6};
 use std::net::IpAddr;
 use testbed::packets::{self, Address, CUSTOMER, INTERNET};
@@ -116,4 +119,11 @@ pub fn unreachable(from: &str, to: &str, about: &[u8]) -> Vec<u8> {
 /// The frame as it arrives at the next gateway: these have the same Ethernet addresses on their IPv6 links.
 pub fn turn(frame: &[u8]) -> Vec<u8> {
     [&frame[6..12], &frame[..6], &frame[12..]].concat()
+}
+
+/// The customer of a domain that has this prefix.
+pub fn customer(domain: &Domain, prefix: &str) -> Customer {
+    let prefix = p6(prefix);
+    let i = domain.basic_rule(prefix).unwrap();
+    domain.mapping(i).customer_of(&domain.rules()[i], prefix).unwrap()
 }

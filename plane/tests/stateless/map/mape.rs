@@ -1,11 +1,10 @@
 //! MAP-E (RFC 7597): border relay and customer's edge over the tunnel, one test a rule.
 
 use crate::map::bed::*;
-use crate::map::rules::{p6, rule, v6};
+use crate::map::rules::{rule, v6};
 use plane::Side;
-use plane::map::{Customer, Domain, MapEBr, MapECe, RoleError, Rule};
+use plane::map::{Domain, MapEBr, MapECe, RoleError, Rule};
 use plane::tunnel::{Config, Tunnel};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// MAP address of appendix A, another customer's, and the relay's.
@@ -28,21 +27,11 @@ fn br() -> Bed<Tunnel<MapEBr>> {
     bed(Tunnel::new(config, softwires, 0, 1, 1).unwrap(), Side::Customer)
 }
 
-fn customer(prefix: &str) -> Customer {
-    let d = domain();
-    let i = d.basic_rule(p6(prefix)).unwrap();
-    d.mapping(i).customer_of(&d.rules()[i], p6(prefix)).unwrap()
-}
-
 fn ce(mesh: bool) -> Bed<Tunnel<MapECe>> {
     let config = Config::new(Side::Internet, v4_side(), v6_side());
     let mesh = if mesh { domain() } else { Domain::new(Vec::new()).unwrap() };
-    let softwires = MapECe::new(customer("2001:db8:12:3400::/56"), v6(RELAY), Arc::new(mesh)).unwrap();
+    let softwires = MapECe::new(customer(&domain(), "2001:db8:12:3400::/56"), v6(RELAY), Arc::new(mesh)).unwrap();
     bed(Tunnel::new(config, softwires, 0, 1, 1).unwrap(), Side::Internet)
-}
-
-fn ip(text: &str) -> IpAddr {
-    text.parse().unwrap()
 }
 
 /// Appendix A, example 2, as octets, encapsulated and, in the other direction, decapsulated. Made with scapy 2.8.0:
@@ -218,6 +207,6 @@ fn a_relay_among_the_customers_is_refused() {
     let e = MapEBr::new(Arc::new(domain()), v6("2001:db8:12::1")).unwrap_err();
     assert!(matches!(e, RoleError::RelayInRule { .. }), "{e}");
     let nobody = Arc::new(Domain::new(Vec::new()).unwrap());
-    let e = MapECe::new(customer("2001:db8:12:3400::/56"), v6("2001:db8:12:34ff::1"), nobody).unwrap_err();
+    let e = MapECe::new(customer(&domain(), "2001:db8:12:3400::/56"), v6("2001:db8:12:34ff::1"), nobody).unwrap_err();
     assert!(matches!(e, RoleError::RelayInCustomer { .. }), "{e}");
 }

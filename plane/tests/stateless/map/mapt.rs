@@ -3,9 +3,8 @@
 use crate::map::bed::*;
 use crate::map::rules::{p6, rule};
 use plane::Side;
-use plane::map::{Customer, Domain, MapTBr, MapTCe, RoleError, Rule};
+use plane::map::{Domain, MapTBr, MapTCe, RoleError, Rule};
 use plane::translate::{Config, Hairpinning, Pref64, Translate};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// MAP address of appendix A, and the addresses of 10.2.3.4 and 192.0.2.99 under its default rule.
@@ -39,22 +38,12 @@ pub fn relay() -> MapTBr {
     MapTBr::new(Arc::new(domain()), dmr()).unwrap()
 }
 
-fn customer(prefix: &str) -> Customer {
-    let d = domain();
-    let i = d.basic_rule(p6(prefix)).unwrap();
-    d.mapping(i).customer_of(&d.rules()[i], p6(prefix)).unwrap()
-}
-
 /// The edge of the customer of appendix A.
 pub fn ce(mesh: bool) -> Bed<Translate<MapTCe>> {
     let config = Config::new(Side::Internet, v4_side(), v6_side());
     let mesh = if mesh { domain() } else { Domain::new(Vec::new()).unwrap() };
-    let addressing = MapTCe::new(customer("2001:db8:12:3400::/56"), dmr(), Arc::new(mesh)).unwrap();
+    let addressing = MapTCe::new(customer(&domain(), "2001:db8:12:3400::/56"), dmr(), Arc::new(mesh)).unwrap();
     bed(Translate::new(config, addressing).unwrap(), Side::Internet)
-}
-
-fn ip(text: &str) -> IpAddr {
-    text.parse().unwrap()
 }
 
 /// Appendix A, example 2, as octets. Made with scapy 2.8.0: `Ether()/IP(src="10.2.3.4", dst="192.0.2.18", ttl=64,
@@ -312,6 +301,6 @@ fn a_default_rule_among_the_customers_is_refused() {
     let inside = Pref64::new(p6("2001:db8:12:3400::/64"), false).unwrap();
     assert!(matches!(MapTBr::new(Arc::new(domain()), inside), Err(RoleError::RelayInRule { .. })));
     let nobody = Arc::new(Domain::new(Vec::new()).unwrap());
-    let e = MapTCe::new(customer("2001:db8:12:3400::/56"), inside, nobody).unwrap_err();
+    let e = MapTCe::new(customer(&domain(), "2001:db8:12:3400::/56"), inside, nobody).unwrap_err();
     assert!(matches!(e, RoleError::RelayInCustomer { .. }), "{e}");
 }

@@ -29,6 +29,7 @@ pub fn a6(s: &str) -> [u8; 16] {
 }
 
 /// The packet of a frame.
+#[allow(clippy::needless_pass_by_value, reason = "the frame is made for its packet")]
 fn packet(frame: Vec<u8>) -> Vec<u8> {
     frame[14..].to_vec()
 }
