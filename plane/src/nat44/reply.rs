@@ -11,11 +11,11 @@ use wire::header::{self, ICMP, put16};
 
 /// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
 /// which does not make a TCP give up.
-pub use crate::icmp_error::HOST_UNREACHABLE;
+pub(super) use crate::icmp_error::HOST_UNREACHABLE;
 /// A protocol that is not translated (RFC 6146, section 3.4).
-pub const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
+pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
 /// Nobody listens (RFC 5382, REQ-4).
-pub const PORT_UNREACHABLE: Error = Error::new(3, 3);
+pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {
     /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to where it came from. Nothing is sent

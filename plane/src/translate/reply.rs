@@ -16,7 +16,7 @@ use wire::header::{self, ICMP, ICMPV6};
 const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
 /// The ICMP error for a drop of an IPv4 packet: what RFC 7915 names, code 13 for what it cannot translate.
-pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
+pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
         Event::SourceRoute => Some(Error::new(v4::UNREACHABLE, 5)),
@@ -38,7 +38,7 @@ pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
 /// The ICMPv6 error for a drop of an IPv6 packet. A source that does not belong to its subscriber has failed a policy (RFC
 /// 7599, sections 8.2 and 8.3), which has a code of its own in ICMPv6; a destination outside the port set is dropped
 /// without a word (section 8.2), and where addresses are `silent` everything else that has no counterpart.
-pub fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
+pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
         Event::SourceRoute => {
