@@ -20,7 +20,7 @@ events! {
     IcmpSuppressed = "icmp-suppressed",
     /// Packets that it cut into fragments.
     Fragmented = "fragmented",
-    /// Packets put together from fragments.
+    /// Packets reassembled from fragments.
     Reassembled = "reassembled",
     /// Fragments that wait for the rest of their packet; the packets themselves end.
     FragmentHeld = "fragment-held",

@@ -1,5 +1,5 @@
 //! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): what they say, how much they quote, and how
-//! many a second there may be. One file for all functions, because only who is told what differs between them.
+//! many a second there may be. One file for all functions, because they differ only in the recipient and the message.
 
 use crate::ip6::put128;
 use wire::checksum::Sum;

@@ -81,7 +81,7 @@ impl Head4 {
     /// What is wrong with it.
     pub(crate) fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::sealed(b, l3)?;
-        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on whoever puts it together.
+        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on the host that reassembles it.
         if h.end > b.len() || h.offset + h.total() > usize::from(u16::MAX) { Err(Fault::Length) } else { Ok(h) }
     }
 
@@ -147,7 +147,7 @@ impl Head4 {
         Piece { offset: self.offset, len: self.end - self.l4, more: self.more }
     }
 
-    /// Walk over the options, which must parse. What else they say is nobody's business here.
+    /// Walk over the options, which must parse. Their other contents do not matter here.
     ///
     /// # Errors
     /// [`Fault::Option`].

@@ -1,6 +1,6 @@
 //! What a NAT44 tells the half behind it about a packet: the identification that its sender gave it, where the NAT has drawn another
 //! one. An ICMP error of that half quotes the packet as its sender knows it (RFC 792). It stands in the Ethernet source, which
-//! nobody needs on the inner link of a [`crate::Chain`], so it goes with the packet wherever that goes, also to another worker.
+//! is not needed on the inner link of a [`crate::Chain`], so it goes with the packet wherever that goes, also to another worker.
 
 use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::side::Side4;
@@ -34,7 +34,7 @@ pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
 }
 
 /// Give the packet of a frame that ends at `own` the identification back that its sender gave it, if it came from a NAT44 that
-/// said so: for whoever quotes it.
+/// said so: for the function that quotes it.
 pub(crate) fn restore(own: Mac, b: &mut [u8]) {
     if own == INTERNET_HALF && b.len() >= ETH + IPV4 && b[6..10] == KEPT {
         identify(b, be16(b, 10));

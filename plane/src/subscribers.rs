@@ -22,7 +22,7 @@ pub(crate) struct Subscribers {
 }
 
 impl Subscribers {
-    /// Nobody yet; room for as many as customers.
+    /// No subscriber yet; room for as many as customers.
     ///
     /// # Errors
     /// When there is not enough memory.

@@ -70,7 +70,7 @@ pub(super) struct Segment {
     pub list: u32,
     /// How many are listed.
     pub listed: u32,
-    /// Ports below belong to nobody.
+    /// Ports below belong to no port set.
     pub least: u16,
     /// PSID offset and length.
     pub offset: u8,

@@ -43,7 +43,7 @@ impl Met {
 }
 
 impl Census {
-    /// Nobody met yet; `None` where customers have no numbers.
+    /// No number met yet; `None` where customers have no numbers.
     ///
     /// # Errors
     /// When there is not enough memory.

@@ -71,7 +71,7 @@ struct Layout {
     shift: u32,
     /// Our first run.
     first: u32,
-    /// All ports, and nobody to share them with: a place is its port.
+    /// All ports, shared with no other gateway: a place is its port.
     plain: bool,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Subscribers {
 }
 
 impl Subscribers {
-    /// Nobody yet; `None` when neither quotas nor blocks are asked for.
+    /// No subscriber yet; `None` when neither quotas nor blocks are configured.
     ///
     /// # Errors
     /// When there is not enough memory.

@@ -18,7 +18,7 @@ const FIN_IN: u8 = 1 << 3;
 const RESET: u8 = 1 << 4;
 const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
-/// The state after a segment. A SYN in both directions establishes, whoever was first and even when they cross
+/// The state after a segment. A SYN in both directions establishes, whichever was first, and even when they cross
 /// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or, of an established connection, a reset ends; whatever is
 /// no reset after a reset shows that an end point did not believe it; a new SYN after the end starts again. With `rfc6146`
 /// a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).

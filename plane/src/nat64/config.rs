@@ -1,4 +1,4 @@
-//! What a NAT64 is told. Apart from the rest, because this is the only part that people who write scenarios meet.
+//! The configuration of a NAT64. Its own file, because it is the only part that authors of scenarios need.
 
 use crate::affinity::SUBSCRIBER_PREFIX;
 use crate::customers::share;
@@ -38,7 +38,7 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for its fragments, which are put together to get one (RFC 6146, section 3.4). They wait no longer than the NAT
+    /// Limits for its fragments, which are reassembled to get one (RFC 6146, section 3.4). They wait no longer than the NAT
     /// remembers a datagram in fragments (`nat.fragments.lifetime`, 15 s).
     pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,

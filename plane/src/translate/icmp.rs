@@ -146,14 +146,14 @@ fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU that a sender over IPv6 is told where a link carries IPv4 packets of `mtu` octets. Never below the IPv6 minimum,
+/// The MTU in an error to a sender over IPv6 where a link carries IPv4 packets of `mtu` octets. Never below the IPv6 minimum,
 /// which senders do not believe (RFC 7915, section 4.2; RFC 8201, section 4): a smaller packet is fragmented on the IPv4 side.
 /// A fragment header in the packet that the error is about does not count: the next packet may have none.
 pub(super) fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
     (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
 
-/// The MTU that a sender over IPv4 is told, with room for the fragment header that its packets get.
+/// The MTU in an error to a sender over IPv4, with room for the fragment header that its packets get.
 fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     let less = 20 + part(fragment);
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)

@@ -1,4 +1,4 @@
-//! Who is told that a packet was dropped, and what (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
+//! Which sender gets which error about a dropped packet (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
 //! Apart from the translation of others' errors, because these are made from nothing but a quote.
 
 use super::Translate;
@@ -63,7 +63,7 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
 
 impl<A: Addressing> Translate<A> {
     /// Send an ICMP error about a frame back over IPv4. Nothing is sent about ICMP errors, later fragments and senders that
-    /// are nobody (RFC 1812, 4.3.2.7).
+    /// identify no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet, S: Spare<P>>(&mut self, frame: &[u8], error: Error, spare: &mut S) {
         let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());

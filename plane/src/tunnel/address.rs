@@ -21,7 +21,7 @@ pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32
 /// may stand than in the header, such as a host behind the router that sends the error: `quoted` knows what stands for it.
 ///
 /// # Errors
-/// When an ICMP error has a wrong checksum, which must not be made right, a quote that does not parse, or one about nobody.
+/// When an ICMP error has a wrong checksum, which must not be made right, a quote that does not parse, or one about no known customer.
 pub(super) fn replace(
     b: &mut [u8],
     head: &Head4,

@@ -1,4 +1,4 @@
-//! What a tunnel end is told: typed settings with defaults as the RFCs have them, and the checks that make them safe
+//! The configuration of a tunnel end: typed settings with defaults as the RFCs have them, and the checks that make them safe
 //! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
 
 pub use crate::fragment::PartLimits;
@@ -101,11 +101,11 @@ pub struct Config {
     pub hairpinning: bool,
     /// Whether customers with a wrong source are told so: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
     pub answer_spoofed: bool,
-    /// Whether senders to nobody are told so: ICMP type 3, code 1 (RFC 7596, section 6.2).
+    /// Whether senders to an address without softwire get an error: ICMP type 3, code 1 (RFC 7596, section 6.2).
     pub answer_unknown: bool,
     /// ICMP from the IPv4 side.
     pub inbound_icmp: InboundIcmp,
-    /// Parts of tunnel packets, to be put together (RFC 8200, section 4.5).
+    /// Reassembly of fragmented tunnel packets (RFC 8200, section 4.5).
     pub reassembly: PartLimits,
     /// Fragments of IPv4 packets, whose first alone shows the port.
     pub fragments: PartLimits,

@@ -1,4 +1,4 @@
-//! Who is told that a packet was dropped: the sender of an IPv4 packet, on the link or inside its tunnel, or the sender of a
+//! Which sender gets an error about a dropped packet: that of an IPv4 packet, on the link or inside its tunnel, or that of a
 //! tunnel packet; never about what no error may be about (RFC 1812, 4.3.2.7; RFC 4443, 2.4).
 
 use super::points::{Kind, is_unicast6, kind};
@@ -22,12 +22,12 @@ pub(super) fn parameter_problem(pointer: usize) -> Error {
     Error { kind: 4, code: 0, rest: pointer as u32 }
 }
 
-/// ICMPv6: an option that nobody knows here (RFC 4443, 3.4).
+/// ICMPv6: an unrecognized option (RFC 4443, 3.4).
 pub(super) fn unknown_option(pointer: usize) -> Error {
     Error { kind: 4, code: 2, rest: pointer as u32 }
 }
 
-/// Why a packet is dropped, and who is told.
+/// Why a packet is dropped, and which sender gets an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// The reason.
