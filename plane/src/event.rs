@@ -18,7 +18,7 @@ events! {
     IcmpSent = "icmp-sent",
     /// ICMP errors that it did not make: too many in this second, or switched off.
     IcmpSuppressed = "icmp-suppressed",
-    /// Packets that it cut into fragments.
+    /// Packets that it fragmented.
     Fragmented = "fragmented",
     /// Packets reassembled from fragments.
     Reassembled = "reassembled",

@@ -1,4 +1,4 @@
-//! Cutting an IPv4 packet into pieces (RFC 791, section 3.2). Apart from the functions, because a NAT cuts what leaves and a
+//! Fragmentation of an IPv4 packet (RFC 791, section 3.2). Apart from the functions, because a NAT fragments what leaves and a
 //! tunnel what goes in or comes out; where the pieces go is theirs.
 
 use std::ops::Range;
@@ -8,20 +8,20 @@ use wire::header::{be16, put16};
 /// More fragments follow.
 const MORE: u16 = 0x2000;
 
-/// How a packet is cut.
+/// How a packet is fragmented.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     ihl: usize,
     payload: usize,
     /// Octets of payload in every piece but the last.
     piece: usize,
-    /// Its own fragment field: a fragment can be cut again.
+    /// Its own fragment field: a fragment can be fragmented again.
     fragment: u16,
 }
 
 impl Cut {
     /// The packet larger than `mtu` octets whose sound header begins at `b[0]`, into pieces of no more; `None` where not even eight octets
-    /// of payload fit a piece. Whether it may be cut is not asked.
+    /// of payload fit a piece. Whether it may be fragmented is not checked.
     pub(crate) fn of(b: &[u8], mtu: usize) -> Option<Cut> {
         let (total, ihl) = (usize::from(be16(b, 2)), usize::from(b[0] & 15) * 4);
         let piece = mtu.checked_sub(ihl)? & !7;

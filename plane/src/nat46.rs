@@ -32,7 +32,7 @@ pub struct Config {
     pub pref64: Option<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
     pub private_behind_well_known: bool,
-    /// What packets without DF are cut to (RFC 7915, section 4.1).
+    /// The size to which packets without DF are fragmented (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// The customers' side and prefixes, ports, behaviour, timeouts and limits. What it says of the Internet's side and of
     /// the pool is not used: these follow from the above.

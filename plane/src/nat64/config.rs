@@ -30,7 +30,7 @@ pub struct Config {
     /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
     /// together, by the one worker that all of them come to then.
     pub subscriber_prefix: u8,
-    /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
+    /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,

@@ -63,7 +63,7 @@ pub struct Config {
     pub v6: Side6,
     /// Whether it takes a hop off the time to live: not when a function chained to it does.
     pub hop: bool,
-    /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
+    /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,

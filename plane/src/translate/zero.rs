@@ -93,7 +93,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// The packet of all its parts, with the header of the first. It may be cut again, whatever its parts said.
+/// The packet of all its parts, with the header of the first. It may be fragmented again, whatever its fragments said.
 fn join(d: &Datagram) -> Result<Buffer, Event> {
     let total = d.headers().len() - header::ETH + d.octets();
     if total > LARGEST {

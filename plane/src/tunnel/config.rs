@@ -48,13 +48,13 @@ pub enum FlowLabel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Oversize {
-    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then cut as IPv6 (RFC 2473, section 7.2; RFC
+    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then fragmented as IPv6 (RFC 2473, section 7.2; RFC
     /// 6333, section 5.3).
     #[default]
     Outer,
-    /// DF set: as above. DF clear: cut as IPv4, then each piece encapsulated (RFC 7597, section 8.3.1, allows it).
+    /// DF set: as above. DF clear: fragmented as IPv4, then each fragment encapsulated (RFC 7597, section 8.3.1, allows it).
     Inner,
-    /// Whatever DF says: encapsulated, then cut as IPv6. Hides the tunnel from path MTU discovery.
+    /// Whatever DF says: encapsulated, then fragmented as IPv6. Hides the tunnel from path MTU discovery.
     OuterAlways,
 }
 

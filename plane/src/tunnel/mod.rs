@@ -178,7 +178,7 @@ impl<S: Softwires> Tunnel<S> {
         self.config = config;
     }
 
-    /// Some link on the path of the one tunnel carries no more than this: what is larger is cut, or refused, here from now on
+    /// Some link on the path of the one tunnel carries no more than this: what is larger is fragmented, or refused, here from now on
     /// (RFC 2473, section 7.1; RFC 8201, section 4), for a while.
     fn narrow(&mut self, mtu: u32) {
         // Less than any IPv6 link has is not believed.

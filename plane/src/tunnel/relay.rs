@@ -49,7 +49,7 @@ impl<S: Softwires> Tunnel<S> {
         if message[l4] == TOO_BIG && be32(message, l4 + 4) < LEAST_MTU {
             return Err(Event::IcmpUntranslatable.into());
         }
-        // Who did not ask hears nothing of sizes: then it is this end that has to cut.
+        // Without DF the sender gets no error: this end has to fragment.
         if message[l4] == TOO_BIG && self.softwires.is_single() {
             self.narrow(be32(message, l4 + 4));
         }
