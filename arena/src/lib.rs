@@ -1,6 +1,6 @@
 //! Memory: very large flat arrays (anonymous mappings with huge pages, pre-faulted, with prefetch, for connection
-//! tables and state tables), and what a frame is to those who rewrite it. What is stored there is not known here. One of the two crates that may use
-//! `unsafe`; each block says why it is sound.
+//! tables and state tables), and what a frame is to the code that rewrites it. What is stored there is not known here. One of
+//! the two crates that may use `unsafe`; each block says why it is sound.
 
 mod map;
 mod packet;

@@ -1,4 +1,4 @@
-//! A frame in memory as whoever works on it sees it. Here, because those who move frames and those who rewrite them know
+//! A frame in memory as the code that works on it sees it. Here, because the code that moves frames and the code that rewrites them know
 //! nothing of each other.
 
 /// A frame that may be rewritten in place, lengthened and shortened. Starts at the Ethernet header.

@@ -3,7 +3,7 @@
 
 use crate::build::{self, CUSTOMER, Damage, Draft, Host, INTERNET};
 use crate::checksum::Ipv4;
-use crate::packet::{Frame, Made};
+use testbed::{Frame, Made};
 use crate::six::{self, Draft6, Host6, Ipv6};
 use arbitrary::Arbitrary;
 use plane::function::BATCH;
@@ -202,7 +202,7 @@ impl<F: Function> Bench<'_, F> {
         self.given += frames.len() as i64;
         let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
         let mut verdicts = vec![Verdict::Drop; batch.len()];
-        let mut made = Made::with_memory(self.memory);
+        let mut made = Made::new(self.memory, usize::MAX);
         self.workers[w].process(self.now, from, &mut batch, &mut verdicts, &mut made);
         self.memory = made.memory;
         let mut handed: Vec<_> = made.handed.iter().map(|(to, s, f)| (*to, *s, f.bytes().to_vec())).collect();

@@ -1,4 +1,4 @@
-//! What the targets share: a packet in memory, and checksums by a way of their own, so that the code under test is
+//! What the targets share: benches, packets, and checksums by a way of their own, so that the code under test is
 //! not its own judge.
 
 #![forbid(unsafe_code)]
@@ -7,7 +7,6 @@ pub mod bench;
 pub mod build;
 pub mod checksum;
 pub mod nat;
-pub mod packet;
 pub mod six;
 
 /// A folder for the files of one process: in memory, where that is possible.

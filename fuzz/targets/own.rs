@@ -9,7 +9,7 @@ use gateway::own::Own;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::build::{Damage, reseal};
 use natmeter_fuzz::checksum::{self, Ipv4};
-use natmeter_fuzz::packet::Frame;
+use testbed::Frame;
 use plane::{Packet, Side};
 use plane::ip6::Head6;
 use wire::{AddrRange, Mac, Prefix6};

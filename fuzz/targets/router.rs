@@ -4,12 +4,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
-use natmeter_fuzz::packet::{Frame, Made};
+use testbed::{Frame, Made};
 use plane::{Function, Hop, Packet, Router, Side, Verdict};
 
 fuzz_target!(|frames: Vec<(bool, Vec<u8>)>| {
     let mut router = Router::new(Hop::default(), Hop::default());
-    let mut made = Made::with_memory(usize::MAX);
+    let mut made = Made::new(usize::MAX, usize::MAX);
     for (inside, bytes) in &frames {
         let from = if *inside { Side::Customer } else { Side::Internet };
         let (mut batch, mut verdicts) = ([Frame::new(bytes)], [Verdict::Drop]);

@@ -340,12 +340,13 @@ fn turn_bit(octet: Option<&mut u8>) {
 mod tests {
     use super::*;
     use plane::{Hop, NoSpare, Router};
+    use testbed::Frame;
 
     /// A tester whose clock runs away must find another rate than was injected.
     #[test]
     fn a_rate_is_kept_by_the_systems_clock_and_not_by_the_callers() {
         let mut truth = limited(1);
-        let (mut batch, mut verdicts) = ([Frame([0; 60])], [Verdict::Local]);
+        let (mut batch, mut verdicts) = ([Frame::new(&[0; 60])], [Verdict::Local]);
         // A frame an hour of the caller's clock; all of them within a second of the system's.
         for hour in 1..=600 {
             let now = hour * 3_600_000_000_000;
@@ -404,25 +405,5 @@ mod tests {
     fn limited(capacity: u64) -> Truth<Router> {
         let config = TruthConfig { capacity, ..TruthConfig::default() };
         Truth::new(Router::new(Hop::default(), Hop::default()), config)
-    }
-
-    struct Frame([u8; 60]);
-
-    impl Packet for Frame {
-        fn bytes(&self) -> &[u8] {
-            &self.0
-        }
-        fn bytes_mut(&mut self) -> &mut [u8] {
-            &mut self.0
-        }
-        fn grow_front(&mut self, _: usize) -> bool {
-            false
-        }
-        fn shrink_front(&mut self, _: usize) -> bool {
-            false
-        }
-        fn set_len(&mut self, _: usize) -> bool {
-            false
-        }
     }
 }

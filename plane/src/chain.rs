@@ -5,7 +5,7 @@
 //!
 //! **Other workers.** A packet that a half hands over before it has changed its side goes to the other worker as it came in.
 //! One that is handed over in the middle must go on at the same half there: its Ethernet destination, which only the
-//! inner link uses, then holds a mark that says which half, and follows from the seed, so that nobody outside can forge it.
+//! inner link uses, then holds a mark that says which half, and follows from the seed, so that an outsider cannot forge it.
 //! The Ethernet source stays the half's own: NAT44 has marks there, for itself and for the half behind it (`original_id`). A half
 //! may be a pair itself: what it has marked gets one step more of the way, so that each pair on the other side finds its own
 //! step and leaves the rest to its half. All pairs in a pair have the outermost one's marks ([`Function::nest`]), whatever

@@ -6,7 +6,7 @@
 //! Internet may well have such an address: it is a remote end then, which NAT44 never takes for an inside one, because the
 //! side that a packet comes in on says which is which.
 //!
-//! The dictionary is bounded; when it is full a new customer is refused and nobody who has state is pushed out. A number is
+//! The dictionary is bounded; when it is full a new customer is refused and no customer with state is removed. A number is
 //! given back when its customer has no session left and has sent nothing for two epochs of the NAT's census
 //! ([`crate::nat44::Nat44::epochs_without_session`]).
 
@@ -19,7 +19,7 @@ use wire::{AddrRange, Prefix4};
 
 /// What customers are told apart by.
 pub trait Key: Copy + Eq + Send + 'static {
-    /// Nobody's.
+    /// The key of no customer.
     const NOBODY: Self;
     /// 64 well-mixed bits of it.
     fn hash(&self, hasher: &Hasher) -> u64;
@@ -171,7 +171,7 @@ impl<K: Key> Customers<K> {
         self.slab.len()
     }
 
-    /// Whether nobody is known.
+    /// Whether no customer is known.
     pub fn is_empty(&self) -> bool {
         self.slab.is_empty()
     }

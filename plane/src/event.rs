@@ -18,9 +18,9 @@ events! {
     IcmpSent = "icmp-sent",
     /// ICMP errors that it did not make: too many in this second, or switched off.
     IcmpSuppressed = "icmp-suppressed",
-    /// Packets that it cut into fragments.
+    /// Packets that it fragmented.
     Fragmented = "fragmented",
-    /// Packets put together from fragments.
+    /// Packets reassembled from fragments.
     Reassembled = "reassembled",
     /// Fragments that wait for the rest of their packet; the packets themselves end.
     FragmentHeld = "fragment-held",

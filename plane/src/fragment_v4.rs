@@ -1,4 +1,4 @@
-//! Cutting an IPv4 packet into pieces (RFC 791, section 3.2). Apart from the functions, because a NAT cuts what leaves and a
+//! Fragmentation of an IPv4 packet (RFC 791, section 3.2). Apart from the functions, because a NAT fragments what leaves and a
 //! tunnel what goes in or comes out; where the pieces go is theirs.
 
 use std::ops::Range;
@@ -8,38 +8,38 @@ use wire::header::{be16, put16};
 /// More fragments follow.
 const MORE: u16 = 0x2000;
 
-/// How a packet is cut.
+/// How a packet is fragmented.
 #[derive(Clone, Copy, Debug)]
-pub struct Cut {
+pub(crate) struct Cut {
     ihl: usize,
     payload: usize,
     /// Octets of payload in every piece but the last.
     piece: usize,
-    /// Its own fragment field: a fragment can be cut again.
+    /// Its own fragment field: a fragment can be fragmented again.
     fragment: u16,
 }
 
 impl Cut {
     /// The packet larger than `mtu` octets whose sound header begins at `b[0]`, into pieces of no more; `None` where not even eight octets
-    /// of payload fit a piece. Whether it may be cut is not asked.
-    pub fn of(b: &[u8], mtu: usize) -> Option<Cut> {
+    /// of payload fit a piece. Whether it may be fragmented is not checked.
+    pub(crate) fn of(b: &[u8], mtu: usize) -> Option<Cut> {
         let (total, ihl) = (usize::from(be16(b, 2)), usize::from(b[0] & 15) * 4);
         let piece = mtu.checked_sub(ihl)? & !7;
         (piece > 0).then_some(Cut { ihl, payload: total - ihl, piece, fragment: be16(b, 6) })
     }
 
     /// The parts of the payload behind the first piece, in order.
-    pub fn rest(self) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn rest(self) -> impl Iterator<Item = Range<usize>> {
         (self.piece..self.payload).step_by(self.piece).map(move |at| at..self.payload.min(at + self.piece))
     }
 
     /// Length of a piece with this part of the payload.
-    pub fn len(&self, part: &Range<usize>) -> usize {
+    pub(crate) fn len(&self, part: &Range<usize>) -> usize {
         self.ihl + part.len()
     }
 
     /// Write the piece with this part of the packet at `b[0]` into `o`, which has at least its length.
-    pub fn write(&self, b: &[u8], part: &Range<usize>, o: &mut [u8]) {
+    pub(crate) fn write(&self, b: &[u8], part: &Range<usize>, o: &mut [u8]) {
         o[..self.ihl].copy_from_slice(&b[..self.ihl]);
         keep_copied_options(&mut o[20..self.ihl]);
         o[self.ihl..self.len(part)].copy_from_slice(&b[self.ihl + part.start..self.ihl + part.end]);
@@ -48,7 +48,7 @@ impl Cut {
     }
 
     /// Make the packet itself the first piece. Returns the piece's length, to which the frame is still to be cut.
-    pub fn first(&self, b: &mut [u8]) -> usize {
+    pub(crate) fn first(&self, b: &mut [u8]) -> usize {
         self.finish(b, self.piece, (self.fragment & 0x1fff) | MORE);
         self.ihl + self.piece
     }

@@ -35,7 +35,7 @@ pub trait Spare<P> {
     fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
-/// Nothing to spare, and nothing is sent: for whoever looks only at verdicts (benchmarks).
+/// Has no packets to give and sends none: for callers that look only at verdicts (benchmarks).
 pub struct NoSpare;
 
 impl<P> Spare<P> for NoSpare {
@@ -158,8 +158,8 @@ pub trait Function: Send {
         0
     }
 
-    /// The entries in these of its [places](Function::places), in no order; stateless functions have none. Whoever wants
-    /// to see a large table looks at a part of it at a time, so that packets do not wait for him.
+    /// The entries in these of its [places](Function::places), in no order; stateless functions have none. A caller that wants
+    /// to see a large table looks at a part of it at a time, so that packets do not wait.
     fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<Entry> {
         Vec::new()
     }
@@ -173,9 +173,9 @@ pub trait Function: Send {
         Self: Sized;
 
     /// Become what `new` is without losing state, counters or packets that wait: the configuration of a running function is
-    /// changed so. `new` may have been made with the smallest of tables and another seed. Nobody can do without: a function
-    /// that were simply replaced would lose what it has counted. What is no longer needed is in `new` afterwards, to be dropped
-    /// where that keeps nobody from his packets: it may be gigabytes of rules.
+    /// changed so. `new` may have been made with the smallest of tables and another seed. Required: a function
+    /// that was simply replaced would lose its counters. What is no longer needed is in `new` afterwards, to be dropped
+    /// where that delays no packets: it may be gigabytes of rules.
     ///
     /// # Errors
     /// As [`Function::can_adopt`]; nothing is changed then.
@@ -193,7 +193,7 @@ pub trait Function: Send {
 pub struct Entry {
     /// Which of several functions in a row keeps it, by the names of its halves; empty where there is one.
     pub part: &'static str,
-    /// The far end of the tunnel that the customer is behind, where that is a part of who it is.
+    /// The far end of the customer's tunnel, where that is a part of the customer's identity.
     pub softwire: Option<Ipv6Addr>,
     /// Protocol number.
     pub protocol: u8,

@@ -2,7 +2,7 @@
 //! hand-overs all need the same well-mixed 64 bits, and because its quality is tested on its own.
 
 /// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic; the seed keeps
-/// an outsider who does not know it from aiming at one bucket.
+/// an outsider that does not know it from aiming at one bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Hasher {
     keys: [u64; 3],

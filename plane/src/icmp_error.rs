@@ -1,18 +1,18 @@
 //! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): what they say, how much they quote, and how
-//! many a second there may be. One file for all functions, because only who is told what differs between them.
+//! many a second there may be. One file for all functions, because they differ only in the recipient and the message.
 
 use crate::ip6::put128;
 use wire::checksum::Sum;
 use wire::header::{ICMP, ICMPV6, IPV4, IPV6, put16, put32};
 
 /// Octets of the offending packet that are quoted, so that the error is 576 octets at most (RFC 1812, 4.3.2.3).
-pub const QUOTE4: usize = 576 - HEADERS4;
+pub(crate) const QUOTE4: usize = 576 - HEADERS4;
 /// The same for IPv6: 1280 octets at most (RFC 4443, section 2.4 c).
-pub const QUOTE6: usize = 1280 - HEADERS6;
+pub(crate) const QUOTE6: usize = 1280 - HEADERS6;
 /// Octets in front of the quote.
-pub const HEADERS4: usize = IPV4 + ICMP_HEADER;
+pub(crate) const HEADERS4: usize = IPV4 + ICMP_HEADER;
 /// The same for IPv6.
-pub const HEADERS6: usize = IPV6 + ICMP_HEADER;
+pub(crate) const HEADERS6: usize = IPV6 + ICMP_HEADER;
 
 const ICMP_HEADER: usize = 8;
 /// Time to live of what a gateway sends itself.
@@ -24,7 +24,7 @@ const BURST: u64 = 32;
 
 /// Type, code and the four octets behind the checksum of an ICMP or ICMPv6 error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error {
+pub(crate) struct Error {
     /// Type.
     pub kind: u8,
     /// Code.
@@ -34,23 +34,23 @@ pub struct Error {
 }
 
 /// ICMP: TTL ran out on the way.
-pub const TIME_EXCEEDED: Error = Error::new(11, 0);
+pub(crate) const TIME_EXCEEDED: Error = Error::new(11, 0);
 /// ICMP: host unreachable.
-pub const HOST_UNREACHABLE: Error = Error::new(3, 1);
+pub(crate) const HOST_UNREACHABLE: Error = Error::new(3, 1);
 
 impl Error {
     /// One without anything behind the checksum.
-    pub const fn new(kind: u8, code: u8) -> Error {
+    pub(crate) const fn new(kind: u8, code: u8) -> Error {
         Error { kind, code, rest: 0 }
     }
 
     /// ICMP: too large for the next link and not to be fragmented (RFC 1191).
-    pub const fn fragmentation_needed(mtu: u32) -> Error {
+    pub(crate) const fn fragmentation_needed(mtu: u32) -> Error {
         Error { kind: 3, code: 4, rest: mtu }
     }
 
     /// Write the IPv4 packet that says so, as long as `b`, which is all zeros.
-    pub fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
+    pub(crate) fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
         (b[0], b[1]) = (0x45, CONTROL);
         put16(b, 2, b.len() as u16);
         put16(b, 4, id);
@@ -63,7 +63,7 @@ impl Error {
     }
 
     /// Write the IPv6 packet that says so, as long as `b`, which is all zeros.
-    pub fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
+    pub(crate) fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
         let len = b.len() - IPV6;
         b[0] = 0x60;
         put16(b, 4, len as u16);
@@ -86,14 +86,14 @@ impl Error {
 
 /// Limits the rate of errors (RFC 1812, 4.3.2.8; RFC 4443, section 2.4 f).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limiter {
+pub(crate) struct Limiter {
     /// When the next error would be due if they came evenly.
     due: u64,
 }
 
 impl Limiter {
     /// Whether an error may be sent at `now` (nanoseconds) where `per_second` may be on average; none with 0.
-    pub fn allow(&mut self, now: u64, per_second: u32) -> bool {
+    pub(crate) fn allow(&mut self, now: u64, per_second: u32) -> bool {
         let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
         if self.due > now + BURST * apart {
             return false;

@@ -19,22 +19,22 @@ pub(crate) enum Half {
 
 impl Half {
     /// The half that faces this side.
-    pub fn facing(side: Side) -> Half {
+    pub(crate) fn facing(side: Side) -> Half {
         if side == Side::Customer { Half::Customer } else { Half::Internet }
     }
-    pub fn other(self) -> Half {
+    pub(crate) fn other(self) -> Half {
         if self == Half::Customer { Half::Internet } else { Half::Customer }
     }
     /// The side by which it leaves the pair.
-    pub fn outer(self) -> Side {
+    pub(crate) fn outer(self) -> Side {
         if self == Half::Customer { Side::Customer } else { Side::Internet }
     }
     /// The side where the other half is.
-    pub fn inner(self) -> Side {
+    pub(crate) fn inner(self) -> Side {
         self.outer().other()
     }
     /// Its address on the inner link.
-    pub fn mac(self) -> [u8; 6] {
+    pub(crate) fn mac(self) -> [u8; 6] {
         if self == Half::Customer { CUSTOMER_HALF.0 } else { INTERNET_HALF.0 }
     }
 }
@@ -54,26 +54,26 @@ pub struct Nested {
 pub(crate) struct Marks([u8; 5]);
 
 impl Marks {
-    pub fn new(seed: u64) -> Marks {
+    pub(crate) fn new(seed: u64) -> Marks {
         let [a, b, c, d, ..] = Hasher::new(!seed).one(2).to_be_bytes();
         Marks([3, a, b, c, d])
     }
 
     /// The way that a packet has still to go, if it carries a mark.
     #[inline(always)]
-    pub fn way(self, b: &[u8]) -> Option<u8> {
+    pub(crate) fn way(self, b: &[u8]) -> Option<u8> {
         // Nearly always the first octet decides: unicast.
         if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
     }
 
     /// The half where a packet goes on, if it carries a mark.
     #[inline(always)]
-    pub fn half(self, b: &[u8]) -> Option<Half> {
+    pub(crate) fn half(self, b: &[u8]) -> Option<Half> {
         self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })
     }
 
     /// Say that a packet goes on at this half, and there where an inner chain has said.
-    pub fn put(self, half: Half, b: &mut [u8]) {
+    pub(crate) fn put(self, half: Half, b: &mut [u8]) {
         let way = self.way(b).unwrap_or(1) << 1 | u8::from(half == Half::Internet);
         if let Some(d) = b.get_mut(..6) {
             d[..5].copy_from_slice(&self.0);
@@ -82,7 +82,7 @@ impl Marks {
     }
 
     /// Take the step to this half: what is left of the mark is the half's, or the packet arrives there.
-    pub fn step(half: Half, b: &mut [u8]) {
+    pub(crate) fn step(half: Half, b: &mut [u8]) {
         match b[5] >> 1 {
             0 | 1 => b[..6].copy_from_slice(&half.mac()),
             rest => b[5] = rest,

@@ -36,7 +36,7 @@ impl From<Fault> for Event {
 
 /// What the options of a header say about the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// Nothing.
     Free,
     /// A source route that has been followed to its end: its pointer lies behind it.
@@ -47,7 +47,7 @@ pub enum Route {
 
 /// An IPv4 header that was read.
 #[derive(Clone, Copy, Debug)]
-pub struct Head4 {
+pub(crate) struct Head4 {
     /// Source.
     pub src: u32,
     /// Destination.
@@ -79,9 +79,9 @@ impl Head4 {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
+    pub(crate) fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::sealed(b, l3)?;
-        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on whoever puts it together.
+        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on the host that reassembles it.
         if h.end > b.len() || h.offset + h.total() > usize::from(u16::MAX) { Err(Fault::Length) } else { Ok(h) }
     }
 
@@ -89,7 +89,7 @@ impl Head4 {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn sealed(b: &[u8], l3: usize) -> Result<Head4, Fault> {
+    pub(crate) fn sealed(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::read(b, l3)?;
         if Sum::default().bytes(&b[h.l3..h.l4]).is_valid() { Ok(h) } else { Err(Fault::Checksum) }
     }
@@ -98,7 +98,7 @@ impl Head4 {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(b: &[u8], l3: usize) -> Result<Head4, Fault> {
+    pub(crate) fn read(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         if b.len() < l3 + header::IPV4 {
             return Err(Fault::Short);
         }
@@ -128,30 +128,30 @@ impl Head4 {
     }
 
     /// Octets of the whole packet.
-    pub fn total(&self) -> usize {
+    pub(crate) fn total(&self) -> usize {
         self.end - self.l3
     }
 
     /// Whether it is a part of a datagram only.
-    pub fn is_fragment(&self) -> bool {
+    pub(crate) fn is_fragment(&self) -> bool {
         self.more || self.offset > 0
     }
 
     /// What it has in common with the other fragments of its datagram, out of this tunnel or side.
-    pub fn key(&self, from: u128) -> Key {
+    pub(crate) fn key(&self, from: u128) -> Key {
         Key { from, addresses: (self.src, self.dst), id: self.id, protocol: self.protocol }
     }
 
     /// Its place in its datagram.
-    pub fn piece(&self) -> Piece {
+    pub(crate) fn piece(&self) -> Piece {
         Piece { offset: self.offset, len: self.end - self.l4, more: self.more }
     }
 
-    /// Walk over the options, which must parse. What else they say is nobody's business here.
+    /// Walk over the options, which must parse. Their other contents do not matter here.
     ///
     /// # Errors
     /// [`Fault::Option`].
-    pub fn route(&self, b: &[u8]) -> Result<Route, Fault> {
+    pub(crate) fn route(&self, b: &[u8]) -> Result<Route, Fault> {
         route(&b[self.l3 + header::IPV4..self.l4])
     }
 
@@ -159,7 +159,7 @@ impl Head4 {
     ///
     /// # Errors
     /// [`Fault::Option`].
-    pub fn without_route(&self, b: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn without_route(&self, b: &[u8]) -> Result<(), Fault> {
         if self.route(b)? == Route::Free { Ok(()) } else { Err(Fault::Option) }
     }
 }
@@ -198,7 +198,7 @@ fn route(mut o: &[u8]) -> Result<Route, Fault> {
 /// Whether an address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
 /// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), nor link-local, which no router forwards (RFC 3927, section 7).
 #[inline(always)]
-pub fn is_ordinary(a: u32) -> bool {
+pub(crate) fn is_ordinary(a: u32) -> bool {
     /// Bits that 127 and 169 have in common: few other addresses are looked at twice.
     const BOTH: u32 = 0x7f & 0xa9;
     let top = a >> 24;

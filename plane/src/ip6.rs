@@ -288,7 +288,7 @@ pub(crate) enum BadOption {
     Length,
     /// Unknown, and not to be skipped.
     Unknown,
-    /// Unknown at this place, of which the sender is told.
+    /// Unknown at this place; the sender gets an error.
     Told(usize),
 }
 
@@ -305,7 +305,7 @@ fn options(b: &[u8], mut at: usize, end: usize) -> Result<(), BadOption> {
         if behind > end {
             return Err(BadOption::Length);
         }
-        // All that are known here, or may matter to a tunnel, can be skipped by those who do not know them.
+        // All that are known here, or may matter to a tunnel, can be skipped by nodes that do not know them.
         match b[at] >> 6 {
             0 => at = behind,
             1 => return Err(BadOption::Unknown),

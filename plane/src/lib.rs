@@ -2,6 +2,7 @@
 //! set-up needs. Nothing here sends anything or reads a clock; time is an argument.
 
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 
 pub mod affinity;
 pub mod aftr;

@@ -32,7 +32,7 @@ pub struct Config {
     pub pref64: Option<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
     pub private_behind_well_known: bool,
-    /// What packets without DF are cut to (RFC 7915, section 4.1).
+    /// The size to which packets without DF are fragmented (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// The customers' side and prefixes, ports, behaviour, timeouts and limits. What it says of the Internet's side and of
     /// the pool is not used: these follow from the above.
@@ -51,7 +51,7 @@ pub enum Nat46Error {
     /// The maps of remote hosts.
     #[error("explicit maps of a NAT46: {0}")]
     Maps(#[from] EamError),
-    /// Nobody could be reached.
+    /// No host could be reached.
     #[error(
         "a NAT46 needs `eam`, `pref64` or both: which IPv6 address is meant by an IPv4 address that customers send to"
     )]
@@ -164,7 +164,7 @@ impl Addressing for Outside {
             return self.pool.nth(point.addr.wrapping_sub(self.first)).ok_or(Event::SourceUnmapped);
         }
         let remote = self.remotes.to_ipv6(end, point)?;
-        // Whatever is behind it is a customer's, and nobody out there.
+        // All addresses behind it are customers', none is on the Internet.
         if self.pool.number(remote).is_some() { Err(Event::DestinationUnmapped) } else { Ok(remote) }
     }
 

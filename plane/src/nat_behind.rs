@@ -88,7 +88,7 @@ impl<H: Numbering> Numbered<H> {
         &self.pair.function.internet
     }
 
-    /// Give back numbers that nobody needs any more.
+    /// Gives back numbers that are no longer needed.
     #[inline]
     fn tidy(&mut self, when_idle: bool) {
         let Chain { customer, internet: nat, .. } = &mut self.pair.function;
@@ -131,7 +131,7 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 
     fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        // Whoever has a session is a customer.
+        // A host with a session is a customer.
         self.nat().sessions(now, places).into_iter().filter_map(|e| self.half().named(e)).collect()
     }
 

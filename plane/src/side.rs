@@ -50,9 +50,9 @@ pub struct Side6 {
     pub mtu: u16,
 }
 
-/// The address that a gateway of two halves has on its inner link of IPv4: one of those that nobody else can have (RFC 7335),
+/// The address that a gateway of two halves has on its inner link of IPv4: one of those that no host can have (RFC 7335),
 /// and another than on the customers' side. Errors that the half behind a NAT44 sends to customers come from it: from an
-/// address that the NAT44 has itself they would be nobody's, and be dropped.
+/// address that the NAT44 has itself they would belong to no host, and be dropped.
 pub fn inner_address(customer: Ipv4Addr) -> Ipv4Addr {
     const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 0, 2), Ipv4Addr::new(192, 0, 0, 3)];
     ADDRESSES[usize::from(customer == ADDRESSES[0])]

@@ -1,4 +1,4 @@
-//! How packets are to be spread over the workers of a plane function, as data for whoever configures links and
+//! How packets are to be spread over the workers of a plane function, as data for the code that configures links and
 //! NICs, and the worker that this leads to. Here and not in a technology, because the workers of every
 //! stateful function must agree with the steering in front of them.
 

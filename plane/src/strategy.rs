@@ -42,10 +42,10 @@ pub trait Addressing: Send {
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event>;
 
     /// The same for an address that only an ICMP error shows: as the source of the error, or in the packet that it quotes. Opens
-    /// nothing: whoever sends errors could fill every table.
+    /// nothing: otherwise a sender of errors could fill every table.
     ///
     /// # Errors
-    /// As with [`Self::to_ipv4`]; also when nobody is known there.
+    /// As with [`Self::to_ipv4`]; also when no customer is known there.
     fn known_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
         self.to_ipv4(end, addr, port)
     }
@@ -62,7 +62,7 @@ pub trait Addressing: Send {
         None
     }
 
-    /// Whether an IPv4 address stands for customers of these addresses who are found by address and port: packets from one
+    /// Whether an IPv4 address stands for customers of these addresses that are found by address and port: packets from one
     /// of them to another are translated twice instead of leaving over IPv4.
     #[inline(always)]
     fn serves(&self, _addr: u32) -> bool {
@@ -81,7 +81,7 @@ pub trait Addressing: Send {
         None
     }
 
-    /// Whether an IPv6 address at an end is that of a customer who has it by a rule, with all others of its /64: what it sends must
+    /// Whether an IPv6 address at an end is that of a customer that has it by a rule, with all others of its /64: what it sends must
     /// be its own, also ICMPv6 errors. Routers elsewhere have addresses of no rule.
     fn owns(&self, _end: End, _addr: u128) -> bool {
         false
@@ -152,11 +152,11 @@ pub trait Softwires: Send {
     /// The reason to drop the packet, as with [`Self::wrap`].
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
 
-    /// The same for the ends of a packet that an ICMPv6 error quotes, `src` being the far end. Opens nothing: whoever sends
+    /// The same for the ends of a packet that an ICMPv6 error quotes, `src` being the far end. Opens nothing: otherwise a sender of
     /// errors could fill every table.
     ///
     /// # Errors
-    /// As with [`Self::unwrap`]; also when nobody is known there.
+    /// As with [`Self::unwrap`]; also when no customer is known there.
     fn unwrap_quoted(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
         self.unwrap(src, dst, customer, remote)
     }
@@ -165,10 +165,10 @@ pub trait Softwires: Send {
     const RENAMES: bool = false;
 
     /// Where something else stands for customers' addresses: what stands for the one that an ICMP error out of a tunnel
-    /// quotes a packet of. It need not be the customer who sends the error, but is one behind the same far end `src`.
+    /// quotes a packet of. It need not be the customer that sends the error, but is one behind the same far end `src`.
     ///
     /// # Errors
-    /// When nobody there has that address: what it looks like outside may be another customer.
+    /// When no customer there has that address: what it looks like outside may be another customer.
     fn quoted(&self, _src: u128, customer: u32) -> Result<u32, Event> {
         Ok(customer)
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wire::Prefix4;
 
 /// Subscribers of one worker, each with a number of its own above zero.
-pub struct Subscribers {
+pub(crate) struct Subscribers {
     ends: Slab<u128>,
     index: Index,
     hasher: Hasher,
@@ -22,11 +22,11 @@ pub struct Subscribers {
 }
 
 impl Subscribers {
-    /// Nobody yet; room for as many as customers.
+    /// No subscriber yet; room for as many as customers.
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
+    pub(crate) fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
             ends: Slab::new(what, capacity, u128::NOBODY)?,
@@ -39,19 +39,19 @@ impl Subscribers {
     }
 
     /// Bytes of memory for so many customers.
-    pub fn bytes_for(capacity: u64) -> u64 {
+    pub(crate) fn bytes_for(capacity: u64) -> u64 {
         // Numbers lie in a prefix of up to twice as many addresses.
         capacity * (16 + 4 + 4 + 2 * 8) + Index::bytes_for(capacity)
     }
 
     /// The subscriber of each customer's number, by its place in the prefix.
-    pub fn of(&self) -> Arc<AtomicArray> {
+    pub(crate) fn of(&self) -> Arc<AtomicArray> {
         Arc::clone(&self.of)
     }
 
     /// A customer behind this softwire, or in the prefix that begins here, got a number.
     #[cold]
-    pub fn add(&mut self, number: u32, end: u128) {
+    pub(crate) fn add(&mut self, number: u32, end: u128) {
         let hash = end.hash(&self.hasher);
         let e = self.index.find(hash, |e| self.ends[e] == end).or_else(|| {
             let e = self.ends.take(end)?;
@@ -67,12 +67,12 @@ impl Subscribers {
 
     /// The subscriber behind this softwire, or with the prefix that begins here, as [`Self::of`] has it; `None` for one who has
     /// no customer with a number.
-    pub fn known(&self, end: u128) -> Option<u32> {
+    pub(crate) fn known(&self, end: u128) -> Option<u32> {
         self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
     }
 
     /// A customer's number was given back.
-    pub fn end(&mut self, number: u32) {
+    pub(crate) fn end(&mut self, number: u32) {
         let place = self.place(number);
         let Some(e) = self.of.load(place).checked_sub(1).map(|e| e as u32) else { return };
         self.of.store(place, 0);
@@ -84,7 +84,7 @@ impl Subscribers {
     }
 
     /// Forget everybody, in constant time: a number means something again once it is given out anew.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ends.clear();
         self.index.clear();
     }

@@ -1,15 +1,12 @@
 //! What is built of a technology's table: that workers are told apart, and that edges are steered by what they keep state under.
 
-#[path = "../../plane/tests/common/frame.rs"]
-mod frame;
-
-use frame::Frame;
 use plane::nat44::Nat44;
 use plane::{Function, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
 use scenario::{Options, parse};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use tech::{Job, Links, Plays, Technology, Use};
+use testbed::Frame;
 use wire::checksum::Sum;
 use wire::{Mac, PortSet, header};
 

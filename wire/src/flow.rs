@@ -392,7 +392,7 @@ mod tests {
         }
     }
 
-    /// RFC 7597, section 5.1: who shares an address owns ports of its own PSID alone.
+    /// RFC 7597, section 5.1: a customer that shares an address owns ports of its own PSID alone.
     #[test]
     fn sharing_subscribers_have_ports_of_their_own() {
         let (r, d) = remote();

@@ -28,7 +28,7 @@ impl From<u128> for Row {
     }
 }
 
-/// A table of rows. In whose memory it lies is left to who makes it: large tables want huge pages, which this crate
+/// A table of rows. Its memory is its maker's choice: large tables want huge pages, which this crate
 /// cannot ask for.
 #[derive(Clone)]
 pub struct Rows(Arc<dyn Deref<Target = [Row]> + Send + Sync>);

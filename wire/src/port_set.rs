@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The ports of one PSID: `offset` bits A, then `len` bits PSID, then the rest. With an offset above zero A is never 0,
-/// so that the lowest ports belong to nobody, and the ports of a set are not contiguous.
+/// so that the lowest ports belong to no set, and the ports of a set are not contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortSet {
     /// PSID offset a, in bits.
@@ -65,7 +65,7 @@ impl PortSet {
         (run << m << self.len | u32::from(self.psid) << m | j & ((1 << m) - 1)) as u16
     }
 
-    /// The PSID that a port belongs to under this offset and length; `None` for ports that belong to nobody.
+    /// The PSID that a port belongs to under this offset and length; `None` for ports that belong to no set.
     #[inline(always)]
     pub fn psid_of(self, port: u16) -> Option<u16> {
         let reserved = self.offset > 0 && u32::from(port) >> (16 - self.offset) == 0;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every port belongs to exactly one PSID or to nobody, and place and port are each other's inverse.
+        /// Every port belongs to exactly one PSID or to none, and place and port are each other's inverse.
         #[test]
         fn places_and_ports_are_a_bijection(offset in 0u8..=16, bits in 0u8..=16, port: u16) {
             let len = bits.min(16 - offset);

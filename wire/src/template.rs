@@ -212,7 +212,7 @@ impl Template {
         }
     }
 
-    /// Store a frame. Everything that differs is put together first, because reading back what was just stored byte
+    /// Store a frame. Everything that differs is computed first, because reading back what was just stored byte
     /// by byte stalls.
     #[inline(always)]
     fn put<const HEAD: usize>(

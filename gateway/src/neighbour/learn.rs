@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use crate::file::Heap;
     use crate::own::{Own, seal6};
+    use wire::Prefix6;
 
     const OLD: Mac = Mac([2, 0, 0, 0, 2, 2]);
     const NEW: Mac = Mac([2, 0, 0, 0, 2, 9]);
@@ -198,11 +199,8 @@ mod tests {
     /// What this gateway answers with is what another one learns from.
     #[test]
     fn our_own_advertisement_is_believed() {
-        let it = Own {
-            mac: NEW,
-            ipv6: vec![wire::Prefix6 { addr: "2001:2::2".parse().unwrap(), len: 128 }],
-            ..Own::default()
-        };
+        let it =
+            Own { mac: NEW, ipv6: vec![Prefix6 { addr: "2001:2::2".parse().unwrap(), len: 128 }], ..Own::default() };
         let question =
             super::super::request(Mac([2, 0, 0, 0, 2, 1]), "2001:2::1".parse().unwrap(), it.ipv6[0].addr.into());
         let mut packet = Heap::new(&question);

@@ -1,4 +1,4 @@
-//! What an AFTR is told. Apart from the rest, because this is the only part that people who write scenarios meet.
+//! The configuration of an AFTR. Its own file, because it is the only part that authors of scenarios need.
 
 use crate::customers::share;
 use crate::nat_behind;

@@ -120,7 +120,7 @@ impl Numbering for Tunnel<Customer> {
 }
 
 impl Config {
-    /// Whether it matters who is a subscriber.
+    /// Whether quotas or blocks depend on the subscriber.
     fn counts(&self) -> bool {
         self.nat.counts_subscribers()
     }

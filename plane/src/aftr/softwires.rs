@@ -35,7 +35,7 @@ impl Customer {
         Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
     }
 
-    /// Say from here on who is a subscriber.
+    /// Sets what a subscriber is from here on.
     pub(super) fn count(&mut self, subscribers: Subscribers) {
         self.subscribers = Some(subscribers);
         self.count_permanent();
@@ -102,7 +102,7 @@ impl Softwires for Customer {
             return Err(Event::Spoofed);
         }
         let known = self.customers.len();
-        // Nobody has the AFTR's own address, so that only new customers need be compared with it.
+        // No customer has the AFTR's own address, so only new customers need be compared with it.
         let number = self.customers.number_if(SoftwireHost::new(src, a), || src != dst);
         let number = number.ok_or(if src == dst { Event::MartianSource } else { Event::TableFull })?;
         if let Some(s) = &mut self.subscribers

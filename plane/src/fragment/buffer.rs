@@ -13,21 +13,21 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// Empty, with room for `len` octets.
-    pub fn with_room(len: usize) -> Buffer {
+    pub(crate) fn with_room(len: usize) -> Buffer {
         let mut bytes = Vec::with_capacity(HEADROOM + len);
         bytes.resize(HEADROOM, 0);
         Buffer { bytes, start: HEADROOM }
     }
 
     /// A copy of a frame.
-    pub fn copy(frame: &[u8]) -> Buffer {
+    pub(crate) fn copy(frame: &[u8]) -> Buffer {
         let mut b = Buffer::with_room(frame.len());
         b.append(frame);
         b
     }
 
     /// Go on with these octets.
-    pub fn append(&mut self, more: &[u8]) {
+    pub(crate) fn append(&mut self, more: &[u8]) {
         self.bytes.extend_from_slice(more);
     }
 }

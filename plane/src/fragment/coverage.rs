@@ -19,7 +19,7 @@ pub(super) struct Coverage {
 
 /// What a fragment is to those that came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub(crate) enum Fit {
     /// New octets, and some are still missing.
     New,
     /// New octets, the last ones missing.

@@ -26,7 +26,7 @@ pub(crate) struct Key {
 
 impl Key {
     /// The worker of `workers` where the fragments of a datagram meet: by a hash of addresses and identification.
-    pub fn worker(&self, workers: u16) -> u16 {
+    pub(crate) fn worker(&self, workers: u16) -> u16 {
         let (src, dst) = self.addresses;
         let common = src.to_be_bytes().into_iter().chain(dst.to_be_bytes()).chain(self.id.to_be_bytes());
         by_hash(common, workers.into()) as u16

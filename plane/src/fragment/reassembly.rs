@@ -44,22 +44,22 @@ pub(crate) struct Datagram {
 
 impl Datagram {
     /// Headers of the first fragment.
-    pub fn headers(&self) -> &[u8] {
+    pub(crate) fn headers(&self) -> &[u8] {
         &self.kept[0].bytes[..self.seen.headers]
     }
 
     /// Octets behind them.
-    pub fn octets(&self) -> usize {
+    pub(crate) fn octets(&self) -> usize {
         self.kept.iter().map(|k| k.bytes.len()).sum::<usize>() - self.seen.headers
     }
 
     /// The ECN field that all fragments make.
-    pub fn ecn(&self) -> Option<u8> {
+    pub(crate) fn ecn(&self) -> Option<u8> {
         join_ecn(self.seen.ecn)
     }
 
     /// The datagram behind these headers.
-    pub fn behind(&self, headers: &[u8]) -> Buffer {
+    pub(crate) fn behind(&self, headers: &[u8]) -> Buffer {
         let mut p = Buffer::with_room(headers.len() + self.octets());
         p.append(headers);
         p.append(&self.kept[0].bytes[self.seen.headers..]);
@@ -81,27 +81,27 @@ pub(crate) struct Reassembly<K>(Tracker<K, Seen>);
 
 impl<K: Ord + Copy> Reassembly<K> {
     /// An empty one.
-    pub fn new(limits: &PartLimits) -> Reassembly<K> {
+    pub(crate) fn new(limits: &PartLimits) -> Reassembly<K> {
         Reassembly(Tracker::new(limits))
     }
 
     /// What waits.
-    pub fn waiting(&self) -> Waiting {
+    pub(crate) fn waiting(&self) -> Waiting {
         self.0.waiting()
     }
 
     /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether fragments of this datagram came before.
-    pub fn knows(&self, key: &K) -> bool {
+    pub(crate) fn knows(&self, key: &K) -> bool {
         self.0.knows(key)
     }
 
     /// Forgets what came of this datagram; gives how many fragments that were.
-    pub fn give_up(&mut self, key: &K) -> u64 {
+    pub(crate) fn give_up(&mut self, key: &K) -> u64 {
         self.0.forget(key)
     }
 
@@ -110,7 +110,13 @@ impl<K: Ord + Copy> Reassembly<K> {
     ///
     /// # Errors
     /// The reason to drop it.
-    pub fn add(&mut self, now: u64, key: K, f: &Fragment, count: &mut Counters) -> Result<Option<Datagram>, Event> {
+    pub(crate) fn add(
+        &mut self,
+        now: u64,
+        key: K,
+        f: &Fragment,
+        count: &mut Counters,
+    ) -> Result<Option<Datagram>, Event> {
         let added = self.keep(now, key, f, count);
         count.add_many(Event::FragmentFull, self.0.take_lost());
         if added? != Fit::Complete {
@@ -156,7 +162,7 @@ impl<K: Ord + Copy> Reassembly<K> {
     }
 
     /// Gives up a datagram whose time is over, one a call.
-    pub fn expire(&mut self, now: u64) -> Option<Late> {
+    pub(crate) fn expire(&mut self, now: u64) -> Option<Late> {
         let key = self.0.expired(now)?;
         let kept = self.0.take_kept(&key);
         self.0.forget(&key);
@@ -166,7 +172,7 @@ impl<K: Ord + Copy> Reassembly<K> {
     }
 
     /// Forgets everything.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }

@@ -75,7 +75,7 @@ pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
 
 impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     /// An empty one.
-    pub fn new(bounds: impl Into<Bounds>) -> Tracker<K, V> {
+    pub(crate) fn new(bounds: impl Into<Bounds>) -> Tracker<K, V> {
         Tracker {
             bounds: bounds.into(),
             datagrams: BTreeMap::new(),
@@ -89,27 +89,27 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     }
 
     /// What waits.
-    pub fn waiting(&self) -> Waiting {
+    pub(crate) fn waiting(&self) -> Waiting {
         Waiting { datagrams: self.datagrams.len(), octets: self.octets }
     }
 
     /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
     /// Whether fragments of this datagram came before.
-    pub fn knows(&self, key: &K) -> bool {
+    pub(crate) fn knows(&self, key: &K) -> bool {
         self.datagrams.contains_key(key)
     }
 
     /// The value of a datagram that is known.
-    pub fn get(&mut self, key: &K) -> Option<&mut V> {
+    pub(crate) fn get(&mut self, key: &K) -> Option<&mut V> {
         self.datagrams.get_mut(key).map(|d| &mut d.value)
     }
 
     /// Makes a datagram known, in the place of another one if need be.
-    pub fn open(&mut self, now: u64, key: K) {
+    pub(crate) fn open(&mut self, now: u64, key: K) {
         if self.knows(&key) {
             return;
         }
@@ -127,12 +127,12 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     }
 
     /// Adds a fragment to what has come of a known datagram.
-    pub fn cover(&mut self, key: &K, piece: Piece) -> Fit {
+    pub(crate) fn cover(&mut self, key: &K, piece: Piece) -> Fit {
         self.datagrams.get_mut(key).map_or(Fit::Scattered, |d| d.coverage.add(piece))
     }
 
     /// Says whether fragments of a datagram have been sent on, and so whether it stays longer than others.
-    pub fn set_sent(&mut self, key: &K, sent: bool) {
+    pub(crate) fn set_sent(&mut self, key: &K, sent: bool) {
         let Some(d) = self.datagrams.get(key) else { return };
         if sent {
             self.idle.remove(&d.number);
@@ -143,7 +143,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
 
     /// Keeps octets of a known datagram, in the place of datagrams that came before it if need be. False where they may not wait.
     #[must_use]
-    pub fn keep(&mut self, key: &K, offset: usize, bytes: Vec<u8>) -> bool {
+    pub(crate) fn keep(&mut self, key: &K, offset: usize, bytes: Vec<u8>) -> bool {
         let need = bytes.len() + EXTRA;
         if self.bounds.fragments == 0 || need > self.bounds.octets {
             return false;
@@ -162,12 +162,12 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     }
 
     /// The fragments of a datagram that wait, in the order in which they came.
-    pub fn kept(&self, key: &K) -> &[Kept] {
+    pub(crate) fn kept(&self, key: &K) -> &[Kept] {
         self.datagrams.get(key).map_or(&[], |d| &d.kept)
     }
 
     /// Takes these out.
-    pub fn take_kept(&mut self, key: &K) -> Vec<Kept> {
+    pub(crate) fn take_kept(&mut self, key: &K) -> Vec<Kept> {
         let kept = self.datagrams.get_mut(key).map(|d| std::mem::take(&mut d.kept)).unwrap_or_default();
         self.fragments -= kept.len();
         self.octets -= kept.iter().map(|k| k.bytes.len() + EXTRA).sum::<usize>();
@@ -175,7 +175,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     }
 
     /// Forgets a datagram; gives how many of its fragments waited.
-    pub fn forget(&mut self, key: &K) -> u64 {
+    pub(crate) fn forget(&mut self, key: &K) -> u64 {
         let waited = self.take_kept(key).len() as u64;
         if let Some(d) = self.datagrams.remove(key) {
             self.order.remove(&d.number);
@@ -185,18 +185,18 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     }
 
     /// How many fragments lost their place since last asked.
-    pub fn take_lost(&mut self) -> u64 {
+    pub(crate) fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
 
     /// A datagram whose time is over.
-    pub fn expired(&self, now: u64) -> Option<K> {
+    pub(crate) fn expired(&self, now: u64) -> Option<K> {
         let (_, key) = self.order.first_key_value()?;
         self.datagrams.get(key).filter(|d| d.due <= now).map(|_| *key)
     }
 
     /// Ends the datagrams whose time is over; gives how many fragments waited in vain.
-    pub fn expire(&mut self, now: u64) -> u64 {
+    pub(crate) fn expire(&mut self, now: u64) -> u64 {
         let mut late = 0;
         while let Some(key) = self.expired(now) {
             late += self.forget(&key);
@@ -205,7 +205,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
     }
 
     /// Forgets everything.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Tracker { number: self.number, lost: self.lost, ..Tracker::new(self.bounds) };
     }
 }
@@ -215,7 +215,7 @@ impl<K: Ord + Copy> Tracker<K> {
     ///
     /// # Errors
     /// When no datagram has such a fragment, or it is larger than everything that may wait.
-    pub fn ports(
+    pub(crate) fn ports(
         &mut self,
         now: u64,
         key: K,
@@ -255,7 +255,7 @@ impl<K: Ord + Copy> Tracker<K> {
     ///
     /// # Errors
     /// As [`Self::ports`].
-    pub fn whose(
+    pub(crate) fn whose(
         &mut self,
         now: u64,
         key: K,

@@ -7,7 +7,7 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The table in force, for all workers and for whoever changes it.
+/// The table in force, shared by all workers and by the caller that changes it.
 pub struct Live {
     state: Mutex<State>,
     version: AtomicU64,
@@ -27,7 +27,7 @@ impl Live {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a single assignment: whoever panicked has left it whole.
+        // Every change is a single assignment, so a panic leaves it whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,7 +36,7 @@ impl Live {
         self.state().current.clone()
     }
 
-    /// Put another table in its place. Tables that nobody reads any more are freed.
+    /// Replaces the table. Tables that no worker reads any more are freed.
     pub fn replace(&self, table: Table) {
         let table = Arc::new(table);
         let mut state = self.state();
@@ -47,7 +47,7 @@ impl Live {
         self.tidy();
     }
 
-    /// As [`Live::replace`], by a worker: what nobody reads any more is left for [`Live::tidy`].
+    /// As [`Live::replace`], by a worker: tables that no worker reads any more are left for [`Live::tidy`].
     fn put(&self, table: &Arc<Table>) {
         let mut state = self.state();
         if !Arc::ptr_eq(&state.current, table) {
@@ -140,7 +140,7 @@ impl Softwires for Bindings {
         (&*self.table).unwrap_at(place, src, dst, customer, remote)
     }
 
-    /// The worker stays with its [`Live`]: whoever has that can go on changing the table. Another one's table is put in the
+    /// The worker stays with its [`Live`], through which the table can still be changed. Another one's table is put in the
     /// place of this one's, for all its workers.
     fn adopt(&mut self, new: &mut Bindings) {
         if !Arc::ptr_eq(&self.live, &new.live) {
@@ -167,7 +167,7 @@ mod tests {
         worker.table().iter().next().unwrap().b4.into()
     }
 
-    /// Whoever can change the table of a worker can do so after it has been given another one, too, and frees the one of before.
+    /// The table of a worker can still be changed after it has been replaced; the change frees the previous one.
     #[test]
     fn a_worker_stays_with_its_live_table() {
         let (live, other) = (Live::new(table(1)), Live::new(table(2)));

@@ -51,15 +51,15 @@ impl Forbidden {
 }
 
 /// Upper halves of addresses, and one more.
-pub const STARTS: usize = (1 << 16) + 1;
+pub(super) const STARTS: usize = (1 << 16) + 1;
 /// No place.
 const NOWHERE: u32 = u32::MAX;
 /// No list of PSIDs.
-pub const DENSE: u32 = u32::MAX;
+pub(super) const DENSE: u32 = u32::MAX;
 
 /// Addresses that follow each other, within 2^16 that share their upper half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub(super) struct Segment {
     /// First address.
     pub first: u32,
     /// Last address.
@@ -70,7 +70,7 @@ pub struct Segment {
     pub list: u32,
     /// How many are listed.
     pub listed: u32,
-    /// Ports below belong to nobody.
+    /// Ports below belong to no port set.
     pub least: u16,
     /// PSID offset and length.
     pub offset: u8,

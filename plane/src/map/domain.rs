@@ -159,10 +159,10 @@ impl Domain {
         self.ipv4.get((addr as u64) << 32) != NONE
     }
 
-    /// The end of the tunnel to whoever has this IPv4 address and port: the customer's MAP address.
+    /// The end of the tunnel to the customer with this IPv4 address and port: its MAP address.
     ///
     /// # Errors
-    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when nobody has the port, and without a port
+    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when no customer has the port, and without a port
     /// where one is needed.
     #[inline(always)]
     pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
@@ -171,8 +171,8 @@ impl Domain {
     }
 
     /// The IPv6 address that this IPv4 address is translated to. Where a customer has a prefix, all of the address is kept
-    /// in the interface identifier, not only the prefix as in the customer's MAP address: otherwise nobody could translate
-    /// it back (RFC 7599, section 6, figure 2).
+    /// in the interface identifier, not only the prefix as in the customer's MAP address: otherwise it could not be translated
+    /// back (RFC 7599, section 6, figure 2).
     ///
     /// # Errors
     /// As [`Self::tunnel_end`].
@@ -181,7 +181,7 @@ impl Domain {
         self.find(addr, port).map(|(_, place)| place.address(addr))
     }
 
-    /// Whether an IPv4 address of a rule is shared: without a port nobody can say whose it is.
+    /// Whether an IPv4 address of a rule is shared: without a port its customer cannot be found.
     pub fn is_shared(&self, addr: u32) -> bool {
         self.find(addr, None).is_err_and(|why| why == Event::OutsidePortSet)
     }
@@ -245,7 +245,7 @@ impl Domain {
         }
     }
 
-    /// Slot and place of whoever has this IPv4 address and port.
+    /// Slot and place of the customer with this IPv4 address and port.
     #[inline(always)]
     fn find(&self, addr: u32, port: Option<u16>) -> Result<(u32, Place), Event> {
         let found = self.ipv4.get((addr as u64) << 32);

@@ -36,7 +36,7 @@ pub enum RoleError {
 ///
 /// # Errors
 /// When it does not.
-pub fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
+pub(super) fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
     match domain.overlaps(relay) {
         Some(i) => Err(RoleError::RelayInRule { relay, rule: domain.rules()[i].ipv6 }),
         None => Ok(()),
@@ -45,7 +45,7 @@ pub fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
 
 /// A customer's edge.
 #[derive(Clone, Debug)]
-pub struct Edge {
+pub(super) struct Edge {
     customer: Customer,
     place: Place,
     address: u128,
@@ -57,7 +57,7 @@ impl Edge {
     ///
     /// # Errors
     /// When the relay is not apart from customers.
-    pub fn new(customer: Customer, mesh: Arc<Domain>, relay: Prefix6) -> Result<Edge, RoleError> {
+    pub(super) fn new(customer: Customer, mesh: Arc<Domain>, relay: Prefix6) -> Result<Edge, RoleError> {
         apart(&mesh, relay)?;
         if customer.prefix.contains(relay.first()) || relay.contains(customer.prefix.first()) {
             return Err(RoleError::RelayInCustomer { relay, customer: customer.prefix });
@@ -69,25 +69,25 @@ impl Edge {
     }
 
     /// The customer.
-    pub fn customer(&self) -> &Customer {
+    pub(super) fn customer(&self) -> &Customer {
         &self.customer
     }
 
     /// Its MAP address.
     #[inline(always)]
-    pub fn address(&self) -> u128 {
+    pub(super) fn address(&self) -> u128 {
         self.address
     }
 
     /// The IPv6 address that one of its IPv4 addresses is translated to.
     #[inline(always)]
-    pub fn address_of(&self, ipv4: u32) -> u128 {
+    pub(super) fn address_of(&self, ipv4: u32) -> u128 {
         self.place.address(ipv4)
     }
 
     /// The rules of others, if there are any.
     #[inline(always)]
-    pub fn mesh(&self) -> Option<&Domain> {
+    pub(super) fn mesh(&self) -> Option<&Domain> {
         self.mesh.as_deref()
     }
 
@@ -96,7 +96,7 @@ impl Edge {
     /// # Errors
     /// [`Event::Spoofed`] when address or port are not its own.
     #[inline(always)]
-    pub fn may_send(&self, point: Point4) -> Result<(), Event> {
+    pub(super) fn may_send(&self, point: Point4) -> Result<(), Event> {
         let own =
             self.customer.ipv4.contains(point.addr) && point.port.is_none_or(|port| self.customer.ports.contains(port));
         if own { Ok(()) } else { Err(Event::Spoofed) }
@@ -107,7 +107,7 @@ impl Edge {
     /// # Errors
     /// When address or port are not its own.
     #[inline(always)]
-    pub fn may_receive(&self, point: Point4) -> Result<(), Event> {
+    pub(super) fn may_receive(&self, point: Point4) -> Result<(), Event> {
         if !self.customer.ipv4.contains(point.addr) {
             return Err(Event::DestinationUnmapped);
         }

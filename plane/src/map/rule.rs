@@ -158,7 +158,7 @@ pub struct Mapping {
     /// First address of the rule's IPv4 prefix, and its host bits.
     ipv4: u32,
     host: u32,
-    /// Ports below belong to nobody.
+    /// Ports below belong to no port set.
     reserved: u32,
     /// PSID of a rule for one customer an address, else [`DERIVED`].
     fixed: u32,
@@ -286,7 +286,7 @@ impl Mapping {
     /// The customer that has this address (of the rule's prefix) and port.
     ///
     /// # Errors
-    /// [`Event::OutsidePortSet`] for a port that nobody has, and without a port where one is needed.
+    /// [`Event::OutsidePortSet`] for a port that no customer has, and without a port where one is needed.
     #[inline(always)]
     pub fn place(&self, addr: u32, port: Option<u16>) -> Result<Place, Event> {
         let psid = self.psid_of(port)?;

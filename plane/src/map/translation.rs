@@ -96,7 +96,7 @@ pub struct MapTCe {
 }
 
 impl MapTCe {
-    /// The edge of this customer. `mesh` holds the Forwarding Mapping Rules: whoever lies in them is sent to directly. It is
+    /// The edge of this customer. `mesh` holds the Forwarding Mapping Rules: packets to addresses in them are sent directly. It is
     /// empty in hub-and-spoke mode.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use arena::{ArenaError, Array};
 use wire::Prefix4;
 
 /// When each number was last seen to have a session, in rounds of the sweep.
-pub struct Census {
+pub(super) struct Census {
     /// The customers' numbers, and those of remote ends, where these are numbers too.
     numbers: Met,
     remotes: Option<Met>,
@@ -43,11 +43,11 @@ impl Met {
 }
 
 impl Census {
-    /// Nobody met yet; `None` where customers have no numbers.
+    /// No number met yet; `None` where customers have no numbers.
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(config: &Config) -> Result<Option<Census>, ArenaError> {
+    pub(super) fn new(config: &Config) -> Result<Option<Census>, ArenaError> {
         let Some(numbers) = config.numbered else { return Ok(None) };
         let remotes = config.numbered_remotes.map(Met::new).transpose()?;
         let least = ticks(config.fragments.lifetime);
@@ -56,13 +56,13 @@ impl Census {
     }
 
     /// Bytes of one worker.
-    pub fn bytes_for(config: &Config) -> u64 {
+    pub(super) fn bytes_for(config: &Config) -> u64 {
         [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix4::count).sum()
     }
 
     /// A session between these end points lives.
     #[inline]
-    pub fn meet(&mut self, inside: u64, remote: u64) {
+    pub(super) fn meet(&mut self, inside: u64, remote: u64) {
         self.numbers.meet(addr(inside) & !self.aliases, self.epoch);
         if let Some(remotes) = &mut self.remotes {
             remotes.meet(addr(remote), self.epoch);
@@ -71,7 +71,7 @@ impl Census {
 
     /// The sweep begins anew. An epoch has one whole round or more of it.
     #[inline]
-    pub fn round(&mut self, tick: u32) {
+    pub(super) fn round(&mut self, tick: u32) {
         if tick.wrapping_sub(self.since).cast_signed() >= self.least.cast_signed() {
             self.since = tick;
             self.epoch = self.epoch.wrapping_add(1);
@@ -79,14 +79,14 @@ impl Census {
     }
 
     /// The number of the epoch, modulo 256.
-    pub fn epoch(&self) -> u8 {
+    pub(super) fn epoch(&self) -> u8 {
         self.epoch
     }
 
     /// Epochs since a session of this number was last met. With two or more, and as long since it was last given to a
     /// packet, it has none: whatever lived through a whole round was met in it, and what was opened since was met then
     /// (from outside) or needed the number (from inside).
-    pub fn age(&self, number: u32) -> u8 {
+    pub(super) fn age(&self, number: u32) -> u8 {
         let all = [Some(&self.numbers), self.remotes.as_ref()];
         let Some(of) = all.into_iter().flatten().find(|of| of.numbers.contains(number)) else { return u8::MAX };
         self.epoch.wrapping_sub(of.met[(number & !of.numbers.mask()) as usize])

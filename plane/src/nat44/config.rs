@@ -1,5 +1,5 @@
-//! What a NAT44 is told: typed tables that a scenario fills, and the checks that make them safe to run. Apart
-//! from the rest, because this is the only part of the NAT that people who write scenarios meet.
+//! The configuration of a NAT44: typed tables that a scenario fills, and the checks that make them safe to run. Apart
+//! from the rest, because this is the only part of the NAT that authors of scenarios need.
 
 use super::pool::{PortClasses, below};
 pub use super::quota::{Quota, default_session_quota};
@@ -239,7 +239,7 @@ impl Config {
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
     }
 
-    /// Whether it matters who is a subscriber.
+    /// Whether quotas or blocks depend on the subscriber.
     pub(crate) fn counts_subscribers(&self) -> bool {
         self.quota != Quota::default() || self.blocks.is_some()
     }

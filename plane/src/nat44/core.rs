@@ -67,7 +67,7 @@ impl Nat44 {
             None if reply => return Err(Event::IcmpNoSession),
             None => self.open_out(inside, remote, if hairpin { HAIRPIN } else { 0 })?,
         };
-        // Whoever refuses does not answer.
+        // A refusal is no answer.
         if flags & tcp::RST == 0 {
             self.answer(e)?;
         }
@@ -92,7 +92,7 @@ impl Nat44 {
         let tcp = protocol(outside) == TCP;
         let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
             Some(e) => e,
-            // Whoever was not asked cannot answer, whatever the filter says.
+            // A host that was not asked cannot answer, whatever the filter says.
             None if protocol(outside) == ICMP && !(query && self.takes_queries(outside)) => {
                 return Err(Event::NoSession);
             }
@@ -158,7 +158,7 @@ impl Nat44 {
         }
     }
 
-    /// Whether a packet from inside that has no session could open one for this subscriber, 0 for one who has no number yet:
+    /// Whether a packet from inside that has no session could open one for this subscriber, 0 for one that has no number yet:
     /// what decides before its addresses are looked at.
     pub(crate) fn may_open(&mut self, protocol: u8, subscriber: u32, flags: u8) -> Result<(), Event> {
         if protocol == TCP && !tcp::opens(flags) {

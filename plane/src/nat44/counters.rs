@@ -34,7 +34,7 @@ events! {
     IcmpSent = "icmp-sent",
     /// ICMP errors that it did not make: too many in this second, or switched off.
     IcmpSuppressed = "icmp-suppressed",
-    /// Packets that it cut into fragments (RFC 4787, REQ-13a).
+    /// Packets that it fragmented (RFC 4787, REQ-13a).
     Fragmented = "fragmented",
     /// Fragments whose copy waits for the first of their datagram; the packets themselves end.
     FragmentHeld = "fragment-held",

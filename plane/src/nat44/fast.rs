@@ -334,7 +334,7 @@ const fn slow_flags<const OUT: bool>() -> u8 {
 }
 
 impl Workers {
-    /// Whether there is nobody to hand over to.
+    /// Whether there is no other worker to hand over to.
     pub(super) fn is_alone(self) -> bool {
         self.count == 1
     }

@@ -1,5 +1,5 @@
 //! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so what became of the first is
-//! remembered for the others, and others that come before it wait, in a bounded store. Also the cutting of packets
+//! remembered for the others, and others that come before it wait, in a bounded store. Also the fragmentation of packets
 //! that are too large for the next link. Nothing but addresses, TTL and header checksum of a later fragment is
 //! ever touched: its payload is data, whatever stands where ports would be.
 
@@ -118,7 +118,7 @@ impl Nat44 {
         } else {
             self.later(p, head, &key, spare)
         };
-        // Whoever waited has been let go with the first; without the first they wait on.
+        // The fragments that waited left with the first; without the first they wait on.
         if complete && self.fate(&key) != Fate::Unknown {
             self.fragments.forget(&key);
         }
@@ -261,8 +261,8 @@ impl Nat44 {
     }
 
     /// Give a whole packet that leaves an identification that no other customer's has with the same address: where it is
-    /// cut here, and where others use that address, as whoever cuts it later cannot know of them (RFC 7597, section 8.3.3;
-    /// RFC 7599, section 10.3).
+    /// fragmented here, and where others use that address, as a router that fragments it later cannot know of them (RFC 7597, section
+    /// 8.3.3; RFC 7599, section 10.3).
     pub(super) fn identify_whole(&mut self, from: Side, b: &mut [u8], head: &Head4, v: Verdict) {
         let Verdict::Forward(to) = v else { return };
         let leaves = self.shared && to == Side::Internet;

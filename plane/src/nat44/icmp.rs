@@ -12,7 +12,7 @@ use wire::header::{ICMP, PROTO_UDP, TCP};
 
 /// What an ICMP message is to a NAT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Echo, timestamp, information, address mask request.
     Query,
     /// The answer to one.
@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 /// Kind of an ICMP type.
-pub fn kind(icmp_type: u8) -> Kind {
+pub(super) fn kind(icmp_type: u8) -> Kind {
     match icmp_type {
         8 | 13 | 15 | 17 => Kind::Query,
         0 | 14 | 16 | 18 => Kind::Reply,
@@ -34,7 +34,7 @@ pub fn kind(icmp_type: u8) -> Kind {
 }
 
 /// Whether an error may be sent about a message of this type.
-pub fn is_query(icmp_type: u8) -> bool {
+pub(super) fn is_query(icmp_type: u8) -> bool {
     matches!(kind(icmp_type), Kind::Query | Kind::Reply)
 }
 

@@ -1,5 +1,5 @@
 //! Identifications of IPv4 packets that share an outside address with others: hosts behind a NAT draw theirs without knowing
-//! of each other, and two datagrams with the same one get mixed up when they are put together (RFC 6864, sections 4.3 and 5.2).
+//! of each other, and two datagrams with the same one get mixed up in reassembly (RFC 6864, sections 4.3 and 5.2).
 //! A file of its own, because it is arithmetic alone.
 
 use crate::hash::Hasher;
@@ -22,7 +22,7 @@ pub(super) struct Identifications {
 impl Identifications {
     /// Those of worker number `worker` of `workers`. A set with less of them than workers has some of them twice.
     pub(super) fn new(set: PortSet, worker: usize, workers: usize, hasher: Hasher) -> Identifications {
-        // Without a PSID nobody has the other ones.
+        // Without a PSID no other gateway has the remaining ones.
         let set = if set.len == 0 { PortSet::ALL } else { set };
         let (all, worker, workers) = (set.count().max(1), worker as u32, workers as u32);
         let count = (all / workers).max(1);

@@ -12,7 +12,7 @@ use arena::ArenaError;
 
 /// An inside end point and the outside end point that it has, for all its sessions.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mapped {
+pub(super) struct Mapped {
     /// What it is found by from inside: the inside end point with protocol, without the bits of aliases, or with them and
     /// marked as [`ALONE`].
     key: u64,
@@ -26,7 +26,7 @@ pub struct Mapped {
 
 impl Mapped {
     /// Inside end point with protocol, by the alias that last opened a session below the mapping: what strangers are sent to.
-    pub fn inside(&self) -> u64 {
+    pub(super) fn inside(&self) -> u64 {
         self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
     }
 }
@@ -45,7 +45,7 @@ struct Permits {
 }
 
 /// All mappings of one worker.
-pub struct Mappings {
+pub(super) struct Mappings {
     table: Table<Mapped>,
     ports: PortMap,
     permits: Option<Permits>,
@@ -57,7 +57,7 @@ impl Mappings {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(
+    pub(super) fn new(
         config: &Config,
         workers: usize,
         ports: PortClasses,
@@ -81,7 +81,7 @@ impl Mappings {
     }
 
     /// Bytes of one worker.
-    pub fn bytes_for(config: &Config, workers: usize) -> u64 {
+    pub(super) fn bytes_for(config: &Config, workers: usize) -> u64 {
         let sessions = config.sessions_per_worker(workers);
         let permits = match config.filtering {
             Filtering::AddressDependent => sessions * (size_of::<Permit>() as u64 + 4) + Index::bytes_for(sessions),
@@ -91,24 +91,24 @@ impl Mappings {
     }
 
     /// How many.
-    pub fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.table.slab.len()
     }
 
     /// One mapping.
-    pub fn get(&self, m: u32) -> &Mapped {
+    pub(super) fn get(&self, m: u32) -> &Mapped {
         &self.table.slab[m]
     }
 
     /// Bring closer what [`Self::by_inside`] will look at: bucket.
     #[inline(always)]
-    pub fn prefetch_bucket(&self, inside: u64) {
+    pub(super) fn prefetch_bucket(&self, inside: u64) {
         self.table.inner.prefetch(self.hasher.one(inside));
     }
 
     /// Bring closer what [`Self::by_inside`] will look at: entry, or the next free one.
     #[inline(always)]
-    pub fn prefetch_entry(&self, inside: u64) {
+    pub(super) fn prefetch_entry(&self, inside: u64) {
         match self.table.inner.guess(self.hasher.one(inside)) {
             Guess::Entry(m) => self.table.slab.prefetch(m),
             Guess::Absent | Guess::Further => self.table.slab.prefetch_next(0),
@@ -117,7 +117,7 @@ impl Mappings {
 
     /// The outside end point that an inside one has, if the first guess is right; only for prefetching.
     #[inline(always)]
-    pub fn guess(&self, inside: u64) -> Option<u64> {
+    pub(super) fn guess(&self, inside: u64) -> Option<u64> {
         match self.table.inner.guess(self.hasher.one(inside)) {
             Guess::Entry(m) => Some(self.table.slab[m].outside),
             Guess::Absent | Guess::Further => None,
@@ -126,28 +126,28 @@ impl Mappings {
 
     /// Mapping of an inside end point; `key` is the end point without aliases, or marked as [`ALONE`].
     #[inline]
-    pub fn by_inside(&self, key: u64) -> Option<u32> {
+    pub(super) fn by_inside(&self, key: u64) -> Option<u32> {
         self.table.inner.find(self.hasher.one(key), |m| self.table.slab[m].key == key)
     }
 
     /// Mapping of an outside end point.
     #[inline]
-    pub fn by_outside(&self, outside: u64) -> Option<u32> {
+    pub(super) fn by_outside(&self, outside: u64) -> Option<u32> {
         self.table.outer.find(self.hasher.one(outside), |m| self.table.slab[m].outside == outside)
     }
 
     /// A session below a mapping is opened by this alias of its inside end point.
-    pub fn used_by(&mut self, m: u32, inside: u64) {
+    pub(super) fn used_by(&mut self, m: u32, inside: u64) {
         self.table.slab[m].addr = addr(inside);
     }
 
     /// Whether there is room for one more mapping, and permission.
-    pub fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.len() < self.table.slab.capacity()
     }
 
     /// Find a port for a new mapping; see [`PortMap::take`].
-    pub fn take_port(
+    pub(super) fn take_port(
         &mut self,
         address: u32,
         protocol: u8,
@@ -159,13 +159,13 @@ impl Mappings {
     }
 
     /// Make a mapping without sessions. The caller has taken the port and knows that there is room.
-    pub fn make(&mut self, key: u64, inside: u64, outside: u64) -> Option<u32> {
+    pub(super) fn make(&mut self, key: u64, inside: u64, outside: u64) -> Option<u32> {
         let (i, o) = (self.hasher.one(key), self.hasher.one(outside));
         self.table.insert(i, o, Mapped { key, outside, sessions: 0, addr: addr(inside) })
     }
 
     /// A session begins below a mapping.
-    pub fn add_session(&mut self, m: u32, remote: u32) {
+    pub(super) fn add_session(&mut self, m: u32, remote: u32) {
         self.table.slab[m].sessions += 1;
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits {
@@ -182,7 +182,7 @@ impl Mappings {
     }
 
     /// A session ends. Gives the mapping, if it ended with it; its port is then free but rests.
-    pub fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
+    pub(super) fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits
             && let Some(e) = p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote)
@@ -203,7 +203,7 @@ impl Mappings {
     }
 
     /// Remove a mapping without sessions, and give its port back.
-    pub fn unmake(&mut self, m: u32, address: u32, tick: u32) {
+    pub(super) fn unmake(&mut self, m: u32, address: u32, tick: u32) {
         let mapped = self.table.slab[m];
         let (i, o) = (self.hasher.one(mapped.key), self.hasher.one(mapped.outside));
         self.table.remove(i, o, m);
@@ -211,7 +211,7 @@ impl Mappings {
     }
 
     /// Whether a mapping has sent to a remote address. Only under address-dependent filtering.
-    pub fn permits(&self, m: u32, remote: u32) -> bool {
+    pub(super) fn permits(&self, m: u32, remote: u32) -> bool {
         self.permits.as_ref().is_some_and(|p| {
             p.index
                 .find(self.permit_hash(m, remote), |e| p.slab[e].mapping == m && p.slab[e].remote == remote)
@@ -224,7 +224,7 @@ impl Mappings {
     }
 
     /// Forget everything, in constant time.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.table.clear();
         self.ports.clear();
         if let Some(p) = &mut self.permits {

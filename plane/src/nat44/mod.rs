@@ -117,7 +117,7 @@ pub struct Nat44 {
     identifications: Identifications,
     /// Whether whole packets get one, too: others use the same outside addresses.
     shared: bool,
-    /// Whether the Internet's side is the inner link to another half, which is told what they had before.
+    /// Whether the Internet's side is the inner link to another half, which gets what they had before.
     behind_is_a_half: bool,
     now: u64,
     tick: u32,
@@ -207,7 +207,7 @@ impl Nat44 {
         self.census.as_ref().map_or(0, Census::epoch)
     }
 
-    /// Where customers are numbered: epochs since a number was last met with a session. Nobody needs it any more after
+    /// Where customers are numbered: epochs since a number was last met with a session. It is no longer needed after
     /// two, if it was not given to a packet in them, either.
     pub fn epochs_without_session(&self, number: u32) -> u8 {
         self.census.as_ref().map_or(u8::MAX, |c| c.age(number))

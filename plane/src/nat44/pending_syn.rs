@@ -23,24 +23,24 @@ struct PendingSyn<K, const KEPT: usize> {
 }
 
 /// SYNs that wait for their answer, oldest first: `KEPT` octets of each, told apart by the end points that they go between.
-pub struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
+pub(crate) struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
 /// Those of a NAT44: outside and remote end point.
-pub type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
+pub(crate) type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
 impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
     /// None yet; room is taken now.
-    pub fn new() -> PendingSyns<K, KEPT> {
+    pub(crate) fn new() -> PendingSyns<K, KEPT> {
         PendingSyns(VecDeque::with_capacity(MOST))
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Hold a SYN; `packet` is what its answer will quote. Without room it is not held, and so never answered.
-    pub fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
+    pub(crate) fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
         if self.0.len() >= MOST || self.0.iter().any(|h| h.between == between) {
             return;
         }
@@ -51,7 +51,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
     }
 
     /// The customer opened this connection: the held SYN, if there is one, is silently dropped.
-    pub fn forget(&mut self, between: &K) -> bool {
+    pub(crate) fn forget(&mut self, between: &K) -> bool {
         let before = self.0.len();
         if before > 0 {
             self.0.retain(|h| h.between != *between);
@@ -60,13 +60,13 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
     }
 
     /// The oldest SYN, if its time has come, which ends with it: what was kept, and of how many octets.
-    pub fn take_due(&mut self, now: u64) -> Option<([u8; KEPT], usize)> {
+    pub(crate) fn take_due(&mut self, now: u64) -> Option<([u8; KEPT], usize)> {
         self.0.front().filter(|h| h.due <= now)?;
         self.0.pop_front().map(|h| (h.packet, h.len))
     }
 
     /// Forget all.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }

@@ -6,29 +6,29 @@ use wire::{AddrRange, PortSet};
 
 /// log2 of the ports that one worker owns in a row, of a NAT that has all ports: the steering of the Internet's side is
 /// `port >> 6` modulo workers.
-pub const CHUNK_SHIFT: u32 = 6;
+pub(super) const CHUNK_SHIFT: u32 = 6;
 /// Ports of a chunk, as bits of a word.
-pub const CHUNK: u32 = 64;
+pub(super) const CHUNK: u32 = 64;
 
 /// The outside addresses, numbered.
 #[derive(Clone, Debug)]
-pub struct Pool {
+pub(super) struct Pool {
     ranges: Vec<AddrRange>,
     size: u32,
 }
 
 impl Pool {
     /// The pool of a checked configuration.
-    pub fn new(config: &Config) -> Pool {
+    pub(super) fn new(config: &Config) -> Pool {
         Pool { ranges: config.pool.clone(), size: config.pool_size() as u32 }
     }
     /// How many addresses.
-    pub fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.size
     }
     /// Number of an address.
     #[inline]
-    pub fn number(&self, addr: u32) -> Option<u32> {
+    pub(super) fn number(&self, addr: u32) -> Option<u32> {
         let mut before = 0;
         for r in &self.ranges {
             let i = addr.wrapping_sub(u32::from(r.first));
@@ -41,12 +41,12 @@ impl Pool {
     }
     /// Whether an address is one of them.
     #[inline]
-    pub fn contains(&self, addr: u32) -> bool {
+    pub(super) fn contains(&self, addr: u32) -> bool {
         self.ranges.iter().any(|r| addr.wrapping_sub(u32::from(r.first)) < r.count)
     }
     /// Address of a number.
     #[inline]
-    pub fn addr(&self, mut number: u32) -> u32 {
+    pub(super) fn addr(&self, mut number: u32) -> u32 {
         for r in &self.ranges {
             if number < r.count {
                 return u32::from(r.first) + number;
@@ -71,7 +71,7 @@ struct Layout {
     shift: u32,
     /// Our first run.
     first: u32,
-    /// All ports, and nobody to share them with: a place is its port.
+    /// All ports, shared with no other gateway: a place is its port.
     plain: bool,
 }
 
@@ -129,7 +129,7 @@ impl Layout {
 }
 
 /// How many ports of a set lie below `limit`, which may be 65,536.
-pub fn below(set: PortSet, limit: u32) -> u32 {
+pub(super) fn below(set: PortSet, limit: u32) -> u32 {
     let row = u32::from(16 - set.offset - set.len);
     let period = u32::from(16 - set.offset);
     let (rows, rest) = (limit >> period, limit & ((1 << period) - 1));
@@ -143,7 +143,7 @@ pub fn below(set: PortSet, limit: u32) -> u32 {
 
 /// A range of the ports that this worker owns.
 #[derive(Clone, Copy, Debug)]
-pub struct Ports {
+pub(super) struct Ports {
     layout: Layout,
     /// First place, and the one behind the last.
     start: u32,
@@ -152,7 +152,7 @@ pub struct Ports {
 
 impl Ports {
     /// The share of one worker of the ports `first ..= last` of a set.
-    pub fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
+    pub(super) fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
         // Without a PSID an offset only takes the lowest ports away, and no gaps are left.
         let (set, least) = match set.len {
             0 if set.offset > 0 => (PortSet::ALL, (1u32 << (16 - set.offset)) as u16),
@@ -165,48 +165,48 @@ impl Ports {
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
     /// How many.
-    pub fn count(&self) -> u32 {
+    pub(super) fn count(&self) -> u32 {
         self.end - self.start
     }
 
     /// log2 of the ports that steering gives to one worker in a row.
-    pub fn shift(&self) -> u32 {
+    pub(super) fn shift(&self) -> u32 {
         self.layout.shift
     }
 
     /// The place of a port, if it is in the range and ours.
     #[inline]
-    pub fn place(&self, port: u16) -> Option<u32> {
+    pub(super) fn place(&self, port: u16) -> Option<u32> {
         self.layout.place(port).filter(|p| (self.start..self.end).contains(p))
     }
 
     /// Whether a port is in the range and ours.
     #[inline]
-    pub fn owns(&self, port: u16) -> bool {
+    pub(super) fn owns(&self, port: u16) -> bool {
         self.place(port).is_some()
     }
 
     /// The worker that a port belongs to.
     #[inline]
-    pub fn owner(&self, port: u16) -> u32 {
+    pub(super) fn owner(&self, port: u16) -> u32 {
         self.layout.owner(port)
     }
 
     /// The port of a place of ours.
     #[inline]
-    pub fn port(&self, place: u32) -> u16 {
+    pub(super) fn port(&self, place: u32) -> u16 {
         self.layout.port(place)
     }
 
     /// The `k`-th port of a pseudo-random walk that comes by every port of ours once in as many steps as the next power of
     /// two has; `None` for steps beside the road.
     #[inline]
-    pub fn walk(&self, hash: u64, k: u32) -> Option<u16> {
+    pub(super) fn walk(&self, hash: u64, k: u32) -> Option<u16> {
         let mask = self.count().checked_next_power_of_two()?.wrapping_sub(1);
         let i = (hash as u32).wrapping_add(k.wrapping_mul((hash >> 32) as u32 | 1)) & mask;
         // Ports that hosts like are taken by the hundred side by side: no stride may stay among them.
@@ -217,17 +217,17 @@ impl Ports {
     }
 
     /// The chunk that our first place lies in. Chunk i has the places 64 i to 64 i + 63.
-    pub fn first_chunk(&self) -> u32 {
+    pub(super) fn first_chunk(&self) -> u32 {
         self.start / CHUNK
     }
 
     /// Chunks that our places lie in.
-    pub fn chunks(&self) -> u32 {
+    pub(super) fn chunks(&self) -> u32 {
         if self.is_empty() { 0 } else { (self.end - 1) / CHUNK + 1 - self.first_chunk() }
     }
 
     /// A bit for each place of a chunk that is in the range.
-    pub fn chunk(&self, chunk: u32) -> u64 {
+    pub(super) fn chunk(&self, chunk: u32) -> u64 {
         let upto = |place: u32| match place.saturating_sub(chunk * CHUNK) {
             n @ 0..CHUNK => (1u64 << n) - 1,
             _ => u64::MAX,
@@ -237,7 +237,7 @@ impl Ports {
 
     /// A bit for each place of any chunk whose port is odd, or even. All of them in sets whose ports are all the one or all
     /// the other: there is nothing to choose.
-    pub fn parity(&self, odd: bool) -> u64 {
+    pub(super) fn parity(&self, odd: bool) -> u64 {
         let single = self.layout.set.offset + self.layout.set.len == 16;
         match odd {
             _ if single => u64::MAX,
@@ -249,7 +249,7 @@ impl Ports {
 
 /// The ports of a NAT, by the class that RFC 4787, REQ-3a, keeps apart.
 #[derive(Clone, Copy, Debug)]
-pub struct PortClasses {
+pub(super) struct PortClasses {
     low: Ports,
     high: Ports,
     /// Both together.
@@ -258,7 +258,7 @@ pub struct PortClasses {
 
 impl PortClasses {
     /// The share of one worker.
-    pub fn new(config: &Config, worker: usize, workers: usize) -> PortClasses {
+    pub(super) fn new(config: &Config, worker: usize, workers: usize) -> PortClasses {
         let (first, last) = (config.ports.first, config.ports.last);
         let ports = |first, last| Ports::new(config.port_set, first, last, worker, workers);
         PortClasses { low: ports(first, last.min(1023)), high: ports(first.max(1024), last), all: ports(first, last) }
@@ -266,7 +266,7 @@ impl PortClasses {
 
     /// The ports for a customer's port: of its own class if there is one.
     #[inline]
-    pub fn class(&self, inside: u16) -> &Ports {
+    pub(super) fn class(&self, inside: u16) -> &Ports {
         let (own, other) = if inside < 1024 { (&self.low, &self.high) } else { (&self.high, &self.low) };
         if own.is_empty() { other } else { own }
     }

@@ -22,7 +22,7 @@ struct Slot {
 
 /// What kind of port is looked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub(super) struct Wish {
     /// The customer's own port.
     pub inside: u16,
     /// Whether the same port is tried first.
@@ -34,7 +34,7 @@ pub struct Wish {
 }
 
 /// Bits of taken ports.
-pub struct PortMap {
+pub(super) struct PortMap {
     /// [address][protocol][layer][chunk]
     words: Array<u64>,
     slots: Array<Slot>,
@@ -51,7 +51,7 @@ impl PortMap {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
+    pub(super) fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
         let chunks = ports.all.chunks();
         let slots = config.addresses_with_ports() as usize * PROTOCOLS as usize;
         Ok(PortMap {
@@ -66,12 +66,12 @@ impl PortMap {
     }
 
     /// Bytes of all workers' maps together.
-    pub fn bytes_for(config: &Config) -> u64 {
+    pub(super) fn bytes_for(config: &Config) -> u64 {
         config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
     /// Take a port of address number `address`; with `within`, only out of these chunks.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         address: u32,
         protocol: u8,
@@ -116,7 +116,7 @@ impl PortMap {
     }
 
     /// Give a port back. It rests before anybody gets it again.
-    pub fn release(&mut self, address: u32, protocol: u8, port: u16, tick: u32) {
+    pub(super) fn release(&mut self, address: u32, protocol: u8, port: u16, tick: u32) {
         let Some(place) = self.ports.all.place(port) else { return };
         let slot = self.ready(address, protocol, tick);
         let bit = 1u64 << (place % CHUNK);
@@ -129,7 +129,7 @@ impl PortMap {
     }
 
     /// Forget everything, in constant time: bits of an older generation are wiped when next looked at.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }
 
@@ -213,7 +213,7 @@ fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
 }
 
 /// Owners of port blocks: which subscriber has which block of which address.
-pub struct BlockMap {
+pub(super) struct BlockMap {
     owners: Array<u32>,
     generations: Array<u32>,
     per_address: u32,
@@ -228,7 +228,7 @@ impl BlockMap {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
+    pub(super) fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
         let chunks = u32::from(size) / CHUNK;
         let addresses = config.addresses_with_ports() as usize;
         let per_address = if addresses == 0 { 0 } else { ports.chunks() / chunks };
@@ -243,7 +243,7 @@ impl BlockMap {
     }
 
     /// Take a free block of an address, looked for from a random one on.
-    pub fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
+    pub(super) fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
         let n = self.per_address;
         if n == 0 {
             return None;
@@ -261,22 +261,22 @@ impl BlockMap {
     }
 
     /// Give a block back.
-    pub fn release(&mut self, address: u32, block: u16) {
+    pub(super) fn release(&mut self, address: u32, block: u16) {
         self.owners[(address * self.per_address + u32::from(block)) as usize] = 0;
     }
 
     /// The chunks of a block: first and how many.
-    pub fn chunks(&self, block: u16) -> (u32, u32) {
+    pub(super) fn chunks(&self, block: u16) -> (u32, u32) {
         (self.first + u32::from(block) * self.chunks, self.chunks)
     }
 
     /// The block that a place lies in.
-    pub fn block_of(&self, place: u32) -> u16 {
+    pub(super) fn block_of(&self, place: u32) -> u16 {
         ((place / CHUNK - self.first) / self.chunks) as u16
     }
 
     /// Forget everything, in constant time.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }
 }

@@ -1,4 +1,4 @@
-//! Who is told that a packet was dropped (RFC 1812, 4.3.2.7). Apart from the translation of others' errors, because these
+//! Which sender gets an ICMP error about a dropped packet (RFC 1812, 4.3.2.7). Apart from the translation of others' errors, because these
 //! are made from nothing but a quote.
 
 use super::Nat44;
@@ -11,15 +11,15 @@ use wire::header::{self, ICMP, put16};
 
 /// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
 /// which does not make a TCP give up.
-pub use crate::icmp_error::HOST_UNREACHABLE;
+pub(super) use crate::icmp_error::HOST_UNREACHABLE;
 /// A protocol that is not translated (RFC 6146, section 3.4).
-pub const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
-/// Nobody listens (RFC 5382, REQ-4).
-pub const PORT_UNREACHABLE: Error = Error::new(3, 3);
+pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
+/// No host listens on the port (RFC 5382, REQ-4).
+pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {
     /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to where it came from. Nothing is sent
-    /// about ICMP errors, later fragments and senders that are nobody (RFC 1812, 4.3.2.7).
+    /// about ICMP errors, later fragments, and sources that identify no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet, S: Spare<P>>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut S) {
         let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
         if let Some(p) = self.error_frame(side, config.address.into(), packet, error, spare) {

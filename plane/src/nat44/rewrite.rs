@@ -6,11 +6,11 @@ use wire::checksum::{Sum, update};
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
 /// Offset of the IPv4 header in a frame.
-pub const L3: usize = 14;
+pub(super) const L3: usize = 14;
 
 /// Which end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub(super) enum End {
     /// Source.
     Source,
     /// Destination.
@@ -39,7 +39,7 @@ fn fix(b: &mut [u8], at: usize, old: Sum, new: Sum) {
 /// What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3), unfolded, so that each
 /// checksum is folded once.
 #[inline(always)]
-pub fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to: u64, udp: bool) {
+pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to: u64, udp: bool) {
     let (a, p) = if end == End::Source { (26, 34) } else { (30, 36) };
     let not16 = |w: u64| w ^ 0xffff;
     let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
@@ -80,7 +80,7 @@ fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
 }
 
 /// Set the Ethernet addresses and take one hop off the TTL of the frame's IPv4 header.
-pub fn leave(b: &mut [u8], macs: &[u8; 12]) {
+pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     let old = get16(b, L3 + 8);
     b[L3 + 8] = b[L3 + 8].saturating_sub(1);
@@ -89,7 +89,7 @@ pub fn leave(b: &mut [u8], macs: &[u8; 12]) {
 }
 
 /// Change one address of the IPv4 header at `l3`, checksum included; gives the sums of what changed.
-pub fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
+pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 12 } else { 16 };
     let (old, new) = (Sum(get32(b, at)), Sum::default().be32(new));
     b[at..at + 4].copy_from_slice(&(new.0 as u32).to_ne_bytes());
@@ -100,7 +100,7 @@ pub fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
 /// Change address and port (or identifier) of one end of a packet whose IPv4 header is at `l3` and whose transport
 /// header is at `l4`. A checksum that the buffer does not reach is not there to be changed: that happens in the quotes of
 /// ICMP errors only. The caller has checked that eight bytes of transport header are there.
-pub fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
+pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     let protocol = b[l3 + 9];
     let (old_addr, new_addr) = address(b, l3, end, addr(to));
     let at = l4 + if protocol == ICMP { 4 } else { 2 * usize::from(end == End::Destination) };

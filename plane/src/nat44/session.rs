@@ -3,44 +3,44 @@
 
 /// An address, a port (or ICMP identifier) and a protocol in one word.
 #[inline(always)]
-pub fn endpoint(addr: u32, port: u16, protocol: u8) -> u64 {
+pub(super) fn endpoint(addr: u32, port: u16, protocol: u8) -> u64 {
     addr as u64 | (port as u64) << 32 | (protocol as u64) << 48
 }
 
 /// Address of an end point.
 #[inline(always)]
-pub fn addr(e: u64) -> u32 {
+pub(super) fn addr(e: u64) -> u32 {
     e as u32
 }
 
 /// Port or identifier of an end point.
 #[inline(always)]
-pub fn port(e: u64) -> u16 {
+pub(super) fn port(e: u64) -> u16 {
     (e >> 32) as u16
 }
 
 /// Protocol of an end point.
 #[inline(always)]
-pub fn protocol(e: u64) -> u8 {
+pub(super) fn protocol(e: u64) -> u8 {
     (e >> 48) as u8
 }
 
 /// Marks the key of a mapping that is of one alias of its inside end point alone.
-pub const ALONE: u64 = 1 << 63;
+pub(super) const ALONE: u64 = 1 << 63;
 
 /// Address and port without the rest.
-pub const ADDR_PORT: u64 = 0xffff_ffff_ffff;
+pub(super) const ADDR_PORT: u64 = 0xffff_ffff_ffff;
 
 /// The remote end point is an outside address of this very NAT: translate twice.
-pub const HAIRPIN: u8 = 1 << 7;
+pub(super) const HAIRPIN: u8 = 1 << 7;
 
 /// Opened from outside, and the customer has not answered yet.
-pub const UNANSWERED: u8 = 1 << 6;
+pub(super) const UNANSWERED: u8 = 1 << 6;
 
 /// State of one four-tuple and protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
-pub struct Session {
+pub(super) struct Session {
     /// Inside end point with protocol; 0 when the entry is free.
     pub inside: u64,
     /// Outside end point with protocol.
@@ -55,48 +55,48 @@ pub struct Session {
 
 impl Session {
     /// A free entry.
-    pub const FREE: Session =
+    pub(super) const FREE: Session =
         Session { inside: 0, outside: 0, remote_and_flags: 0, seen: 0, mapping: crate::table::NONE };
 
     /// A new session.
     #[inline(always)]
-    pub fn new(inside: u64, outside: u64, remote: u64, flags: u8, seen: u32, mapping: u32) -> Session {
+    pub(super) fn new(inside: u64, outside: u64, remote: u64, flags: u8, seen: u32, mapping: u32) -> Session {
         Session { inside, outside, remote_and_flags: remote & ADDR_PORT | (flags as u64) << 48, seen, mapping }
     }
 
     /// Whether the entry is in use.
     #[inline(always)]
-    pub fn is_live(&self) -> bool {
+    pub(super) fn is_live(&self) -> bool {
         self.inside != 0
     }
     /// Remote address and port.
     #[inline(always)]
-    pub fn remote(&self) -> u64 {
+    pub(super) fn remote(&self) -> u64 {
         self.remote_and_flags & ADDR_PORT
     }
     /// Flags.
     #[inline(always)]
-    pub fn flags(&self) -> u8 {
+    pub(super) fn flags(&self) -> u8 {
         (self.remote_and_flags >> 48) as u8
     }
     /// Set the flags.
     #[inline(always)]
-    pub fn set_flags(&mut self, flags: u8) {
+    pub(super) fn set_flags(&mut self, flags: u8) {
         self.remote_and_flags = self.remote() | (flags as u64) << 48;
     }
     /// Protocol.
     #[inline(always)]
-    pub fn protocol(&self) -> u8 {
+    pub(super) fn protocol(&self) -> u8 {
         protocol(self.inside)
     }
     /// Whether a packet from inside belongs to it.
     #[inline(always)]
-    pub fn is_inner(&self, inside: u64, remote: u64) -> bool {
+    pub(super) fn is_inner(&self, inside: u64, remote: u64) -> bool {
         (self.inside ^ inside) | (self.remote() ^ remote) == 0
     }
     /// Whether a packet from outside belongs to it.
     #[inline(always)]
-    pub fn is_outer(&self, outside: u64, remote: u64) -> bool {
+    pub(super) fn is_outer(&self, outside: u64, remote: u64) -> bool {
         (self.outside ^ outside) | (self.remote() ^ remote) == 0
     }
 }

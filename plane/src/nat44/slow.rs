@@ -42,7 +42,7 @@ impl Nat44 {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
                 let customer = self.config.customer.mtu;
                 Some(Error::fragmentation_needed(u32::from(match back {
-                    // Whose it is of those who share the address, ports say; what fits both ways fits anyhow.
+                    // Ports tell which of the customers that share the address it belongs to; what fits both ways fits anyhow.
                     true if self.config.shares_addresses() => customer.min(egress),
                     true => customer,
                     false => egress,
@@ -81,7 +81,7 @@ impl Nat44 {
         Head4::of_frame(b).map(Some)
     }
 
-    /// IPv4: who may send what to whom.
+    /// IPv4: which sources may send to which destinations.
     fn network<P: Packet, S: Spare<P>>(
         &mut self,
         from: Side,
@@ -130,7 +130,7 @@ impl Nat44 {
         if head.is_fragment() {
             let result = self.fragment(from, p, head, settled, spare);
             if result.is_err() && from == Side::Customer {
-                // Whoever is told of it reads the packet that he sent.
+                // The error must quote the packet as its sender sent it.
                 original_id::identify(p.bytes_mut(), head.id);
             }
             return result;
@@ -183,7 +183,7 @@ impl Nat44 {
             return Err(Event::Hairpin);
         }
         if hairpin && head.protocol == ICMP {
-            // A NAPT has nobody to give the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
+            // A NAPT has no host to deliver the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
             return Err(Event::IcmpOther);
         }
         self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
@@ -230,7 +230,7 @@ impl Nat44 {
         self.fits(head, Side::Customer)?;
         let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
-            // Whoever was not asked may be asked yet: the SYN waits for its answer.
+            // The inside may still open a connection to this host: hold the SYN.
             Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {
                 self.pending_syns.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
                 return Err(Event::SynHeld);
@@ -256,8 +256,8 @@ impl Nat44 {
         })
     }
 
-    /// Whether a packet from the Internet claims to come from ourselves. Whoever shares an outside address with us is
-    /// somebody else: told apart by the port, and beyond suspicion where there is none.
+    /// Whether a packet from the Internet claims to come from ourselves. A gateway that shares an outside address with us is
+    /// another sender: the port tells them apart, and a packet without ports is taken to be its own.
     fn pretends(&self, b: &[u8], head: &Head4) -> bool {
         if !self.config.shares_addresses() || !self.pool.contains(head.src) {
             return self.is_own(head.src);
@@ -297,7 +297,7 @@ impl Nat44 {
 
     /// Mark a packet as already looked at by the worker that decides: hairpins and fragments would otherwise go round for
     /// ever. The mark stands in the source address of the Ethernet header, which is written anew on the way out, and
-    /// follows from the seed, so that nobody outside can forge it.
+    /// follows from the seed, so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }

@@ -10,7 +10,7 @@ use crate::table::{Index, Slab};
 use arena::ArenaError;
 
 /// Most blocks of a subscriber.
-pub const BLOCKS: usize = 8;
+pub(super) const BLOCKS: usize = 8;
 /// No block.
 const NO_BLOCK: u16 = u16::MAX;
 
@@ -27,7 +27,7 @@ struct Subscriber {
 const NOBODY: Subscriber = Subscriber { addr: 0, sessions: 0, ports: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
 
 /// All subscribers with state at one worker.
-pub struct Subscribers {
+pub(super) struct Subscribers {
     slab: Slab<Subscriber>,
     index: Index,
     hasher: Hasher,
@@ -38,11 +38,11 @@ pub struct Subscribers {
 }
 
 impl Subscribers {
-    /// Nobody yet; `None` when neither quotas nor blocks are asked for.
+    /// No subscriber yet; `None` when neither quotas nor blocks are configured.
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn new(
+    pub(super) fn new(
         config: &Config,
         workers: usize,
         ports: PortClasses,
@@ -74,7 +74,7 @@ impl Subscribers {
     }
 
     /// Bytes of one worker.
-    pub fn bytes_for(config: &Config) -> u64 {
+    pub(super) fn bytes_for(config: &Config) -> u64 {
         if config.quota == Quota::default() && config.blocks.is_none() {
             return 0;
         }
@@ -97,26 +97,26 @@ impl Subscribers {
     }
 
     /// Whether one more session is within the quota.
-    pub fn may_open(&self, addr: u32) -> bool {
+    pub(super) fn may_open(&self, addr: u32) -> bool {
         self.find(addr).map_or(self.most_sessions > 0 && self.slab.len() < self.slab.capacity(), |e| {
             self.slab[e].sessions < self.most_sessions
         })
     }
 
     /// Whether one more mapping is within the quota.
-    pub fn may_map(&self, addr: u32) -> bool {
+    pub(super) fn may_map(&self, addr: u32) -> bool {
         self.find(addr).map_or(self.most_ports > 0, |e| self.slab[e].ports < self.most_ports)
     }
 
     /// A session began.
-    pub fn add_session(&mut self, addr: u32) {
+    pub(super) fn add_session(&mut self, addr: u32) {
         if let Some(e) = self.entry(addr) {
             self.slab[e].sessions += 1;
         }
     }
 
     /// A session ended.
-    pub fn end_session(&mut self, addr: u32) {
+    pub(super) fn end_session(&mut self, addr: u32) {
         if let Some(e) = self.find(addr) {
             self.slab[e].sessions = self.slab[e].sessions.saturating_sub(1);
             self.forget_if_empty(e);
@@ -124,12 +124,12 @@ impl Subscribers {
     }
 
     /// Whether ports come out of blocks.
-    pub fn has_blocks(&self) -> bool {
+    pub(super) fn has_blocks(&self) -> bool {
         self.blocks.is_some()
     }
 
     /// The chunks of the subscriber's `i`-th block.
-    pub fn block(&self, addr: u32, i: usize) -> Option<(u32, u32)> {
+    pub(super) fn block(&self, addr: u32, i: usize) -> Option<(u32, u32)> {
         let e = self.find(addr)?;
         let block = *self.slab[e].blocks.get(i)?;
         let (map, _) = self.blocks.as_ref()?;
@@ -138,7 +138,7 @@ impl Subscribers {
 
     /// Give the subscriber a further block of this outside address: its chunks, or `None` when it has all it may have
     /// or none is free.
-    pub fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
+    pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
         let e = self.entry(addr)?;
         let (map, most) = self.blocks.as_mut()?;
         let i = self.slab[e].blocks[..*most].iter().position(|&b| b == NO_BLOCK)?;
@@ -149,7 +149,7 @@ impl Subscribers {
     }
 
     /// A mapping began with this outside port.
-    pub fn add_port(&mut self, addr: u32, port: u16) {
+    pub(super) fn add_port(&mut self, addr: u32, port: u16) {
         let Some(e) = self.entry(addr) else { return };
         self.slab[e].ports += 1;
         if let Some(i) = self.block_index(e, port) {
@@ -158,7 +158,7 @@ impl Subscribers {
     }
 
     /// A mapping ended; true when a block of outside address number `address` was given back with it.
-    pub fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
+    pub(super) fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
         let Some(e) = self.find(addr) else { return false };
         self.slab[e].ports = self.slab[e].ports.saturating_sub(1);
         let mut released = false;
@@ -177,7 +177,7 @@ impl Subscribers {
     }
 
     /// Give back blocks without a port in use; true when there was one.
-    pub fn release_unused(&mut self, addr: u32, address: u32) -> bool {
+    pub(super) fn release_unused(&mut self, addr: u32, address: u32) -> bool {
         let Some(e) = self.find(addr) else { return false };
         let mut released = false;
         for i in 0..BLOCKS {
@@ -210,7 +210,7 @@ impl Subscribers {
     }
 
     /// Forget everybody, in constant time.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();
         if let Some((map, _)) = &mut self.blocks {

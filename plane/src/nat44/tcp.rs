@@ -2,13 +2,13 @@
 //! (RFC 5382, REQ-2 and REQ-5). Not a TCP implementation: sequence numbers pass untouched and unseen.
 
 /// Flag bits of the TCP header.
-pub const FIN: u8 = 1;
+pub(crate) const FIN: u8 = 1;
 /// Opens a direction.
-pub const SYN: u8 = 2;
+pub(crate) const SYN: u8 = 2;
 /// Aborts.
-pub const RST: u8 = 4;
+pub(crate) const RST: u8 = 4;
 /// Acknowledges.
-pub const ACK: u8 = 16;
+pub(crate) const ACK: u8 = 16;
 
 /// State bits of a session: what was seen in which direction.
 const SYN_OUT: u8 = 1 << 0;
@@ -18,12 +18,12 @@ const FIN_IN: u8 = 1 << 3;
 const RESET: u8 = 1 << 4;
 const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
-/// The state after a segment. A SYN in both directions establishes, whoever was first and even when they cross
+/// The state after a segment. A SYN in both directions establishes, whichever was first, and even when they cross
 /// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or, of an established connection, a reset ends; whatever is
 /// no reset after a reset shows that an end point did not believe it; a new SYN after the end starts again. With `rfc6146`
 /// a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
 #[inline]
-pub fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
+pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
     let kept = state & !STATE;
     let mut s = state & STATE;
     let (syn, fin) = if outbound { (SYN_OUT, FIN_OUT) } else { (SYN_IN, FIN_IN) };
@@ -46,7 +46,7 @@ pub fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
 
 /// Whether data may flow for hours: both SYNs seen, not both FINs, no reset.
 #[inline(always)]
-pub fn is_established(state: u8) -> bool {
+pub(crate) fn is_established(state: u8) -> bool {
     state & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN && !is_closed(state)
 }
 
@@ -58,13 +58,13 @@ fn is_closed(state: u8) -> bool {
 /// Whether a segment restarts the timer under RFC 6146, section 3.5.2.2: when it changes the state, when the connection
 /// is established, and when it is a SYN; not when both ends have sent a FIN, and no further reset after a reset.
 #[inline(always)]
-pub fn restarts(old: u8, new: u8, segment: u8) -> bool {
+pub(crate) fn restarts(old: u8, new: u8, segment: u8) -> bool {
     new != old || is_established(new) || segment & (SYN | RST) == SYN
 }
 
 /// Whether a segment may open a connection.
 #[inline(always)]
-pub fn opens(segment: u8) -> bool {
+pub(crate) fn opens(segment: u8) -> bool {
     segment & (SYN | RST | ACK | FIN) == SYN
 }
 

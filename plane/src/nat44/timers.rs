@@ -12,23 +12,23 @@ const TICK_SHIFT: u32 = 28;
 
 /// Tick of a time in nanoseconds.
 #[inline(always)]
-pub fn tick(now: u64) -> u32 {
+pub(super) fn tick(now: u64) -> u32 {
     (now >> TICK_SHIFT) as u32
 }
 
 /// Ticks after which at least `d` has passed.
-pub fn ticks(d: Duration) -> u32 {
+pub(super) fn ticks(d: Duration) -> u32 {
     (d.as_nanos() as u64).div_ceil(1 << TICK_SHIFT) as u32
 }
 
 /// The time of so many ticks.
-pub fn duration(ticks: u32) -> Duration {
+pub(super) fn duration(ticks: u32) -> Duration {
     Duration::from_nanos(u64::from(ticks) << TICK_SHIFT)
 }
 
 /// Lifetimes in ticks.
 #[derive(Clone, Debug)]
-pub struct Lifetimes {
+pub(super) struct Lifetimes {
     udp: u32,
     /// By destination port, all below 1024; empty when none differs.
     udp_by_port: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct Lifetimes {
 
 impl Lifetimes {
     /// From the configuration.
-    pub fn new(t: &Timeouts) -> Lifetimes {
+    pub(super) fn new(t: &Timeouts) -> Lifetimes {
         let udp = ticks(t.udp);
         let mut udp_by_port = Vec::new();
         if !t.udp_by_port.is_empty() {
@@ -79,19 +79,19 @@ impl Lifetimes {
     /// lifetime has to show for it to have passed. A clock that steps back, as those of virtual machines may by a little,
     /// makes a session young and not very old.
     #[inline(always)]
-    pub fn expired(&self, s: &Session, now: u32) -> bool {
+    pub(super) fn expired(&self, s: &Session, now: u32) -> bool {
         now.wrapping_sub(s.seen).cast_signed() > self.of(s).cast_signed()
     }
 
     /// Ticks in which the sweep should come round once, so that nothing outlives its time by much.
-    pub fn round(&self) -> u32 {
+    pub(super) fn round(&self) -> u32 {
         (self.shortest / 4).clamp(1, 56)
     }
 }
 
 /// Where the sweep is: entries are looked at in turn, as many as time asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sweep {
+pub(super) struct Sweep {
     at: u32,
     /// Entries owed, times the ticks of a round.
     owed: u64,
@@ -101,7 +101,7 @@ pub struct Sweep {
 impl Sweep {
     /// How many of `entries` to look at now, at most `most`; `tick` is now and `round` the ticks of a round.
     #[inline]
-    pub fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
+    pub(super) fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
         let passed = tick.wrapping_sub(self.last);
         if passed.cast_signed() > 0 {
             self.last = tick;
@@ -116,7 +116,7 @@ impl Sweep {
 
     /// The next entry to look at, of `entries`.
     #[inline]
-    pub fn next(&mut self, entries: u32) -> u32 {
+    pub(super) fn next(&mut self, entries: u32) -> u32 {
         let e = if self.at < entries { self.at } else { 0 };
         self.at = e + 1;
         e

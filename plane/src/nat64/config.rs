@@ -1,4 +1,4 @@
-//! What a NAT64 is told. Apart from the rest, because this is the only part that people who write scenarios meet.
+//! The configuration of a NAT64. Its own file, because it is the only part that authors of scenarios need.
 
 use crate::affinity::SUBSCRIBER_PREFIX;
 use crate::customers::share;
@@ -30,7 +30,7 @@ pub struct Config {
     /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
     /// together, by the one worker that all of them come to then.
     pub subscriber_prefix: u8,
-    /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
+    /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,
@@ -38,7 +38,7 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for its fragments, which are put together to get one (RFC 6146, section 3.4). They wait no longer than the NAT
+    /// Limits for its fragments, which are reassembled to get one (RFC 6146, section 3.4). They wait no longer than the NAT
     /// remembers a datagram in fragments (`nat.fragments.lifetime`, 15 s).
     pub reassembly: PartLimits,
     /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,

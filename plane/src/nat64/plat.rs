@@ -56,7 +56,7 @@ impl Plat {
         self.prefixes.count()
     }
 
-    /// Say from here on who is a subscriber: whoever has a prefix of this length.
+    /// From here on each prefix of this length is a subscriber.
     pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
         self.subscribers = Some((subscribers, prefix));
         self.count_permanent();

@@ -1,5 +1,5 @@
-//! What a NAT66 is told, and what its state is told in turn. Apart from the rest, because this is the only part that people
-//! who write scenarios meet.
+//! The configuration of a NAT66, and what follows from it for its state. Its own file, because it is the only part that authors
+//! of scenarios need.
 
 use crate::affinity::{self, SUBSCRIBER_PREFIX};
 use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
@@ -11,7 +11,7 @@ use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// Where numbers lie, for nobody's eyes but the state's: those of customers, of remote ends, of outside addresses. Each has
+/// Where numbers lie, which only the state sees: those of customers, of remote ends, of outside addresses. Each has
 /// room for as many as a dictionary may have.
 const CUSTOMERS: Ipv4Addr = Ipv4Addr::new(16, 0, 0, 0);
 const REMOTES: Ipv4Addr = Ipv4Addr::new(32, 0, 0, 0);
@@ -73,14 +73,14 @@ impl Config {
     pub(super) fn numbers(&self, workers: usize) -> Option<[Prefix4; 2]> {
         let [customers, remotes] = self.per_worker(workers);
         let prefix = |addr, n: u64| {
-            // One more, for the first number, which nobody has.
+            // One more, for the first number, which is never used.
             let bits = (64 - n.leading_zeros()).max(8);
             (n <= MOST).then_some(Prefix4 { addr, len: (32 - bits) as u8 })
         };
         Some([prefix(CUSTOMERS, customers)?, prefix(REMOTES, remotes)?])
     }
 
-    /// What the state is told.
+    /// The configuration of the state.
     pub(super) fn state(&self, [customers, remotes]: [Prefix4; 2]) -> nat44::Config {
         let mut nat = self.nat.clone();
         nat.inside = vec![customers];

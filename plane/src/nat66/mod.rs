@@ -193,7 +193,7 @@ impl Nat66 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// Give back numbers that nobody needs any more, and end some sessions.
+    /// Gives back numbers that are no longer needed, and end some sessions.
     fn tidy(&mut self, when_idle: bool) {
         self.nat.tidy(when_idle);
         let Nat66 { nat, customers, subscribers, remotes, .. } = self;
@@ -299,7 +299,7 @@ impl Function for Nat66 {
     }
 
     fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        // Whoever has a session has a number.
+        // A host with a session has a number.
         self.nat.sessions(now, places).into_iter().filter_map(|e| self.named(e)).collect()
     }
 

@@ -70,7 +70,7 @@ impl Nat66 {
         Ok(Some(head))
     }
 
-    /// IPv6: who may send what to whom.
+    /// IPv6: which sources may send to which destinations.
     fn network<F: Packet, P: Packet, S: Spare<P>>(
         &mut self,
         from: Side,
@@ -152,7 +152,7 @@ impl Nat66 {
             return Err(Event::HairpinOff);
         }
         if hairpin && protocol == ICMP {
-            // A NAPT has nobody to give the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
+            // A NAPT has no host to deliver the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
             return Err(Event::IcmpOther);
         }
         let known = outside.map(|n| u32::from(POOL) + n).or_else(|| self.remotes.known(h.dst));
@@ -205,7 +205,7 @@ impl Nat66 {
         asks.remote.addr = match self.config.pool.number(sender) {
             Some(n) => u32::from(POOL) + n,
             None if let Some(number) = self.remotes.known(sender) => number,
-            // A stranger gets a number only if it may open a session: nobody out there fills the dictionary.
+            // A stranger gets a number only if it may open a session, so that hosts outside cannot fill the dictionary.
             None => {
                 self.nat.invites(asks.protocol, asks.own, asks.flags)?;
                 self.remotes.number(sender).ok_or(Event::RemotesFull)?
@@ -235,7 +235,7 @@ impl Nat66 {
     }
 
     /// Mark a packet as already looked at by the worker that decides. The mark stands in the Ethernet source, which is
-    /// written anew on the way out, and follows from the seed, so that nobody outside can forge it.
+    /// written anew on the way out, and follows from the seed, so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }

@@ -24,8 +24,8 @@ pub(super) struct Between {
 pub(super) type PendingSyns6 = PendingSyns<Between, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {
-    /// The reason for which a stranger's packet is dropped that the state refuses: a SYN waits, whoever was not asked may be
-    /// asked yet.
+    /// The reason for which a stranger's packet is dropped that the state refuses: a SYN waits, because the inside may still
+    /// open a connection to its sender.
     pub(super) fn refused(&mut self, why: Event, frame: &[u8], asks: &Asks, sender: u128) -> Event {
         let unasked = matches!(why, Event::NoSession | Event::Filtered);
         if !unasked || asks.protocol != TCP || !tcp::opens(asks.flags) || asks.hairpin {

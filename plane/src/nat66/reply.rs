@@ -1,4 +1,4 @@
-//! Who is told that a packet was dropped, and what (RFC 4443, section 2.4 and 3). Apart from the translation of others'
+//! Which sender gets which error about a dropped packet (RFC 4443, section 2.4 and 3). Apart from the translation of others'
 //! errors, because these are made from nothing but a quote.
 
 use super::event::Event;

@@ -7,7 +7,7 @@ use wire::header::{ICMPV6, PROTO_UDP, TCP, put16, word};
 
 /// Which end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub(super) enum End {
     /// Source.
     Source,
     /// Destination.
@@ -15,7 +15,7 @@ pub enum End {
 }
 
 /// Change one address of the IPv6 header at `l3`; gives the sums of what was there and of what is.
-pub fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
+pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 8 } else { 24 };
     let old = Sum::default().bytes(&b[at..at + 16]);
     put128(b, at, new);
@@ -25,7 +25,7 @@ pub fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
 /// Change address and port (or identifier) of one end of the packet that `b` ends with. A later fragment has an address
 /// only: behind its header everything is data. A checksum that `b` does not reach is not there to be changed: that happens
 /// in the quotes of ICMPv6 errors only.
-pub fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
+pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let (old, new) = address(b, h.l3, end, to);
     if h.part.is_some_and(|part| part.offset > 0) {
         return;
@@ -51,7 +51,7 @@ pub fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
 }
 
 /// Set the Ethernet addresses and take one hop off.
-pub fn leave(b: &mut [u8], macs: &[u8; 12]) {
+pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     b[21] = b[21].saturating_sub(1);
 }
@@ -60,7 +60,7 @@ pub fn leave(b: &mut [u8], macs: &[u8; 12]) {
 /// whole packets without extension headers that are as long as `h`. The port, or identifier, stands at `P` and the checksum
 /// at `C`. What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3).
 #[inline(always)]
-pub fn hop<const N: usize, const P: usize, const C: usize>(
+pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     h: &mut [u8; N],
     macs: &[u8; 12],
     end: End,
@@ -96,7 +96,7 @@ pub fn hop<const N: usize, const P: usize, const C: usize>(
 
 /// Write the checksum of the ICMPv6 message that `b` ends with anew. Its old one has been verified, so this hides no
 /// damage.
-pub fn seal(b: &mut [u8], h: &Head6) {
+pub(super) fn seal(b: &mut [u8], h: &Head6) {
     b[h.l4 + 2..h.l4 + 4].fill(0);
     let len = (h.end - h.l4) as u32;
     let pseudo = Sum::default().bytes(&b[h.l3 + 8..h.l3 + 40]).be32(len).be16(ICMPV6.into());

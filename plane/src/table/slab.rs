@@ -1,9 +1,9 @@
-//! The entries of a state table, by number. Apart from the indexes, because whoever has a number needs none.
+//! The entries of a state table, by number. Apart from the indexes, because an entry with a known number needs none.
 
 use super::MOST;
 use arena::{ArenaError, Array};
 
-/// Entries by number: handed out in ascending order first, then those given back, the last first.
+/// Entries by number: allocated in ascending order first, then from the freed ones, the last freed first.
 pub struct Slab<T: Copy> {
     entries: Array<T>,
     free: Array<u32>,
@@ -13,7 +13,7 @@ pub struct Slab<T: Copy> {
 }
 
 impl<T: Copy> Slab<T> {
-    /// Room for `capacity` entries, each `empty` while nobody has it.
+    /// Room for `capacity` entries, each `empty` while it is free.
     ///
     /// # Errors
     /// When there is not enough memory.

@@ -1,4 +1,4 @@
-//! What a translator is told, and the checks that make it safe to run. Apart from the engine, because scenarios and
+//! The configuration of a translator, and the checks that make it safe to run. Apart from the engine, because scenarios and
 //! gateway files fill it, and because every technology that translates (SIIT, CLAT, NAT64, MAP-T) fills the same.
 
 use crate::fragment::PartLimits;
@@ -63,7 +63,7 @@ pub struct Config {
     pub v6: Side6,
     /// Whether it takes a hop off the time to live: not when a function chained to it does.
     pub hop: bool,
-    /// Smallest MTU of the IPv6 network: packets that may be fragmented are cut to this (RFC 7915, section 4.1).
+    /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,
@@ -77,8 +77,8 @@ pub struct Config {
     pub icmp_sources: Vec<AddrRange>,
     /// Fragments over IPv4 of ends that share their address, whose first alone shows the port.
     pub fragments: PartLimits,
-    /// Fragments of UDP datagrams without checksum that wait to be put together, so that the whole gets one (RFC 6146, section
-    /// 3.4). `None` where nobody puts anything together, and they are dropped (RFC 7915, section 4.5). Whatever stands in
+    /// Fragments of UDP datagrams without checksum that wait for reassembly, so that the whole gets one (RFC 6146, section
+    /// 3.4). `None` where they are not reassembled but dropped (RFC 7915, section 4.5). Whatever stands in
     /// front must bring the first fragment first.
     pub unsummed: Option<PartLimits>,
     /// ICMP errors that it sends itself in a second, at most; 0 for none (RFC 7915, sections 4.4 and 5.4).

@@ -1,4 +1,4 @@
-//! Packets from one customer to another at a border relay (MAP-T). Where translation is stateless, whoever sends by the default
+//! Packets from one customer to another at a border relay (MAP-T). Where translation is stateless, a customer that sends by the default
 //! rule must appear to the other customer under that rule, too: in hub-and-spoke mode an edge takes nothing else (RFC 7599,
 //! section 8.2). So both translations of the way over IPv4 and back are made, and nothing is sent over IPv4. Apart from
 //! what RFC 7757 turns round by maps of whole addresses, which takes no port to find the receiver.
@@ -40,7 +40,7 @@ impl<A: Addressing> Translate<A> {
                 Verdict::Drop
             }
             Ok(verdict) => verdict,
-            // Nobody is told, as of anything else that finds no customer (RFC 7599, section 8.2).
+            // No error is sent, as for anything else that finds no customer (RFC 7599, section 8.2).
             Err(why) => {
                 self.count.add(why);
                 Verdict::Drop

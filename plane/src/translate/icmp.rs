@@ -5,44 +5,44 @@ use crate::event::Event;
 use crate::icmp_error::Error;
 
 /// ICMP types.
-pub mod v4 {
+pub(super) mod v4 {
     /// Echo reply.
-    pub const ECHO_REPLY: u8 = 0;
+    pub(crate) const ECHO_REPLY: u8 = 0;
     /// Destination unreachable.
-    pub const UNREACHABLE: u8 = 3;
+    pub(crate) const UNREACHABLE: u8 = 3;
     /// Echo request.
-    pub const ECHO: u8 = 8;
+    pub(crate) const ECHO: u8 = 8;
     /// Time exceeded.
-    pub const TIME_EXCEEDED: u8 = 11;
+    pub(crate) const TIME_EXCEEDED: u8 = 11;
     /// Parameter problem.
-    pub const PARAMETER: u8 = 12;
+    pub(crate) const PARAMETER: u8 = 12;
 }
 
 /// ICMPv6 types.
-pub mod v6 {
+pub(super) mod v6 {
     /// Destination unreachable.
-    pub const UNREACHABLE: u8 = 1;
+    pub(crate) const UNREACHABLE: u8 = 1;
     /// Packet too big.
-    pub const TOO_BIG: u8 = 2;
+    pub(crate) const TOO_BIG: u8 = 2;
     /// Time exceeded.
-    pub const TIME_EXCEEDED: u8 = 3;
+    pub(crate) const TIME_EXCEEDED: u8 = 3;
     /// Parameter problem.
-    pub const PARAMETER: u8 = 4;
+    pub(crate) const PARAMETER: u8 = 4;
     /// Echo request.
-    pub const ECHO: u8 = 128;
+    pub(crate) const ECHO: u8 = 128;
     /// Echo reply.
-    pub const ECHO_REPLY: u8 = 129;
+    pub(crate) const ECHO_REPLY: u8 = 129;
 }
 
 /// The smallest MTU of an IPv6 link (RFC 8200, section 5).
-pub const LEAST_MTU6: u32 = 1280;
+pub(super) const LEAST_MTU6: u32 = 1280;
 
 /// ICMPv6: what a NAT64 without room for a new flow says.
-pub const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
+pub(super) const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
 
 /// The MTU of the links on both sides.
 #[derive(Clone, Copy, Debug)]
-pub struct Mtus {
+pub(super) struct Mtus {
     /// Of the IPv4 side.
     pub v4: u32,
     /// Of the IPv6 side.
@@ -50,28 +50,28 @@ pub struct Mtus {
 }
 
 /// Whether an ICMP type is an error message.
-pub fn is_error4(kind: u8) -> bool {
+pub(super) fn is_error4(kind: u8) -> bool {
     matches!(kind, 3 | 4 | 5 | 11 | 12)
 }
 
 /// Whether an ICMPv6 type is an error message (RFC 4443, section 2.1).
-pub fn is_error6(kind: u8) -> bool {
+pub(super) fn is_error6(kind: u8) -> bool {
     kind < 128
 }
 
 /// Whether extensions may follow the quote of this ICMP type (RFC 4884, section 3): its length then stands in the second
 /// of the four octets, in words of four octets.
-pub fn extends4(kind: u8) -> bool {
+pub(super) fn extends4(kind: u8) -> bool {
     matches!(kind, v4::UNREACHABLE | v4::TIME_EXCEEDED | v4::PARAMETER)
 }
 
 /// The same for ICMPv6: the length stands in the first octet, in words of eight.
-pub fn extends6(kind: u8) -> bool {
+pub(super) fn extends6(kind: u8) -> bool {
     matches!(kind, v6::UNREACHABLE | v6::TIME_EXCEEDED)
 }
 
 /// The type of an echo message in ICMPv6.
-pub fn echo_to6(kind: u8) -> Option<u8> {
+pub(super) fn echo_to6(kind: u8) -> Option<u8> {
     match kind {
         v4::ECHO => Some(v6::ECHO),
         v4::ECHO_REPLY => Some(v6::ECHO_REPLY),
@@ -80,7 +80,7 @@ pub fn echo_to6(kind: u8) -> Option<u8> {
 }
 
 /// The type of an echo message in ICMP.
-pub fn echo_to4(kind: u8) -> Option<u8> {
+pub(super) fn echo_to4(kind: u8) -> Option<u8> {
     match kind {
         v6::ECHO => Some(v4::ECHO),
         v6::ECHO_REPLY => Some(v4::ECHO_REPLY),
@@ -92,7 +92,7 @@ pub fn echo_to4(kind: u8) -> Option<u8> {
 ///
 /// # Errors
 /// When it has no counterpart.
-pub fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
+pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     const NO_ROUTE: Error = Error::new(v6::UNREACHABLE, 0);
     const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
     match (e.kind, e.code) {
@@ -122,7 +122,7 @@ pub fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
 ///
 /// # Errors
 /// When it has no counterpart.
-pub fn to4(e: Error, fragment: bool, mtus: Mtus) -> Result<Error, Event> {
+pub(super) fn to4(e: Error, fragment: bool, mtus: Mtus) -> Result<Error, Event> {
     match (e.kind, e.code) {
         (v6::UNREACHABLE, 0 | 2 | 3) => Ok(Error::new(v4::UNREACHABLE, 1)),
         (v6::UNREACHABLE, 1) => Ok(Error::new(v4::UNREACHABLE, 10)),
@@ -146,14 +146,14 @@ fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU that a sender over IPv6 is told where a link carries IPv4 packets of `mtu` octets. Never below the IPv6 minimum,
+/// The MTU in an error to a sender over IPv6 where a link carries IPv4 packets of `mtu` octets. Never below the IPv6 minimum,
 /// which senders do not believe (RFC 7915, section 4.2; RFC 8201, section 4): a smaller packet is fragmented on the IPv4 side.
 /// A fragment header in the packet that the error is about does not count: the next packet may have none.
-pub fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
+pub(super) fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
     (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
 
-/// The MTU that a sender over IPv4 is told, with room for the fragment header that its packets get.
+/// The MTU in an error to a sender over IPv4, with room for the fragment header that its packets get.
 fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     let less = 20 + part(fragment);
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)

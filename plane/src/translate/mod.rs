@@ -43,12 +43,12 @@ pub struct Translate<A: Addressing> {
     addressing: A,
     macs: Macs,
     plan: Plan,
-    /// Room in which a packet that changes its length within is put together.
+    /// Room in which a packet whose length changes inside is built.
     scratch: Vec<u8>,
     limiter: Limiter,
     /// Fragments of ends that share their address.
     tracker: Tracker,
-    /// Fragments of UDP datagrams without checksum, where they are put together.
+    /// Fragments of UDP datagrams without checksum, where they are reassembled.
     unsummed: Option<Unsummed>,
     /// Which of how many workers this is.
     own: u16,

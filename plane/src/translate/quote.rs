@@ -1,5 +1,5 @@
 //! ICMP errors of others, with the packet that they quote translated like a packet (RFC 7915, sections 4.2, 4.3, 5.2
-//! and 5.3) and the extensions behind it kept (RFC 4884). They change their length within, so they are put together in a
+//! and 5.3) and the extensions behind it kept (RFC 4884). Their length changes inside, so they are built in a
 //! room of their own; their checksum has been verified before, so making it anew hides no damage. An error about a packet that
 //! this translator would have dropped is about none that it sent, and is dropped itself.
 
@@ -34,7 +34,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::IcmpUntranslatable);
         }
         let new = icmp::to6(error, q.total() as u32, self.mtus())?;
-        // No state for a new flow is told by a code of its own in ICMPv6 (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
+        // No state for a new flow has a code of its own in ICMPv6 (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
         let ours = error == HOST_UNREACHABLE && self.addressing.is_gateway(h.src);
         let new = if ours { icmp::ADDRESS_UNREACHABLE } else { new };
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
@@ -221,7 +221,7 @@ impl<A: Addressing> Translate<A> {
         Ok((inner_src, a.to_ipv6(src_end, dst).map_err(|_| Event::IcmpUntranslatable)?))
     }
 
-    /// The source of an ICMP error over IPv6: the address of the translator for who has none.
+    /// The source of an ICMP error over IPv6: the address of the translator if the sender has none.
     fn source_to6(&self, src: Point4, q: &Head4) -> Result<u128, Event> {
         if self.config.hairpinning == Hairpinning::Simple
             && src.addr == q.dst
@@ -314,7 +314,7 @@ fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) ->
 }
 
 /// Translate the transport header of a quoted IPv4 packet. Another error in it would be a packet in a packet in a packet:
-/// nobody may send that (RFC 7915, section 4.3).
+/// no host may send that (RFC 7915, section 4.3).
 fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner: &Write6) -> Result<(), Event> {
     if offset > 0 || b.is_empty() {
         return Ok(());

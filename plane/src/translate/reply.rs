@@ -1,4 +1,4 @@
-//! Who is told that a packet was dropped, and what (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
+//! Which sender gets which error about a dropped packet (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
 //! Apart from the translation of others' errors, because these are made from nothing but a quote.
 
 use super::Translate;
@@ -16,7 +16,7 @@ use wire::header::{self, ICMP, ICMPV6};
 const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
 /// The ICMP error for a drop of an IPv4 packet: what RFC 7915 names, code 13 for what it cannot translate.
-pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
+pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
         Event::SourceRoute => Some(Error::new(v4::UNREACHABLE, 5)),
@@ -38,7 +38,7 @@ pub fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
 /// The ICMPv6 error for a drop of an IPv6 packet. A source that does not belong to its subscriber has failed a policy (RFC
 /// 7599, sections 8.2 and 8.3), which has a code of its own in ICMPv6; a destination outside the port set is dropped
 /// without a word (section 8.2), and where addresses are `silent` everything else that has no counterpart.
-pub fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
+pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
         Event::SourceRoute => {
@@ -63,7 +63,7 @@ pub fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<E
 
 impl<A: Addressing> Translate<A> {
     /// Send an ICMP error about a frame back over IPv4. Nothing is sent about ICMP errors, later fragments and senders that
-    /// are nobody (RFC 1812, 4.3.2.7).
+    /// identify no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet, S: Spare<P>>(&mut self, frame: &[u8], error: Error, spare: &mut S) {
         let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());

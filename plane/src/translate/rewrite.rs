@@ -12,32 +12,32 @@ const UDP_LITE: u8 = 136;
 
 /// Sum of an IPv6 address.
 #[inline(always)]
-pub fn sum6(a: u128) -> Sum {
+pub(super) fn sum6(a: u128) -> Sum {
     let a = a.to_be();
     Sum::default().word(a as u64).word((a >> 64) as u64)
 }
 
 /// Sum of the addresses of an IPv6 packet.
 #[inline(always)]
-pub fn pair6(src: u128, dst: u128) -> Sum {
+pub(super) fn pair6(src: u128, dst: u128) -> Sum {
     let (s, d) = (sum6(src), sum6(dst));
     Sum(s.0 + d.0)
 }
 
 /// Sum of the addresses of an IPv4 packet.
 #[inline(always)]
-pub fn pair4(src: u32, dst: u32) -> Sum {
+pub(super) fn pair4(src: u32, dst: u32) -> Sum {
     Sum::default().be32(src).be32(dst)
 }
 
 /// Sum of the pseudo header of ICMPv6.
-pub fn icmp6_pseudo(src: u128, dst: u128, len: usize) -> Sum {
+pub(super) fn icmp6_pseudo(src: u128, dst: u128, len: usize) -> Sum {
     pair6(src, dst).be32(len as u32).be16(ICMPV6.into())
 }
 
 /// What an IPv6 header is written from.
 #[derive(Clone, Copy, Debug)]
-pub struct Write6 {
+pub(super) struct Write6 {
     /// Source.
     pub src: u128,
     /// Destination.
@@ -56,7 +56,7 @@ pub struct Write6 {
 
 /// A fragment header to be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Cut {
+pub(super) struct Cut {
     /// Offset in octets.
     pub offset: usize,
     /// More fragments follow.
@@ -67,12 +67,12 @@ pub struct Cut {
 
 impl Write6 {
     /// Octets of the headers.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         header::IPV6 + if self.part.is_some() { 8 } else { 0 }
     }
 
     /// Write the headers at the start of `b`.
-    pub fn write(&self, b: &mut [u8]) {
+    pub(super) fn write(&self, b: &mut [u8]) {
         put32(b, 0, 6 << 28 | u32::from(self.class) << 20);
         put16(b, 4, (self.len() - header::IPV6 + self.payload) as u16);
         b[7] = self.hop_limit;
@@ -92,7 +92,7 @@ impl Write6 {
 
 /// What an IPv4 header is written from.
 #[derive(Clone, Copy, Debug)]
-pub struct Write4 {
+pub(super) struct Write4 {
     /// Source.
     pub src: u32,
     /// Destination.
@@ -112,13 +112,13 @@ pub struct Write4 {
 }
 
 /// The flags of an IPv4 header.
-pub const DF: u16 = 0x4000;
+pub(super) const DF: u16 = 0x4000;
 /// More fragments.
-pub const MF: u16 = 0x2000;
+pub(super) const MF: u16 = 0x2000;
 
 impl Write4 {
     /// Write the header, checksum included, at the start of `b`.
-    pub fn write(&self, b: &mut [u8]) {
+    pub(super) fn write(&self, b: &mut [u8]) {
         (b[0], b[1]) = (0x45, self.tos);
         put16(b, 2, (header::IPV4 + self.payload) as u16);
         put16(b, 4, self.id);
@@ -143,7 +143,7 @@ fn checksum_at(protocol: u8) -> Option<usize> {
 
 /// Repair the checksum of the transport header that `b` begins with, after the addresses summed in `old` became those in
 /// `new`. A checksum that `b` does not reach is not there to be repaired, and a UDP checksum of zero is none.
-pub fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
+pub(super) fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     let Some(at) = checksum_at(protocol).filter(|at| b.len() >= at + 2) else { return };
     if protocol == PROTO_UDP && b[at] | b[at + 1] == 0 {
         return;
@@ -156,7 +156,7 @@ pub fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
 }
 
 /// The same between two IPv6 packets, where ICMP has a pseudo header too.
-pub fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
+pub(super) fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     if protocol != ICMPV6 {
         transport(b, protocol, old, new);
     } else if b.len() >= 4 {
@@ -166,7 +166,7 @@ pub fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
 }
 
 /// Give a UDP datagram that has none a checksum; `b` is the whole datagram.
-pub fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
+pub(super) fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
     let len = b.len() as u32;
     let mut sum = pair6(src, dst).be32(len).be16(PROTO_UDP.into()).bytes(b).checksum();
     if sum == [0, 0] {
@@ -177,7 +177,7 @@ pub fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
 
 /// Make an ICMP echo message one of the other version. `pseudo` is the pseudo header that comes in or goes out of the
 /// checksum. Sums are moved on, not made anew, so that damage stays visible.
-pub fn echo(b: &mut [u8], kind: u8, pseudo: Sum, to_ipv6: bool) {
+pub(super) fn echo(b: &mut [u8], kind: u8, pseudo: Sum, to_ipv6: bool) {
     let old = Sum::default().be16(u16::from_be_bytes([b[0], b[1]]));
     b[0] = kind;
     let new = Sum::default().be16(u16::from_be_bytes([b[0], b[1]]));
@@ -189,11 +189,11 @@ pub fn echo(b: &mut [u8], kind: u8, pseudo: Sum, to_ipv6: bool) {
 }
 
 /// The protocol number in the other IP version.
-pub fn protocol_to6(protocol: u8) -> u8 {
+pub(super) fn protocol_to6(protocol: u8) -> u8 {
     if protocol == ICMP { ICMPV6 } else { protocol }
 }
 
 /// The protocol number in the other IP version.
-pub fn protocol_to4(protocol: u8) -> u8 {
+pub(super) fn protocol_to4(protocol: u8) -> u8 {
     if protocol == ICMPV6 { ICMP } else { protocol }
 }

@@ -60,7 +60,7 @@ impl Addressing for Siit {
         Some((self.by_prefix(src)?, host))
     }
 
-    /// RFC 7757, section 4.2.1: whoever the destination is, no map is used.
+    /// RFC 7757, section 4.2.1: no map is used, whatever the destination.
     fn hidden(&self, src: u32) -> Option<u128> {
         self.by_prefix(src)
     }

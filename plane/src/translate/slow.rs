@@ -64,7 +64,7 @@ impl<A: Addressing> Translate<A> {
         Ok(true)
     }
 
-    /// IPv4: who may send what to whom.
+    /// IPv4: which sources may send to which destinations.
     pub(super) fn over_ipv4<F: Packet, P: Packet, S: Spare<P>>(
         &mut self,
         p: &mut F,
@@ -74,7 +74,7 @@ impl<A: Addressing> Translate<A> {
         let h = Head4::whole(b, header::ETH)?;
         let route = h.route(b)?;
         let error = is_error4(&h, b);
-        // The source of an ICMP error is translated whatever it is, for whoever looks for faults (RFC 7915, section 4.1).
+        // The source of an ICMP error is translated whatever it is, for troubleshooting (RFC 7915, section 4.1).
         if !is_ordinary(h.src) && !error {
             return Err(Event::MartianSource);
         }

@@ -147,7 +147,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Flags and offset: those of the fragment header, or DF for what is too large to be cut (RFC 7915, section 5.1).
+/// Flags and offset: those of the fragment header, or DF for what is too large to be fragmented (RFC 7915, section 5.1).
 pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     match h.part {
         Some(part) => (part.offset / 8) as u16 | if part.more { MF } else { 0 },

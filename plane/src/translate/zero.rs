@@ -1,5 +1,5 @@
 //! Fragments of UDP datagrams without checksum. Over IPv6 there must be one, and it covers what all fragments carry: they
-//! are put together first (RFC 6146, section 3.4), and the whole datagram goes through the translation. Apart from other
+//! are reassembled first (RFC 6146, section 3.4), and the whole datagram is translated. Apart from other
 //! fragments, which are translated one by one.
 
 use super::{Translate, ZeroChecksum};
@@ -33,7 +33,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// What a fragment has in common with those of its datagram, if that is to be put together. Only the first shows it; what
+    /// What a fragment has in common with those of its datagram, if that is to be reassembled. Only the first shows it; what
     /// comes before it is none of ours, so that the function in front has to bring them in order, as NAT44 does.
     pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {
         let unsummed = self.unsummed.as_mut()?;
@@ -63,7 +63,7 @@ impl<A: Addressing> Translate<A> {
         };
         self.count.add(Event::Reassembled);
         let verdict = self.over_ipv4::<Buffer, P, S>(&mut whole, spare).inspect_err(|why| {
-            // The sender is told about the datagram; about a later fragment nobody is told anything.
+            // The sender gets an error about the datagram; a later fragment causes none.
             self.refuse4(&mut whole, *why, spare);
         })?;
         let len = whole.bytes().len();
@@ -84,7 +84,7 @@ impl<A: Addressing> Translate<A> {
         unsummed.add(self.now, key, &fragment, &mut self.count)?.map(|d| join(&d)).transpose()
     }
 
-    /// End what has waited for too long. Nobody is told (RFC 6146, section 3.4).
+    /// Drops fragments that have waited too long; no error is sent (RFC 6146, section 3.4).
     pub(super) fn expire_unsummed(&mut self) {
         let Some(unsummed) = self.unsummed.as_mut().filter(|u| !u.is_empty()) else { return };
         while let Some(late) = unsummed.expire(self.now) {
@@ -93,7 +93,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// The packet of all its parts, with the header of the first. It may be cut again, whatever its parts said.
+/// The packet of all its parts, with the header of the first. It may be fragmented again, whatever its fragments said.
 fn join(d: &Datagram) -> Result<Buffer, Event> {
     let total = d.headers().len() - header::ETH + d.octets();
     if total > LARGEST {

@@ -10,7 +10,7 @@ use wire::header::{self, PROTO_UDP, TCP, half};
 /// Change the source (or else the destination) of a UDP or TCP packet without IP options at `l3`, which is no fragment and
 /// has a complete transport header.
 #[inline]
-pub fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32) {
+pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32) {
     let (old, new) = header_address(b, l3, destination, new);
     let l4 = l3 + header::IPV4;
     transport(b, l4, b[l3 + 9], old, new);
@@ -21,8 +21,8 @@ pub fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32) {
 /// may stand than in the header, such as a host behind the router that sends the error: `quoted` knows what stands for it.
 ///
 /// # Errors
-/// When an ICMP error has a wrong checksum, which must not be made right, a quote that does not parse, or one about nobody.
-pub fn replace(
+/// When an ICMP error has a wrong checksum, which must not be made right, a quote that does not parse, or one about no known customer.
+pub(super) fn replace(
     b: &mut [u8],
     head: &Head4,
     destination: bool,

@@ -1,4 +1,4 @@
-//! What a tunnel end is told: typed settings with defaults as the RFCs have them, and the checks that make them safe
+//! The configuration of a tunnel end: typed settings with defaults as the RFCs have them, and the checks that make them safe
 //! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
 
 pub use crate::fragment::PartLimits;
@@ -48,13 +48,13 @@ pub enum FlowLabel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Oversize {
-    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then cut as IPv6 (RFC 2473, section 7.2; RFC
+    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then fragmented as IPv6 (RFC 2473, section 7.2; RFC
     /// 6333, section 5.3).
     #[default]
     Outer,
-    /// DF set: as above. DF clear: cut as IPv4, then each piece encapsulated (RFC 7597, section 8.3.1, allows it).
+    /// DF set: as above. DF clear: fragmented as IPv4, then each fragment encapsulated (RFC 7597, section 8.3.1, allows it).
     Inner,
-    /// Whatever DF says: encapsulated, then cut as IPv6. Hides the tunnel from path MTU discovery.
+    /// Whatever DF says: encapsulated, then fragmented as IPv6. Hides the tunnel from path MTU discovery.
     OuterAlways,
 }
 
@@ -101,11 +101,11 @@ pub struct Config {
     pub hairpinning: bool,
     /// Whether customers with a wrong source are told so: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
     pub answer_spoofed: bool,
-    /// Whether senders to nobody are told so: ICMP type 3, code 1 (RFC 7596, section 6.2).
+    /// Whether senders to an address without softwire get an error: ICMP type 3, code 1 (RFC 7596, section 6.2).
     pub answer_unknown: bool,
     /// ICMP from the IPv4 side.
     pub inbound_icmp: InboundIcmp,
-    /// Parts of tunnel packets, to be put together (RFC 8200, section 4.5).
+    /// Reassembly of fragmented tunnel packets (RFC 8200, section 4.5).
     pub reassembly: PartLimits,
     /// Fragments of IPv4 packets, whose first alone shows the port.
     pub fragments: PartLimits,

@@ -1,5 +1,5 @@
 //! The slow path out of tunnels: every packet from the IPv6 side that the fast path did not take, alone and with all checks:
-//! outer header, parts put together, the tunnel it may come out of, the packet inside. What is for another customer turns
+//! outer header, reassembly, the tunnel it may come out of, the packet inside. What is for another customer turns
 //! round (RFC 7596, section 6.2).
 
 use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port};

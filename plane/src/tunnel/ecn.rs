@@ -3,19 +3,19 @@
 use super::config::Ecn;
 
 /// Congestion experienced.
-pub const CE: u8 = 3;
+pub(super) const CE: u8 = 3;
 /// ECN-capable, the second kind.
-pub const ECT1: u8 = 1;
+pub(super) const ECT1: u8 = 1;
 
 /// The outer field of a packet that enters (RFC 6040, section 4.1).
 #[inline(always)]
-pub fn enter(mode: Ecn, inner: u8) -> u8 {
+pub(super) fn enter(mode: Ecn, inner: u8) -> u8 {
     if mode == Ecn::Normal { inner & 3 } else { 0 }
 }
 
 /// The inner field of a packet that leaves; `None` when it must be dropped (RFC 6040, figure 4).
 #[inline(always)]
-pub fn leave(inner: u8, outer: u8) -> Option<u8> {
+pub(super) fn leave(inner: u8, outer: u8) -> Option<u8> {
     match (inner & 3, outer & 3) {
         (0, CE) => None,
         (0, _) => Some(0),

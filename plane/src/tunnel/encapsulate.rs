@@ -207,7 +207,7 @@ impl<S: Softwires> Tunnel<S> {
 ///
 /// # Errors
 /// The reason to drop it.
-pub fn addresses(head: &Head4) -> Result<(), Event> {
+pub(super) fn addresses(head: &Head4) -> Result<(), Event> {
     if !is_ordinary(head.src) {
         return Err(Event::MartianSource);
     }
@@ -218,17 +218,17 @@ pub fn addresses(head: &Head4) -> Result<(), Event> {
 }
 
 /// Whether packets of this protocol show whose they are.
-pub fn has_ports(protocol: u8) -> bool {
+pub(super) fn has_ports(protocol: u8) -> bool {
     matches!(protocol, PROTO_UDP | TCP | ICMP)
 }
 
 /// An end point as later fragments show it.
-pub fn without_port(p: Point4) -> Point4 {
+pub(super) fn without_port(p: Point4) -> Point4 {
     Point4 { port: None, ..p }
 }
 
 /// Give both ends the ports of their datagram.
-pub fn set_ports(points: &mut [Point4; 2], ports: Ports) {
+pub(super) fn set_ports(points: &mut [Point4; 2], ports: Ports) {
     points[0].port = ports[0];
     points[1].port = ports[1];
 }
@@ -237,7 +237,7 @@ pub fn set_ports(points: &mut [Point4; 2], ports: Ports) {
 ///
 /// # Errors
 /// When it was sent to somebody else.
-pub fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
+pub(super) fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
     if b.len() < L3 {
         return Err(Event::Short);
     }

@@ -1,4 +1,4 @@
-//! Who is told that a packet was dropped: the sender of an IPv4 packet, on the link or inside its tunnel, or the sender of a
+//! Which sender gets an error about a dropped packet: that of an IPv4 packet, on the link or inside its tunnel, or that of a
 //! tunnel packet; never about what no error may be about (RFC 1812, 4.3.2.7; RFC 4443, 2.4).
 
 use super::points::{Kind, is_unicast6, kind};
@@ -13,23 +13,23 @@ use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, IPV6};
 
 /// ICMPv6: source address failed ingress or egress policy.
-pub const SOURCE_POLICY: Error = Error::new(1, 5);
+pub(super) const SOURCE_POLICY: Error = Error::new(1, 5);
 /// ICMPv6: the rest of a datagram did not come (RFC 8200, section 4.5).
-pub const REASSEMBLY_TIME: Error = Error::new(3, 1);
+pub(super) const REASSEMBLY_TIME: Error = Error::new(3, 1);
 
 /// ICMPv6: a header field that cannot be (RFC 4443, 3.4).
-pub fn parameter_problem(pointer: usize) -> Error {
+pub(super) fn parameter_problem(pointer: usize) -> Error {
     Error { kind: 4, code: 0, rest: pointer as u32 }
 }
 
-/// ICMPv6: an option that nobody knows here (RFC 4443, 3.4).
-pub fn unknown_option(pointer: usize) -> Error {
+/// ICMPv6: an unrecognized option (RFC 4443, 3.4).
+pub(super) fn unknown_option(pointer: usize) -> Error {
     Error { kind: 4, code: 2, rest: pointer as u32 }
 }
 
-/// Why a packet is dropped, and who is told.
+/// Why a packet is dropped, and which sender gets an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub(super) struct Refusal {
     /// The reason.
     pub why: Event,
     /// What is sent.
@@ -38,7 +38,7 @@ pub struct Refusal {
 
 /// What is sent about a dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub(super) enum Answer {
     /// Nothing.
     Nothing,
     /// An ICMP error about the IPv4 packet.
@@ -60,12 +60,12 @@ impl From<Fault> for Refusal {
 }
 
 /// A refusal that the sender of the IPv4 packet hears of.
-pub fn inner(why: Event, error: Error) -> Refusal {
+pub(super) fn inner(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Inner(error) }
 }
 
 /// A refusal that the sender of the tunnel packet hears of.
-pub fn outer(why: Event, error: Error) -> Refusal {
+pub(super) fn outer(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Outer(error) }
 }
 
@@ -136,7 +136,7 @@ impl<S: Softwires> Tunnel<S> {
 }
 
 /// The sum over an ICMPv6 message and its pseudo header (RFC 8200, section 8.1), checksum field included.
-pub fn sum6(b: &[u8], l3: usize, l4: usize, end: usize) -> Sum {
+pub(super) fn sum6(b: &[u8], l3: usize, l4: usize, end: usize) -> Sum {
     let addresses = &b[l3 + 8..l3 + header::IPV6];
     Sum::default().bytes(addresses).be32((end - l4) as u32).be16(ICMPV6.into()).bytes(&b[l4..end])
 }

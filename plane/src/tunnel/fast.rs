@@ -248,7 +248,7 @@ fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
 }
 
 /// End a frame where its packet ends, but not before the least length of a frame: zeros stand behind.
-pub fn pad<P: Packet>(p: &mut P, end: usize) {
+pub(super) fn pad<P: Packet>(p: &mut P, end: usize) {
     let len = end.max(LEAST_FRAME);
     if p.set_len(len) {
         p.bytes_mut()[end..len].fill(0);

@@ -1,4 +1,4 @@
-//! Writing the outer header, and cutting what is too large: the tunnel packet as IPv6 (RFC 8200, section 4.5) or the packet
+//! Writes the outer header and fragments what is too large: the tunnel packet as IPv6 (RFC 8200, section 4.5) or the packet
 //! inside as IPv4 (RFC 791, section 3.2). The packet itself becomes the first piece; the others are emitted behind it.
 
 use super::{L3, OVERHEAD, Tunnel};

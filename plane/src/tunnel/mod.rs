@@ -178,7 +178,7 @@ impl<S: Softwires> Tunnel<S> {
         self.config = config;
     }
 
-    /// Some link on the path of the one tunnel carries no more than this: what is larger is cut, or refused, here from now on
+    /// Some link on the path of the one tunnel carries no more than this: what is larger is fragmented, or refused, here from now on
     /// (RFC 2473, section 7.1; RFC 8201, section 4), for a while.
     fn narrow(&mut self, mtu: u32) {
         // Less than any IPv6 link has is not believed.
@@ -213,7 +213,7 @@ impl<S: Softwires> Tunnel<S> {
         if self.plan.ce { (dst, src) } else { (src, dst) }
     }
 
-    /// The next identification: a bijection, so that none comes twice soon, that nobody outside can guess (RFC 7739).
+    /// The next identification: a bijection, so that none comes twice soon, that an outsider cannot guess (RFC 7739).
     fn identification(&mut self) -> u32 {
         self.identified = self.identified.wrapping_add(1);
         let key = self.hasher.one(0) as u32;
@@ -230,7 +230,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::FragmentLate, lost);
         while let Some(late) = self.reassembly.expire(self.now) {
             self.count.add_many(Event::FragmentLate, late.fragments);
-            // RFC 8200, section 4.5: who sent it is told if the first part had come.
+            // RFC 8200, section 4.5: the sender gets an error if the first fragment has arrived.
             if let Some(first) = late.first {
                 self.reply6(&first[L3..], error::REASSEMBLY_TIME, spare);
             }

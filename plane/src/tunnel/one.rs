@@ -1,4 +1,4 @@
-//! The strategy of those who have one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
+//! The strategy of functions with one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
 
 use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 pub struct OneTunnel {
     own: u128,
     peer: u128,
-    /// Whom packets must come from: nobody where both ends are the same.
+    /// Where packets must come from; none where both ends are the same.
     from: u128,
 }
 

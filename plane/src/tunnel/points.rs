@@ -59,7 +59,7 @@ impl Head4 {
     }
 }
 
-/// What an ICMP message is to those who share an address.
+/// What an ICMP message is to customers that share an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A query or its answer: has an identifier.

@@ -1,4 +1,4 @@
-//! ICMPv6 errors about tunnel packets: the sender of the packet inside is told by an ICMP error (RFC 2473, section 8). Only
+//! ICMPv6 errors about tunnel packets: the sender of the packet inside gets an ICMP error (RFC 2473, section 8). Only
 //! errors about packets of a tunnel that there is are believed.
 
 use super::error::{Refusal, sum6};
@@ -18,7 +18,7 @@ const TIME_EXCEEDED: u8 = 3;
 const PARAMETER: u8 = 4;
 
 impl<S: Softwires> Tunnel<S> {
-    /// An ICMPv6 message: an error about a tunnel packet is told to whoever sent the packet inside; all others are the
+    /// An ICMPv6 message: an error about a tunnel packet goes on to the sender of the packet inside; all others are the
     /// machine's own.
     pub(super) fn relay<P: Packet, Q: Spare<P>>(
         &mut self,
@@ -49,7 +49,7 @@ impl<S: Softwires> Tunnel<S> {
         if message[l4] == TOO_BIG && be32(message, l4 + 4) < LEAST_MTU {
             return Err(Event::IcmpUntranslatable.into());
         }
-        // Who did not ask hears nothing of sizes: then it is this end that has to cut.
+        // Without DF the sender gets no error: this end has to fragment.
         if message[l4] == TOO_BIG && self.softwires.is_single() {
             self.narrow(be32(message, l4 + 4));
         }
@@ -78,7 +78,7 @@ impl<S: Softwires> Tunnel<S> {
 /// The ICMP error for an ICMPv6 error about a packet inside a tunnel (RFC 2473, section 8.3).
 fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
-        // Only who asked for it hears of sizes; all others' packets can be cut.
+        // Only packets with DF need the size; all others can be fragmented.
         (TOO_BIG, _) if inner.df => {
             let mtu = be32(b, l4 + 4).min(65_535);
             Some(Error::fragmentation_needed(mtu - OVERHEAD as u32))

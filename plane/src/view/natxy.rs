@@ -1,5 +1,5 @@
 //! Set-ups of a NAT whose Internet speaks IPv6: NAT46 and NAT66. A file of its own, because Right learns of an IPv6 address
-//! here: the lowest 32 bits of an outside address, of which the prefix is known.
+//! here: the lowest 32 bits of an outside address, whose prefix is known.
 
 use super::ends::{by_remote, distinct};
 use super::{Bed, Translated, ViewError, stateful};

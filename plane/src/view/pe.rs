@@ -14,7 +14,7 @@ pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Re
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
 }
 
-/// AFTR of DS-Lite (RFC 6333): tunnels from B4s, of which the customers' addresses may overlap.
+/// AFTR of DS-Lite (RFC 6333): tunnels from B4s, whose customers' addresses may overlap.
 ///
 /// # Errors
 /// As [`plat`].

@@ -1,0 +1,101 @@
+//! The tester's measurement of itself: complete, and of what it says. How large the figures are is the machine's business.
+
+use crate::common::{bed, pool};
+use engine::calibrate::{CalibrateError, Ends, How, basics, ceiling, latency};
+use method::{Direction, Nanos, Order, TrialError};
+use plane::view::{forwarding, nat44};
+use port::Clock;
+use port::link::{Steer, link};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wire::{AddrRange, OuterRange, View};
+
+const SHORT: Nanos = Nanos::from_millis(2);
+
+fn how() -> How {
+    How {
+        clock: Clock::system(),
+        cores: vec![None],
+        direction: Direction::Both,
+        responder_order: Order::Random,
+        per_run: SHORT,
+        interrupted: Arc::default(),
+    }
+}
+
+fn measured(view: View) -> Result<engine::calibrate::Ceiling, CalibrateError> {
+    ceiling(&how(), &Arc::new(view), None)
+}
+
+/// Any two ports serve as a cable; here the link of another depth.
+fn cable() -> Ends {
+    let (mut left, mut right) = link("cable", Clock::system(), 1024, (1, Steer::First), (1, Steer::First));
+    Ends { pool: pool(), left: Box::new(left.remove(0)), right: Box::new(right.remove(0)) }
+}
+
+#[test]
+fn over_a_cable_of_its_own_the_table_is_filled_all_the_same() {
+    let bed = bed(64);
+    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let found = ceiling(&how(), &Arc::new(nat44(&bed, nothing)), Some(cable())).unwrap();
+    assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
+    let found = ceiling(&how(), &Arc::new(forwarding(&bed)), Some(cable())).unwrap();
+    assert!(found.set_up.is_none() && found.frames.0 > 0, "{found:?}");
+}
+
+#[test]
+fn an_interrupt_ends_it() {
+    let how = How { interrupted: Arc::new(true.into()), ..how() };
+    let error = ceiling(&how, &Arc::new(forwarding(&bed(64))), None).unwrap_err();
+    assert!(matches!(error, CalibrateError::Trial(TrialError::Interrupted)), "{error}");
+}
+
+#[test]
+fn a_table_is_filled_and_used() {
+    let bed = bed(64);
+    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let found = measured(nat44(&bed, nothing)).unwrap();
+    assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
+    assert!(found.send_ps > 0 && found.receive_ps > 0, "{found:?}");
+}
+
+/// Whichever lane opened a connection, every lane finds it in the table.
+#[test]
+fn several_lanes_fill_one_table() {
+    let bed = bed(64);
+    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let three = How { cores: vec![None; 3], ..how() };
+    let found = ceiling(&three, &Arc::new(nat44(&bed, nothing)), None).unwrap();
+    assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
+}
+
+#[test]
+fn without_a_table_nothing_is_set_up() {
+    let found = measured(forwarding(&bed(64))).unwrap();
+    assert!(found.set_up.is_none() && found.frames.0 > 0, "{found:?}");
+}
+
+/// On a cable no other address can be learned, so every frame is wrong: that is no ceiling of 0 but an error.
+#[test]
+fn a_loop_that_gives_back_wrong_frames_is_an_error() {
+    let bed = bed(64);
+    let elsewhere = OuterRange { addrs: AddrRange::one([203, 0, 113, 1].into()), ports: bed.flows.inside_ports() };
+    let error = measured(nat44(&bed, elsewhere)).unwrap_err();
+    assert!(matches!(error, CalibrateError::Loop { sent: 10_000, received: 0, .. }), "{error}");
+}
+
+#[test]
+fn latency_grows_by_the_delay_of_what_lies_between() {
+    let (clock, view, mut pool) = (Clock::system(), forwarding(&bed(64)), pool());
+    let floor = basics(clock, None, &view).unwrap().latency_floor_ns;
+    let (mut left, mut right) = link("cable", clock, 8, (1, Steer::First), (1, Steer::First));
+    let delay = Duration::from_micros(200);
+    let mut wait = || {
+        let start = Instant::now();
+        while start.elapsed() < delay {}
+    };
+    let found = latency(clock, &view, (&mut left[0], &mut right[0]), &mut pool, &mut wait).unwrap();
+    // On a busy machine some take longer, but none less, and not each half as long again.
+    let fastest = floor.min(1_000) + 200_000 - 1_000;
+    assert!(found.median >= found.least && (fastest..300_000).contains(&found.least), "{found:?}, floor {floor} ns");
+}

@@ -1,0 +1,248 @@
+//! Frames with an IPv6 header through sender, judge and whole phases: the same as with IPv4 alone, and whoever gets
+//! another subscriber's frames is counted. What right frames are is known from the template, byte by byte judged elsewhere.
+
+use crate::common::{Hand, outer, pool};
+use engine::judge::{Findings, Judge, JudgePlan, Seen};
+use engine::phase::{Phase, Stage};
+use engine::schedule::{Departures, Indices};
+use engine::sender::{Sender, SenderPlan};
+use engine::{Lane, StateTable};
+use method::{Direction, Fault, Nanos, Order, Rate};
+use plane::view::ce::{self, TunnelEnds};
+use plane::view::{Bed, Subscriber6, Translated, Tunnelled, forwarding_as, pe};
+use port::link::{Steer, link};
+use port::{BATCH, Clock, Pool, PoolConfig};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::checksum::{Sum, update};
+use wire::template::UdpFrame;
+use wire::{AddrRange, FlowSpace, Kind, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
+
+const TRIAL: u16 = 7;
+/// More than are fetched without being asked for beforehand.
+const SUBSCRIBERS: u32 = 5_000;
+const PLANNED: u64 = 100_000;
+const OUTSIDE: u32 = 0xc613_0001;
+const SOFTWIRE: TunnelEnds = TunnelEnds { ce: 0x2001_0002_0001_0000 << 64, pe: 0x2001_0002_0000_0100 << 64 | 2 };
+
+fn bed(subscribers: u32) -> Bed {
+    let flows = FlowSpace::new(
+        AddrRange { first: [10, 0, 0, 2].into(), count: subscribers },
+        PortRange { first: 1024, last: 1027 },
+        AddrRange { first: [198, 19, 0, 2].into(), count: 2 },
+        PortRange { first: 1, last: 5 },
+    )
+    .expect("these ranges fit");
+    let hop = plane::Hop::default();
+    Bed { left: hop, right: hop, frame_size: 128, ttl: 10, connections: flows.size(), flows, seed: 5 }
+}
+
+fn subscribers() -> Vec<Subscriber6> {
+    (0..SUBSCRIBERS).map(|s| Subscriber6 { address: SOFTWIRE.ce + ((s as u128) << 64) }).collect()
+}
+
+const REMOTES: [u128; 2] = [0x2001_0002_0000_0064 << 64 | 0xc613_0002, 0x2001_0002_0000_0064 << 64 | 0xc613_0003];
+
+/// Views with an IPv6 link on the left, to many subscribers.
+fn edges() -> [(&'static str, View); 4] {
+    let bed = bed(SUBSCRIBERS);
+    let subscribers = &subscribers();
+    let translated = Translated { subscribers, remotes: &REMOTES };
+    let softwires = Tunnelled { subscribers, pe: SOFTWIRE.pe };
+    [
+        ("MAP-T BR", pe::map_t_br(&bed, &translated).unwrap()),
+        ("lwAFTR", pe::lwaftr(&bed, &softwires).unwrap()),
+        ("PLAT", pe::plat(&bed, &translated, outer()).unwrap()),
+        ("AFTR", pe::aftr(&bed, &softwires, outer()).unwrap()),
+    ]
+}
+
+fn tag(sequence: u64, reverse: bool, connections: u64) -> Tag {
+    let index = (sequence * 7919 % connections) as u32;
+    Tag { trial: TRIAL, stream: Tag::stream(Kind::Data, reverse), sender: 0, sequence, index }
+}
+
+fn values(view: &View, index: u32) -> Values {
+    Values::of(view.flows.flow(view.order.get(index))).learned(OUTSIDE, (index as u16).wrapping_add(2000))
+}
+
+/// Frames as a right device delivers them at one side.
+fn row(view: &View, at_left: bool, sequences: std::ops::Range<u64>) -> Vec<Vec<u8>> {
+    let expect = if at_left { &view.expect_left } else { &view.expect_right };
+    let frame = UdpFrame { to: Mac::default(), from: Mac::default(), size: 128, ttl: 9, fields: *expect.fields() };
+    let arriving = Template::udp(&frame, expect.layout().clone());
+    let frames = sequences.map(|s| {
+        let tag = tag(s, at_left, view.connections());
+        let mut bytes = vec![0; arriving.len()];
+        arriving.write(&mut bytes, &values(view, tag.index), &tag);
+        bytes
+    });
+    frames.collect()
+}
+
+fn judged(view: &View, at_left: bool, store: Option<&StateTable>, bursts: &[Vec<Vec<u8>>]) -> Findings {
+    let learn = store.is_some() && !at_left;
+    let plan = JudgePlan {
+        view,
+        expect: if at_left { &view.expect_left } else { &view.expect_right },
+        learn,
+        store: store.map(|s| (s, TRIAL)),
+        trial: TRIAL,
+        id: StreamId::new(TRIAL, Tag::stream(Kind::Data, at_left)),
+        connections: view.connections(),
+    };
+    let mut seen = [Seen::default()];
+    seen[0].reset(PLANNED);
+    let (mut port, mut pool) = (Hand::default(), pool());
+    let mut judge = Judge::new(plan, Clock::system(), &mut seen);
+    for burst in bursts {
+        port.bursts.push_back(burst.clone());
+        judge.poll(0, &mut port, &mut pool).unwrap();
+    }
+    judge.findings
+}
+
+/// Give an arriving frame another destination address, and the checksum that goes with it.
+fn redirect(frame: &mut [u8], layout: &Layout, address: u128) {
+    let at = layout.tag_at() - 2;
+    if matches!(layout, Layout::Ipv6(_)) {
+        let [old, new] = [Sum::default().bytes(&frame[38..54]), Sum::default().bytes(&address.to_be_bytes())];
+        let sum = update([frame[at], frame[at + 1]], old, new);
+        frame[at..at + 2].copy_from_slice(&sum);
+    }
+    frame[38..54].copy_from_slice(&address.to_be_bytes());
+}
+
+#[test]
+fn right_frames_are_right_in_bursts_of_any_size() {
+    for (name, view) in edges() {
+        for size in 1..=BATCH as u64 {
+            for first in [0, 60, 4000] {
+                let f = judged(&view, true, None, &[row(&view, true, first..first + size)]);
+                let outer_hop = if matches!(view.expect_left.layout(), Layout::Tunnel(_)) { 9 } else { 0 };
+                let found = (f.received, f.faults.total(), f.hop_limit, f.outer_hop_limit);
+                assert_eq!(found, (size, 0, Some(9), outer_hop), "{name}: {:?}", f.faults);
+            }
+        }
+    }
+}
+
+/// One frame among 32,000 goes to another subscriber, by its outer header alone: everything inside is right.
+#[test]
+fn a_frame_for_another_subscriber_is_a_wrong_address() {
+    for (name, view) in edges() {
+        let mut bursts: Vec<_> = (0..1000).map(|b| row(&view, true, b * 32..b * 32 + 32)).collect();
+        let frame = &mut bursts[700][13];
+        let own = u128::from_be_bytes(*frame[38..54].first_chunk().unwrap());
+        let other = subscribers().iter().map(|s| s.address).find(|&a| a != own).unwrap();
+        redirect(frame, view.expect_left.layout(), other);
+        let f = judged(&view, true, None, &bursts);
+        let found = (f.received, f.faults.get(Fault::WrongAddress), f.faults.total());
+        assert_eq!(found, (31_999, 1, 1), "{name}: {:?}", f.faults);
+    }
+}
+
+#[test]
+fn hop_limits_of_both_headers_are_those_of_the_first_right_frame() {
+    for (name, view) in edges() {
+        let mut burst = row(&view, true, 0..32);
+        for (at, frame) in [(0, 21), (7, 21)] {
+            burst[at][frame] = 60 + at as u8;
+        }
+        let f = judged(&view, true, None, &[row(&view, true, 40..41), burst]);
+        let found = (f.received, f.faults.get(Fault::WrongHopLimit), f.faults.total());
+        assert_eq!(found, (31, 2, 2), "{name}: {:?}", f.faults);
+    }
+}
+
+#[test]
+fn phase_1_of_a_pe_teaches_addresses_and_of_a_ce_what_there_is() {
+    let ce_bed = bed(1);
+    let map_t = ce::map_t(&ce_bed, SOFTWIRE.ce, &REMOTES, outer()).unwrap();
+    let [_, _, plat, aftr] = edges();
+    let views =
+        [plat, aftr, ("lwB4", ce::lwb4(&ce_bed, SOFTWIRE, outer())), ("MAP-T CE", map_t)].map(|(name, view)| {
+            let addr = if matches!(view.expect_right.layout(), Layout::Ipv6(_)) { 0 } else { OUTSIDE };
+            (name, view, addr)
+        });
+    for (name, view, addr) in views {
+        let store = StateTable::new(view.connections()).unwrap();
+        // One burst as a row, one as single frames.
+        let f = judged(
+            &view,
+            false,
+            Some(&store),
+            &[row(&view, false, 0..20), {
+                let mut mixed = row(&view, false, 20..40);
+                mixed.swap(3, 4);
+                mixed
+            }],
+        );
+        assert_eq!((f.received, f.learned, f.faults.total()), (40, 40, 0), "{name}: {:?}", f.faults);
+        for s in 0..40 {
+            let index = tag(s, false, view.connections()).index;
+            assert_eq!(store.get(index, TRIAL), Some((addr, (index as u16).wrapping_add(2000))), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_sender_sends_what_the_template_makes_of_each_flow() {
+    for (name, view) in edges() {
+        let first = Tag { trial: TRIAL, stream: Tag::stream(Kind::Data, false), sender: 0, sequence: 0, index: 0 };
+        let plan = SenderPlan {
+            view: &view,
+            template: &view.left,
+            outer: None,
+            departures: Departures::new(0, 1_000_000_000, Rate(1_000_000), 500),
+            indices: Indices::new(Order::RoundRobin, view.connections(), 0, 0, 1),
+            tag: first,
+        };
+        let mut sender = Sender::new(plan, Clock::system(), u64::MAX);
+        let (mut port, mut pool) = (Hand::default(), pool());
+        for now in [3_000, 40_000, 60_000, 1_000_000].into_iter().chain([1_000_000; 20]) {
+            sender.poll(now, &mut port, &mut pool).unwrap();
+        }
+        assert_eq!(port.sent.len(), 500, "{name}");
+        for (i, sent) in (0..).zip(&port.sent) {
+            let mut frame = vec![0; view.left.len()];
+            view.left.write(&mut frame, &values(&view, i), &Tag { sequence: i.into(), index: i, ..first });
+            assert_eq!(&frame, sent, "{name}");
+        }
+    }
+}
+
+/// Sent, received and judged by lanes, both ways.
+#[test]
+fn a_cable_brings_every_frame_of_every_layout() {
+    for (name, view) in edges() {
+        let view = forwarding_as(&bed(SUBSCRIBERS), view.left.layout());
+        let clock = Clock::system();
+        let (mut left, mut right) = link("cable", clock, 4096, (1, Steer::First), (1, Steer::First));
+        let lane = Lane {
+            core: None,
+            pool: Pool::single(PoolConfig::compact(1, 8192, view.longest())).unwrap(),
+            left: Some(Box::new(left.remove(0))),
+            right: Some(Box::new(right.remove(0))),
+            companion: None,
+        };
+        let connections = view.connections();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut stage = Stage::new(clock, vec![lane], Arc::new(view), None, Nanos(0), 3, stop);
+        stage.never_give_up();
+        let phase = Phase {
+            kind: Kind::Data,
+            rate: Rate(1_000_000),
+            frames: 20_000,
+            connections,
+            direction: Direction::Both,
+            forward_order: Order::Random,
+            reverse_order: Order::Random,
+            learn: false,
+            only_missing: false,
+            drain: Nanos::from_millis(20),
+        };
+        let out = stage.run(&phase).unwrap();
+        assert_eq!((out.forward.received, out.reverse.received), (20_000, 20_000), "{name}: {:?}", out.forward.faults);
+    }
+}

@@ -1,0 +1,244 @@
+//! Whole phases: what several lanes and senders did adds up to what one would have done.
+
+use crate::common::bed;
+use engine::Lane;
+use engine::lane::back_to_sender;
+use engine::phase::{Phase, PhaseOutcome, Stage};
+use engine::store::StateTable;
+use method::{Direction, Fault, Nanos, Order, Rate};
+use plane::view::{forwarding, nat44};
+use port::link::{Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use wire::{Kind, OuterRange, View};
+
+fn phase(frames: u64, direction: Direction) -> Phase {
+    Phase {
+        kind: Kind::Data,
+        rate: Rate(1_000_000),
+        frames,
+        connections: 10_000,
+        direction,
+        forward_order: Order::Random,
+        reverse_order: Order::RoundRobin,
+        learn: false,
+        only_missing: false,
+        drain: Nanos::from_millis(20),
+    }
+}
+
+fn stage(view: View, lanes: Vec<Lane>) -> Stage {
+    let clock = Clock::system();
+    let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
+    let mut stage = Stage::new(clock, lanes, Arc::new(view), store, Nanos(0), 3, Arc::new(AtomicBool::new(false)));
+    // Test machines are busy; nothing here is about being on time.
+    stage.never_give_up();
+    stage
+}
+
+/// Lanes with both ends of one link that spreads frames over them by their ports.
+fn lanes(n: usize) -> Vec<Lane> {
+    steered(n, || Steer::Hash(vec![(34, 4)]))
+}
+
+/// The same with this rule at both ends.
+fn steered(n: usize, steer: impl Fn() -> Steer) -> Vec<Lane> {
+    let (left, right) = link("cable", Clock::system(), 8192, (n, steer()), (n, steer()));
+    let pools = Pool::for_workers(PoolConfig::compact(n, 8192, 128)).unwrap();
+    let parts = left.into_iter().zip(right).zip(pools);
+    parts
+        .map(|((l, r), pool)| Lane {
+            core: None,
+            pool,
+            left: Some(Box::new(l)),
+            right: Some(Box::new(r)),
+            companion: None,
+        })
+        .collect()
+}
+
+fn complete(out: &PhaseOutcome, forward: u64, reverse: u64) {
+    for (leg, frames) in [(&out.forward, forward), (&out.reverse, reverse)] {
+        assert_eq!((leg.planned, leg.sent, leg.received), (frames, frames, frames), "{:?}", leg.faults);
+        assert_eq!((leg.refused, leg.faults.total()), (0, 0));
+    }
+}
+
+#[test]
+fn several_senders_share_a_phase_without_rest() {
+    for n in 1..=3 {
+        let mut stage = stage(forwarding(&bed(64)), lanes(n));
+        // No multiples of two or three, so that shares of frames and of the rate differ.
+        let odd = Phase { rate: Rate(1_000_003), ..phase(7001, Direction::Both) };
+        complete(&stage.run(&odd).unwrap(), 7001, 7001);
+        complete(&stage.run(&phase(501, Direction::Forward)).unwrap(), 501, 0);
+        complete(&stage.run(&phase(502, Direction::Reverse)).unwrap(), 0, 502);
+    }
+}
+
+/// Each lane has received as many frames as its share, and none is out of order: they are its own.
+#[test]
+fn what_a_lane_has_sent_comes_back_to_it() {
+    let view = forwarding(&bed(64));
+    let lanes = steered(3, || back_to_sender(&view.expect_left));
+    let mut stage = stage(view, lanes);
+    let out = stage.run(&phase(6000, Direction::Both)).unwrap();
+    complete(&out, 6000, 6000);
+    assert_eq!((out.forward.reordered, out.reverse.reordered), (0, 0));
+    for mut lane in stage.exchange(Vec::new()) {
+        let received = [&mut lane.left, &mut lane.right].map(|p| p.as_mut().unwrap().counters().received);
+        assert_eq!(received, [2000, 2000]);
+    }
+}
+
+/// More senders than frames a second, and more than frames at all: nobody waits for a frame that is never due.
+#[test]
+fn a_rate_below_the_number_of_senders_ends() {
+    let mut stage = stage(forwarding(&bed(64)), lanes(3));
+    let slow = Phase { rate: Rate(2), drain: Nanos::from_millis(1), ..phase(1, Direction::Both) };
+    complete(&stage.run(&slow).unwrap(), 1, 1);
+    let (rate, out) = (Rate(100), |out: PhaseOutcome| out.forward.send_time);
+    let four = stage.run(&Phase { rate, ..phase(4, Direction::Forward) }).unwrap();
+    complete(&four, 4, 0);
+    // Four frames at 100 a second: the last is due 30 ms after the start, whichever sender has it.
+    assert!(out(four) >= Nanos::from_millis(30));
+}
+
+#[test]
+fn all_lanes_together_learn_every_connection_once() {
+    for n in 1..=2 {
+        let bed = bed(64);
+        let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+        let mut stage = stage(nat44(&bed, outer), lanes(n));
+        let learn = Phase {
+            kind: Kind::Establish,
+            forward_order: Order::RoundRobin,
+            learn: true,
+            only_missing: false,
+            ..phase(10_000, Direction::Forward)
+        };
+        let out = stage.run(&learn).unwrap();
+        complete(&out, 10_000, 0);
+        assert_eq!(out.learned, 10_000);
+        complete(&stage.run(&phase(5000, Direction::Both)).unwrap(), 5000, 5000);
+        let validation = Phase { kind: Kind::Validate, ..phase(10_000, Direction::Reverse) };
+        complete(&stage.run(&validation).unwrap(), 0, 10_000);
+    }
+}
+
+type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
+
+/// One port of a hub: everybody else receives what one sends.
+struct Hub {
+    own: Queue,
+    others: Vec<Queue>,
+    facts: PortFacts,
+}
+
+impl Port for Hub {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let mut queue = self.own.lock().unwrap();
+        let n = queue.len().min(20);
+        for bytes in queue.drain(..n) {
+            let mut frame = pool.alloc(bytes.len()).expect("the pool is large enough");
+            frame.bytes_mut().copy_from_slice(&bytes);
+            into.push(frame);
+        }
+        Ok(n)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let accepted = burst.len();
+        for other in &self.others {
+            other.lock().unwrap().extend(burst.iter().map(|f| f.bytes().to_vec()));
+        }
+        pool.free_all(burst);
+        Ok(Sent { accepted, refused: 0 })
+    }
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+    fn facts(&self) -> PortFacts {
+        self.facts.clone()
+    }
+}
+
+/// What two receivers both got is received once and a duplicate once.
+#[test]
+fn a_frame_at_two_receivers_counts_once() {
+    let rights: Vec<Queue> = vec![Queue::default(), Queue::default()];
+    // However long a lane is kept from its core: what its queue holds is fetched.
+    let facts = PortFacts { own_queue: 1001, ..PortFacts::default() };
+    let pools = Pool::for_workers(PoolConfig::compact(2, 256, 60)).unwrap();
+    let lanes = pools.into_iter().zip(&rights).map(|(pool, own)| Lane {
+        core: None,
+        pool,
+        left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone(), facts: facts.clone() })),
+        right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new(), facts: facts.clone() })),
+        companion: None,
+    });
+    let out = stage(forwarding(&bed(64)), lanes.collect()).run(&phase(1001, Direction::Forward)).unwrap();
+    assert_eq!((out.forward.sent, out.forward.received), (1001, 1001));
+    assert_eq!((out.forward.faults.get(Fault::Duplicate), out.forward.faults.total()), (1001, 1001));
+}
+
+/// What is not known does not last 0 seconds, and says nothing about the others.
+#[test]
+fn the_shortest_known_queue_counts() {
+    let queues = |left: [usize; 2], right: [usize; 2]| {
+        let facts = |[dut_queue, own_queue]: [usize; 2]| PortFacts { dut_queue, own_queue, ..PortFacts::default() };
+        let far = Queue::default();
+        let lane = Lane {
+            core: None,
+            pool: Pool::single(PoolConfig::compact(1, 64, 60)).unwrap(),
+            left: Some(Box::new(Hub { own: Queue::default(), others: vec![Arc::clone(&far)], facts: facts(left) })),
+            right: Some(Box::new(Hub { own: far, others: Vec::new(), facts: facts(right) })),
+            companion: None,
+        };
+        let short = Phase { drain: Nanos::from_millis(1), ..phase(1, Direction::Forward) };
+        let host = stage(forwarding(&bed(64)), vec![lane]).run(&short).unwrap().host;
+        (host.queue_lasts, host.dut_queue)
+    };
+    // At 1 Mfps a frame lasts a microsecond.
+    assert_eq!(queues([1000, 512], [1000, 512]), (Some(Nanos(512_000)), Some(1000)));
+    assert_eq!(queues([0, 512], [1000, 0]), (Some(Nanos(512_000)), None));
+    assert_eq!(queues([0, 0], [0, 0]), (None, None));
+}
+
+/// Two lanes have queues of their own, each with half of the rate.
+#[test]
+fn the_queues_of_several_lanes_last_longer() {
+    let host = |n| stage(forwarding(&bed(64)), lanes(n)).run(&phase(100, Direction::Both)).unwrap().host;
+    let [one, two] = [1, 2].map(host);
+    assert_eq!((one.queue_lasts, one.dut_queue), (Some(Nanos(8_192_000)), Some(8192)));
+    assert_eq!((two.queue_lasts, two.dut_queue), (Some(Nanos(16_384_000)), Some(8192)));
+}
+
+/// A port with a fault of its own.
+struct Breaks;
+
+impl Port for Breaks {
+    fn receive(&mut self, _: &mut Pool, _: &mut Burst) -> Result<usize, PortError> {
+        panic!("a fault in a port")
+    }
+    fn transmit(&mut self, _: &mut Pool, _: &mut Burst) -> Result<Sent, PortError> {
+        Ok(Sent::default())
+    }
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+    fn facts(&self) -> PortFacts {
+        PortFacts::default()
+    }
+}
+
+/// The others have frames to send for an hour.
+#[test]
+#[should_panic(expected = "a lane panicked")]
+fn a_lane_that_panics_ends_the_others() {
+    let mut lanes = lanes(2);
+    lanes[1].right = Some(Box::new(Breaks));
+    let slow = Phase { rate: Rate(1), ..phase(3_600, Direction::Forward) };
+    let _ = stage(forwarding(&bed(64)), lanes).run(&slow);
+}

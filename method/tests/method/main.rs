@@ -1,0 +1,6 @@
+//! Tests of the method: verdicts rule by rule, and procedures against simulated devices.
+
+mod properties;
+mod replay;
+mod search;
+mod validity;

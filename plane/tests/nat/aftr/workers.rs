@@ -1,0 +1,82 @@
+//! Several workers that share nothing: each softwire is one worker's, whatever arrives at another one reaches it.
+
+use crate::aftr::set_up::*;
+use plane::Side::{Customer, Internet};
+use testbed::prelude::*;
+
+#[test]
+fn flows_stay_with_the_worker_that_links_steer_them_to() {
+    let mut g = with_workers(&config(), 3);
+    for i in 1..100 {
+        let frame = wrap(b4(i), &udp((HOST, 5000), (REMOTE, 80)));
+        let outside = g.seen_out(&frame).from;
+        let answer = udp((REMOTE, 80), outside);
+        assert_eq!(g.steered(Internet, &answer), g.steered(Customer, &frame));
+        assert_eq!(arrives(&mut g, &answer).0, b4(i));
+    }
+    assert_eq!(g.crossings, 0);
+}
+
+#[test]
+fn whatever_comes_to_the_wrong_worker_is_handed_over() {
+    let mut g = with_workers(&config(), 3);
+    g.misled = true;
+    for i in 1..50 {
+        let outside = map(&mut g, b4(i), (HOST, 5000));
+        let (end, inner) = arrives(&mut g, &udp((REMOTE, 80), outside));
+        assert_eq!((end, inner.to), (b4(i), (HOST, 5000)));
+    }
+    assert!(g.count("customer-handed-over") >= 49);
+}
+
+#[test]
+fn hairpins_cross_and_arrive() {
+    let mut g = with_workers(&config(), 2);
+    for i in 1..40 {
+        let b = map(&mut g, b4(2 * i), (HOST, 6000));
+        let f = g.pass(Customer, Customer, &wrap(b4(2 * i + 1), &udp((HOST, 5000), b)));
+        let (_, end, inner) = unwrap(&f);
+        assert_eq!((end, judge(&inner).to), (b4(2 * i), (HOST, 6000)));
+    }
+    assert!(g.count("inner-handed-over") > 5);
+}
+
+#[test]
+fn outer_and_inner_fragments_meet_wherever_they_arrive() {
+    for misled in [false, true] {
+        let mut g = with_workers(&config(), 3);
+        g.misled = misled;
+        for i in 1..30u32 {
+            let whole = wrap(b4(i), &udp_with((HOST, 5000), (REMOTE, 80), 64, &[7; 400]));
+            let mut parts = fragments(&whole, &[200], i);
+            if i % 2 == 0 {
+                parts.reverse();
+            }
+            let out: Vec<_> = parts.iter().flat_map(|p| g.send(Customer, p)).collect();
+            assert_eq!(out.len(), 1);
+            let outside = judge(&out[0].1).from;
+            let mut parts = fragments(&udp_with((REMOTE, 80), outside, 64, &[7; 100]), &[48], i);
+            if i % 3 == 0 {
+                parts.reverse();
+            }
+            let back: Vec<_> = parts.iter().flat_map(|p| g.send(Internet, p)).map(|o| unwrap(&o.1)).collect();
+            assert!(back.len() == 2 && back.iter().all(|b| b.1 == b4(i)));
+        }
+    }
+}
+
+/// RFC 6888, REQ-4 and REQ-5: one worker has all of a softwire, and allows the whole quota.
+#[test]
+fn a_softwire_has_one_quota_however_many_workers() {
+    for (workers, by_ports, misled) in [(2, true, false), (2, false, true), (3, true, true), (3, false, false)] {
+        let mut c = config();
+        *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
+        let mut g = with_workers(&c, workers);
+        g.misled = misled;
+        for p in 0..9 {
+            map(&mut g, b4(1), (HOST, 5000 + p));
+        }
+        g.refused(Customer, &wrap(b4(1), &udp((HOST, 6000), (REMOTE, 80))), "nat44.quota");
+        map(&mut g, b4(2), (HOST, 6000));
+    }
+}

@@ -1,0 +1,292 @@
+//! Static mappings (port forwarding). The RFCs of NAT leave them to the operator; RFC 4787, section 5, says what filtering is, which
+//! a static mapping does not do, and RFC 6146, section 3.5, that static entries do not end with their sessions.
+
+use crate::nat44::gateway::*;
+use crate::nat44::packets::*;
+use plane::Function;
+use plane::Side::{Customer, Internet};
+use plane::nat44::Nat44;
+use plane::nat44::config::{Blocks, Config, Filtering, StaticMapping};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use wire::{AddrRange, PortRange, PortSet};
+
+fn with(statics: &[&str]) -> Config {
+    Config { statics: statics.iter().map(|s| s.parse().unwrap()).collect(), ..config() }
+}
+
+const WEB: &str = "tcp 192.0.2.1:80 -> 10.0.0.10:8080";
+const DNS: &str = "udp 192.0.2.1:53 -> 10.0.0.10:5353";
+const PING: &str = "icmp 192.0.2.1:7 -> 10.0.0.10:9";
+
+/// Every behaviour that mapping and filtering can have.
+fn behaviours(c: &Config) -> Vec<Config> {
+    let filters = [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent];
+    let mut all: Vec<Config> = filters.into_iter().map(|filtering| Config { filtering, ..c.clone() }).collect();
+    all.push(c.clone().per_connection());
+    all
+}
+
+#[test]
+fn rfc4787_5_a_static_mapping_admits_strangers() {
+    for c in behaviours(&with(&[WEB, DNS, PING])) {
+        let mut g = gateway(c);
+        assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 53)))).to, (A, 5353));
+        assert_eq!(judge(&g.out(&udp((A, 5353), (REMOTE, 999)))).from, (POOL, 53));
+        assert_eq!(judge(&g.back(&tcp((OTHER, 999), (POOL, 80), "S"))).to, (A, 8080));
+        assert_eq!(judge(&g.out(&tcp((A, 8080), (OTHER, 999), "SA"))).from, (POOL, 80));
+        // The identifier of a query is judged at the end that asks.
+        let seen = judge(&g.back(&echo(REMOTE, POOL, 7, true)));
+        assert_eq!((seen.from, seen.to), ((REMOTE, 9), (A, 0)));
+        let seen = judge(&g.out(&echo(A, REMOTE, 9, false)));
+        assert_eq!((seen.from, seen.to), ((POOL, 0), (REMOTE, 7)));
+        assert_eq!((g.count("session-static"), g.count("session-new"), g.count("mapping-new")), (3, 3, 0));
+        // Neighbours are not mapped.
+        g.dropped(Internet, &udp((REMOTE, 999), (POOL, 54)), "no-session");
+        g.dropped(Internet, &udp((REMOTE, 999), (POOL, 80)), "no-session");
+        g.dropped(Internet, &echo(REMOTE, POOL, 8, true), "no-session");
+        g.dropped(Internet, &tcp((OTHER, 998), (POOL, 80), "A"), "no-session");
+    }
+}
+
+#[test]
+fn rfc4787_req1_what_the_inside_end_point_opens_has_the_same_outside_end_point() {
+    for c in behaviours(&with(&[WEB, DNS, PING])) {
+        let mut g = gateway(c);
+        for port in 80..90 {
+            assert_eq!(g.map((A, 5353), (REMOTE, port)), (POOL, 53));
+            assert_eq!(judge(&g.back(&udp((REMOTE, port), (POOL, 53)))).to, (A, 5353));
+        }
+        assert_eq!(judge(&g.out(&echo(A, REMOTE, 9, true))).from, (POOL, 7));
+        assert_eq!(judge(&g.out(&tcp((A, 8080), (REMOTE, 80), "S"))).from, (POOL, 80));
+        assert_eq!((g.entries().0, g.count("session-static")), (12, 12));
+    }
+}
+
+#[test]
+fn rfc6146_3_5_static_mappings_outlive_sessions_clearing_and_reload() {
+    for c in [with(&[DNS]), with(&[DNS]).per_connection()] {
+        let mut g = gateway(c.clone());
+        for _ in 0..3 {
+            assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 53)))).to, (A, 5353));
+            g.wait(10 * 86_400);
+            g.idle(100);
+            assert_eq!(g.entries(), (0, 0));
+        }
+        g.back(&udp((REMOTE, 999), (POOL, 53)));
+        g.clear();
+        assert_eq!(g.entries(), (0, 0));
+        g.back(&udp((REMOTE, 999), (POOL, 53)));
+        let adopt = |g: &mut Gateway, c: Config| g.workers[0].adopt(&mut Nat44::new(c, 0, 1, 42).unwrap());
+        let mut changed = Config { sessions: 1, sketch: true, ..c.clone() };
+        changed.timeouts.udp *= 2;
+        adopt(&mut g, changed.clone()).unwrap();
+        assert_eq!(judge(&g.out(&udp((A, 5353), (REMOTE, 999)))).from, (POOL, 53));
+        assert_eq!(judge(&g.back(&udp((OTHER, 999), (POOL, 53)))).to, (A, 5353));
+        changed.statics.clear();
+        let e = adopt(&mut g, changed).unwrap_err();
+        assert!(e.starts_with("static: "), "{e}");
+    }
+}
+
+/// RFC 4787, REQ-3: no other end point gets an outside port that is taken, be it for good.
+#[test]
+fn rfc4787_req3_outside_ports_of_static_mappings_are_given_to_no_other_end_point() {
+    let statics = with(&["udp 192.0.2.1:4000-4001 -> 10.0.0.10:80-81"]);
+    for c in [statics.clone(), statics.per_connection()] {
+        let mut g = gateway(Config { ports: PortRange { first: 4000, last: 4003 }, ..c });
+        for _ in 0..2 {
+            let seen: HashSet<_> = (1..3).map(|h| g.map(([10, 0, 1, h], 4000), (REMOTE, 80)).1).collect();
+            assert_eq!(seen, HashSet::from([4002, 4003]), "not even where the port would be preserved");
+            g.refused(Customer, &udp((B, 4001), (REMOTE, 80)), "no-port");
+            // TCP and ICMP have ports of their own.
+            assert_eq!(judge(&g.out(&tcp((B, 4000), (REMOTE, 80), "S"))).from, (POOL, 4000));
+            g.clear();
+        }
+    }
+    let mut c = with(&["udp 192.0.2.1:1024-1055 -> 10.0.0.10:1024-1055"]);
+    c.ports = PortRange { first: 1024, last: 1087 };
+    c.blocks = Some(Blocks { size: 64, per_subscriber: 1 });
+    let mut g = gateway(c);
+    let seen: HashSet<_> = (0..32).map(|p| g.map((B, 1024 + p), (REMOTE, 80)).1).collect();
+    assert_eq!(seen, (1056..1088).collect(), "all of a block but the ports of static mappings");
+    g.refused(Customer, &udp((B, 5000), (REMOTE, 80)), "no-port");
+}
+
+#[test]
+fn ranges_are_mapped_port_by_port() {
+    let mut g = gateway(with(&["udp 192.0.2.1:8000-8099 -> 10.0.0.10:65436-65535"]));
+    for i in [0, 1, 50, 99] {
+        assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 8000 + i)))).to, (A, 65_436 + i));
+        assert_eq!(g.map((A, 65_436 + i), (OTHER, 80)), (POOL, 8000 + i));
+    }
+    for port in [7999, 8100] {
+        g.dropped(Internet, &udp((REMOTE, 999), (POOL, port)), "no-session");
+    }
+    assert_ne!(g.map((A, 65_435), (OTHER, 80)).1, 7999);
+}
+
+#[test]
+fn rfc4787_req9_hairpins_find_static_mappings() {
+    for c in behaviours(&with(&[WEB, DNS])) {
+        let mut g = gateway(c);
+        let seen = judge(&g.pass(Customer, Customer, &udp((B, 6000), (POOL, 53))));
+        assert_eq!((seen.from.0, seen.to), (POOL, (A, 5353)));
+        let answer = judge(&g.pass(Customer, Customer, &udp((A, 5353), seen.from)));
+        assert_eq!((answer.from, answer.to), ((POOL, 53), (B, 6000)));
+        // The host reaches itself, too.
+        let own = judge(&g.pass(Customer, Customer, &tcp((A, 6000), (POOL, 80), "S")));
+        assert_eq!(own.to, (A, 8080));
+    }
+}
+
+/// The worker of a static mapping follows from the inside end point; its outside port may be another one's.
+#[test]
+fn every_worker_knows_static_mappings() {
+    let statics = with(&["udp 192.0.2.1:8000-8199 -> 10.0.0.10:5000-5199", PING]);
+    for c in [statics.clone(), statics.per_connection()] {
+        for (n, misled) in [(2, false), (3, true), (8, false)] {
+            let mut g = with_workers(&c, n);
+            g.misled = misled;
+            for i in 0..200 {
+                let (outside, inside) = ((POOL, 8000 + i), (A, 5000 + i));
+                assert_eq!(judge(&g.back(&udp((REMOTE, 999), outside))).to, inside);
+                assert_eq!(judge(&g.out(&udp(inside, (REMOTE, 999)))).from, outside);
+                assert_eq!(g.map(inside, (OTHER, 80)), outside);
+                let arrived = g.back(&udp((OTHER, 80), outside));
+                assert_eq!(judge(&arrived).to, inside);
+                let hairpin = judge(&g.pass(Customer, Customer, &udp((B, 6000 + i), outside)));
+                assert_eq!(hairpin.to, inside);
+                // Errors of both sides find the session.
+                let e = g.out(&error(A, OTHER, 3, 3, &arrived, 28));
+                assert_eq!(quote_of(&e).to, outside);
+            }
+            let seen = judge(&g.back(&ping(REMOTE, POOL, 7)));
+            assert_eq!((seen.from, seen.to), ((REMOTE, 9), (A, 0)));
+            assert_eq!(judge(&g.out(&pong(A, REMOTE, 9))).to, (REMOTE, 7));
+            assert_eq!(g.count("session-static"), 601);
+        }
+    }
+}
+
+#[test]
+fn fragments_reach_static_mappings_at_any_worker() {
+    let c = with(&["udp 192.0.2.1:8000-8099 -> 10.0.0.10:5000-5099"]);
+    let mut g = with_workers(&c, 4);
+    for i in 0..50 {
+        let whole = udp_with((REMOTE, 999), (POOL, 8000 + i), 64, &[7; 100]);
+        let mut parts = fragments(&whole, &[48]);
+        for p in &mut parts {
+            p[18..20].copy_from_slice(&i.to_be_bytes());
+            reseal(p);
+        }
+        if i % 2 == 0 {
+            parts.reverse();
+        }
+        let out: Vec<_> = parts.iter().flat_map(|p| g.send(Internet, p)).collect();
+        assert_eq!(out.len(), 2);
+        assert!(out.iter().all(|(side, f)| *side == Customer && f[30..34] == v4(A)));
+    }
+}
+
+/// RFC 6888, REQ-4: a quota of ports is for those that a subscriber takes, sessions count whichever side opened them.
+#[test]
+fn rfc6888_req4_static_mappings_take_no_ports_of_a_quota() {
+    let mut c = with(&[DNS]);
+    (c.quota.ports, c.quota.sessions) = (Some(1), Some(3));
+    let mut g = gateway(c);
+    g.map((A, 6000), (REMOTE, 80));
+    assert_eq!(g.map((A, 5353), (REMOTE, 80)), (POOL, 53));
+    g.refused(Customer, &udp((A, 6001), (REMOTE, 80)), "quota");
+    g.map((A, 5353), (REMOTE, 81));
+    g.refused(Customer, &udp((A, 5353), (REMOTE, 82)), "quota");
+    // What strangers open counts when it is answered.
+    g.back(&udp((OTHER, 999), (POOL, 53)));
+    g.refused(Customer, &udp((A, 5353), (OTHER, 999)), "quota");
+    g.wait(400);
+    g.idle(100);
+    g.back(&udp((OTHER, 999), (POOL, 53)));
+    g.out(&udp((A, 5353), (OTHER, 999)));
+}
+
+#[test]
+fn an_unsolicited_syn_to_a_static_mapping_is_not_held() {
+    let mut g = gateway(with(&[WEB]));
+    g.back(&tcp((REMOTE, 999), (POOL, 80), "S"));
+    assert_eq!(g.count("syn-held"), 0);
+    g.dropped(Internet, &tcp((REMOTE, 999), (POOL, 81), "S"), "syn-held");
+}
+
+#[test]
+fn mistakes_are_refused_by_name() {
+    let why = |c: Config| Nat44::new(c, 0, 1, 1).err().unwrap().to_string();
+    for (statics, said) in [
+        (&["tcp 192.0.2.9:80 -> 10.0.0.10:80"][..], "192.0.2.9 is not an address of the pool (192.0.2.1)"),
+        (&["tcp 192.0.2.1:80 -> 11.0.0.10:80"], "11.0.0.10 lies in no prefix of the customers"),
+        (&["tcp 192.0.2.1:80 -> 10.255.255.1:80"], "10.255.255.1 is the gateway's own address"),
+        (&["tcp 192.0.2.1:80-89 -> 10.0.0.10:80-88"], "10 outside ports and 9 inside ports"),
+        (&["tcp 192.0.2.1:89-80 -> 10.0.0.10:89-80"], "begins with the lower one"),
+        (&["udp 192.0.2.1:0 -> 10.0.0.10:80"], "port 0 is not a port"),
+        (
+            &[WEB, "tcp 192.0.2.1:70-90 -> 10.0.0.11:70-90"],
+            "`tcp 192.0.2.1:70-90 -> 10.0.0.11:70-90` and `tcp 192.0.2.1:80 -> 10.0.0.10:8080` have an outside port in common",
+        ),
+        (
+            &[WEB, "tcp 192.0.2.1:81 -> 10.0.0.10:8080"],
+            "`tcp 192.0.2.1:80 -> 10.0.0.10:8080` and `tcp 192.0.2.1:81 -> 10.0.0.10:8080` have an inside port in common",
+        ),
+    ] {
+        let e = why(with(statics));
+        assert!(e.contains("static: `") && e.contains(said), "{e}");
+    }
+    let e = why(Config { port_set: PortSet { offset: 0, len: 3, psid: 3 }, ..with(&[WEB]) });
+    assert!(e.contains("the port set of this gateway does not contain port 80"), "{e}");
+    // The same ports of other protocols, addresses and hosts are others.
+    let mut c = with(&[WEB, "udp 192.0.2.1:80 -> 10.0.0.10:8080", "tcp 192.0.2.2:80 -> 10.0.0.11:8080"]);
+    c.pool = vec![AddrRange { first: POOL4, count: 2 }];
+    assert!(Nat44::new(c, 0, 1, 1).is_ok());
+    for text in ["", "tcp", "sctp 192.0.2.1:80 -> 10.0.0.10:80", "tcp 192.0.2.1 -> 10.0.0.10:80", "tcp 192.0.2.1:80"] {
+        let e = text.parse::<StaticMapping>().unwrap_err().to_string();
+        assert!(e.starts_with(&format!("static: `{text}` is not a static mapping; write ")), "{e}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(udp: bool, outside: u32, inside: u32, first: u16, to: u16, more in 0u16..300) {
+        let range = |first: u16| PortRange { first, last: first.saturating_add(more) };
+        let m = StaticMapping {
+            protocol: if udp { plane::nat44::config::Protocol::Udp } else { plane::nat44::config::Protocol::Icmp },
+            outside: outside.into(),
+            outside_ports: range(first),
+            inside: std::net::Ipv4Addr::from(inside),
+            inside_ports: range(to),
+        };
+        prop_assert_eq!(m.to_string().parse::<StaticMapping>().unwrap(), m);
+    }
+
+    /// Of any mappings that are accepted each outside end point leads to one inside end point and back, and no other does.
+    #[test]
+    fn mappings_are_one_to_one(ranges in prop::collection::vec((0u16..40, 0u16..40, 1u16..6, 0u8..3), 1..6), workers in 1usize..4) {
+        let statics: Vec<StaticMapping> = ranges
+            .iter()
+            .map(|&(out, to, n, host)| {
+                let (out, to, host) = (8000 + out, 5000 + to, 10 + host);
+                format!("udp 192.0.2.1:{out}-{} -> 10.0.0.{host}:{to}-{}", out + n - 1, to + n - 1).parse().unwrap()
+            })
+            .collect();
+        let c = Config { statics: statics.clone(), ..config() };
+        prop_assume!(c.validate(workers).is_ok());
+        let mut g = with_workers(&c, workers);
+        for port in 8000..8050u16 {
+            let model = statics.iter().find(|m| m.outside_ports.contains(port));
+            let out = g.send(Internet, &udp((REMOTE, 999), (POOL, port)));
+            prop_assert_eq!(out.len(), usize::from(model.is_some()));
+            if let (Some(m), Some((_, f))) = (model, out.first()) {
+                let inside = (m.inside.into(), m.inside_ports.first + (port - m.outside_ports.first));
+                prop_assert_eq!(judge(f).to, inside);
+                prop_assert_eq!(judge(&g.out(&udp(inside, (OTHER, 80)))).from, (POOL, port));
+            }
+        }
+    }
+}

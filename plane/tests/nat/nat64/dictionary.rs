@@ -1,0 +1,139 @@
+//! The dictionary of customers inside a NAT64: bounded, and numbers come back when nobody needs them.
+
+use crate::nat64::set_up::*;
+use plane::Side::Customer;
+use std::net::{IpAddr, Ipv6Addr};
+use testbed::prelude::*;
+use testbed::quota;
+
+fn customer(i: u32) -> IpAddr {
+    Ipv6Addr::from_bits((0x2001_0db8_0001u128 << 80) | u128::from(i) << 16 | 2).into()
+}
+
+#[test]
+fn a_full_dictionary_refuses_new_customers_and_keeps_the_others() {
+    let mut c = config();
+    c.customers = 10;
+    let mut g = nat64(&c);
+    let outside: Vec<At> = (0..10).map(|i| map(&mut g, (customer(i), 5000), (REMOTE, 80))).collect();
+    assert!(g.send(Customer, &udp((customer(10), 5000), (x(REMOTE), 80))).len() <= 1);
+    assert_eq!((g.count("translate.table-full"), g.entries().0), (1, 10));
+    for (i, o) in outside.iter().enumerate() {
+        assert_eq!(g.seen_back(&udp((REMOTE, 80), *o)).to, (customer(i as u32), 5000));
+    }
+}
+
+#[test]
+fn customers_without_sessions_are_forgotten() {
+    let mut c = config();
+    c.customers = 10;
+    let mut g = nat64(&c);
+    for i in 0..10 {
+        map(&mut g, (customer(i), 5000), (REMOTE, 80));
+    }
+    g.idle(200);
+    assert_eq!(g.workers[0].customers(), 10, "their sessions live, however long they are silent");
+    for _ in 0..4 {
+        g.wait(100);
+        map(&mut g, (customer(3), 5000), (REMOTE, 80));
+    }
+    g.idle(60);
+    assert_eq!(g.workers[0].customers(), 1);
+    for i in 20..29 {
+        map(&mut g, (customer(i), 5000), (REMOTE, 80));
+    }
+    let outside = map(&mut g, (customer(3), 5000), (REMOTE, 80));
+    assert_eq!(g.seen_back(&udp((REMOTE, 80), outside)).to, (customer(3), 5000));
+}
+
+#[test]
+fn a_session_that_only_answers_keep_alive_keeps_its_customer() {
+    let mut g = nat64(&config());
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    for _ in 0..20 {
+        g.idle(60);
+        assert_eq!(g.seen_back(&udp((REMOTE, 80), outside)).to, (A, 5000));
+    }
+    assert_eq!(g.workers[0].customers(), 1);
+}
+
+#[test]
+fn customers_that_never_get_a_session_are_forgotten_too() {
+    let mut g = nat64(&config());
+    for i in 0..100 {
+        g.send(Customer, &tcp((customer(i), 5000), (x(REMOTE), 80), "A"));
+    }
+    assert_eq!(g.workers[0].customers(), 100);
+    g.idle(90);
+    assert_eq!(g.workers[0].customers(), 0);
+}
+
+/// RFC 6146, section 3.5: an ICMPv6 error opens nothing. Any router may send one, and what it quotes may be invented.
+#[test]
+fn errors_make_no_customers() {
+    let mut c = config();
+    c.customers = 10;
+    let mut g = nat64(&c);
+    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
+    let arrived = g.back(&udp((REMOTE, 80), outside));
+    for i in 0..100 {
+        let e = g.out(&error(customer(i), x(REMOTE), 1, 0, &arrived, 1000));
+        assert_eq!((judge(&e).from.0, judge(&e).to.0), (POOL, REMOTE), "from a router");
+        let mut to_nobody = arrived.clone();
+        let IpAddr::V6(nobody) = customer(i) else { unreachable!() };
+        to_nobody[38..54].copy_from_slice(&nobody.octets());
+        g.dropped(Customer, &error(A, x(REMOTE), 1, 0, &to_nobody, 1000), "translate.icmp-untranslatable");
+    }
+    assert_eq!(g.workers[0].customers(), 1);
+}
+
+#[test]
+fn under_load_alone_numbers_come_back_as_well() {
+    let mut g = nat64(&config());
+    map(&mut g, (B, 5000), (REMOTE, 80));
+    for _ in 0..2000 {
+        g.now += 300_000_000;
+        g.out(&udp((A, 5000), (x(REMOTE), 80)));
+    }
+    assert_eq!(g.workers[0].customers(), 1);
+}
+
+#[test]
+fn no_more_than_96_bytes_a_session() {
+    for sessions in [1u64 << 20, 16 << 20] {
+        let mut c = config().clone();
+        c.nat = c.nat.per_connection();
+        (c.nat.sessions, c.customers) = (sessions, sessions);
+        let bytes = plane::nat64::Nat64::bytes_for(&c, 1);
+        assert!(bytes <= 96 * sessions, "{} bytes with a customer for each session", bytes / sessions);
+    }
+}
+
+/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it.
+#[test]
+fn quotas_are_the_prefixes() {
+    let host = quota::host;
+    for (len, subnets) in [(64, 1), (56, 3)] {
+        for by_ports in [true, false] {
+            let mut c = config();
+            c.subscriber_prefix = len;
+            c.nat.quota = quota::of_nine(by_ports);
+            let mut g = nat64(&c);
+            for i in 0..9 {
+                map(&mut g, (host(i % subnets, i), 5000), (REMOTE, 80));
+            }
+            for i in 0..20 {
+                let out = g.refused(Customer, &udp((host(0, i), 6000), (x(REMOTE), 80)), "nat44.quota");
+                assert_eq!(icmp_type(&out).0, 1);
+            }
+            map(&mut g, (host(0x100, 0), 6000), (REMOTE, 80));
+            g.wait(400);
+            g.idle(400);
+            assert_eq!((g.entries().0, g.workers[0].customers()), (0, 0));
+            map(&mut g, (host(0, 77), 6000), (REMOTE, 80));
+        }
+    }
+    let mut c = config();
+    c.subscriber_prefix = 129;
+    assert!(plane::nat64::Nat64::new(c, 0, 1, 1).err().unwrap().to_string().contains("/129"));
+}

@@ -1,0 +1,16 @@
+//! Conformance of NAT64: one file a part of RFC 6146, section 3, one test a rule. `etherparse` builds the packets and
+//! judges every packet that comes out; nothing of the plane's own checksum code is used here.
+
+mod dictionary;
+mod faults;
+mod hairpin;
+mod hostile;
+mod icmp;
+mod page;
+mod parts;
+mod prefixes;
+mod set_up;
+mod static_entries;
+mod tcp;
+mod udp;
+mod workers;

@@ -1,0 +1,235 @@
+//! RFC 6146, section 3.5.2: the state machine of TCP, seen from outside by what passes and how long it lives.
+
+use crate::nat64::set_up::*;
+use plane::Side::{Customer, Internet};
+use plane::nat64::Nat64;
+use testbed::Bed;
+use testbed::prelude::*;
+
+const CUSTOMER: At = (A, 5000);
+const SERVER: At = (REMOTE, 80);
+const OUTSIDE: At = (POOL, 5000);
+const TRANSITORY: u64 = 240;
+const ESTABLISHED: u64 = 2 * 3600 + 4 * 60;
+
+fn out(g: &mut Bed<Nat64>, flags: &str) {
+    assert_eq!(g.seen_out(&tcp(CUSTOMER, (x(REMOTE), 80), flags)).from, OUTSIDE);
+}
+
+fn back(g: &mut Bed<Nat64>, flags: &str) {
+    assert_eq!(g.seen_back(&tcp(SERVER, OUTSIDE, flags)).to, CUSTOMER);
+}
+
+fn either(g: &mut Bed<Nat64>, outbound: bool, flags: &str) {
+    if outbound {
+        out(g, flags);
+    } else {
+        back(g, flags);
+    }
+}
+
+fn established() -> Bed<Nat64> {
+    let mut g = nat64(&config());
+    out(&mut g, "S");
+    back(&mut g, "SA");
+    out(&mut g, "A");
+    g
+}
+
+/// The session lives for so many seconds from now on, and no longer.
+#[track_caller]
+fn lives(g: &mut Bed<Nat64>, seconds: u64) {
+    g.wait(seconds - 1);
+    g.idle(1);
+    assert_eq!(g.entries().0, 1, "it must live for {seconds} s");
+    g.idle(20);
+    assert_eq!(g.entries().0, 0, "it must not live longer than {seconds} s by much");
+}
+
+#[test]
+fn closed_a_syn_from_ipv6_opens() {
+    let mut g = nat64(&config());
+    out(&mut g, "S");
+    assert_eq!(g.entries(), (1, 1));
+    lives(&mut g, TRANSITORY);
+}
+
+#[test]
+fn closed_anything_else_does_not() {
+    let mut g = nat64(&config());
+    for flags in ["A", "SA", "F", "R", "FA"] {
+        g.dropped(Customer, &tcp(CUSTOMER, (x(REMOTE), 80), flags), "nat44.tcp-not-syn");
+        g.dropped(Internet, &tcp(SERVER, OUTSIDE, flags), "nat44.no-session");
+    }
+    assert_eq!(g.entries(), (0, 0));
+}
+
+#[test]
+fn v6_init_is_restarted_by_a_syn_only() {
+    let mut g = nat64(&config());
+    out(&mut g, "S");
+    g.wait(200);
+    out(&mut g, "S");
+    g.wait(200);
+    out(&mut g, "A");
+    lives(&mut g, TRANSITORY - 200);
+}
+
+#[test]
+fn v6_init_and_a_syn_from_ipv4_is_established() {
+    for answer in ["SA", "S"] {
+        let mut g = nat64(&config());
+        out(&mut g, "S");
+        back(&mut g, answer);
+        lives(&mut g, ESTABLISHED);
+    }
+}
+
+#[test]
+fn v6_init_ignores_a_reset() {
+    let mut g = nat64(&config());
+    out(&mut g, "S");
+    g.wait(100);
+    back(&mut g, "R");
+    lives(&mut g, TRANSITORY - 100);
+}
+
+#[test]
+fn v4_init_through_a_binding() {
+    let mut g = nat64(&config());
+    out(&mut g, "S");
+    let third = (OTHER, 99);
+    // Endpoint-independent filtering: somebody else may open a connection to the same end point.
+    assert_eq!(g.seen_back(&tcp(third, OUTSIDE, "S")).to, CUSTOMER);
+    assert_eq!(g.entries(), (2, 1));
+    let seen = g.seen_out(&tcp(CUSTOMER, (x(OTHER), 99), "SA"));
+    assert_eq!((seen.from, seen.to), (OUTSIDE, third));
+    g.wait(TRANSITORY);
+    g.idle(10);
+    assert_eq!(g.entries(), (1, 1), "the one that both sides opened is established, the other one was not");
+}
+
+#[test]
+fn v4_init_without_a_binding_waits_six_seconds_and_is_then_refused() {
+    let mut g = nat64(&config());
+    g.dropped(Internet, &tcp(SERVER, OUTSIDE, "S"), "nat44.syn-held");
+    g.wait(5);
+    assert_eq!(g.send_all(Customer, &[]), []);
+    g.wait(1);
+    let sent = g.send_all(Customer, &[]);
+    assert_eq!(sent.len(), 1);
+    let (side, answer) = &sent[0];
+    assert_eq!((*side, icmp_type(answer), judge(answer).to.0), (Internet, (3, 3), REMOTE));
+    assert_eq!(quote_of(answer).to, OUTSIDE);
+}
+
+#[test]
+fn v4_init_then_a_syn_from_ipv6_is_established_and_nothing_is_refused() {
+    let mut g = nat64(&config());
+    g.dropped(Internet, &tcp(SERVER, OUTSIDE, "S"), "nat44.syn-held");
+    g.wait(3);
+    out(&mut g, "S");
+    g.wait(10);
+    assert_eq!(g.send_all(Customer, &[]), []);
+    lives(&mut g, ESTABLISHED - 10);
+}
+
+#[test]
+fn v4_init_is_filtered_by_address() {
+    let mut g = nat64(&address_dependent());
+    out(&mut g, "S");
+    g.dropped(Internet, &tcp((OTHER, 99), OUTSIDE, "S"), "nat44.syn-held");
+    assert_eq!(g.seen_back(&tcp((REMOTE, 99), OUTSIDE, "S")).to, CUSTOMER);
+}
+
+#[test]
+fn established_is_restarted_by_any_packet() {
+    let mut g = established();
+    for outbound in [true, false] {
+        g.wait(ESTABLISHED - 10);
+        either(&mut g, outbound, "A");
+    }
+    lives(&mut g, ESTABLISHED);
+}
+
+#[test]
+fn one_fin_leaves_it_established() {
+    for outbound in [true, false] {
+        let mut g = established();
+        either(&mut g, outbound, "FA");
+        g.wait(1000);
+        // The other direction still flows, and restarts the long timer.
+        either(&mut g, !outbound, "A");
+        lives(&mut g, ESTABLISHED);
+    }
+}
+
+#[test]
+fn a_reset_after_one_fin_leaves_it_established() {
+    for outbound in [true, false] {
+        let mut g = established();
+        either(&mut g, true, "FA");
+        g.wait(1000);
+        either(&mut g, outbound, "R");
+        lives(&mut g, ESTABLISHED);
+    }
+}
+
+#[test]
+fn a_reset_after_both_fins_does_not_restart_the_timer() {
+    let mut g = established();
+    out(&mut g, "FA");
+    back(&mut g, "FA");
+    g.wait(100);
+    back(&mut g, "R");
+    lives(&mut g, TRANSITORY - 100);
+}
+
+#[test]
+fn both_fins_end_it_and_nothing_restarts_the_timer() {
+    let mut g = established();
+    out(&mut g, "FA");
+    back(&mut g, "FA");
+    g.wait(100);
+    out(&mut g, "A");
+    back(&mut g, "A");
+    lives(&mut g, TRANSITORY - 100);
+}
+
+#[test]
+fn a_reset_is_transitory() {
+    for outbound in [true, false] {
+        let mut g = established();
+        either(&mut g, outbound, "R");
+        g.wait(100);
+        back(&mut g, "R");
+        lives(&mut g, TRANSITORY - 100);
+    }
+}
+
+#[test]
+fn a_packet_after_a_reset_is_established_again() {
+    let mut g = established();
+    back(&mut g, "R");
+    out(&mut g, "A");
+    lives(&mut g, ESTABLISHED);
+}
+
+#[test]
+fn the_binding_ends_with_its_last_session() {
+    let mut g = established();
+    assert_eq!(g.entries(), (1, 1));
+    g.wait(ESTABLISHED + 10);
+    g.idle(10);
+    assert_eq!(g.entries(), (0, 0));
+}
+
+#[test]
+fn lifetimes_below_those_of_rfc_5382_are_refused() {
+    for (established, transitory) in [(7439, 240), (7440, 239)] {
+        let mut c = config();
+        c.nat.timeouts.tcp_established = std::time::Duration::from_secs(established);
+        c.nat.timeouts.tcp_transitory = std::time::Duration::from_secs(transitory);
+        assert!(Nat64::new(c, 0, 1, 1).is_err());
+    }
+}

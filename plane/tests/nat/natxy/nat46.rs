@@ -1,0 +1,215 @@
+//! NAT46: IPv4 customers behind IPv6 addresses that they share. What NAT44 and translation do each has tests of its own;
+//! here is what comes of both together.
+
+use crate::natxy::bench::{POOL, RIGHT, pool, side};
+use plane::Side::{Customer, Internet};
+use plane::nat46::{Config, Nat46};
+use plane::translate::Pair;
+use plane::{Function, Side4};
+use std::net::{IpAddr, Ipv4Addr};
+use testbed::prelude::*;
+use wire::{Mac, Prefix4, Prefix6};
+
+const A: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 2));
+const B: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 3));
+/// What customers know a remote host by, and what it is.
+const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 19, 0, 7));
+const REMOTE6: &str = "2001:db8:7::7";
+
+pub fn config() -> Config {
+    let customer = Side4 {
+        mac: Mac(CUSTOMER_MAC),
+        next_hop: Mac(CUSTOMER_HOP),
+        address: Ipv4Addr::new(198, 18, 255, 254),
+        mtu: 1500,
+    };
+    let internet = side(INTERNET_MAC, INTERNET_HOP, RIGHT);
+    let inside = vec![Prefix4 { addr: Ipv4Addr::new(198, 18, 0, 0), len: 16 }];
+    let mut c = Config::new(customer, internet, inside, pool("2001:db8:2::1/128"));
+    let v6 = Prefix6 { addr: "2001:db8:7::".parse().unwrap(), len: 120 };
+    c.maps = vec![Pair { v4: Prefix4 { addr: Ipv4Addr::new(198, 19, 0, 0), len: 24 }, v6 }];
+    c.nat.sessions = 4096;
+    c
+}
+
+fn pair(v4: &str, v6: &str) -> Pair {
+    let [(four, len4), (six, len6)] = [v4, v6].map(|p| p.split_once('/').unwrap());
+    let v4 = Prefix4 { addr: four.parse().unwrap(), len: len4.parse().unwrap() };
+    Pair { v4, v6: Prefix6 { addr: six.parse().unwrap(), len: len6.parse().unwrap() } }
+}
+
+pub fn nat46(c: &Config, workers: usize) -> Bed<Nat46> {
+    let all = (0..workers).map(|w| c.build(w, workers, 42).unwrap()).collect();
+    Bed::readdressing(all, [Config::STEER_CUSTOMER, Config::STEER_INTERNET], [4, 6])
+}
+
+#[test]
+fn udp_tcp_and_echo_both_ways() {
+    let mut g = nat46(&config(), 1);
+    let seen = judge(&g.out(&udp((A, 5001), (REMOTE, 80))));
+    assert_eq!((seen.from.0, seen.to, seen.ttl), (POOL, (ip(REMOTE6), 80), 63));
+    let back = judge(&g.back(&udp((ip(REMOTE6), 80), seen.from)));
+    assert_eq!((back.from, back.to, back.ttl), ((REMOTE, 80), (A, 5001), 63));
+    let other = judge(&g.out(&udp((B, 5001), (REMOTE, 80)))).from;
+    assert_ne!(other, seen.from, "two customers with one port share the address");
+    let syn = judge(&g.out(&tcp((A, 5001), (REMOTE, 80), "S"))).from;
+    assert_eq!(judge(&g.back(&tcp((ip(REMOTE6), 80), syn, "SA"))).to, (A, 5001));
+    let id = judge(&g.out(&echo(A, REMOTE, 9, true))).from.1;
+    assert_eq!(judge(&g.back(&echo(ip(REMOTE6), POOL, id, false))).to, (A, 9));
+}
+
+#[test]
+fn who_has_no_counterpart_is_nowhere() {
+    let mut g = nat46(&config(), 1);
+    let e = g.send_all(Customer, &[udp((A, 5000), (ip("203.0.113.9"), 80))]);
+    assert_eq!(g.count("translate.destination-unmapped"), 1);
+    assert_eq!((e.len(), icmp_type(&e[0].1), judge(&e[0].1).to.0), (1, (3, 13), A), "the customer is told");
+    g.send_all(Internet, &[udp((ip("2001:db8:99::1"), 80), (POOL, 5000))]);
+    assert_eq!(g.count("translate.source-unmapped"), 1);
+    g.send_all(Internet, &[udp((ip(REMOTE6), 80), (ip("2001:db8:2::2"), 5000))]);
+    assert_eq!(g.count("translate.destination-unmapped"), 2);
+    g.dropped(Internet, &udp((ip(REMOTE6), 80), (POOL, 6000)), "nat44.no-session");
+}
+
+#[test]
+fn a_prefix_reaches_everybody_else() {
+    let mut c = config();
+    c.pref64 = Some(Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 96 });
+    let mut g = nat46(&c, 1);
+    let seen = judge(&g.out(&udp((A, 5000), (ip("203.0.113.9"), 80))));
+    assert_eq!(seen.to.0, ip("2001:db8:64::203.0.113.9"));
+    assert_eq!(judge(&g.back(&udp(seen.to, seen.from))).from.0, ip("203.0.113.9"));
+    assert_eq!(judge(&g.out(&udp((A, 5000), (REMOTE, 80)))).to.0, ip(REMOTE6), "maps come first");
+}
+
+/// RFC 7915, section 5.2, and RFC 5508: errors of any router arrive, with what they quote.
+#[test]
+fn errors_find_their_customer() {
+    let mut g = nat46(&config(), 1);
+    let sent = udp((A, 5000), (REMOTE, 80));
+    let out = g.out(&sent);
+    let e = g.back(&error(ip("2001:db8:77::1"), POOL, 3, 0, &out, 1000));
+    assert_eq!((judge(&e).to.0, icmp_type(&e)), (A, (11, 0)));
+    assert_eq!((quote_of(&e).from, quote_of(&e).to), ((A, 5000), (REMOTE, 80)));
+    let arrived = g.back(&udp((ip(REMOTE6), 80), judge(&out).from));
+    let e = g.out(&error(A, REMOTE, 3, 3, &arrived, 1000));
+    assert_eq!((judge(&e).from.0, judge(&e).to.0, icmp_type(&e)), (POOL, ip(REMOTE6), (1, 4)));
+}
+
+#[test]
+fn a_packet_too_large_for_the_internet_is_told_with_its_room() {
+    let mut g = nat46(&config(), 1);
+    let mut large = udp_with((A, 5000), (REMOTE, 80), 64, &[0; 1453]);
+    set_df(&mut large);
+    let e = g.refused(Customer, &large, "nat44.too-big");
+    assert_eq!((icmp_type(&e), &e[40..42]), ((3, 4), &1480u16.to_be_bytes()[..]));
+}
+
+#[test]
+fn fragments_of_both_directions() {
+    let mut g = nat46(&config(), 1);
+    let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[7; 100]), &[48], 77);
+    let out: Vec<_> = g.send_all(Customer, &[parts[1].clone(), parts[0].clone()]).into_iter().map(|o| o.1).collect();
+    let seen = judge(&reassemble(&out));
+    assert_eq!((out.len(), seen.to), (2, (ip(REMOTE6), 80)));
+    let parts = fragments(&udp_with(seen.to, seen.from, 64, &[7; 100]), &[48], 78);
+    let back: Vec<_> = g.send_all(Internet, &[parts[1].clone(), parts[0].clone()]).into_iter().map(|o| o.1).collect();
+    assert_eq!((back.len(), judge(&reassemble(&back)).to), (2, (A, 5000)));
+}
+
+/// What stands for the outside addresses inside the gateway is no customer's, no mapped host's and not its own.
+#[test]
+fn numbers_of_the_pool_are_nobodys() {
+    let mut c = config();
+    c.nat.inside = vec![Prefix4 { addr: Ipv4Addr::new(10, 0, 0, 0), len: 8 }];
+    let mut g = nat46(&c, 1);
+    let from = (ip("10.0.0.0"), 5000);
+    let seen = judge(&g.out(&udp(from, (REMOTE, 80))));
+    assert_eq!(judge(&g.back(&udp(seen.to, seen.from))).to, from);
+}
+
+#[test]
+fn workers_share_nothing() {
+    for misled in [false, true] {
+        let mut g = nat46(&config(), 3);
+        g.misled = misled;
+        for i in 1..60u8 {
+            let from = (ip(&format!("198.18.0.{i}")), 5000);
+            let seen = judge(&g.out(&udp(from, (REMOTE, 80))));
+            assert_eq!(judge(&g.back(&udp(seen.to, seen.from))).to, from);
+        }
+        assert_eq!(g.crossings > 0, misled);
+    }
+}
+
+#[test]
+fn configurations_that_make_no_sense() {
+    let refused = |change: fn(&mut Config)| {
+        let mut c = config();
+        change(&mut c);
+        c.build(0, 1, 1).err().unwrap().to_string()
+    };
+    assert!(refused(|c| c.maps.clear()).contains("pref64"));
+    assert!(refused(|c| c.internet.address = "2001:db8:2::1".parse().unwrap()).contains("own address"));
+    assert!(refused(|c| c.maps[0].v6.len = 127).contains("explicit maps"));
+    assert!(refused(|c| c.nat.inside[0].len = 0).contains("free"));
+}
+
+/// RFC 6864, section 4.3: what customers get of several workers has different identifications.
+#[test]
+fn identifications_are_shared_out() {
+    let mut g = nat46(&config(), 3);
+    let mut seen = std::collections::HashSet::new();
+    for w in 0..3 {
+        let frame = |port| udp((A, port), (REMOTE, 80));
+        let sent = (5000..5100).map(frame).find(|f| g.steered(Customer, f) == w).unwrap();
+        let outside = judge(&g.out(&sent)).from;
+        let answer = udp((ip(REMOTE6), 80), outside);
+        for _ in 0..65_536 / 3 {
+            let f = g.back(&answer);
+            assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
+        }
+    }
+}
+
+/// Every session is known to the Internet by one of the outside addresses.
+#[test]
+fn a_running_nat_keeps_its_outside_addresses() {
+    let mut g = nat46(&config(), 1);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    let mut told = |change: fn(&mut Config)| {
+        let mut c = config();
+        change(&mut c);
+        (c.nat.sessions, c.nat.sketch) = (1, true);
+        g.workers[0].adopt(&mut c.build(0, 1, 7).unwrap())
+    };
+    let refused = [
+        told(|c| c.pool = pool("2001:db8:3::1/128")),
+        told(|c| c.pool = pool("2001:db8:2::/127")),
+        told(|c| c.maps.push(pair("10.0.0.0/24", "2001:db8:8::/120"))),
+        told(|c| c.nat.customer.address = Ipv4Addr::new(10, 0, 0, 1)),
+        told(|c| c.nat.inside[0] = pair("10.0.0.0/16", "::/112").v4),
+        told(|c| c.nat.inside[0].len = 17),
+    ];
+    let keys = ["translate: pool: ", "translate: pool: ", "translate: eam: ", "translate: address or eam: "];
+    let keys = keys.into_iter().chain(["translate: inside: ", "nat44: inside: "]);
+    for (said, key) in refused.into_iter().zip(keys) {
+        let said = said.unwrap_err();
+        assert!(said.starts_with(key) && said.ends_with("; restart the gateway"), "{key} is not in: {said}");
+    }
+    assert_eq!(g.map((A, 5000), (REMOTE, 80)), outside, "nothing has changed");
+}
+
+#[test]
+fn a_running_nat_takes_over_maps_and_prefix() {
+    let mut g = nat46(&config(), 1);
+    let outside = g.map((A, 5000), (REMOTE, 80));
+    let mut c = config();
+    c.maps.push(pair("203.0.113.0/24", "2001:db8:8::/120"));
+    c.pref64 = Some(Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 96 });
+    g.workers[0].adopt(&mut c.build(0, 1, 7).unwrap()).unwrap();
+    assert_eq!(g.reached((ip(REMOTE6), 80), outside), (A, 5000));
+    let [mapped, embedded] = ["203.0.113.9", "192.0.2.9"].map(|to| judge(&g.out(&udp((A, 5000), (ip(to), 80)))));
+    assert_eq!((mapped.from, mapped.to.0), (outside, ip("2001:db8:8::9")));
+    assert_eq!((embedded.from, embedded.to.0), (outside, ip("2001:db8:64::192.0.2.9")));
+}

@@ -1,0 +1,255 @@
+//! Fragments to a shared address at a MAP-T border relay (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
+//! 11): the first alone shows the port. In any order, in vain, in masses, mixed, and over several workers.
+
+use crate::map::bed::{judge, turn};
+use crate::map::mapt::{CE, br_config, ce, relay};
+use plane::event::Event;
+use plane::map::MapTBr;
+use plane::{Function, Side, Steering, Translate};
+use std::ops::{Deref, DerefMut};
+use testbed::{Bed, Frame, SECOND};
+
+/// Customers that share 192.0.2.18: ports and addresses.
+const PORT: u16 = 1232;
+const OTHER_PORT: u16 = 1236;
+const OTHER_CE: &str = "2001:db8:12:3500:0:c000:212:35";
+
+/// Workers of a relay in their bed.
+struct Relay(Bed<Translate<MapTBr>>);
+
+impl Deref for Relay {
+    type Target = Bed<Translate<MapTBr>>;
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Relay {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl Relay {
+    fn new(n: u16, change: impl Fn(&mut plane::translate::Config)) -> Relay {
+        let worker = |w| {
+            let mut config = br_config();
+            change(&mut config);
+            Translate::new(config, relay()).unwrap().on_worker(w, n)
+        };
+        Relay(Bed::new((0..n).map(worker).collect(), [Steering::Hash(&[]); 2], |_, _| {}))
+    }
+
+    fn count(&self, e: Event) -> u64 {
+        self.workers.iter().map(|w| w.counter(e)).sum()
+    }
+
+    /// Send frames in over IPv4, each at a worker; what leaves over IPv6, in its order. Nothing else may.
+    fn run(&mut self, frames: impl IntoIterator<Item = (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
+        let out = self.0.run(Side::Internet, frames.into_iter().map(|(w, f)| (w, Frame::new(&f))).collect());
+        out.into_iter()
+            .map(|(side, f)| {
+                assert_eq!(side, Side::Customer);
+                f
+            })
+            .collect()
+    }
+
+    fn send(&mut self, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        self.run(frames.iter().map(|f| (0, f.clone())))
+    }
+}
+
+/// The frames of a UDP datagram to 192.0.2.18, cut at offsets 1000 and 2000. Its text says which it is.
+fn parts(port: u16, id: u16) -> [Vec<u8>; 3] {
+    between(([10, 2, 3, 4], 80), ([192, 0, 2, 18], port), id)
+}
+
+fn between(from: ([u8; 4], u16), to: ([u8; 4], u16), id: u16) -> [Vec<u8>; 3] {
+    let mut udp = Vec::new();
+    let text = [id as u8; 2500];
+    let b = etherparse::PacketBuilder::ipv4(from.0, to.0, 64).udp(from.1, to.1);
+    b.write(&mut udp, &text).unwrap();
+    let payload = &udp[20..];
+    [(0, 1000), (1000, 2000), (2000, payload.len())].map(|(at, end)| {
+        let udp = etherparse::IpNumber::UDP;
+        let mut ip = etherparse::Ipv4Header::new((end - at) as u16, 64, udp, from.0, to.0).unwrap();
+        ip.identification = id;
+        ip.dont_fragment = false;
+        ip.more_fragments = end < payload.len();
+        ip.fragment_offset = etherparse::IpFragOffset::try_new((at / 8) as u16).unwrap();
+        ip.header_checksum = ip.calc_header_checksum();
+        let ethernet = [2, 0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 2, 8, 0];
+        [&ethernet[..], &ip.to_bytes(), &payload[at..end]].concat()
+    })
+}
+
+/// Put the IPv6 fragments of a datagram together, and judge the datagram: destination, port and text must be right.
+fn judge_whole(out: &[Vec<u8>], ce: &str, port: u16, id: u16) {
+    let whole = join(out, id);
+    let seen = judge(&whole);
+    assert_eq!((seen.dst.to_string(), seen.ports, seen.hops), (ce.to_owned(), (80, port), 63));
+}
+
+/// The datagram of the IPv6 fragments with this identification; its text must be right.
+fn join(out: &[Vec<u8>], id: u16) -> Vec<u8> {
+    let mine = out.iter().filter(|f| f[58..62] == u32::from(id).to_be_bytes());
+    let mut pieces: Vec<_> = mine
+        .map(|f| {
+            assert_eq!((f[12..14].to_vec(), f[20]), (vec![0x86, 0xdd], 44), "IPv6 with a fragment header");
+            let field = u16::from_be_bytes([f[56], f[57]]);
+            (field & !7, field & 1, f[54], f)
+        })
+        .collect();
+    pieces.sort_by_key(|p| p.0);
+    let mut whole = pieces[0].3[..54].to_vec();
+    for (i, (offset, more, protocol, f)) in pieces.iter().enumerate() {
+        assert_eq!(usize::from(*offset), whole.len() - 54, "no hole, no overlap");
+        assert_eq!((*protocol, *more == 1), (17, i + 1 < pieces.len()));
+        let end = 54 + usize::from(u16::from_be_bytes([f[18], f[19]]));
+        whole.extend_from_slice(&f[62..end]);
+    }
+    let len = (whole.len() - 54) as u16;
+    whole[18..20].copy_from_slice(&len.to_be_bytes());
+    whole[20] = 17;
+    assert_eq!(whole[62..], [id as u8; 2500]);
+    whole
+}
+
+#[test]
+fn rfc7597_8_3_2_fragments_in_any_order() {
+    let mut r = Relay::new(1, |_| {});
+    for (id, order) in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].into_iter().enumerate() {
+        let sent = parts(PORT, id as u16);
+        let out = r.send(&order.map(|i: usize| sent[i].clone()));
+        assert_eq!(out.len(), 3, "{order:?} {:?}", r.nonzero());
+        judge_whole(&out, CE, PORT, id as u16);
+    }
+    assert_eq!((r.count(Event::FragmentHeld), r.count(Event::ToIpv6)), (1 + 2 + 1 + 2, 18), "{:?}", r.nonzero());
+}
+
+#[test]
+fn later_fragments_without_their_first_end_in_time() {
+    let mut r = Relay::new(1, |_| {});
+    let [first, middle, last] = parts(PORT, 1);
+    assert!(r.send(&[middle, last.clone()]).is_empty());
+    r.now += 14 * SECOND;
+    let now = r.now;
+    r.workers[0].idle(now);
+    assert_eq!(r.count(Event::FragmentLate), 0);
+    r.now += SECOND;
+    let now = r.now;
+    r.workers[0].idle(now);
+    assert_eq!(r.count(Event::FragmentLate), 2);
+    // The first comes too late for them, and is one for those that come after it.
+    assert_eq!(r.send(&[first]).len(), 1);
+    assert_eq!(r.send(&[last]).len(), 1, "{:?}", r.nonzero());
+}
+
+/// Octets that come twice do not stand for those that have not come, here and where an identification comes again.
+#[test]
+fn a_fragment_that_comes_twice_keeps_no_other_one_back() {
+    for order in [&[0, 0, 2, 1][..], &[0, 2, 2, 1], &[2, 0, 0, 1], &[0, 2, 0, 1, 2]] {
+        let mut r = Relay::new(1, |_| {});
+        let sent = parts(PORT, 1);
+        let out: Vec<_> = order.iter().flat_map(|&i| r.send(std::slice::from_ref(&sent[i]))).collect();
+        assert_eq!(out.len(), order.len(), "{order:?} {:?}", r.nonzero());
+        assert_eq!(r.workers[0].waiting().octets, 0, "{order:?}");
+    }
+}
+
+#[test]
+fn a_flood_of_later_fragments_displaces_itself() {
+    let mut r = Relay::new(1, |c| {
+        c.fragments.datagrams = 16;
+        c.fragments.octets = 8192;
+    });
+    for id in 0..500 {
+        assert!(r.send(&[parts(PORT, id)[1].clone()]).is_empty());
+    }
+    // Each takes 1034 octets and 64 beside them: seven fit.
+    assert_eq!((r.count(Event::FragmentHeld), r.count(Event::FragmentFull)), (500, 493));
+    let [first, middle, last] = parts(PORT, 600);
+    let out = r.send(&[middle, first, last]);
+    assert_eq!(out.len(), 3, "{:?}", r.nonzero());
+    judge_whole(&out, CE, PORT, 600);
+}
+
+/// Two customers at one address, their datagrams mixed; and an identification that comes again for the other one.
+#[test]
+fn datagrams_of_two_customers_interleaved() {
+    let mut r = Relay::new(1, |_| {});
+    let (a, b) = (parts(PORT, 7), parts(OTHER_PORT, 8));
+    let mixed = [&a[2], &b[0], &b[1], &a[0], &b[2], &a[1]].map(Clone::clone);
+    let out = r.send(&mixed);
+    assert_eq!(out.len(), 6, "{:?}", r.nonzero());
+    judge_whole(&out, CE, PORT, 7);
+    judge_whole(&out, OTHER_CE, OTHER_PORT, 8);
+    let [first, middle, last] = parts(OTHER_PORT, 7);
+    let out = r.send(&[last, first, middle]);
+    judge_whole(&out, OTHER_CE, OTHER_PORT, 7);
+}
+
+#[test]
+fn fragments_meet_at_one_worker_wherever_they_arrive() {
+    for n in [1, 2, 3] {
+        let mut r = Relay::new(n, |_| {});
+        let frames = (0..20).flat_map(|id| {
+            let p = parts(PORT, id);
+            [2, 0, 1].map(|i: usize| p[i].clone())
+        });
+        let out = r.run(frames.enumerate().map(|(i, f)| (i * 7 % usize::from(n), f)).collect::<Vec<_>>());
+        assert_eq!(out.len(), 60, "{:?}", r.nonzero());
+        (0..20).for_each(|id| judge_whole(&out, CE, PORT, id));
+        assert_eq!((r.crossings > 0, r.count(Event::HandedOver)), (n > 1, r.crossings as u64));
+    }
+}
+
+#[test]
+fn a_first_fragment_for_nobody_takes_the_others_with_it() {
+    let mut r = Relay::new(1, |_| {});
+    let [first, middle, last] = parts(5, 9);
+    let errors = r.workers[0].counter(Event::IcmpSent);
+    assert!(r.send(&[middle, last]).is_empty());
+    let out = r.0.run(Side::Internet, vec![(0, Frame::new(&first))]);
+    assert!(out.iter().all(|(side, _)| *side == Side::Internet), "nothing but answers to the sender");
+    assert_eq!(r.count(Event::OutsidePortSet), 3, "{:?}", r.nonzero());
+    assert!(r.count(Event::IcmpSent) <= errors + 1, "later fragments are not answered");
+}
+
+/// Where nobody shares, nothing waits: a customer with a prefix of its own.
+#[test]
+fn fragments_of_a_whole_address_need_no_first() {
+    let mut r = Relay::new(2, |_| {});
+    let mut middle = parts(PORT, 1)[1].clone();
+    middle[30..34].copy_from_slice(&[198, 18, 7, 77]);
+    middle[24..26].fill(0);
+    let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&middle[14..34]).ones_complement();
+    middle[24..26].copy_from_slice(&sum.to_ne_bytes());
+    let out = r.send(&[middle]);
+    assert_eq!((out.len(), r.count(Event::FragmentHeld), r.crossings), (1, 0, 0), "{:?}", r.nonzero());
+}
+
+/// From one customer to another at a shared address: over IPv6, too, only the first shows the port.
+#[test]
+fn fragments_between_customers_in_any_order_at_any_worker() {
+    let mut edge = ce(false);
+    for (n, order) in [(1, [2, 0, 1]), (3, [2, 0, 1]), (3, [0, 1, 2]), (3, [1, 2, 0])] {
+        let mut r = Relay::new(n, |_| {});
+        let mut frames = Vec::new();
+        for id in 0..20 {
+            let sent = between(([192, 0, 2, 18], PORT), ([192, 0, 2, 18], OTHER_PORT), id);
+            let sent = sent.map(|part| turn(&edge.pass(false, &part)));
+            frames.extend(order.map(|i: usize| Frame::new(&sent[i])));
+        }
+        let frames = frames.into_iter().enumerate().map(|(i, f)| (i % usize::from(n), f)).collect();
+        let out: Vec<Vec<u8>> = r.0.run(Side::Customer, frames).into_iter().map(|(_, f)| f).collect();
+        assert_eq!(out.len(), 60, "{:?}", r.nonzero());
+        for id in 0..20 {
+            let seen = judge(&join(&out, id));
+            assert_eq!((seen.dst.to_string(), seen.ports, seen.hops), (OTHER_CE.into(), (PORT, OTHER_PORT), 62));
+        }
+        assert_eq!(r.count(Event::Hairpinned) + r.count(Event::ToIpv6), 60);
+        assert_eq!(r.crossings > 0, n > 1);
+    }
+}

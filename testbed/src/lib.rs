@@ -1,0 +1,32 @@
+//! Test beds of plane functions: a frame in memory, a place where functions get and leave further frames, packets built and judged
+//! by `etherparse`, and workers with the steering in front of them. Tests, benchmarks and fuzz targets share it; nothing of the
+//! plane's own header or checksum code is used here.
+
+#![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
+
+mod bed;
+mod by_version;
+pub mod fragments;
+mod frame;
+pub mod hex;
+pub mod ip4;
+pub mod judge;
+pub mod packets;
+pub mod page;
+pub mod quota;
+pub mod workers;
+
+pub use bed::{Bed, Link, SECOND, arriving};
+pub use by_version::ByVersion;
+pub use frame::{Frame, Made};
+pub use hex::hex;
+
+/// What most tests use: frames, their builders and their judge.
+pub mod prelude {
+    pub use crate::fragments::{fragments, reassemble};
+    pub use crate::ip4::{clear_df, reseal, set_df};
+    pub use crate::judge::{Seen, icmp_type, judge, quote_of};
+    pub use crate::packets::*;
+    pub use crate::{Bed, Frame, Made, SECOND, hex};
+}
