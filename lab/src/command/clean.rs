@@ -15,6 +15,8 @@ pub fn clean() -> Exit {
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
+    // The lock file of a killed run goes when the lock is released; a run that is alive keeps its own.
+    drop(dut::MachineLock::take());
     let priority = priority::restore(&dir);
     let changes = restored.iter().flatten().map(ToString::to_string);
     let done: Vec<String> = changes.chain(priority).collect();
