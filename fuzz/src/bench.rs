@@ -3,12 +3,12 @@
 
 use crate::build::{self, CUSTOMER, Damage, Draft, Host, INTERNET};
 use crate::checksum::Ipv4;
-use testbed::{Frame, Made};
 use crate::six::{self, Draft6, Host6, Ipv6};
 use arbitrary::Arbitrary;
 use plane::function::BATCH;
 use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
+use testbed::{Frame, Made};
 
 /// One thing that happens.
 #[derive(Arbitrary, Debug)]

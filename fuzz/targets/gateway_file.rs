@@ -2,52 +2,50 @@
 
 #![no_main]
 
-use scenario::gateway::{Gateway, parse, side4, side6};
-use scenario::technology::{Softwires, Technology};
-use lab::technology::{Links, Use, build};
 use libfuzzer_sys::fuzz_target;
-use plane::Function;
+use plane::{Function, Side4, Side6};
+use scenario::gateway::{Gateway, parse};
+use std::io;
+use std::path::Path;
+use tech::{Job, Links, Use};
 use wire::Mac;
 
-/// More would only take time.
-const SOFTWIRES: u64 = 1 << 12;
+struct Count;
 
-struct Build;
-
-impl Use for Build {
+impl Use for Count {
     type Out = usize;
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> usize {
         functions.len()
     }
 }
 
+/// No file is opened: what a text names may be anything.
+fn open(_: &Path) -> io::Result<Box<dyn io::BufRead>> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
 fn built(gateway: &Gateway) {
-    if let Technology::Lw4o6(l) = &gateway.technology {
-        match &l.softwires {
-            Softwires::File(_) => return,
-            Softwires::Row { ipv4, psid_len, .. } if ipv4.count() << psid_len > SOFTWIRES => return,
-            Softwires::Row { .. } => (),
-        }
-    }
-    let four = |s| side4(s, Mac::default(), Mac::default());
-    let six = |s| side6(s, Mac::default(), Mac::default());
-    let (left, right) = (&gateway.left, &gateway.right);
-    let links = Links { left4: four(left), left6: six(left), right4: four(right), right6: six(right) };
-    match build(&gateway.technology, gateway.plays, &links, 2, 1, Build) {
-        Ok(functions) => assert_eq!(functions, 2, "one function a worker"),
-        Err(e) => assert!(!e.why.is_empty(), "it says why"),
+    let mac = Mac::default();
+    let four = Side4 { mac, next_hop: mac, address: [198, 18, 0, 1].into(), mtu: gateway.left.mtu };
+    let six = Side6 { mac, next_hop: mac, address: [0x2001, 2, 0, 0, 0, 0, 0, 1].into(), mtu: gateway.right.mtu };
+    let links = Links { left4: four, left6: six, right4: four, right6: six };
+    let job = Job { plays: gateway.plays, links, workers: 2, seed: 1, open: &open, live: None };
+    match gateway.technology.build(&job) {
+        Ok(built) => assert_eq!(built.functions.hand_to(Count), 2, "one function a worker"),
+        Err(why) => assert!(!why.is_empty(), "it says why"),
     }
 }
 
 fuzz_target!(|file: &str| match parse("any.toml", file, tech::ALL) {
     Ok(gateway) => {
-        built(&gateway.without_tables());
+        // A binding table of a large prefix only takes time.
+        if gateway.technology.name() != "lw4o6" {
+            built(&gateway.without_tables());
+        }
         assert_eq!(gateway.can_become(&gateway), Ok(()), "what it is");
     }
     Err(complaints) => {
         assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());
-        for (place, _) in complaints.diagnostics.iter().flat_map(|diagnostic| &diagnostic.marks) {
-            assert!(complaints.line_and_column(*place) >= (1, 1));
-        }
+        assert!(!complaints.to_json().as_array().expect("a list").is_empty());
     }
 });

@@ -60,9 +60,8 @@ fuzz_target!(|journal: &[u8]| {
             let written = change.get("setting").or(change.get("path"))?;
             serde_json::from_value::<Setting>(written.clone()).ok()
         };
-        let named = |v: &serde_json::Value| {
-            setting(v).is_some_and(|s| s.to_string() == *path) && v["change"]["old"] == **value
-        };
+        let named =
+            |v: &serde_json::Value| setting(v).is_some_and(|s| s.to_string() == *path) && v["change"]["old"] == **value;
         assert!(changes.iter().any(named), "{path} was set to {value}");
         let allowed = ["/proc/sys/net/", "/sys/class/net/", "/proc/irq/", "/sys/devices/system/cpu/cpu", "feature "];
         assert!(allowed.iter().any(|folder| path.starts_with(folder)) && !path.contains("/../"), "{path}");

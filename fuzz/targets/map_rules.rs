@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plane::strategy::Point4;
 use plane::map::Domain;
+use plane::strategy::Point4;
 
 fuzz_target!(|input: (&str, Vec<(u32, u16, u128)>)| {
     let (text, points) = input;

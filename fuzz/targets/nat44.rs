@@ -9,11 +9,11 @@ use natmeter_fuzz::bench::{self, Step};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4};
 use natmeter_fuzz::checksum::Ipv4;
 use natmeter_fuzz::nat::Settings;
-use testbed::Made;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Exempt, Pooling};
 use plane::{Function, Packet};
 use std::time::Duration;
+use testbed::Made;
 use wire::{AddrRange, PortRange, Prefix4};
 
 #[derive(Arbitrary, Debug)]

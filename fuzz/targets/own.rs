@@ -9,9 +9,9 @@ use gateway::own::Own;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::build::{Damage, reseal};
 use natmeter_fuzz::checksum::{self, Ipv4};
-use testbed::Frame;
-use plane::{Packet, Side};
 use plane::ip6::Head6;
+use plane::{Packet, Side};
+use testbed::Frame;
 use wire::{AddrRange, Mac, Prefix6};
 
 #[derive(Arbitrary, Debug)]

@@ -2,12 +2,12 @@
 
 #![no_main]
 
+use libfuzzer_sys::fuzz_target;
+use method::Ratio;
 use scenario::quantity::{
     addresses, count, duration, ports, rate, share_ppm, show_bytes, show_count, show_duration, show_grouped,
     show_share, show_time,
 };
-use libfuzzer_sys::fuzz_target;
-use method::Ratio;
 use wire::Mac;
 
 fuzz_target!(|text: &str| {

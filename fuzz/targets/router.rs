@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
-use testbed::{Frame, Made};
 use plane::{Function, Hop, Packet, Router, Side, Verdict};
+use testbed::{Frame, Made};
 
 fuzz_target!(|frames: Vec<(bool, Vec<u8>)>| {
     let mut router = Router::new(Hop::default(), Hop::default());

@@ -5,8 +5,8 @@
 #![no_main]
 
 use lab::forecast::{self, text};
-use scenario::{Options, parse};
 use libfuzzer_sys::fuzz_target;
+use scenario::{Options, parse};
 
 fuzz_target!(|file: &str| {
     let set = file.lines().filter_map(|l| l.strip_prefix("#set ")).map(str::to_owned).collect();
@@ -15,9 +15,7 @@ fuzz_target!(|file: &str| {
         Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());
-            for (place, _) in complaints.diagnostics.iter().flat_map(|diagnostic| &diagnostic.marks) {
-                assert!(complaints.line_and_column(*place) >= (1, 1));
-            }
+            assert!(!complaints.to_json().as_array().expect("a list").is_empty());
         }
     }
 });
