@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use lab::gateway::Word;
+use natmeter::gateway::Word;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|line: &str| match Word::read(line) {

@@ -3,10 +3,10 @@
 
 #![no_main]
 
-use lab::audit::see_that_it_can_be_resumed;
-use lab::record::Record;
-use lab::report::{KNOWN, Report};
-use lab::store::RunFolder;
+use record::audit::see_that_it_can_be_resumed;
+use record::read::Record;
+use record::report::{KNOWN, Report};
+use record::store::RunFolder;
 use libfuzzer_sys::fuzz_target;
 use method::{Criteria, Replay, TrialRecord, judge};
 use std::fs;
@@ -47,14 +47,14 @@ fn unpack(bundle: &[u8], to: &Path) {
 fuzz_target!(|bundle: &[u8]| {
     let path = FOLDER.path();
     unpack(bundle, path);
-    if let Ok(report) = Report::from_folder(path) {
-        let again = Report::from_folder(path).expect("it was there a moment ago");
+    if let Ok(report) = Report::from_folder(path, tech::ALL) {
+        let again = Report::from_folder(path, tech::ALL).expect("it was there a moment ago");
         for format in KNOWN {
             let text = report.render(format.name).expect("a known format");
             assert_eq!(text, again.render(format.name).expect("a known format"));
         }
     }
-    if let Ok(record) = Record::read(path) {
+    if let Ok(record) = Record::read(path, tech::ALL) {
         let _ = see_that_it_can_be_resumed(&record);
     }
     let Ok((folder, _)) = RunFolder::open_for_resume(path) else { return };

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use lab::forecast::{self, text};
+use natmeter::forecast::{self, text};
 use libfuzzer_sys::fuzz_target;
 use scenario::{Options, parse};
 

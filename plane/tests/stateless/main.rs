@@ -1,6 +1,8 @@
-//! Conformance of translators, tunnels and MAP, and of the chain that joins two functions, each in a folder.
+//! Conformance of translators, tunnels and MAP, and of the chain that joins two functions, each in a folder; the tester's views
+//! of them.
 
 mod chain;
 mod map;
 mod translate;
 mod tunnel;
+mod view;

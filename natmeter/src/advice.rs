@@ -1,0 +1,159 @@
+//! What this machine will make of a scenario that is right: said before a run, so that nobody learns it from the report. Its own
+//! file because a scenario is right or wrong on every machine alike.
+
+use crate::rig::embedded::{are_too_few, testers};
+use crate::rig::kernel::device_config;
+use record::plan::Plan;
+use scenario::{Dut, Loaded, Point, Scenario};
+use std::collections::BTreeSet;
+
+/// What counts of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Cores that this process may use.
+    pub cores: usize,
+    /// It is root, and not only of a namespace of its own.
+    pub root: bool,
+}
+
+impl Machine {
+    /// This one.
+    pub fn here() -> Machine {
+        let root = rustix::process::geteuid().is_root() && !port::netns::in_user_namespace();
+        Machine { cores: port::host::cores().len(), root }
+    }
+}
+
+/// What is to be known before a run, one sentence each.
+pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
+    let scenario = &loaded.scenario;
+    let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
+    points.dedup();
+    let mut advice: Vec<String> = loaded.advice.clone();
+    advice.extend(shared_cores(scenario, &points, machine));
+    advice.extend(one_core(scenario, machine));
+    if !machine.root {
+        advice.extend(root(scenario, &points));
+    }
+    advice
+}
+
+/// More cores than there are, for device and tester.
+fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
+    let shares = |point: &&&Point| match &scenario.duts[point.dut] {
+        Dut::Simulated { .. } => false,
+        // Without cores as an axis the kernel's work is done where a frame is sent.
+        Dut::Kernel { .. } if scenario.sweep.cores == [1] => false,
+        _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
+    };
+    let cores: BTreeSet<u32> = points.iter().filter(shares).map(|point| point.cores).collect();
+    if cores.is_empty() {
+        return None;
+    }
+    let values = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let have = if machine.cores == 1 { "1 core".to_owned() } else { format!("{} cores", machine.cores) };
+    let testers = testers(scenario, machine.cores);
+    let way_out = match machine.cores.saturating_sub(testers) {
+        0 if testers > 1 && machine.cores > 1 => {
+            format!(
+                "write workers = {} at most in [tester], or measure on a machine with more cores",
+                machine.cores - 1
+            )
+        }
+        0 => "measure on a machine with more cores".to_owned(),
+        n => format!("write cores = {n} at most, or measure on a machine with more"),
+    };
+    Some(format!(
+        "this machine has {have}: with cores = {values} tester and device share them, and such a row has the rate of both and is \
+         not a scaling result; {way_out}"
+    ))
+}
+
+/// Several workers of the tester where one thread plays tester and device in turn.
+fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
+    let wanted = scenario.tester.workers as usize;
+    let words = format!("this machine has 1 core: the tester has one worker on it, and not {wanted}");
+    (testers(scenario, machine.cores) < wanted).then_some(words)
+}
+
+/// What takes root, as a run without it refuses it.
+fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for point in points {
+        let scenario = &*point.of(scenario);
+        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
+        let config = device_config(scenario, software, nat44.as_ref(), point);
+        let note = dut::what_takes_root(&config).map(|refused| format!("needs root: {refused}"));
+        all.extend(note.filter(|note| !all.contains(note)));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::{Options, parse};
+
+    const KERNEL_CORES: &str = include_str!("../../scenarios/kernel-cores.toml");
+    const GATEWAY_CORES: &str = include_str!("../../scenarios/gateway-cores.toml");
+    const KERNEL_XDP: &str = include_str!("../../scenarios/kernel-nat44-xdp.toml");
+
+    fn of(text: &str, set: &[&str], machine: Machine) -> Vec<String> {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let loaded = parse("test.toml", text, &Options { full: false, set }, tech::ALL).unwrap();
+        advice(&loaded, &Plan::new(&loaded.scenario), machine)
+    }
+
+    #[test]
+    fn more_cores_than_there_are() {
+        let machine = |cores| Machine { cores, root: true };
+        for text in [KERNEL_CORES, GATEWAY_CORES] {
+            assert!(of(text, &["cores=1,2"], machine(3)).is_empty());
+            let [note] = &of(text, &["cores=1,2"], machine(2))[..] else { panic!("one note") };
+            assert!(note.contains("has 2 cores: with cores = 2 tester and device share them"), "{note}");
+            assert!(note.contains("not a scaling result; write cores = 1 at most"), "{note}");
+        }
+    }
+
+    /// The tester's workers count as those of the gateway do.
+    #[test]
+    fn workers_of_the_tester_take_cores() {
+        let machine = |cores| Machine { cores, root: true };
+        let set = ["cores=1,2", "tester.workers=2"];
+        assert!(of(GATEWAY_CORES, &set, machine(4)).is_empty());
+        for (cores, shared, way_out) in [
+            (3, "with cores = 2 tester", "write cores = 1 at most"),
+            (2, "with cores = 1, 2 tester", "write workers = 1 at most in [tester]"),
+        ] {
+            let [note] = &of(GATEWAY_CORES, &set, machine(cores))[..] else { panic!("one note") };
+            assert!(note.contains(shared) && note.contains(way_out), "{note}");
+        }
+        let notes = of(GATEWAY_CORES, &set, machine(1));
+        assert!(notes.iter().any(|n| n.contains("the tester has one worker on it, and not 2")), "{notes:?}");
+    }
+
+    /// 4,500 sources on a set of 8,192 ports are right, and slow in many an edge.
+    #[test]
+    fn a_port_set_in_use_by_more_than_half() {
+        let machine = Machine { cores: 8, root: true };
+        let of = |ports: &str| {
+            let set = format!("source-ports={ports}");
+            of(include_str!("../../scenarios/map-e.toml"), &[&set, "connections=100k"], machine)
+        };
+        assert_eq!(of("1024-5023"), Vec::<String>::new());
+        let [note] = &of("1024-5523")[..] else { panic!("one note: {:?}", of("1024-5523")) };
+        assert!(note.contains("4,500 inside addresses × ports") && note.contains("more than half"), "{note}");
+    }
+
+    #[test]
+    fn what_takes_root_is_said_to_others() {
+        let machine = |root| Machine { cores: 8, root };
+        for (text, words) in [(KERNEL_CORES, "choosing cores of the DUT takes root"), (KERNEL_XDP, "AF_XDP takes root")]
+        {
+            let notes = of(text, &[], machine(false));
+            assert!(notes.iter().any(|n| n.starts_with("needs root: ") && n.contains(words)), "{notes:?}");
+            assert!(of(text, &[], machine(true)).is_empty());
+        }
+        assert!(of(GATEWAY_CORES, &["cores=1"], machine(false)).is_empty());
+    }
+}

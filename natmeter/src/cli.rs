@@ -1,0 +1,319 @@
+//! The command line as types: what can be said. What the commands do is in `command`.
+
+use crate::build_info;
+use crate::did_you_mean;
+use crate::exit::Exit;
+use crate::listing;
+use crate::term::{err, out};
+use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use record::report;
+use scenario::Options;
+use std::path::PathBuf;
+
+/// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded
+/// without loss, by the methods of RFC 2544, RFC 8219 and RFC 9693.
+#[derive(Debug, Parser)]
+#[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
+pub struct Cli {
+    /// What all commands have in common.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do; without one, natmeter runs the quickstart.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What all commands have in common.
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each on its own")]
+#[derive(Args, Clone, Debug, Default)]
+pub struct Global {
+    /// Change a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Conform to RFC 2544 and RFC 9693: the values of the table `full`, trials of 60 s, 10 repetitions
+    #[arg(long, global = true)]
+    pub full: bool,
+    /// Folder in which runs are kept
+    #[arg(long, global = true, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Measure although another natmeter measures on this machine: each may disturb the other
+    #[arg(long, global = true)]
+    pub beside: bool,
+    /// Wait until no other natmeter measures on this machine, then start
+    #[arg(long, global = true, conflicts_with = "beside")]
+    pub wait: bool,
+    /// Print events and results as JSON, one document a line
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print results and errors only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+impl Global {
+    /// What they say about a scenario.
+    pub fn options(&self) -> Options {
+        Options { full: self.full, set: self.set.clone() }
+    }
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure what a scenario says, and write a run folder with a report
+    Run(RunArgs),
+    /// Continue a run where it stopped
+    Resume(ResumeArgs),
+    /// Print the report of a run
+    Report(ReportArgs),
+    /// Measure the tester's own limits
+    Calibrate(CalibrateArgs),
+    /// Measure devices of known truth: does the instrument find what was injected?
+    Selftest(SelftestArgs),
+    /// Restore what a killed run left changed
+    #[command(after_help = "Example: natmeter clean")]
+    Clean,
+    /// Run the gateway as a program: on interfaces, or between capture files
+    Gateway(GatewayArgs),
+    /// Check a scenario and say what it would do
+    Check(CheckArgs),
+    /// Print the measurements of a scenario, with predicted time and memory, and stop
+    Plan(PlanArgs),
+    /// List what is known: devices, software, hosts, back-ends, procedures, metrics
+    List(ListArgs),
+    /// Print the JSON Schema of scenario and gateway files, for editors
+    #[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
+    Schema,
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    ManPages(ManPagesArgs),
+}
+
+/// `natmeter run FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3")]
+pub struct RunArgs {
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter resume RUN`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter resume runs/quickstart-20261121-101500")]
+pub struct ResumeArgs {
+    /// Folder of the run
+    pub run: PathBuf,
+}
+
+/// `natmeter report RUN`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter report runs/quickstart-20261121-101500 --format csv > quickstart.csv")]
+pub struct ReportArgs {
+    /// Folder of the run
+    pub run: PathBuf,
+    /// Format; left out, text, or with --json the JSON report (a format that is given counts, also beside --json)
+    #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
+    pub format: Option<String>,
+}
+
+/// `natmeter calibrate FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
+pub struct CalibrateArgs {
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter selftest`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
+pub struct SelftestArgs {
+    /// Test as before every run, in a few seconds
+    #[arg(long)]
+    pub quick: bool,
+    /// Write the verdict, and every trial of a check that does not pass, into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
+}
+
+/// `natmeter check FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
+pub struct CheckArgs {
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter plan FILE`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter plan scenarios/kernel-nat44.toml --full")]
+pub struct PlanArgs {
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
+    pub file: Option<PathBuf>,
+    /// Print the exact commands that kernel devices would be given, too
+    #[arg(long)]
+    pub steps: bool,
+}
+
+/// `natmeter list [WHAT]`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter list metrics")]
+pub struct ListArgs {
+    /// Which list; left out, all of them
+    #[arg(value_parser = PossibleValuesParser::new(listing::names()))]
+    pub what: Option<String>,
+}
+
+/// `natmeter gateway`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  natmeter gateway --config gateway.toml
+  natmeter gateway --config gateway.toml --pcap-in left=a.pcap,right=b.pcap --pcap-out left=c.pcap,right=d.pcap
+  natmeter gateway status")]
+pub struct GatewayArgs {
+    /// Ask a running gateway
+    #[arg(value_enum)]
+    pub word: Option<Word>,
+    /// File of the gateway
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Captures (pcap, pcapng; Ethernet) to take packets from instead of interfaces: left=FILE,right=FILE
+    #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "config")]
+    pub pcap_in: Vec<String>,
+    /// Captures to write what comes out: left=FILE,right=FILE
+    #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "pcap_in")]
+    pub pcap_out: Vec<String>,
+    /// Seed of the ports and identifications that the gateway draws; left out, nobody's guess on interfaces, 1 between
+    /// files
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Time that passes after the last packet, for what waits for a time: 10s
+    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration, requires = "pcap_in")]
+    pub linger: Option<method::Nanos>,
+    /// Control socket of the gateway that is asked
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+}
+
+/// What a running gateway can be asked.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Counters and entries as JSON
+    Status,
+    /// Counters and entries as OpenMetrics text
+    Metrics,
+    /// Some entries of the state table, one JSON document a line
+    Sessions,
+    /// Read the file again and change what can be changed without losing state
+    Reload,
+    /// Forget all state
+    Clear,
+    /// Stop it
+    Stop,
+}
+
+impl Word {
+    /// As the control socket hears it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Word::Status => "status",
+            Word::Metrics => "metrics",
+            Word::Sessions => "sessions",
+            Word::Reload => "reload",
+            Word::Clear => "clear",
+            Word::Stop => "stop",
+        }
+    }
+}
+
+/// `natmeter completions SHELL`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter completions bash > ~/.local/share/bash-completion/completions/natmeter")]
+pub struct CompletionsArgs {
+    /// Shell
+    pub shell: Shell,
+}
+
+/// `natmeter man-pages DIR`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter man-pages ~/.local/share/man/man1")]
+pub struct ManPagesArgs {
+    /// Folder for the pages, one for each command; created if it is missing
+    pub dir: PathBuf,
+}
+
+impl Command {
+    /// Whether it reads a scenario, so that `--set` and `--full` mean something.
+    pub fn reads_scenario(&self) -> bool {
+        match self {
+            Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
+            Command::Resume(_)
+            | Command::Report(_)
+            | Command::Selftest(_)
+            | Command::Clean
+            | Command::Gateway(_)
+            | Command::List(_)
+            | Command::Schema
+            | Command::Completions(_)
+            | Command::ManPages(_) => false,
+        }
+    }
+}
+
+/// What the command line says.
+///
+/// # Errors
+/// The exit code, after it was said what is wrong, or what was asked for.
+pub fn arguments() -> Result<Cli, Exit> {
+    Cli::try_parse().map_err(|error| {
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            out(&error.render().ansi().to_string());
+            return Exit::Done;
+        }
+        let context = (error.kind(), error.get(ContextKind::InvalidSubcommand));
+        let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) = context else { error.exit() };
+        let commands: Vec<String> = Cli::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
+        match did_you_mean::command(word, &commands) {
+            Some(meant) => err(&format!("error: `{word}` is no command; {meant}\n")),
+            None => err(&format!(
+                "error: `{word}` is no command; commands are {}; `natmeter run FILE` measures what a scenario says\n",
+                commands.join(", ")
+            )),
+        }
+        Exit::Usage
+    })
+}
+
+/// Examples and exit codes, below `--help`.
+fn after_help() -> String {
+    const EXAMPLES: &str = "Examples:
+  natmeter check scenarios/quickstart.toml            is this scenario right?
+  natmeter plan scenarios/kernel-nat44.toml --full    what would a conforming run measure?
+  natmeter plan --set connections=4M                  the built-in quickstart with another value
+";
+    let code = |exit: Exit| format!("  {} {:<15}  {}\n", exit as u8, exit.name(), exit.about());
+    let codes: String = Exit::ALL.into_iter().map(code).collect();
+    format!("{EXAMPLES}\nExit codes:\n{codes}\nNO_COLOR=1 prints without colours.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn global_options_stand_anywhere() {
+        let cli =
+            Cli::try_parse_from(["natmeter", "--set", "a=1", "check", "x.toml", "--set", "b=2", "--full"]).unwrap();
+        assert!(cli.global.full);
+        assert!(cli.global.set.contains(&"b=2".to_owned()));
+    }
+}

@@ -1,0 +1,100 @@
+//! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
+
+use super::load::load;
+use super::{fail, machine_lock, privilege, process};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::priority;
+use crate::run::{RunError, calibrate as measure};
+use crate::term::{self, err, out};
+use engine::calibrate::CalibrateError;
+use method::TrialError;
+use record::folder::{Calibration, Over};
+use record::plan::{Measurement, Plan};
+use record::report::number::si;
+use scenario::axis::more_in_words;
+use std::fmt::Write;
+use std::path::Path;
+
+/// `natmeter calibrate [FILE]`.
+pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
+    let loaded = match load(file, global) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
+        Err(exit) => return exit,
+    };
+    if let Some(beside) = beside {
+        err(&format!("{beside}\n"));
+    }
+    let plan = Plan::new(&loaded.scenario);
+    // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
+    if Over::of(&loaded.scenario.link) != Over::Process
+        && let Err(exit) = privilege(&loaded.scenario, &plan)
+    {
+        return exit;
+    }
+    let mut calibration = Calibration::default();
+    let _raised = priority::raise();
+    let found = process().map_err(RunError::Signals).and_then(|process| {
+        let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
+        let measured = plan.measurements.iter().try_for_each(each);
+        process.commands.take().notes.iter().for_each(|note| err(&format!("note: {note}\n")));
+        measured
+    });
+    match found {
+        Err(RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted))) => {
+            err("error: interrupted\n");
+            return Exit::Interrupted;
+        }
+        Err(error) => return fail(&error),
+        Ok(()) => {}
+    }
+    if global.json {
+        term::json(&calibration);
+    } else {
+        out(&format!("{}\n", text(&calibration).trim_end()));
+    }
+    Exit::Done
+}
+
+fn text(c: &Calibration) -> String {
+    if c.ceilings.is_empty() {
+        return "a simulated device has no frames: there is nothing to calibrate".to_owned();
+    }
+    let mut out = format!(
+        "clock                {}\n\
+         one reading          {:.1} ns\n\
+         departure error      {} ns median, {} ns 99th percentile (1 Mfps, no back-end)\n\
+         latency floor        {} ns on the in-process link\n",
+        c.clock,
+        c.clock_read_ps as f64 / 1e3,
+        c.departure_p50_ns,
+        c.departure_p99_ns,
+        c.latency_floor_ns,
+    );
+    for c in &c.ceilings {
+        let (frames, set_up) = (si(c.frames.0 as f64, 3), c.set_up.map(|rate| si(rate.0 as f64, 3)));
+        let at = match c.connections {
+            0 => "stateless".to_owned(),
+            n => format!("{} connections", si(n as f64, 3)),
+        } + &more_in_words(&c.axes);
+        let threads = if c.workers == 1 { "one thread".to_owned() } else { format!("{} threads", c.workers) };
+        let _ = write!(
+            out,
+            "\n{threads}, {at}, no device in between, over: {}\n\
+             \x20 send               {:.1} ns a frame\n\
+             \x20 judge              {:.1} ns a frame\n\
+             \x20 ceiling            {frames} frames/s per direction\n",
+            c.over.words(),
+            c.send_ps as f64 / 1e3,
+            c.receive_ps as f64 / 1e3,
+        );
+        if let Some(set_up) = set_up {
+            let _ = writeln!(out, "  ceiling of phase 1 {set_up} connections/s");
+        }
+    }
+    out
+}

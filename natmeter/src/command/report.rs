@@ -1,0 +1,37 @@
+//! `natmeter report`: print a run folder again, in any format.
+
+use crate::exit::Exit;
+use crate::term::{err, out};
+use record::audit::Finding;
+use record::report::Report;
+use std::path::Path;
+
+/// `natmeter report RUN --format FORMAT`.
+pub fn report(path: &Path, format: &str) -> Exit {
+    let report = match Report::from_folder(path, tech::ALL) {
+        Ok(report) => report,
+        Err(error) => return failed(&error),
+    };
+    match report.render(format) {
+        Ok(text) => out(&text),
+        Err(error) => return failed(&error),
+    }
+    verdict(path, &report.audit.findings)
+}
+
+fn failed(error: &dyn std::error::Error) -> Exit {
+    err(&format!("error: {error}\n"));
+    Exit::Failed
+}
+
+/// Says what is wrong with the record of a run that was reported.
+pub(super) fn verdict(path: &Path, findings: &[Finding]) -> Exit {
+    if findings.is_empty() {
+        return Exit::Done;
+    }
+    err(&format!("error: {}: the record of this run is damaged:\n", path.display()));
+    for finding in findings {
+        err(&format!("  {finding}\n"));
+    }
+    Exit::Failed
+}

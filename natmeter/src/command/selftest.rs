@@ -1,0 +1,150 @@
+//! `natmeter selftest`: does the instrument find what was injected?
+
+use super::{machine_lock, process};
+use crate::cli::{Global, SelftestArgs};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::priority;
+use crate::selftest::{self, Tested};
+use crate::term::{self, err, out};
+use record::folder::{SelfTest, SelfTestCheck};
+use std::path::Path;
+
+/// `natmeter selftest`.
+pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
+    let (_lock, beside) = match machine_lock(global) {
+        Ok(lock) => lock,
+        Err(exit) => return exit,
+    };
+    if let Some(beside) = beside {
+        err(&format!("{beside}\n"));
+    }
+    let process = match process() {
+        Ok(process) => process,
+        Err(error) => {
+            err(&format!("error: handling signals: {error}\n"));
+            return Exit::Failed;
+        }
+    };
+    let _raised = priority::raise();
+    // What is going on goes to stderr, and only to a terminal: stdout is the verdict's.
+    let mut console = Console::new(global.quiet);
+    let tested =
+        if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
+    drop(console);
+    let Some(tested) = tested else {
+        err("error: interrupted; there is no verdict\n");
+        return Exit::Interrupted;
+    };
+    if let Some(folder) = &args.keep
+        && let Err(exit) = keep(&tested, folder)
+    {
+        return exit;
+    }
+    let verdict = tested.verdict;
+    if global.json {
+        term::json(&verdict);
+    } else {
+        out(&text(&verdict));
+    }
+    exit(&verdict)
+}
+
+fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
+    let made = std::fs::create_dir_all(folder);
+    let kept = made.map_err(|e| e.to_string()).and_then(|()| tested.keep(folder).map_err(|e| e.to_string()));
+    kept.map_err(|error| {
+        err(&format!("error: keeping the self-test in {}: {error}\n", folder.display()));
+        Exit::Failed
+    })
+}
+
+/// The trial that contradicts the truth, a fact a line, after this margin.
+pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
+    let mut told = String::new();
+    for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {
+        told.extend([margin, &line, "\n"]);
+    }
+    told
+}
+
+/// A fault of the tester is a failure. A host that is too busy to say is no fault, but nothing was shown either.
+fn exit(verdict: &SelfTest) -> Exit {
+    match (verdict.passed, verdict.named("inconclusive").is_empty()) {
+        (true, true) => Exit::Done,
+        (true, false) => Exit::TesterLimit,
+        (false, _) => Exit::Failed,
+    }
+}
+
+fn text(verdict: &SelfTest) -> String {
+    let width = verdict.checks.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
+    let line = |c: &SelfTestCheck| {
+        let mark = match (c.passed, c.inconclusive) {
+            (true, _) => "ok  ",
+            (false, true) => "?   ",
+            (false, false) => "FAIL",
+        };
+        format!("{mark} {:<width$}  truth {}; measured {}\n{}", c.name, c.truth, c.measured, deciding(c, "       "))
+    };
+    let lines: String = verdict.checks.iter().map(line).collect();
+    let open = verdict.checks.iter().filter(|c| c.inconclusive).count();
+    let summary = match (verdict.passed, open) {
+        (true, 0) => "every injected truth was recovered".to_owned(),
+        (true, n) => format!("{n} inconclusive, because the host is too busy; all others were recovered"),
+        (false, _) => "the tester cannot be trusted here".to_owned(),
+    };
+    format!("{lines}{summary}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::{
+        Criteria, Direction, HostNoise, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialRecord, TrialSpec,
+        judge,
+    };
+
+    /// Everything that a verdict of validity rests on: without it a failure cannot be looked into.
+    #[test]
+    fn the_deciding_trial_is_told() {
+        let leg = Leg { planned: 30_000, sent: 30_000, received: 29_847, ..Leg::default() };
+        let host =
+            HostNoise { dut_stall: Nanos(1_500_000), queue_lasts: Some(Nanos(1_950_000)), ..HostNoise::default() };
+        let spec = TrialSpec {
+            kind: PhaseKind::Establish,
+            rate: Rate(262_500),
+            load: Load::Frames(30_000),
+            direction: Direction::Forward,
+            connections: 30_000,
+            phase1_rate: None,
+            validate_rate: None,
+            keep_table: false,
+            responder_order: Order::Random,
+        };
+        let outcome = TrialOutcome { forward: leg, host, ..TrialOutcome::default() };
+        let verdict = judge(&spec, &outcome, &Criteria::default());
+        let trial = TrialRecord { seq: 4, measurement: "x".to_owned(), spec, outcome, verdict };
+        let check = SelfTestCheck { deciding: Some(Box::new(trial)), ..SelfTestCheck::default() };
+        let told = text(&SelfTest { passed: false, checks: vec![check] });
+        for fact in [
+            "trial 4 at 262,500 a second: fail, Left to Right: 29847 of 30000 frames received",
+            "30,000 planned, 30,000 sent (0 refused), 29,847 received right",
+            "longest stall: tester 0 µs, device 1,500 µs; run delay: tester unknown",
+            "the queues absorb 1,950 µs",
+        ] {
+            assert!(told.contains(fact), "{fact}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_the_host_left_open_is_neither_done_nor_failed() {
+        let check = |passed, inconclusive| SelfTestCheck { passed, inconclusive, ..SelfTestCheck::default() };
+        let end = |checks: Vec<SelfTestCheck>| {
+            exit(&SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks })
+        };
+        assert_eq!(end(vec![check(true, false)]), Exit::Done);
+        assert_eq!(end(vec![check(true, false), check(false, true)]), Exit::TesterLimit);
+        assert_eq!(end(vec![check(false, true), check(false, false)]), Exit::Failed);
+    }
+}

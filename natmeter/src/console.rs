@@ -1,0 +1,182 @@
+//! What a person sees while a run goes on: lines for what is done, and on a terminal one line that is written
+//! over again and again for what is going on.
+
+use crate::event::{Event, Listener};
+use crate::term;
+use anstyle::{AnsiColor, Style};
+use method::metric::is_establishment;
+use method::{Rate, ResultKind};
+use record::folder::Outcome;
+use record::report::number::si;
+use scenario::axis::more_in_words;
+use std::io::IsTerminal;
+
+/// Listener that prints for people, on stderr: results go to stdout when the run has ended.
+pub struct Console {
+    live: bool,
+    quiet: bool,
+    /// The line that is being written over.
+    current: String,
+    loss: String,
+}
+
+const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+const DIM: Style = Style::new().dimmed();
+
+impl Console {
+    /// A console; a quiet one says only what may spoil the result.
+    pub fn new(quiet: bool) -> Console {
+        Console { live: std::io::stderr().is_terminal(), quiet, current: String::new(), loss: String::new() }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.wipe();
+        term::err(&format!("{text}\n"));
+    }
+
+    /// Replace the live line.
+    fn show(&mut self, text: String) {
+        if self.live && !self.quiet {
+            self.wipe();
+            term::err(&text);
+            self.current = text;
+        }
+    }
+
+    fn wipe(&mut self) {
+        if !self.current.is_empty() {
+            term::erase_line();
+            self.current.clear();
+        }
+    }
+
+    fn done(&mut self, o: &Outcome) {
+        let result = &o.result;
+        let bound = match result.kind {
+            ResultKind::Exact if result.tester_limit.is_some() => {
+                format!("  {BAD}+ {} at most, then every trial was spoiled{BAD:#}", short(result.error.0))
+            }
+            ResultKind::Exact => String::new(),
+            ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
+            ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
+            ResultKind::Between => {
+                let above = short(result.rate.0 + result.error.0);
+                format!("  {BAD}below {above}, between them every trial was spoiled{BAD:#}")
+            }
+            ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
+            ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
+            ResultKind::Below => format!("  {BAD}every trial below was spoiled{BAD:#}"),
+            ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was spoiled{BAD:#}"),
+        };
+        let (sign, figure) = match result.kind {
+            ResultKind::Below => ("< ", short(result.error.0)),
+            ResultKind::NothingMeasured => ("", "–".to_owned()),
+            _ if result.at_least() => ("≥ ", short(result.rate.0)),
+            _ => ("", short(result.rate.0)),
+        };
+        let unit = if is_establishment(&o.measurement.metric) { "connections/s" } else { "frames/s per direction" };
+        let m = &o.measurement;
+        self.line(&format!(
+            "  {GOOD}{}{GOOD:#} {:<22} {sign:2}{figure:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
+            m.repetition, m.metric, result.trials, result.invalid_repeats
+        ));
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl Listener for Console {
+    fn on(&mut self, event: &Event) {
+        if self.quiet && !matches!(event, Event::Doubt { .. } | Event::Repaired { .. }) {
+            return;
+        }
+        match event {
+            Event::RunStarted { folder, measurements, done, predicted_s } => {
+                let left = measurements - done;
+                self.line(&format!(
+                    "{folder}: {left} of {measurements} measurements to do, about {}",
+                    seconds(*predicted_s)
+                ));
+            }
+            Event::SelfTesting { number, of, check } => {
+                self.show(format!("  {DIM}self-test [{number}/{of}]{DIM:#} {}: {}", check.name, check.verdict()));
+            }
+            Event::SelfTested(s) => {
+                let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
+                if bad.is_empty() {
+                    self.line(&format!("self-test: {GOOD}all {} known truths recovered{GOOD:#}", s.checks.len()));
+                } else if s.passed {
+                    self.line(&format!("self-test: {BAD}inconclusive, the host is busy{BAD:#}: {}", bad.join(", ")));
+                } else {
+                    self.line(&format!("self-test: {BAD}FAILED{BAD:#}: {}", bad.join(", ")));
+                }
+            }
+            Event::Calibrated(c) => {
+                let set_up = c.set_up.map_or_else(String::new, |Rate(r)| format!(", {} connections/s", short(r)));
+                self.line(&format!(
+                    "tester over {}: {} frames/s per direction{set_up} at most; {:.1} ns to send, {:.1} ns to judge a frame",
+                    c.over.words(),
+                    short(c.frames.0),
+                    c.send_ps as f64 / 1e3,
+                    c.receive_ps as f64 / 1e3,
+                ));
+            }
+            Event::DutPreparing { dut, connections, cores, axes } => {
+                let connections = Some(*connections).filter(|&n| n > 0).map(|n| format!("{} connections", short(n)));
+                let connections = connections.map_or_else(String::new, |words| format!(", {words}"));
+                self.line(&format!("{dut}{connections}{}, {cores} core(s)", more_in_words(axes)));
+            }
+            Event::Doubt { text } => self.line(&format!("{BAD}note{BAD:#}: {text}")),
+            Event::LeftOut { measurement } => self.line(&format!("  {DIM}{measurement}: left out, no time{DIM:#}")),
+            Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
+            Event::MeasurementStarted { number, of, measurement } => {
+                self.loss.clear();
+                self.show(format!("  {DIM}[{number}/{of}]{DIM:#} {} …", measurement.metric));
+            }
+            Event::Trying { rate, lo, hi, steps_left, eta_s } => {
+                let text = format!(
+                    "  {}/s  {DIM}between {} and {}, {steps_left} steps; last: {}; {} to go{DIM:#}",
+                    short(rate.0),
+                    short(lo.0),
+                    short(hi.0),
+                    if self.loss.is_empty() { "-" } else { &self.loss },
+                    seconds(*eta_s)
+                );
+                self.show(text);
+            }
+            Event::Trial { verdict, sent, received, .. } => {
+                let lost = sent.saturating_sub(*received);
+                self.loss = format!("{verdict}, {lost} of {} lost", short(*sent));
+            }
+            Event::MeasurementDone(outcome) => self.done(outcome),
+            Event::Finished { folder, seconds: s } => self.line(&format!("{folder}: done in {}", seconds(*s))),
+        }
+    }
+}
+
+/// Listener that prints each event as one JSON line on stdout.
+pub struct JsonLines;
+
+impl Listener for JsonLines {
+    fn on(&mut self, event: &Event) {
+        term::json(event);
+    }
+}
+
+fn seconds(s: u64) -> String {
+    match s {
+        0..120 => format!("{s} s"),
+        120..7200 => format!("{} min", s.div_ceil(60)),
+        _ => format!("{:.1} h", s as f64 / 3600.0),
+    }
+}
+
+/// A number in three digits with its unit prefix.
+fn short(n: u64) -> String {
+    si(n as f64, 3)
+}

@@ -1,0 +1,131 @@
+//! What happens in a run, as data. Nothing below the lab prints; the console and `--json` are two listeners
+//! to the same events, and the run folder is a third.
+
+use method::Rate;
+use record::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
+use record::plan::Measurement;
+use scenario::axis::AxisValues;
+use serde::Serialize;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum Event {
+    /// The run has a folder now.
+    RunStarted {
+        /// Path of the folder.
+        folder: String,
+        /// Measurements to be made.
+        measurements: usize,
+        /// Of these: already made, in a resumed run.
+        done: usize,
+        /// Predicted seconds for those left.
+        predicted_s: u64,
+    },
+    /// One check of the known-truth self-test has ended.
+    SelfTesting {
+        /// Its position, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What came of it.
+        check: SelfTestCheck,
+    },
+    /// The known-truth self-test has ended.
+    SelfTested(SelfTest),
+    /// The tester knows its own limits at a number of connections.
+    Calibrated(Ceiling),
+    /// A device is being brought into a known state.
+    DutPreparing {
+        /// Its name.
+        dut: String,
+        /// Connections (N).
+        connections: u64,
+        /// Cores.
+        cores: u32,
+        /// Values of further axes.
+        #[serde(skip_serializing_if = "AxisValues::is_empty")]
+        axes: AxisValues,
+    },
+    /// Something may spoil the result.
+    Doubt {
+        /// One sentence.
+        text: String,
+    },
+    /// A repetition is not made, for lack of time; `resume` makes it.
+    LeftOut {
+        /// Its key.
+        measurement: String,
+    },
+    /// A search begins.
+    MeasurementStarted {
+        /// Position in the plan, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What is measured.
+        measurement: Measurement,
+    },
+    /// A search is about to try a rate.
+    Trying {
+        /// Rate per direction.
+        rate: Rate,
+        /// Highest rate known to pass.
+        lo: Rate,
+        /// Lowest rate known not to pass.
+        hi: Rate,
+        /// Decisions still to come at most.
+        steps_left: u32,
+        /// Predicted seconds to the end of the run.
+        eta_s: u64,
+    },
+    /// A trial has ended and is recorded.
+    Trial {
+        /// Its number in the run.
+        seq: u64,
+        /// Intended load per direction.
+        rate: Rate,
+        /// `pass`, `fail` or `invalid`.
+        verdict: String,
+        /// Why, in words; empty for a pass.
+        reason: String,
+        /// Frames sent, all directions.
+        sent: u64,
+        /// Right frames received, all directions.
+        received: u64,
+    },
+    /// A measurement has a result.
+    MeasurementDone(Box<Outcome>),
+    /// The run folder was mended before it was continued.
+    Repaired {
+        /// What was done.
+        text: String,
+    },
+    /// The run has ended.
+    Finished {
+        /// Path of the folder.
+        folder: String,
+        /// Seconds it took, this time.
+        seconds: u64,
+    },
+}
+
+/// Whoever wants to know.
+pub trait Listener {
+    /// Called in order, from the thread that runs the run.
+    fn on(&mut self, event: &Event);
+}
+
+/// Nobody.
+impl Listener for () {
+    fn on(&mut self, _event: &Event) {}
+}
+
+/// Several listeners.
+impl Listener for Vec<Box<dyn Listener>> {
+    fn on(&mut self, event: &Event) {
+        for l in self {
+            l.on(event);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Facts of the machine that the tester runs on, and the doubts that follow from them.
+
+use crate::build_info;
+use record::folder::{self, Facts};
+use std::fs::read_to_string;
+
+/// Kernel, processor, memory, governor, mitigations, load. Reads files only.
+pub fn of_this_machine() -> Facts {
+    let mut facts = Facts::default();
+    let mut note = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            facts.tester.insert(name.to_owned(), value.trim().to_owned());
+        }
+    };
+    let uname = rustix::system::uname();
+    note("kernel", Some(format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())));
+    note("architecture", Some(uname.machine().to_string_lossy().into_owned()));
+    note("cpu", cpu_model());
+    note("cores", Some(format!("{:?}", port::host::cores())));
+    note("memory", line_of("/proc/meminfo", "MemTotal:"));
+    note("governor", read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").ok());
+    note("smt", read_to_string("/sys/devices/system/cpu/smt/control").ok());
+    note("clock source", read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok());
+    note("mitigations", mitigations());
+    note("huge pages", read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok());
+    note("load at the start", read_to_string("/proc/loadavg").ok());
+    note("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned()));
+    note(folder::BUILD, Some(build_info::BUILD.to_owned()));
+    facts.doubts = doubts(&facts);
+    facts
+}
+
+fn doubts(facts: &Facts) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let fact = |name: &str| facts.tester.get(name).map_or("", String::as_str);
+    let governor = fact("governor");
+    if !governor.is_empty() && governor != "performance" {
+        doubts.push(format!("the frequency governor is {governor}: set it to performance for repeatable figures"));
+    }
+    if fact("smt") == "on" {
+        doubts.push("hyper-threading is on: two threads of one core disturb each other".to_owned());
+    }
+    let cores = port::host::cores().len();
+    if cores < 2 {
+        doubts.push("there is one core only: tester and device take turns on it".to_owned());
+    }
+    let load: f64 = fact("load at the start").split(' ').next().and_then(|l| l.parse().ok()).unwrap_or(0.0);
+    if load > 0.5 {
+        doubts.push(format!("other work is running (load {load}): expect repeated trials"));
+    }
+    doubts
+}
+
+fn line_of(path: &str, key: &str) -> Option<String> {
+    read_to_string(path).ok()?.lines().find_map(|l| l.strip_prefix(key).map(|v| v.trim().to_owned()))
+}
+
+fn cpu_model() -> Option<String> {
+    let text = read_to_string("/proc/cpuinfo").ok()?;
+    let value = |key: &str| {
+        text.lines().find(|l| l.starts_with(key)).and_then(|l| l.split_once(':')).map(|(_, v)| v.trim().to_owned())
+    };
+    // aarch64 gives numbers instead of a name.
+    value("model name").or_else(|| value("CPU part").map(|part| format!("aarch64 part {part}")))
+}
+
+fn mitigations() -> Option<String> {
+    let mut active: Vec<String> = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+        .ok()?
+        .flatten()
+        .filter_map(|e| {
+            let text = read_to_string(e.path()).ok()?;
+            text.starts_with("Mitigation").then(|| e.file_name().to_string_lossy().into_owned())
+        })
+        .collect();
+    active.sort();
+    Some(if active.is_empty() { "none active".to_owned() } else { active.join(", ") })
+}

@@ -1,0 +1,191 @@
+//! How long a measurement will take and what memory it needs, before anything is known of the machine: its own
+//! file because all of it rests on guesses, which stand here at one place and are printed with the plan.
+
+mod text;
+
+pub use text::{text, total};
+
+use crate::rig::{embedded, kernel};
+use method::{Count, Direction, Nanos, Rate};
+use record::plan::Plan;
+use scenario::{Dut, Link, Plays, Point, Scenario, VethIo};
+
+/// The plan of a scenario with the time and memory that it will take.
+pub fn plan(scenario: &Scenario) -> Plan {
+    let mut plan = Plan::new(scenario);
+    for m in &mut plan.measurements {
+        let scenario = &*m.point.of(scenario);
+        let dut = &scenario.duts[m.point.dut];
+        m.predicted = search_time(scenario, &m.point, &m.metric);
+        plan.tester_memory = plan.tester_memory.max(tester_memory(scenario, &m.point));
+        plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections));
+    }
+    plan
+}
+
+/// What a DUT on a link is guessed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// Connections set up a second.
+    pub set_up: Rate,
+    /// Frames forwarded a second and direction, both active.
+    pub forward: Rate,
+    /// Where a search begins: what the tester can offer in a direction.
+    pub top: Rate,
+}
+
+/// The guess for one DUT of a scenario, on one small core of our days.
+pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
+    let thousands = |set_up: u64, forward: u64, top: u64| Guess {
+        set_up: Rate(set_up * 1_000),
+        forward: Rate(forward * 1_000),
+        top: Rate(top * 1_000),
+    };
+    let guess = match (dut, &scenario.link) {
+        (Dut::Simulated(device), _) => {
+            let [set_up, forward] =
+                [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
+            Guess { set_up, forward, top: Rate(15_000_000) }
+        }
+        (Dut::Gateway { technology, .. }, _) if technology.overhead() > 0 => thousands(1_500, 4_000, 12_000),
+        (Dut::Gateway { .. }, _) | (_, Link::InProcess { .. }) => thousands(2_200, 4_000, 15_000),
+        (Dut::Kernel { nat44: None, .. }, Link::Tap) => thousands(0, 250, 600),
+        (Dut::Kernel { nat44: None, .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(0, 170, 600),
+        (Dut::Kernel { nat44: None, .. }, Link::Veth { .. }) => thousands(0, 220, 800),
+        (Dut::Kernel { .. }, Link::Tap) => thousands(200, 170, 600),
+        (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
+        (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
+    };
+    // What the tester can offer grows with its workers; what the device does, does not.
+    let top = Rate(guess.top.0 * u64::from(scenario.tester.workers));
+    let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
+    Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
+}
+
+/// No prediction goes beyond a month: sums over a plan must not wrap.
+const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
+
+/// Predicted duration of one search: its trials, each of the length that it has near the guessed rate.
+fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
+    let guess = guess(scenario, &scenario.duts[point.dut]);
+    let (n, m) = (point.connections, &scenario.measure);
+    let phase2 = m.start_delay.0 + m.duration.0 + m.drain.0 + m.settle.0;
+    let (trial, around) = match metric {
+        "max_conn_est_rate" => (phase1(scenario, n, guess.set_up), guess.set_up),
+        "max_conn_est_rate_validated" => {
+            let back = guess.set_up.scaled(u64::from(m.alpha_ppm.unwrap_or(1_000_000)), 1_000_000);
+            (
+                phase1(scenario, n, guess.set_up).saturating_add(back.time_for(n).0).saturating_add(m.drain.0),
+                guess.set_up,
+            )
+        }
+        "ipv4_forwarding_throughput" => (phase2, guess.forward),
+        // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (RFC 9693: D = N/R + 2T).
+        _ => {
+            let before = phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0;
+            (before.saturating_add(m.phase1_drain.0).saturating_add(phase2), guess.forward)
+        }
+    };
+    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
+}
+
+/// One phase 1 with its waits.
+fn phase1(scenario: &Scenario, n: Count, rate: Rate) -> u64 {
+    let m = &scenario.measure;
+    rate.time_for(n).0.saturating_add(m.start_delay.0 + m.phase1_drain.0 + m.settle.0)
+}
+
+/// Trials of a binary search from `top` down to an interval of `error` of the result: ceil(log2(top / e)), and
+/// one because the upper end is tried too.
+fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
+    let interval = result.scaled(u64::from(error_ppm), 1_000_000).0.max(1);
+    top.0.div_ceil(interval).next_power_of_two().ilog2() + 1
+}
+
+/// Bytes of the tester at a point: the Responder's store (8 B a connection), the bitmaps of sequence numbers
+/// that tell a duplicate (a bit a frame), and the frame pools.
+fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
+    let guess = guess(scenario, &scenario.duts[point.dut]);
+    let directions = match scenario.traffic.direction {
+        Direction::Both => 2,
+        Direction::Forward | Direction::Reverse => 1,
+    };
+    let frames = guess.top.frames_in(scenario.measure.duration) * directions;
+    // IPv6 addresses of the subscribers, 16 B each.
+    let rows =
+        if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };
+    8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
+}
+
+/// Bytes of the frame pools, one for each worker of this process, and of the rings from each to each other on which frames come
+/// home.
+fn pools(scenario: &Scenario, point: &Point) -> u64 {
+    let slot = match scenario.link {
+        Link::Veth { .. } => 2048,
+        // Headroom, and whole cache lines.
+        Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
+    };
+    let (pools, frames) = match scenario.link {
+        Link::InProcess { depth } => {
+            let frames = embedded::pool_frames(depth, point.cores as usize);
+            (u64::from(scenario.tester.workers + point.cores), frames as u64)
+        }
+        Link::Veth { .. } | Link::Tap => (1, kernel::FRAMES as u64),
+    };
+    pools * frames * slot + 8 * pools * (pools - 1) * frames
+}
+
+/// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
+/// its parts; an entry of the kernel 385 B and 8 B a bucket, as measured, one bucket an entry if nobody says.
+fn dut_memory(dut: &Dut, connections: Count) -> u64 {
+    match dut {
+        Dut::Gateway { plays, technology, .. } => {
+            let each = if technology.overhead() > 0 { 96 } else { 64 };
+            let loaded = if *plays == Plays::Ce { 0 } else { technology.table_octets() };
+            each * dut.table_size().unwrap_or(0) + loaded
+        }
+        Dut::Kernel { nat44: Some(nat44), .. } => 385 * connections + 8 * nat44.hash_size.unwrap_or(connections),
+        Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::{Options, parse};
+
+    fn plan_of(text: &str) -> Plan {
+        plan(&parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario)
+    }
+
+    const KERNEL: &str = include_str!("../../scenarios/kernel-nat44.toml");
+
+    #[test]
+    fn trials_of_a_binary_search() {
+        // 16 M down to 10 k: 1,600 intervals, 11 halvings, and the upper end.
+        assert_eq!(trials(Rate(16_000_000), Rate(1_000_000), 10_000), 12);
+        // An interval as wide as the search: the upper end decides.
+        assert_eq!(trials(Rate(100), Rate(100), 1_000_000), 1);
+        assert_eq!(trials(Rate(u64::MAX >> 1), Rate(0), 1), 64);
+    }
+
+    /// Each has a pool, and rings on which frames come home from the others.
+    #[test]
+    fn every_worker_of_the_tester_takes_memory() {
+        let quickstart = include_str!("../../scenarios/quickstart.toml");
+        let text = quickstart.replace("[link.in-process]", "[link.in-process]\ndepth = 512");
+        let memory = |n: u64| plan_of(&format!("{text}\n[tester]\nworkers = {n}\n")).tester_memory;
+        let pool = 4096 * 128;
+        let [one, two, four] = [1, 2, 4].map(memory);
+        // More frames are offered, too.
+        assert!(two > one + pool && four - two > 2 * (two - one), "{one} {two} {four}");
+    }
+
+    #[test]
+    fn memory_is_that_of_the_largest_point() {
+        let plan = plan_of(KERNEL);
+        // 385 B a connection and 8 B a bucket, one bucket a connection.
+        assert_eq!(plan.dut_memory, 200_000 * (385 + 8));
+        assert!(plan.tester_memory > 8 * 200_000);
+    }
+}

@@ -1,0 +1,91 @@
+//! The plan as text for people: what will be measured, how long it takes and what memory it needs, and on
+//! which guesses that rests.
+
+use super::guess;
+use Side::{Left, Right};
+use method::Nanos;
+use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
+use scenario::axis::{AXES, Axis};
+use scenario::quantity::{show_bytes, show_count, show_time};
+use scenario::{Scenario, conformance, technologies};
+use std::fmt::Write;
+
+/// The plan of a scenario, one line a value that will be measured.
+pub fn text(scenario: &Scenario, plan: &Plan) -> String {
+    let mut out = scenario.name.clone();
+    if !scenario.about.is_empty() {
+        let _ = write!(out, ": {}", scenario.about);
+    }
+    out.push('\n');
+    let departures = conformance(scenario);
+    if !departures.is_empty() {
+        let _ = writeln!(out, "quick, not RFC 2544: {}", departures.join("; "));
+    }
+    for (name, words) in technologies(scenario) {
+        let _ = writeln!(out, "{name}: {words}");
+    }
+    out.push('\n');
+    table(&mut out, plan);
+    let _ = writeln!(out, "\n{}", total(plan));
+    let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
+    let _ = writeln!(
+        out,
+        "Invalid trials are repeated until those of a measurement have taken {INVALID_TIMES_PREDICTED} times its predicted time, \
+         and {floor} s at least."
+    );
+    guesses(&mut out, scenario);
+    out
+}
+
+/// The whole plan in a line: measurements, time, memory.
+pub fn total(plan: &Plan) -> String {
+    let device = if plan.dut_memory == 0 { "as it is".to_owned() } else { show_bytes(plan.dut_memory) };
+    let (time, tester) = (show_time(plan.predicted()), show_bytes(plan.tester_memory));
+    format!("{} measurements, about {time}. Memory: tester {tester}, device {device}.", plan.measurements.len())
+}
+
+/// One row for all repetitions of a value.
+fn table(out: &mut String, plan: &Plan) {
+    // Further axes have a column each.
+    let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name()));
+    let axes: Vec<&Axis> = AXES.iter().filter(swept).collect();
+    let mut head = vec![("device", Left), ("connections", Right), ("cores", Right)];
+    head.extend(axes.iter().map(|axis| (axis.heading, Right)));
+    head.extend([("metric", Left), ("repetitions", Right), ("predicted", Right)]);
+    let mut rows: Vec<Vec<String>> = vec![head.iter().map(|(name, _)| (*name).to_owned()).collect()];
+    for group in plan.measurements.chunk_by(|a, b| a.point == b.point && a.metric == b.metric) {
+        let Measurement { point, metric, .. } = &group[0];
+        let count = |n: u64| if n == 0 { "-".to_owned() } else { show_count(n) };
+        let predicted = Nanos(group.iter().fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)));
+        let mut row = vec![point.dut_name.clone(), count(point.connections), point.cores.to_string()];
+        row.extend(axes.iter().map(|axis| count(point.axes.get(axis.name()).copied().unwrap_or(0))));
+        row.extend([metric.clone(), group.len().to_string(), show_time(predicted)]);
+        rows.push(row);
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&head).zip(&widths).map(|((text, (_, side)), &width)| match side {
+            Left => format!("{text:<width$}"),
+            Right => format!("{text:>width$}"),
+        });
+        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "));
+    }
+}
+
+/// The side of its column that a text stands on.
+enum Side {
+    Left,
+    Right,
+}
+
+fn guesses(out: &mut String, scenario: &Scenario) {
+    out.push_str("Guessed, before anything is known of this machine (calibration, clearing tables and invalid trials not counted):\n");
+    for dut in &scenario.duts {
+        let guess = guess(scenario, dut);
+        let set_up =
+            if dut.is_stateful() { format!("{} connections/s, ", show_count(guess.set_up.0)) } else { String::new() };
+        let (forward, top) = (show_count(guess.forward.0), show_count(guess.top.0));
+        let _ = writeln!(out, "  {}: {set_up}{forward} frames/s per direction, searched from {top} down", dut.name());
+    }
+}

@@ -1,0 +1,53 @@
+//! Commands that a device was given, on their way to the run folder: `dut` tells them one by one, the run
+//! fetches them between measurements.
+
+use dut::{Event, Executed, Sink};
+use record::folder::CommandLine;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+/// A queue of commands and notes.
+#[derive(Clone, Default)]
+pub struct Commands {
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+/// What has gathered.
+#[derive(Default)]
+pub struct Waiting {
+    /// Commands with their output.
+    pub commands: Vec<CommandLine>,
+    /// What could not be undone, or was restored after an earlier run: sentences.
+    pub notes: Vec<String>,
+}
+
+impl Commands {
+    /// Where `dut` sends what it does to the device of this name.
+    pub fn sink(&self, dut: &str) -> Sink {
+        let (waiting, dut) = (Arc::clone(&self.waiting), dut.to_owned());
+        Arc::new(move |event: &Event| {
+            let mut waiting = waiting.lock().expect("no panic while held");
+            match event {
+                Event::Executed(e) => waiting.commands.push(line(&dut, e)),
+                Event::Left { what } => waiting.notes.push(format!("left as it is: {what}")),
+                Event::Cleaned { what } => waiting.notes.push(format!("restored after an earlier run: {what}")),
+            }
+        })
+    }
+
+    /// Take what has gathered.
+    pub fn take(&self) -> Waiting {
+        std::mem::take(&mut *self.waiting.lock().expect("no panic while held"))
+    }
+}
+
+fn line(dut: &str, e: &Executed) -> CommandLine {
+    CommandLine {
+        at: record::store::date::rfc3339(SystemTime::now()),
+        dut: dut.to_owned(),
+        why: e.why.clone(),
+        command: e.command.clone(),
+        status: e.status,
+        output: format!("{}{}", e.stdout, e.stderr),
+    }
+}

@@ -1,0 +1,280 @@
+//! The embedded gateway as device: in-process links, one worker a core, the tester on cores of its own.
+
+use super::wires::Wires;
+use super::{Process, Rig, RigError, mac};
+use engine::lane::{Companion, back_to_sender};
+use engine::{Away, Device, Engine, Lane, Settings};
+use gateway::{Embedded, EmbeddedConfig, steer};
+use method::{Loop, Nanos};
+use plane::nat44::Nat44;
+use plane::nat44::config::{Config, SideConfig};
+use plane::{Function, Steering};
+use port::link::{LinkPort, link};
+use port::{Pool, PoolConfig, Port};
+use record::folder::Figures;
+use scenario::{Point, Scenario};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use wire::{AddrRange, OuterRange, PortRange, View};
+
+/// MTU of the gateway's links: the largest frames fit, in a tunnel too (RFC 8219, section 4.1).
+pub(super) const MTU: u16 = 9_216 + 40;
+
+/// Frames that may be inside the DUT beyond its queues.
+const SLACK: usize = 512;
+
+/// A host may take a worker's core away for seconds. The trial in which it did so is judged by that stall; only a worker that
+/// stays away for longer ends the run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Frames of the pool of each worker, of the tester's as of the gateway's: what the rings hold between one of the tester's and so
+/// many of the gateway's, to and fro on both sides.
+pub fn pool_frames(depth: usize, workers: usize) -> usize {
+    4 * depth * workers + SLACK
+}
+
+/// A rig of the tester's threads and one worker a function, on these cores, joined by in-process links of this depth.
+///
+/// # Errors
+/// No memory, or cores that cannot be used.
+pub fn assemble<F: Function + 'static>(
+    view: Arc<View>,
+    functions: Vec<F>,
+    depth: usize,
+    settings: Settings,
+    cores: &Cores,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    wired(view, functions, depth, settings, cores, process, Wires::bare(process.clock), STEERING)
+}
+
+/// How a NAT44's packets are spread over its workers.
+const STEERING: [Steering; 2] = [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET];
+
+/// As [`assemble`], with something around the tester's ports.
+#[allow(clippy::too_many_arguments, reason = "what a rig is made of; each is used once")]
+pub(super) fn wired<F: Function + 'static>(
+    view: Arc<View>,
+    functions: Vec<F>,
+    depth: usize,
+    mut settings: Settings,
+    cores: &Cores,
+    process: &Process,
+    mut wires: Wires,
+    steering: [Steering; 2],
+) -> Result<Rig, RigError> {
+    let (testers, workers) = (cores.testers.len(), functions.len());
+    let clock = process.clock;
+    let frames = pool_frames(depth, workers) + wires.frames();
+    let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
+    let pools = own.split_off(testers);
+    let to_tester = [&view.expect_left, &view.expect_right].map(|expect| (testers, back_to_sender(expect)));
+    let to_gateway = steering.map(|rule| (workers, steer(rule)));
+    let ([to_left, to_right], [to_customer, to_internet]) = (to_tester, to_gateway);
+    let (left, customer) = link("left", clock, depth, to_left, to_customer);
+    let (right, internet) = link("right", clock, depth, to_right, to_internet);
+    let ports = boxed(customer).zip(boxed(internet)).collect();
+    let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
+    let (embedded, mut companion) = if cores.only_one {
+        // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
+        settings.dut_loop = Loop::Inline;
+        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+        let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
+        (embedded, Some(companion))
+    } else {
+        let (embedded, _queue) = Embedded::start(clock, config, functions);
+        let embedded = embedded.patient(PATIENCE);
+        embedded.rest();
+        cores.leave_workers_alone()?;
+        (embedded, None)
+    };
+    // With a companion there is one lane.
+    let lanes = cores.testers.iter().zip(own).zip(left.into_iter().zip(right));
+    let lanes: Vec<Lane> = lanes
+        .map(|((&core, pool), (left, right))| Lane {
+            core,
+            pool,
+            left: Some(wires.wrap("left", Box::new(left))),
+            right: Some(wires.wrap("right", Box::new(right))),
+            companion: companion.take(),
+        })
+        .collect();
+    let running = Arc::new(Mutex::new(Some(embedded)));
+    let device = Box::new(Gateway { running: Arc::clone(&running) });
+    let engine = Engine::new(clock, lanes, view, device, settings, Arc::clone(&process.interrupted))?;
+    let placed = [
+        ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
+        ("workers".to_owned(), workers.to_string()),
+        ("tester workers".to_owned(), testers.to_string()),
+        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.testers, cores.workers)),
+    ];
+    Ok(Rig {
+        trials: Box::new(engine),
+        // Every worker of the gateway has a ring from each of the tester's.
+        buffered: (depth * workers * testers) as u64,
+        facts: placed.into_iter().collect(),
+        figures: Figures::new(),
+        doubts: wires.doubts().into_iter().chain(cores.doubt()).collect(),
+        shares_core: cores.shared,
+        price: Some(Box::new({
+            let running = Arc::clone(&running);
+            move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
+        })),
+        captures: wires.into_captures(),
+        teardown: Some(Box::new(move || stop(&running))),
+    })
+}
+
+/// A NAT44 of one worker as the self-test needs it, one mapping a connection.
+///
+/// # Errors
+/// No memory.
+pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
+    let inside = AddrRange::one(Ipv4Addr::new(198, 18, 0, 2));
+    let mut config = plain(inside, outer.addrs, outer.ports).per_connection();
+    config.sessions = sessions;
+    config.timeouts.udp = Duration::from_secs(10_000);
+    Nat44::new(config, 0, 1, 1).map_err(|e| RigError::Gateway(e.to_string()))
+}
+
+fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: MTU };
+    let prefix = inside.covering();
+    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (RFC 2544, appendix C.2.2.1).
+    let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
+    let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
+    config.ports = ports;
+    config
+}
+
+/// Which cores the threads of a rig run on.
+pub struct Cores {
+    /// One for each of the tester's threads.
+    testers: Vec<Option<usize>>,
+    workers: Vec<Option<usize>>,
+    shared: bool,
+    only_one: bool,
+    /// Workers of the tester that were asked for.
+    wanted: usize,
+}
+
+/// Whether workers of tester and gateway must share cores where there are so many.
+pub fn are_too_few(cores: usize, testers: usize, workers: usize) -> bool {
+    cores < testers + workers
+}
+
+/// Workers that the tester has on a machine with so many cores: on a single one its only thread is the gateway's, too.
+pub fn testers(scenario: &Scenario, cores: usize) -> usize {
+    testers_of(scenario.tester.workers as usize, cores)
+}
+
+fn testers_of(wanted: usize, cores: usize) -> usize {
+    if cores <= 1 { 1 } else { wanted }
+}
+
+/// Where the tester's threads run while it is measured without a device: on the first cores, or wherever there is room if there
+/// are too few.
+pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
+    let all = port::host::cores();
+    let testers = testers(scenario, all.len());
+    (0..testers).map(|i| all.get(i).copied().filter(|_| all.len() >= testers)).collect()
+}
+
+impl Cores {
+    /// Those of a point of a scenario.
+    pub fn at(scenario: &Scenario, point: &Point) -> Cores {
+        Cores::assign(scenario.tester.workers as usize, point.cores as usize)
+    }
+
+    /// The tester's threads on the first cores, each worker of the gateway on one of the next; if these are too few, nobody
+    /// is pinned.
+    pub fn assign(wanted: usize, workers: usize) -> Cores {
+        let all = port::host::cores();
+        let testers = testers_of(wanted, all.len());
+        let shared = are_too_few(all.len(), testers, workers);
+        let pin = |i: usize| if shared { None } else { all.get(i).copied() };
+        Cores {
+            testers: (0..testers).map(pin).collect(),
+            workers: (testers..testers + workers).map(pin).collect(),
+            shared,
+            only_one: all.len() == 1,
+            wanted,
+        }
+    }
+
+    /// That the tester has fewer workers than were asked for.
+    fn doubt(&self) -> Option<String> {
+        let Cores { testers, wanted, .. } = self;
+        (testers.len() < *wanted).then(|| {
+            format!(
+                "The tester had one worker and not {wanted}: on the machine's one core its thread is the device's, too."
+            )
+        })
+    }
+
+    /// Keep this thread, and those that it will start, off the workers' cores: a thread that begins its life on the core
+    /// of a worker that never pauses has to wait there for its first turn, and takes it from the worker.
+    fn leave_workers_alone(&self) -> Result<(), port::PortError> {
+        if self.shared {
+            return Ok(());
+        }
+        let own: Vec<usize> = port::host::cores().into_iter().filter(|c| !self.workers.contains(&Some(*c))).collect();
+        port::host::keep_to(&own)
+    }
+
+    /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
+    pub fn one_thread(workers: usize) -> Cores {
+        let first = port::host::cores().first().copied();
+        Cores { testers: vec![first], workers: vec![first; workers], shared: true, only_one: true, wanted: 1 }
+    }
+}
+
+fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {
+    ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>)
+}
+
+type Running = Arc<Mutex<Option<Embedded>>>;
+
+fn stop(running: &Running) -> Vec<String> {
+    let taken = running.lock().expect("no panic while held").take();
+    taken.and_then(|e| e.stop().err()).map(|e| e.to_string()).into_iter().collect()
+}
+
+/// The engine's handle on the running gateway.
+struct Gateway {
+    running: Running,
+}
+
+impl Gateway {
+    fn with<T>(&self, f: impl FnOnce(&Embedded) -> Result<T, gateway::EmbeddedError>) -> Result<T, String> {
+        let running = self.running.lock().expect("no panic while held");
+        f(running.as_ref().ok_or("the embedded gateway has been stopped")?).map_err(|e| e.to_string())
+    }
+}
+
+impl Device for Gateway {
+    fn clear(&mut self) -> Result<(), String> {
+        self.with(Embedded::clear)
+    }
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        self.with(|e| Ok(Some(e.entries()?.0)))
+    }
+    fn away(&mut self) -> Result<Away, String> {
+        let away = self.with(Embedded::away)?;
+        Ok(Away { stall: Nanos(away.stall), run_delay: away.run_delay.map(Nanos) })
+    }
+    fn wake(&mut self, lasts: Nanos) {
+        // A gateway that has been stopped is reported by whatever is asked of it next.
+        let _ = self.with(|e| {
+            e.wake(lasts.into());
+            Ok(())
+        });
+    }
+    fn rest(&mut self) {
+        let _ = self.with(|e| {
+            e.rest();
+            Ok(())
+        });
+    }
+}

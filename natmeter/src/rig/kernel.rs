@@ -1,0 +1,237 @@
+//! This kernel as device, in a namespace that the tool makes: the crate `dut` builds and undoes it, here its
+//! ports and the engine are joined.
+
+use super::wires::Wires;
+use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
+use dut::bed::{LEFT, RIGHT, Side};
+use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
+use engine::{Away, Device, Engine, Lane};
+use method::{Loop, Nanos};
+use plane::Hop;
+use plane::view::{self, Bed};
+use port::{Pool, Port};
+use record::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
+use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
+use std::sync::{Arc, Mutex};
+use wire::{Mac, OuterRange, View};
+
+/// MTU of the interfaces of the test bed, which nobody changes.
+const MTU: usize = 1500;
+/// Frames that the tester keeps in flight at most; more only wait in the kernel's queues.
+pub const FRAMES: usize = 4096;
+
+/// What `dut` is asked for at a point of a scenario.
+pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
+    let config = match nat {
+        Some(nat) => software::Config {
+            connections: point.connections,
+            table_size: nat.table,
+            hash_size: nat.hash_size,
+            udp_timeout: nat.udp_timeout.0 / 1_000_000_000,
+            pool: software::Pool {
+                first: nat.pool.first,
+                last: nat.pool.last(),
+                first_port: nat.pool_ports.first,
+                last_port: nat.pool_ports.last,
+            },
+        },
+        None => software::Config::default(),
+    };
+    let cores = port::host::cores();
+    // With cores as an axis the DUT gets cores of its own; else its work is done where a frame is sent.
+    let dut_cores = if scenario.sweep.cores == [1] {
+        Vec::new()
+    } else {
+        cores.iter().copied().skip(1).chain(cores.first().copied()).take(point.cores as usize).collect()
+    };
+    let tester_cores = if dut_cores.is_empty() { Vec::new() } else { cores.first().copied().into_iter().collect() };
+    let bed = BedConfig {
+        back_end: back_end(&scenario.link),
+        inside: scenario.traffic.flows.inside,
+        remote: scenario.traffic.flows.remote,
+        dut_cores,
+        tester_cores,
+        backlog: None,
+    };
+    DeviceConfig { software: software.to_owned(), config, bed }
+}
+
+/// The test bed of a kernel device at a point, where it has cables: over one of the same kind the tester can be measured
+/// without the device.
+pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> {
+    let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { return None };
+    let bed = device_config(scenario, software, nat44.as_ref(), point).bed;
+    bed.back_end.has_cables().then_some(bed)
+}
+
+/// See that the programs are installed that the kernel devices of a scenario need.
+///
+/// # Errors
+/// Which are missing.
+pub fn see_that_tools_are_there(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
+    let config = |p: &Point| match &scenario.duts[p.dut] {
+        Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
+        _ => None,
+    };
+    let configs: Vec<DeviceConfig> = points.iter().filter_map(config).collect();
+    Ok(dut::see_that_tools_are_there(&configs)?)
+}
+
+/// See that the kernel devices of a scenario can be had on this machine by root or another user, before anything is touched: else one of them
+/// would be refused when the others are measured.
+///
+/// # Errors
+/// The first that cannot, with the way out.
+pub fn see_that_they_can_be_had(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
+    for point in points {
+        let scenario = &*point.of(scenario);
+        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
+        let config = device_config(scenario, software, nat44.as_ref(), point);
+        if let Some(refused) = dut::what_takes_root(&config).filter(|_| !root) {
+            return Err(refused.into());
+        }
+        dut::plan(&config)?;
+    }
+    Ok(())
+}
+
+/// Build the rig.
+///
+/// # Errors
+/// When the kernel or the machine lacks something; what was set up is undone.
+pub fn build(
+    scenario: &Scenario,
+    software: &str,
+    nat: Option<&KernelNat44>,
+    point: &Point,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let config = device_config(scenario, software, nat, point);
+    let device =
+        dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
+    let view = Arc::new(view(scenario, nat, point)?);
+    see_that_frames_fit(&view, MTU)?;
+    let mut wires = Wires::of(scenario, process.clock);
+    let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
+    let (left, right) = device.open_ports(process.clock, &mut pool)?;
+    let inline = left.facts().inline;
+    let dut_loop = match inline {
+        // A frame that is written into a TAP is forwarded within that call; veth leaves it to the kernel's packet threads.
+        true if left.facts().backend == "tap" => Loop::Inline,
+        true => Loop::Closed,
+        false => Loop::Open,
+    };
+    let buffered = left.facts().dut_queue.max(right.facts().dut_queue) as u64;
+    let mut facts: FactTable = device.facts().iter().map(|f| (f.name.clone(), f.value.clone())).collect();
+    let figure = |fact: &str| facts.get(fact).and_then(|value| value.parse().ok());
+    let sizes = [(HASH_TABLE_SIZE, "nf_conntrack_buckets"), (CONNTRACK_TABLE_SIZE, "nf_conntrack_max")];
+    let figures: Figures =
+        sizes.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), figure(fact)?))).collect();
+    for (side, port) in [("left", left.facts()), ("right", right.facts())] {
+        facts.insert(format!("{side} port"), format!("{} {} {}", port.backend, port.name, port.mode).trim().to_owned());
+    }
+    let doubts = wires.doubts().into_iter().chain(device.facts().iter().filter_map(|f| f.doubt.clone())).collect();
+    let shares_core = inline || config.bed.dut_cores.contains(&port::host::cores()[0]);
+    let lane = Lane {
+        core: port::host::cores().first().copied(),
+        pool,
+        left: Some(wires.wrap("left", left)),
+        right: Some(wires.wrap("right", right)),
+        companion: None,
+    };
+    let running = Arc::new(Mutex::new(Some(device)));
+    let settings = settings(scenario, dut_loop);
+    let handle = Box::new(Kernel { running: Arc::clone(&running), threads: packet_threads(&config.bed) });
+    let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
+    Ok(Rig {
+        trials: Box::new(engine),
+        // Inline nothing waits: each frame is done when the call returns.
+        buffered: if inline { 0 } else { buffered },
+        facts,
+        figures,
+        doubts,
+        shares_core,
+        price: None,
+        captures: wires.into_captures(),
+        teardown: Some(Box::new(move || {
+            let device = running.lock().expect("no panic while held").take();
+            device.map(|d| d.teardown().left).unwrap_or_default()
+        })),
+    })
+}
+
+fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result<View, RigError> {
+    let flows = flow_space(scenario)?;
+    let hop = |side: &Side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) };
+    let bed = Bed {
+        left: hop(&LEFT),
+        right: hop(&RIGHT),
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: connections(&flows, point),
+        flows,
+        seed: scenario.traffic.seed,
+    };
+    Ok(match nat {
+        Some(nat) => view::nat44(&bed, OuterRange { addrs: nat.pool, ports: nat.pool_ports }),
+        None => view::forwarding(&bed),
+    })
+}
+
+fn back_end(link: &Link) -> BackEnd {
+    match link {
+        // A scenario that joins a kernel DUT in-process is refused when it is read.
+        Link::Tap | Link::InProcess { .. } => BackEnd::Tap,
+        Link::Veth { io: VethIo::AfPacket } => BackEnd::AfPacket,
+        Link::Veth { io: VethIo::AfXdpGeneric } => BackEnd::AfXdpGeneric,
+        Link::Veth { io: VethIo::AfXdpNative } => BackEnd::AfXdpNative,
+    }
+}
+
+/// The engine's handle on the device.
+struct Kernel {
+    running: Arc<Mutex<Option<dut::Device>>>,
+    threads: PacketThreads,
+}
+
+/// Those on cores of the device alone: on the tester's core they wait for the tester, which is no noise.
+fn packet_threads(bed: &BedConfig) -> PacketThreads {
+    let own: Vec<usize> = bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect();
+    PacketThreads::of(&own)
+}
+
+impl Kernel {
+    fn with<T>(&self, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
+        let mut running = self.running.lock().expect("no panic while held");
+        f(running.as_mut().ok_or("the device has been taken down")?).map_err(|e| e.to_string())
+    }
+}
+
+impl Device for Kernel {
+    fn clear(&mut self) -> Result<(), String> {
+        self.with(|d| d.clear().map(|_| ()))
+    }
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        self.with(dut::Device::count)
+    }
+    fn away(&mut self) -> Result<Away, String> {
+        // The kernel's threads do not tell how long they were away at a time.
+        Ok(Away { stall: Nanos(0), run_delay: self.threads.run_delay().map(Nanos) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::plan::Plan;
+    use scenario::{Options, parse};
+
+    #[test]
+    fn what_a_later_device_cannot_have_is_refused_before_the_first() {
+        let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
+        let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
+        let points: Vec<Point> = Plan::new(&scenario).measurements.into_iter().map(|m| m.point).collect();
+        let refused = see_that_they_can_be_had(&scenario, &points, false).unwrap_err().to_string();
+        assert!(refused.contains("AF_XDP takes root"), "{refused}");
+    }
+}

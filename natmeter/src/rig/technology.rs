@@ -1,0 +1,123 @@
+//! The embedded gateway with any technology: its functions on an in-process link, and the tester's own part. With both edges in
+//! the device the tester speaks IPv4 on both sides; with one of them it plays the other, for many subscribers where that is
+//! the customer's.
+
+use super::embedded::{Cores, MTU, wired};
+use super::files::open;
+use super::wires::Wires;
+use super::{Process, Rig, RigError, mac, see_that_frames_fit, settings};
+use method::Loop;
+use plane::{Function, Hop, Side4, Side6, Steering};
+use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use scenario::{Link, Point, Scenario};
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+use tech::{Built, Job, Links, Plays, Setting, TableLoad, Technology, Use};
+use wire::View;
+
+/// The rig of a technology.
+///
+/// # Errors
+/// Parameters that do not fit each other or the flows, no memory, or cores that cannot be used.
+pub fn build(
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &dyn Technology,
+    point: &Point,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    build_on(scenario, plays, technology, point, process, &Cores::at(scenario, point))
+}
+
+/// The same with its threads on these cores.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_on(
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &dyn Technology,
+    point: &Point,
+    process: &Process,
+    cores: &Cores,
+) -> Result<Rig, RigError> {
+    let view = Arc::new(view(scenario, plays, technology, point)?);
+    see_that_frames_fit(&view, MTU.into())?;
+    let workers = point.cores as usize;
+    let job = Job { plays, links: links(), workers, seed: scenario.traffic.seed, open: &open, live: None };
+    let Built { functions, loaded, .. } = technology
+        .build(&job)
+        .map_err(|why| RigError::Gateway(format!("[technology.{}]: {why}", technology.name())))?;
+    let steering = technology.steering(plays, workers, &open);
+    let mut rig = functions.hand_to(Assemble { scenario, process, view, cores, steering })?;
+    if let Some(TableLoad { entries, octets, took }) = loaded {
+        let figures = [
+            (TABLE_ENTRIES, entries as f64),
+            (TABLE_LOAD_TIME, took.as_secs_f64() * 1e3),
+            (TABLE_MEMORY, octets as f64 / 1024.0),
+        ];
+        rig.figures.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+    }
+    rig.facts.insert("software".into(), format!("natmeter embedded gateway {}", env!("CARGO_PKG_VERSION")));
+    rig.facts.insert("technology".into(), technology.names().words(plays).into());
+    rig.facts.insert("parameters".into(), scenario.parameters.clone());
+    Ok(rig)
+}
+
+struct Assemble<'a> {
+    scenario: &'a Scenario,
+    process: &'a Process,
+    view: Arc<View>,
+    cores: &'a Cores,
+    steering: [Steering; 2],
+}
+
+impl Use for Assemble<'_> {
+    type Out = Result<Rig, RigError>;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Rig, RigError> {
+        let depth = match self.scenario.link {
+            Link::InProcess { depth } => depth,
+            // A scenario with another link for the embedded gateway is refused when it is read.
+            Link::Tap | Link::Veth { .. } => 512,
+        };
+        let wires = Wires::of(self.scenario, self.process.clock);
+        let times = settings(self.scenario, Loop::Open);
+        wired(self.view, functions, depth, times, self.cores, self.process, wires, self.steering)
+    }
+}
+
+/// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), wide enough for every frame size.
+fn links() -> Links {
+    let side4 =
+        |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: MTU };
+    let side6 = |n: u8, host: u16| Side6 {
+        mac: mac(n, 1),
+        next_hop: mac(n, 2),
+        address: Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, host),
+        mtu: MTU,
+    };
+    Links {
+        left4: side4(1, [198, 18, 0, 1]),
+        left6: side6(1, 0x2),
+        right4: side4(2, [198, 19, 0, 1]),
+        right6: side6(2, 0x1),
+    }
+}
+
+/// What the tester's two sides send and expect.
+///
+/// # Errors
+/// As [`build`].
+pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, point: &Point) -> Result<View, RigError> {
+    let setting = Setting {
+        flows: &scenario.traffic.flows,
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: point.connections,
+        seed: scenario.traffic.seed,
+        left: Hop { own: mac(1, 2), next: mac(1, 1) },
+        right: Hop { own: mac(2, 2), next: mac(2, 1) },
+        open: &open,
+    };
+    technology.view(plays, &setting).map_err(RigError::Gateway)
+}

@@ -1,0 +1,128 @@
+//! The tester is measured at each point with the point's own number of connections, its state table filled: a table larger
+//! than the caches halves what the tester can do, and a ceiling of another point would promise too much. So would one without
+//! the back-end that the point needs: over veth the tester is measured with a cable of the same kind.
+
+use super::RunError;
+use crate::rig::{self, Process, RigError, embedded, kernel};
+use dut::{BedConfig, Cable, RunDir};
+use engine::calibrate::{self, CalibrateError, Ends, How};
+use method::{Nanos, TrialError};
+use plane::Hop;
+use plane::view::{self, Bed};
+use port::Pool;
+use record::folder::{Calibration, Ceiling, Over};
+use scenario::{Dut, Point, Scenario};
+use std::sync::Arc;
+use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
+
+/// Each of several runs at a point lasts about so long.
+const RUN: Nanos = Nanos::from_millis(30);
+/// Whose commands those of the cable are, in the list of the run.
+const TESTER: &str = "tester";
+
+/// Add to `known` what is not yet known of the tester at this point; says what that was. With a simulated device there is
+/// nothing to know: it has no frames.
+///
+/// # Errors
+/// When the tester's own loop does not work, or its cable cannot be laid; on an interrupt [`RunError::Calibrate`] says so.
+pub fn calibrate(
+    known: &mut Calibration,
+    scenario: &Scenario,
+    point: &Point,
+    process: &Process,
+) -> Result<Option<Ceiling>, RunError> {
+    let scenario = &*point.of(scenario);
+    if known.at(point.connections, &point.axes).is_some() || matches!(scenario.duts[point.dut], Dut::Simulated { .. }) {
+        return Ok(None);
+    }
+    let ceiling = measured(known, scenario, point, process)?;
+    known.ceilings.push(ceiling.clone());
+    Ok(Some(ceiling))
+}
+
+fn measured(
+    known: &mut Calibration,
+    scenario: &Scenario,
+    point: &Point,
+    process: &Process,
+) -> Result<Ceiling, RunError> {
+    // The tester is measured with the threads that it has at the point.
+    let (clock, cores) = (process.clock, embedded::tester_cores(scenario));
+    let workers = cores.len() as u32;
+    let view = cable(scenario, point).map_err(|e| CalibrateError::from(TrialError::Refused(e.to_string())))?;
+    let view = Arc::new(view);
+    if known.clock.is_empty() {
+        let basics = calibrate::basics(clock, port::host::cores().first().copied(), &view)?;
+        known.clock = clock.describe();
+        known.clock_read_ps = basics.clock_read_ps;
+        (known.departure_p50_ns, known.departure_p99_ns) = (basics.departure_p50_ns, basics.departure_p99_ns);
+        known.latency_floor_ns = basics.latency_floor_ns;
+    }
+    let traffic = &scenario.traffic;
+    let how = How {
+        clock,
+        cores,
+        direction: traffic.direction,
+        responder_order: traffic.responder_order,
+        per_run: RUN,
+        interrupted: Arc::clone(&process.interrupted),
+    };
+    let found = match kernel::bed_with_cables(scenario, point) {
+        Some(bed) => over_cable(&bed, &how, &view, process)?,
+        None => calibrate::ceiling(&how, &view, None)?,
+    };
+    Ok(Ceiling {
+        connections: point.connections,
+        axes: point.axes.clone(),
+        over: Over::of(&scenario.link),
+        workers,
+        frames: found.frames,
+        set_up: found.set_up,
+        send_ps: found.send_ps,
+        receive_ps: found.receive_ps,
+    })
+}
+
+/// Measure over a cable that is what those of the device are, laid for it and taken up again whatever happens.
+fn over_cable(bed: &BedConfig, how: &How, view: &Arc<View>, process: &Process) -> Result<calibrate::Ceiling, RunError> {
+    let failed = |e: dut::DutError| RunError::Rig(RigError::Dut(e));
+    let cable = Cable::lay(bed, &RunDir::of_this_user(), &process.commands.sink(TESTER)).map_err(failed)?;
+    let mut pool = Pool::single(bed.pools(1, kernel::FRAMES, view.longest())).map_err(RigError::Port)?;
+    let (left, right) = cable.open_ports(how.clock, &mut pool).map_err(failed)?;
+    let found = calibrate::ceiling(how, view, Some(Ends { pool, left, right }));
+    // What could not be undone has gone to the sink.
+    cable.take_up();
+    Ok(found?)
+}
+
+/// Flows for so many connections: what a technology's customers have between them, many hosts of one scenario have here.
+fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<FlowSpace, FlowError> {
+    let (t, times) = (&scenario.traffic, connections.div_ceil(flows.size()));
+    if times <= 1 {
+        return Ok(flows);
+    }
+    let hosts = u32::try_from(u64::from(flows.inside().count) * times).unwrap_or(u32::MAX);
+    FlowSpace::new(
+        AddrRange { count: hosts, ..flows.inside() },
+        t.flows.source_ports,
+        t.flows.remote,
+        t.flows.destination_ports,
+    )
+}
+
+/// What the two sides send and expect at this point with a plain cable between them: where a state table is needed, that
+/// of a NAT which translates nothing.
+fn cable(scenario: &Scenario, point: &Point) -> Result<View, FlowError> {
+    let flows = enough(scenario, rig::flow_space(scenario)?, point.connections)?;
+    let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };
+    let bed = Bed {
+        left: Hop::default(),
+        right: Hop::default(),
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: rig::connections(&flows, point),
+        flows,
+        seed: scenario.traffic.seed,
+    };
+    Ok(if point.connections == 0 { view::forwarding(&bed) } else { view::nat44(&bed, nothing) })
+}

@@ -1,0 +1,93 @@
+//! One measurement: the search that it is, on a rig, with every trial recorded and told.
+
+use super::recorded::Recorded;
+use super::until::Until;
+use crate::event::{Event, Listener};
+use crate::rig::Rig;
+use method::procedure::Progress;
+use method::{Nanos, Replay, TrialError, TrialRecord, Trials};
+use record::folder::{Calibration, Outcome};
+use record::plan::Measurement;
+use record::search::Search;
+use record::store::RunFolder;
+use scenario::Scenario;
+use std::time::Instant;
+
+/// What one search needs.
+pub struct Searcher<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The tester's limits.
+    pub calibration: &'a Calibration,
+    /// What has been found so far.
+    pub outcomes: &'a [Outcome],
+    /// When no further trial is begun.
+    pub end: Option<Instant>,
+    /// Where trials are written.
+    pub folder: &'a mut RunFolder,
+    /// Who is told.
+    pub listener: &'a mut dyn Listener,
+    /// Predicted time of this measurement.
+    pub predicted: Nanos,
+    /// Predicted seconds of all measurements after this one.
+    pub after: u64,
+    /// Number of the next trial.
+    pub next_seq: u64,
+    /// Trials recorded by this search.
+    pub new_records: Vec<TrialRecord>,
+}
+
+impl Searcher<'_> {
+    /// Search, with the trials of an interrupted attempt first; new ones are filed under the same key.
+    ///
+    /// # Errors
+    /// As the procedure.
+    pub fn search(
+        &mut self,
+        m: &Measurement,
+        filed_under: String,
+        recorded: Vec<TrialRecord>,
+        rig: &mut Rig,
+    ) -> Result<Outcome, TrialError> {
+        let mut search = Search::new(m, self.scenario, self.calibration, self.outcomes)?;
+        // Every attempt has the same noise: what a device does must not depend on how often it was asked.
+        rig.begin(&m.key(), recorded.len() as u64);
+        rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
+        search.buffered = rig.buffered;
+        let (shares_core, figures) = (rig.shares_core, rig.figures.clone());
+        // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
+        let listener: &mut dyn Listener = &mut *self.listener;
+        let listener = std::cell::RefCell::new(listener);
+        let began = Instant::now();
+        let (predicted, after) = (self.predicted, self.after);
+        let mut watch = |p: &Progress| {
+            let spent = began.elapsed().as_secs();
+            let eta_s = (predicted.0 / 1_000_000_000).saturating_sub(spent) + after;
+            let event = Event::Trying { rate: p.rate, lo: p.lo, hi: p.hi, steps_left: p.steps_left, eta_s };
+            listener.borrow_mut().on(&event);
+        };
+        let mut tell = Tell(&listener);
+        let record = Recorded {
+            inner: Until { inner: rig, end: self.end },
+            measurement: filed_under,
+            criteria: search.settings.criteria,
+            next_seq: self.next_seq,
+            folder: self.folder,
+            listener: &mut tell,
+            made: &mut self.new_records,
+        };
+        let mut trials = Replay::new(recorded, record)?;
+        let result = search.run(&mut trials, &mut watch)?;
+        let directions = search.directions();
+        Ok(Outcome { measurement: m.clone(), directions, shares_core, figures, result })
+    }
+}
+
+/// A listener behind a cell, so that two parts of one search can use it in turn.
+struct Tell<'c, 'l>(&'c std::cell::RefCell<&'l mut dyn Listener>);
+
+impl Listener for Tell<'_, '_> {
+    fn on(&mut self, event: &Event) {
+        self.0.borrow_mut().on(event);
+    }
+}

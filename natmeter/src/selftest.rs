@@ -1,0 +1,384 @@
+//! The known-truth self-test: devices with exactly injected faults and limits are measured by the whole
+//! instrument, and the measured value must be the injected one. The truth is made by the gateway's
+//! known-truth device, which shares no code with judge, clock and counters; so a mistake there turns this red.
+//!
+//! Counting checks run tester and device on one thread, so that a busy host cannot lose a frame in between: where
+//! everything was sent, wrong counts are a fault. A host that is too busy to let everything be sent, or that disturbs
+//! rates, leaves a check inconclusive, not failed, after a few more tries.
+
+mod count;
+mod kept;
+mod rate;
+
+pub use kept::in_words;
+
+use crate::event::{Event, Listener};
+use crate::rig::embedded::{self, Cores};
+use crate::rig::{Process, Rig, RigError, mac};
+use crate::run::is_over;
+use engine::Settings;
+use engine::calibrate::Latency;
+use gateway::{Embedded, EmbeddedConfig, Truth, TruthConfig};
+use method::{Loop, Nanos, Rate, TrialOutcome, TrialRecord};
+use plane::view::{self, Bed};
+use plane::{Hop, Router};
+use port::link::{Steer, link};
+use port::{Pool, PoolConfig, Port};
+use record::folder::{SelfTest, SelfTestCheck};
+use record::report::number::grouped;
+use record::store::{self, SELF_TEST, SELF_TEST_TRIALS, StoreError};
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
+
+/// How much a self-test does.
+#[derive(Clone, Copy)]
+struct Depth {
+    /// Frames of a counting trial.
+    frames: u64,
+    /// One frame in so many is sent to a wrong port.
+    misroute_every: u64,
+    /// Rate of counting trials.
+    rate: Rate,
+    /// Length of a trial inside a search.
+    trial: Nanos,
+    /// Connections that are set up in a trial.
+    connections: u64,
+    /// After this, what is left is inconclusive.
+    at_most: Duration,
+}
+
+/// A few seconds, before every run: counts are exact however few frames there are, and a trial inside a search is twice as
+/// long as the device needs to be exact.
+const QUICK: Depth = Depth {
+    frames: 100_000,
+    misroute_every: 50_000,
+    rate: Rate(1_000_000),
+    trial: Nanos::from_millis(60),
+    connections: 30_000,
+    at_most: Duration::from_secs(12),
+};
+
+/// Finds one frame in a million on a wrong port.
+const THOROUGH: Depth = Depth {
+    frames: 3_000_000,
+    misroute_every: 1_000_000,
+    rate: Rate(2_000_000),
+    trial: Nanos::from_millis(150),
+    connections: 100_000,
+    at_most: Duration::from_secs(300),
+};
+
+/// What a self-test found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tested {
+    /// Its verdict.
+    pub verdict: SelfTest,
+    /// The trials of all checks that did not pass.
+    pub trials: Vec<TrialRecord>,
+}
+
+/// A verdict of which no trials are kept.
+impl From<SelfTest> for Tested {
+    fn from(verdict: SelfTest) -> Tested {
+        Tested { verdict, trials: Vec::new() }
+    }
+}
+
+impl Tested {
+    /// Writes verdict and trials into a folder, in place of those of an earlier self-test.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn keep(&self, folder: &Path) -> Result<(), StoreError> {
+        let json = |path: &Path, text: serde_json::Result<String>| {
+            text.map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
+        };
+        let verdict = folder.join(SELF_TEST);
+        store::write_whole(&verdict, &json(&verdict, serde_json::to_string_pretty(&self.verdict))?)?;
+        let trials = folder.join(SELF_TEST_TRIALS);
+        if self.trials.is_empty() && !trials.exists() {
+            return Ok(());
+        }
+        let mut lines = String::new();
+        for trial in &self.trials {
+            lines += &json(&trials, serde_json::to_string(trial))?;
+            lines.push('\n');
+        }
+        store::write_whole(&trials, &lines)
+    }
+}
+
+/// Before every run. None when it was interrupted: what was cut short says nothing about the tester.
+pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
+    Tester::new(process, QUICK).run(listener)
+}
+
+/// `natmeter selftest`.
+pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
+    Tester::new(process, THOROUGH).run(listener)
+}
+
+/// Only the checks that count frames: where everything could be sent, exact on any host.
+pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
+    let tester = Tester::new(process, Depth { frames, misroute_every: frames / 2, ..QUICK });
+    let tester = Tester { end: None, ..tester };
+    tester.cases().iter().map(|case| tester.count(case)).collect()
+}
+
+/// A tester that tests itself.
+struct Tester<'a> {
+    process: &'a Process,
+    depth: Depth,
+    /// No check is begun after this.
+    end: Option<Instant>,
+    /// What it says of a trial. In tests of the self-test something else, which must turn it red.
+    says: fn(TrialOutcome) -> TrialOutcome,
+    /// The trials of checks that did not pass, and of the one that is being made.
+    trials: RefCell<Vec<TrialRecord>>,
+}
+
+/// What the host may spoil before a check is inconclusive: trials that count, searches of a rate, looks at a delay.
+const TRIES: u32 = 5;
+/// The measured value of a check for which no time was left.
+const NO_TIME: &str = "nothing: no time was left";
+
+impl<'a> Tester<'a> {
+    fn new(process: &'a Process, depth: Depth) -> Tester<'a> {
+        let end = Instant::now().checked_add(depth.at_most);
+        Tester { process, depth, end, says: |outcome| outcome, trials: RefCell::default() }
+    }
+
+    fn run(&self, listener: &mut dyn Listener) -> Option<Tested> {
+        let cases = self.cases();
+        let counting = cases.iter().map(|case| Box::new(|| self.count(case)) as Box<dyn Fn() -> SelfTestCheck>);
+        let mut all: Vec<_> = counting.collect();
+        all.push(Box::new(|| self.delay()));
+        all.push(Box::new(|| self.capacity(Rate(600_000))));
+        all.push(Box::new(|| self.set_up_rate(Rate(300_000))));
+        let of = all.len();
+        let mut checks = Vec::with_capacity(of);
+        for (check, number) in all.iter().zip(1..) {
+            let check = self.made(check);
+            if self.is_interrupted() {
+                break;
+            }
+            listener.on(&Event::SelfTesting { number, of, check: check.clone() });
+            checks.push(check);
+        }
+        // Looked at last: an interrupted trial is one more check that has no result.
+        (!self.is_interrupted()).then(|| Tested {
+            verdict: SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks },
+            trials: self.trials.take(),
+        })
+    }
+
+    /// Makes a check, and forgets its trials if it passes.
+    fn made(&self, check: &dyn Fn() -> SelfTestCheck) -> SelfTestCheck {
+        let before = self.trials.borrow().len();
+        let check = check();
+        if check.passed {
+            self.trials.borrow_mut().truncate(before);
+        }
+        check
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.process.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// A device of known delay: what calibration calls the latency must grow by it. The device waits by the system's clock,
+    /// the tester has its own, and a wrong one is wrong by as much each time.
+    fn delay(&self) -> SelfTestCheck {
+        let truth = format!("floor + {} ns within {} ns", grouped(DELAY.as_nanos() as u64), grouped(DELAY_ERROR));
+        let mut check = SelfTestCheck { name: "delay".to_owned(), truth, ..SelfTestCheck::default() };
+        let right = |grown: u64| grown.abs_diff(DELAY.as_nanos() as u64) <= DELAY_ERROR;
+        let mut fastest = Vec::new();
+        for _ in 0..TRIES {
+            if is_over(self.end) {
+                check.inconclusive = fastest.len() < 2;
+                break;
+            }
+            match self.latency(Duration::ZERO).and_then(|floor| Ok((floor, self.latency(DELAY)?))) {
+                Ok((floor, delayed)) => {
+                    let grown = delayed.median.saturating_sub(floor.median);
+                    check.measured = format!("{} + {} ns", grouped(floor.median), grouped(grown));
+                    check.passed = right(grown);
+                    fastest.push(delayed.least.saturating_sub(floor.least));
+                }
+                Err(error) => check.measured = error,
+            }
+            if check.passed {
+                break;
+            }
+        }
+        if check.measured.is_empty() {
+            NO_TIME.clone_into(&mut check.measured);
+        }
+        // The host makes frames late, but not all of them; a wrong clock does.
+        let by_host = fastest.iter().any(|&grown| right(grown)) || differ(&fastest);
+        check.inconclusive = !check.passed && (check.inconclusive || by_host);
+        check
+    }
+
+    /// Latency over a device with this delay that is polled by this thread.
+    fn latency(&self, delay: Duration) -> Result<Latency, String> {
+        let clock = self.process.clock;
+        let view = view::forwarding(&bed(40_000 * 100, SMALLEST).map_err(|e| e.to_string())?);
+        let mut pools = Pool::for_workers(PoolConfig::compact(2, 64, view.left.len())).map_err(|e| e.to_string())?;
+        let (own, pools) = (pools.remove(0), pools);
+        let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
+        let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
+        let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
+        let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
+        let function = Truth::new(Router::new(hop(1), hop(2)), TruthConfig { delay, ..TruthConfig::default() });
+        let (_running, mut rounds) = Embedded::polled(clock, config, vec![function]);
+        let (mut own, mut work) = (own, || rounds.iter_mut().for_each(|round| round()));
+        engine::calibrate::latency(clock, &view, (&mut left[0], &mut right[0]), &mut own, &mut work)
+            .map_err(|e| e.to_string())
+    }
+
+    fn forwarding(&self, truth: TruthConfig, frame_size: usize, cores: &Cores) -> Result<Rig, RigError> {
+        let bed = bed(40_000 * 100, frame_size)?;
+        let function = Truth::new(Router::new(hop(1), hop(2)), truth);
+        embedded::assemble(Arc::new(view::forwarding(&bed)), vec![function], 512, times(), cores, self.process)
+    }
+
+    fn nat(&self, truth: TruthConfig, connections: u64, cores: &Cores) -> Result<Rig, RigError> {
+        let bed = bed(connections, SMALLEST)?;
+        let outer =
+            OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65535 } };
+        let nat = embedded::plain_nat44(&outer, connections)?;
+        let view = Arc::new(view::nat44(&bed, outer));
+        embedded::assemble(view, vec![Truth::new(nat, truth)], 512, times(), cores, self.process)
+    }
+}
+
+/// The injected delay, and how far the median of the measured ones may be from it: a clock that is wrong by a hundredth
+/// is wrong by twice as much.
+const DELAY: Duration = Duration::from_micros(400);
+/// In nanoseconds.
+const DELAY_ERROR: u64 = 2_000;
+
+/// Whether these times are no more alike than noise makes them.
+fn differ(times: &[u64]) -> bool {
+    let (least, most) = (times.iter().min(), times.iter().max());
+    least.zip(most).is_some_and(|(least, most)| most - least > DELAY_ERROR)
+}
+
+/// Octets of a frame with its check sequence: all of its payload is the tag.
+const SMALLEST: usize = 64;
+/// One that has payload beyond the tag.
+const LARGER: usize = 128;
+
+fn bed(connections: u64, frame_size: usize) -> Result<Bed, RigError> {
+    Ok(Bed {
+        left: Hop { own: mac(1, 2), next: mac(1, 1) },
+        right: Hop { own: mac(2, 2), next: mac(2, 1) },
+        frame_size,
+        ttl: 10,
+        flows: FlowSpace::new(
+            AddrRange::one([198, 18, 0, 2].into()),
+            PortRange { first: 1024, last: 41_023 },
+            AddrRange::one([198, 19, 0, 2].into()),
+            PortRange { first: 1, last: 100 },
+        )?,
+        connections,
+        seed: 1,
+    })
+}
+
+fn hop(side: u8) -> Hop {
+    Hop { own: mac(side, 1), next: mac(side, 2) }
+}
+
+fn times() -> Settings {
+    Settings {
+        start_delay: Nanos::from_millis(3),
+        drain: Nanos::from_millis(20),
+        settle: Nanos(0),
+        phase1_drain: Nanos::from_millis(20),
+        seed: 1,
+        dut_loop: Loop::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Noise of the host makes a delay longer, as this clock does: it excuses nothing.
+    #[test]
+    fn a_clock_that_is_wrong_by_a_hundredth_is_found() {
+        let right = Process::new();
+        let process = Process { clock: right.clock.gone_fast(10_000), ..right };
+        let check = Tester { end: None, ..Tester::new(&process, QUICK) }.delay();
+        assert!(!check.passed, "{check:?}");
+    }
+
+    #[test]
+    fn delays_that_differ_from_look_to_look_say_nothing() {
+        assert!(!differ(&[]) && !differ(&[404_000]) && !differ(&[404_000, 404_300, 405_000]));
+        assert!(differ(&[404_000, 407_000]));
+    }
+
+    /// A wrong tester's trials are there to be looked into; those of the checks that passed are not kept.
+    #[test]
+    fn the_trials_of_a_check_that_does_not_pass_are_kept() {
+        let process = Process::new();
+        let wrong = |mut outcome: TrialOutcome| {
+            outcome.reverse.received = outcome.reverse.received.min(100);
+            outcome
+        };
+        let depth = Depth { frames: 2_000, misroute_every: 1_000, ..QUICK };
+        let tester = Tester { end: None, says: wrong, ..Tester::new(&process, depth) };
+        let cases = tester.cases();
+        let check = tester.made(&|| tester.count(&cases[0]));
+        let trials = tester.trials.take();
+        assert_eq!(check.deciding.as_deref(), trials.last());
+        assert!(!trials.is_empty() && !check.passed);
+        let right = Tester { end: None, ..Tester::new(&process, depth) };
+        assert!(right.made(&|| SelfTestCheck { passed: true, ..right.count(&cases[0]) }).passed);
+        assert!(right.trials.take().is_empty());
+
+        let folder = tempfile::tempdir().unwrap();
+        let tested = Tested { trials, ..SelfTest { passed: false, checks: vec![check] }.into() };
+        tested.keep(folder.path()).unwrap();
+        let verdict: Option<SelfTest> = store::read_document(&folder.path().join(SELF_TEST)).unwrap();
+        assert_eq!(verdict.as_ref(), Some(&tested.verdict));
+        let kept = store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap();
+        assert_eq!(kept.values, tested.trials);
+        // A later self-test that passes leaves none of them behind.
+        Tested::default().keep(folder.path()).unwrap();
+        assert!(store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap().values.is_empty());
+    }
+
+    #[derive(Default)]
+    struct Heard(Vec<(usize, usize, SelfTestCheck)>);
+
+    impl Listener for Heard {
+        fn on(&mut self, event: &Event) {
+            if let Event::SelfTesting { number, of, check } = event {
+                self.0.push((*number, *of, check.clone()));
+            }
+        }
+    }
+
+    /// Each check is told when it has ended, also those for which there is no time.
+    #[test]
+    fn what_there_is_no_time_for_is_inconclusive() {
+        let (process, mut heard) = (Process::new(), Heard::default());
+        let tester = Tester::new(&process, Depth { at_most: Duration::ZERO, ..QUICK });
+        let Tested { verdict, trials } = tester.run(&mut heard).expect("it was not interrupted");
+        assert!(trials.is_empty(), "no trial was made");
+        assert!(verdict.passed);
+        assert_eq!(verdict.checks.len(), heard.0.len());
+        for ((number, of, told), (check, expected)) in heard.0.iter().zip(verdict.checks.iter().zip(1..)) {
+            assert_eq!((*number, *of, told), (expected, verdict.checks.len(), check));
+            assert_eq!((check.verdict(), check.measured.as_str()), ("inconclusive", NO_TIME), "{}", check.name);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The commands of a plan: what kernel devices would be given at each point, rendered by `dut` and not carried
+//! out. Its own file because a plan knows nothing of how a device is brought up.
+
+use crate::rig::kernel::{bed_with_cables, device_config};
+use dut::host::Order;
+use dut::{DutError, Place};
+use record::plan::Plan;
+use scenario::axis::more_in_words;
+use scenario::{Dut, Point, Scenario};
+
+/// The commands of each kernel device, in order; a sentence for devices that get none.
+///
+/// # Errors
+/// When a device cannot be what the scenario asks for.
+pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
+    let mut points: Vec<&Point> = Vec::new();
+    for m in &plan.measurements {
+        if !points.contains(&&m.point) {
+            points.push(&m.point);
+        }
+    }
+    let cable = points.iter().find_map(|point| bed_with_cables(scenario, point));
+    let cable = cable.map_or(Ok(String::new()), |bed| {
+        let head = "\n# the tester alone, before each number of connections: a cable between its two ports\n";
+        Ok(head.to_owned() + &listed(&dut::cable::plan(&bed)?))
+    });
+    std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point))).collect()
+}
+
+fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
+    let scenario = &*point.of(scenario);
+    let swept = more_in_words(&point.axes);
+    let head = format!("\n# {}, {} connections{swept}, {} core(s)\n", point.dut_name, point.connections, point.cores);
+    let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else {
+        return Ok(format!("{head}# runs inside natmeter: no commands\n"));
+    };
+    let config = device_config(scenario, software, nat44.as_ref(), point);
+    let orders = dut::plan(&config)?;
+    Ok(head + &listed(&orders))
+}
+
+fn listed(orders: &[Order]) -> String {
+    let line = |o: &Order| format!("{:<60}  # {}: {}\n", o.action.to_string(), place(o.place), o.why);
+    orders.iter().map(line).collect()
+}
+
+fn place(place: Place) -> &'static str {
+    match place {
+        Place::Dut => "in the DUT's namespace",
+        Place::Tester => "in the tester's namespace",
+        Place::Machine => "on the whole machine",
+    }
+}

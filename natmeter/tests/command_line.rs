@@ -1,0 +1,423 @@
+//! The binary as a person or a script calls it: exit codes, what goes to stdout and what to stderr, colours.
+
+use std::io::BufRead;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+fn command(arguments: &[&str]) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    command.args(arguments).current_dir(root).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
+    command
+}
+
+fn natmeter(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary starts")
+}
+
+/// A command that measures, even with `--beside`, takes the machine's lock if it is free: such tests run one after the other.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn check_of_a_good_file() {
+    let output = natmeter(&["check", "scenarios/quickstart.toml"]);
+    // A machine with one core is told what that means.
+    assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false));
+    insta::assert_snapshot!(stdout(&output));
+}
+
+/// Of every command that prints; `--help` and `--version` included.
+#[test]
+fn output_that_is_lost_to_a_full_disk_is_an_error() {
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/record/version1/map-t");
+    let commands: [&[&str]; 14] = [
+        &["check"],
+        &["check", "--json"],
+        &["check", "--json", "--set", "ttl=x"],
+        &["plan"],
+        &["plan", "--json"],
+        &["plan", "scenarios/kernel-nat44.toml", "--steps"],
+        &["list"],
+        &["list", "--json"],
+        &["completions", "bash"],
+        &["report", run],
+        &["report", run, "--format", "csv"],
+        &["report", run, "--format", "html"],
+        &["--help"],
+        &["--version"],
+    ];
+    for arguments in commands {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {:?}", output.status);
+        let lost =
+            "error: writing to stdout: No space left on device (os error 28); the output is incomplete: make room";
+        assert_eq!(stderr(&output).matches(lost).count(), 1, "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// As `natmeter list | head -0` does: nothing is lost that anyone waits for.
+#[test]
+fn a_reader_that_has_gone_away_is_no_error() {
+    for arguments in [&["list"][..], &["check", "--json"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command(arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false), "{arguments:?}");
+    }
+}
+
+/// CSI as one character, right-to-left override, ESC: none reaches the terminal, and JSON keeps them escaped.
+#[test]
+fn control_characters_and_bidirectional_marks_are_not_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("hostile.toml");
+    let about = "a\u{9b}31mb\u{202e}c\u{1b}]0;title\u{7}";
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/quickstart.toml")).unwrap();
+    let old = text.lines().find(|line| line.starts_with("about = ")).unwrap();
+    let new = "about = \"a\\u009b31mb\\u202ec\\u001b]0;title\\u0007\"";
+    std::fs::write(&path, text.replace(old, new)).unwrap();
+    let path = path.to_str().unwrap();
+    for arguments in [&["check", path][..], &["plan", path], &["plan", "\u{9b}2J\u{1b}[2J\u{202e}.toml"]] {
+        let output = natmeter(arguments);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(!said.is_empty() && !said.contains(record::printable::is_hidden), "{arguments:?}: {said}");
+    }
+    let json = stdout(&natmeter(&["check", "--json", path]));
+    assert!(!json.contains(record::printable::is_hidden), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["scenario"]["about"], about);
+}
+
+/// Which edge is measured, for how many subscribers, and how many flows that gives.
+#[test]
+fn check_of_technologies() {
+    let first = |file: &str| {
+        let said = stdout(&natmeter(&["check", file]));
+        said.lines().take_while(|line| !line.starts_with("  metrics")).collect::<Vec<_>>().join("\n")
+    };
+    let all = ["464xlat", "lw4o6", "aftr-subscribers", "lwaftr", "lwaftr-softwires", "map-t-br-several-rules", "nat66"];
+    insta::assert_snapshot!(all.map(|name| first(&format!("scenarios/{name}.toml"))).join("\n\n"));
+}
+
+#[test]
+fn versions_name_commit_processor_and_flags() {
+    let short = stdout(&natmeter(&["-V"]));
+    assert!(short.starts_with(&format!("natmeter {} (commit ", env!("CARGO_PKG_VERSION"))), "{short}");
+    let long = stdout(&natmeter(&["--version"]));
+    for fact in ["commit", "target", "target CPU", "flags", "profile", "compiler"] {
+        let value = long.lines().find_map(|line| line.strip_prefix(fact)?.strip_prefix(':'));
+        assert!(value.is_some_and(|value| !value.trim().is_empty()), "{fact} in {long}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = natmeter(&["man-pages", dir.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for command in ["natmeter", "natmeter-run", "natmeter-gateway", "natmeter-man-pages"] {
+        let page = std::fs::read_to_string(dir.path().join(format!("{command}.1"))).unwrap();
+        assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}");
+    }
+}
+
+#[test]
+fn the_quickstart_runs_by_name() {
+    let list = stdout(&natmeter(&["list", "scenarios"]));
+    assert!(list.contains("quickstart"), "{list}");
+    let output = natmeter(&["check", "quickstart"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn quiet_check_says_nothing() {
+    let output = natmeter(&["check", "-q", "scenarios/kernel-nat44.toml"]);
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
+}
+
+#[test]
+fn a_wrong_scenario_is_shown_on_stderr_and_ends_with_usage() {
+    let output = natmeter(&["plan", "--set", "frame-size=12"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
+    assert!(stderr(&output).contains("frame-size=12"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains('\u{1b}'), "no colours without a terminal");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let output = natmeter(&["check", "no/such.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no/such.toml"));
+}
+
+/// A forgotten `run`, a scenario without its folder, a device instead of a scenario, and other slips.
+#[test]
+fn what_was_probably_meant_is_proposed() {
+    for (arguments, proposed) in [
+        (&["scenarios/map-t.toml"][..], "did you mean `natmeter run scenarios/map-t.toml`?"),
+        (&["map-t"], "did you mean `natmeter run scenarios/map-t.toml`?"),
+        (&["dslite"], "did you mean `natmeter run scenarios/ds-lite.toml`?"),
+        (&["lst"], "did you mean `natmeter list`?"),
+        (&["metric"], "did you mean `natmeter list metrics`?"),
+        (&["nft"], "or `natmeter run scenarios/kernel-nat44.toml`?"),
+        (&["no/such.toml"], "did you mean `natmeter run no/such.toml`?"),
+        (&["frobnicate"], "commands are run, resume, report,"),
+        (&["run", "ds_lite"], "did you mean scenarios/ds-lite.toml?"),
+        (&["check", "map-t"], "did you mean scenarios/map-t.toml?"),
+        (&["plan", "scenarios/mapt.toml"], "did you mean scenarios/map-t.toml?"),
+        (&["run", "nft"], "or scenarios/kernel-nat44.toml?"),
+        (&["run", "kernel"], "did you mean scenarios/kernel-cores.toml,"),
+    ] {
+        let output = natmeter(arguments);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(stderr(&output).contains(proposed), "{arguments:?}: {}", stderr(&output));
+    }
+    let document = stdout(&natmeter(&["check", "--json", "ds_lite"]));
+    assert!(document.contains("did you mean scenarios/ds-lite.toml?"), "{document}");
+}
+
+#[test]
+fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("maps.toml");
+    let text = "name = \"maps\"\n[dut.embedded]\n[technology.siit]\neam-file = \"no/such/maps.txt\"\n[measure]\n\
+                metrics = \"throughput\"\n";
+    std::fs::write(&path, text).unwrap();
+    let runs = dir.path().join("runs");
+    for command in ["run", "calibrate", "check", "plan"] {
+        let output = natmeter(&[command, path.to_str().unwrap(), "--runs", runs.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(stderr(&output).contains("the file of `eam-file` cannot be used"), "{command}: {}", stderr(&output));
+    }
+    assert!(!runs.exists(), "nothing was touched");
+}
+
+/// `--json` is the JSON report, unless a format is given.
+#[test]
+fn a_report_follows_json_and_format() {
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let path = carried_out(dir.path(), &Simulated { self_test: None, ..SIMULATED });
+    let path = path.to_str().unwrap();
+    let report = |options: &[&str]| stdout(&natmeter(&[&["report", path], options].concat()));
+    let json = report(&["--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+    assert_eq!(json, report(&["--format", "json"]));
+    assert_eq!(report(&["--json", "--format", "csv"]), report(&["--format", "csv"]));
+    assert_eq!(report(&[]), report(&["--format", "text"]));
+}
+
+/// Each command shows an example of its own.
+#[test]
+fn every_command_has_an_example() {
+    for command in
+        ["run", "resume", "report", "calibrate", "selftest", "clean", "gateway", "check", "plan", "list", "completions"]
+    {
+        let help = stdout(&natmeter(&[command, "--help"]));
+        let examples = help.split_once("Example").map_or("", |(_, examples)| examples);
+        assert!(examples.contains(&format!("natmeter {command}")), "{help}");
+    }
+}
+
+#[test]
+fn json_is_one_document_a_line() {
+    for arguments in
+        [&["check", "--json"][..], &["plan", "--json"], &["list", "--json"], &["check", "--json", "--set", "x=1"]]
+    {
+        for line in stdout(&natmeter(arguments)).lines() {
+            let document: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert!(document["event"].is_string(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_refused_scenario_as_json_has_places() {
+    let output = natmeter(&["check", "--json", "--set", "ttl=900"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), ""));
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["event"], "refused");
+    assert_eq!(document["errors"][0]["marks"][0]["column"], 5);
+}
+
+#[test]
+fn usage_errors_end_with_usage() {
+    for arguments in [
+        &["frobnicate"][..],
+        &["list", "nothing"],
+        &["list", "--full"],
+        &["completions", "bash", "--set", "ttl=9"],
+        &["completions", "nosh"],
+    ] {
+        assert_eq!(natmeter(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_command_that_reads_a_scenario_takes_overrides() {
+    for command in ["run", "calibrate", "check", "plan"] {
+        let output = natmeter(&[command, "--full", "--set", "ttl=900"]);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(stderr(&output).contains("wrong value of `traffic.ttl`"), "{command}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = natmeter(&["completions", shell]);
+        assert!(output.status.success() && stdout(&output).contains("natmeter"), "{shell}");
+    }
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let help = stdout(&natmeter(&["--help"]));
+    for words in ["Examples:", "natmeter check scenarios/quickstart.toml", "Exit codes:", "5 interrupted"] {
+        assert!(help.contains(words), "{words}\n{help}");
+    }
+}
+
+#[test]
+fn a_run_whose_self_test_failed_does_not_end_well() {
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    for (passed, code) in [(true, 0), (false, 1)] {
+        let path = carried_out(dir.path(), &Simulated { self_test: Some(passed), ..SIMULATED });
+        let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        for words in ["self-test failed", "  delay: truth ; measured 404 us"] {
+            assert_eq!(stderr(&output).contains(words), !passed, "{}", stderr(&output));
+        }
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}
+
+/// A run of a simulated device.
+struct Simulated {
+    /// More lines of [dut.simulated] and [measure].
+    device: &'static str,
+    measure: &'static str,
+    metrics: &'static str,
+    /// Whether its self-test passed; none without one.
+    self_test: Option<bool>,
+}
+
+const RATE: &str = "[\"max_conn_est_rate\"]";
+const BOTH: &str = "[\"max_conn_est_rate\", \"throughput\"]";
+const SIMULATED: Simulated = Simulated { device: "", measure: "", metrics: RATE, self_test: Some(true) };
+
+/// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
+fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
+    use record::folder::{Facts, Header, SelfTest, SelfTestCheck};
+    use scenario::{Options, parse};
+    let Simulated { device, measure, metrics, self_test } = run;
+    let text = format!(
+        "name = \"x\"\n[dut.simulated]\n{device}\n[sweep]\nconnections = \"100k\"\n[measure]\n\
+         metrics = {metrics}\nrepetitions = 1\n{measure}\n"
+    );
+    let options = Options::default();
+    let scenario =
+        parse("x.toml", &text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let plan = record::plan::Plan::new(&scenario);
+    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
+    let folder = record::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)
+        .expect("a folder");
+    let path = folder.path().to_path_buf();
+    let mut nobody = ();
+    let run = natmeter::run::Run::begin(&header, folder, natmeter::rig::Process::new(), &mut nobody);
+    // Without facts, so that it is this machine's.
+    let delay = SelfTestCheck { name: "delay".to_owned(), measured: "404 us".to_owned(), ..SelfTestCheck::default() };
+    let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] }.into());
+    run.complete(Facts::default(), tested).unwrap();
+    path
+}
+
+#[test]
+fn a_run_ends_with_the_code_of_what_became_of_it() {
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    for (device, measure, metrics, code, says) in [
+        ("", "", RATE, 0, ""),
+        // It does all that was asked for: that is an answer.
+        ("", "max-rate = \"100k\"", RATE, 0, ""),
+        // It does all that is ever tried, because nobody said where to end: that is a bound.
+        ("set-up-rate = \"2G\"", "", RATE, 3, ""),
+        ("set-up-rate = \"2G\"", "max-rate = \"2G\"", RATE, 0, ""),
+        // No rate that it can set up, so none for the phase 1 of a throughput.
+        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: not measured: "),
+    ] {
+        let path = carried_out(dir.path(), &Simulated { device, measure, metrics, ..SIMULATED });
+        let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{device} {measure}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{device} {measure}: {}", stderr(&output));
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}
+
+/// As every process on this machine sees it.
+#[test]
+fn a_measurement_is_not_disturbed() {
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().to_str().unwrap();
+    let lock = dut::MachineLock::take().expect("no other process measures while tests run");
+    for arguments in [&["run", "--runs", runs][..], &["resume", runs], &["selftest"], &["calibrate"]] {
+        let output = natmeter(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let words = format!("this machine, for measuring, is in use by process {} (", std::process::id());
+        assert!(stderr(&output).contains(&words), "{}", stderr(&output));
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was begun");
+    let output = natmeter(&["clean"]);
+    assert_eq!(output.status.code(), Some(0), "it disturbs no run: {}", stderr(&output));
+
+    let scenario = dir.path().join("simulated.toml");
+    std::fs::write(&scenario, "name = \"simulated\"\n[dut.simulated]\n[sweep]\nconnections = [\"10k\"]\n").unwrap();
+    let mut waiting = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+        .args(["calibrate", "--wait", scenario.to_str().unwrap()])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = std::io::BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let words = format!("waiting for process {} (", std::process::id());
+    assert!(said.next().unwrap().unwrap().starts_with(&words));
+    drop(lock);
+    assert_eq!(waiting.wait().unwrap().code(), Some(0), "{:?}", said.collect::<Vec<_>>());
+}
+
+/// `timeout` and others send a signal to the process and to its group: that is one wish, and everything is undone.
+#[test]
+fn a_signal_that_comes_twice_is_one_wish_to_end() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+        .args(["run", "--beside", "-q", "--runs", dir.path().to_str().unwrap()])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_child(&child);
+    // From its header on, a run undoes what it did.
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !std::fs::read_dir(dir.path()).unwrap().any(|run| run.unwrap().path().join(record::store::HEADER).exists()) {
+        assert!(std::time::Instant::now() < end, "no run was begun");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    kill_process(pid, Signal::TERM).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    assert!(stderr(&output).contains("error: interrupted; continue with"), "{}", stderr(&output));
+}

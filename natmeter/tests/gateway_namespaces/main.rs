@@ -1,0 +1,426 @@
+//! The gateway as a program, with real traffic of this kernel: ping, TCP with full-sized segments (so that path MTU
+//! discovery must work), UDP up to several fragments. Customer edge and provider edge are two programs with an IPv6
+//! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
+
+mod operation;
+mod traffic;
+mod tun;
+mod vlan;
+
+use port::Netns;
+use port::netns::Sight;
+use record::folder::{Calibration, Over};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use traffic::traffic;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn run(ns: &Netns, words: &str) {
+    let mut parts = words.split(' ');
+    let output = ns.command(parts.next().unwrap(), Sight::NetworkAndSysfs).args(parts).output().unwrap();
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A cable between two namespaces, checksums and segmentation not left to hardware that is not there.
+fn cable(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
+    run(a, &format!("ip link add {name_a} type veth peer name {name_b} netns {}", b.path().display()));
+    plug(a, name_a);
+    plug(b, name_b);
+}
+
+fn plug(ns: &Netns, name: &str) {
+    run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.accept_dad=0"));
+    run(ns, &format!("ip link set {name} up"));
+    run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
+}
+
+/// An end of a gateway's link has no address of the kernel's.
+fn bare(ns: &Netns, name: &str) {
+    run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
+}
+
+fn address(ns: &Netns, name: &str, address: &str) {
+    run(ns, &format!("ip addr add {address} dev {name}"));
+}
+
+/// A gateway that runs, ended with the test.
+struct Running {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Running {
+    fn start(ns: &Netns, folder: &Path, name: &str, text: &str) -> Running {
+        Running::start_with(ns, folder, name, text, false)
+    }
+
+    /// The same; what it says on standard error is kept for the test if wanted.
+    fn start_with(ns: &Netns, folder: &Path, name: &str, text: &str, heard: bool) -> Running {
+        let socket = folder.join(format!("{name}.sock"));
+        let file = folder.join(format!("{name}.toml"));
+        std::fs::write(&file, text.replace("SOCKET", &socket.display().to_string())).unwrap();
+        let mut command = ns.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network);
+        command.args(["gateway", "--quiet", "--config"]).arg(&file).stdout(Stdio::null());
+        let child = command.stderr(if heard { Stdio::piped() } else { Stdio::inherit() }).spawn().unwrap();
+        Running { child, socket }
+    }
+
+    /// A customer edge and a provider edge, each with its file in a namespace of its own, once they answer.
+    fn both_edges(folder: &Path, (ce, ce_file): (&Netns, &str), (pe, pe_file): (&Netns, &str)) -> [Running; 2] {
+        let mut edges = [Running::start(ce, folder, "ce", ce_file), Running::start(pe, folder, "pe", pe_file)];
+        edges.iter_mut().for_each(Running::wait);
+        edges
+    }
+
+    fn ask(&self, word: &str) -> std::process::Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        command.args(["gateway", word, "--socket"]).arg(&self.socket).output().unwrap()
+    }
+
+    fn wait(&mut self) {
+        let end = Instant::now() + PATIENCE;
+        while !self.ask("status").status.success() {
+            assert!(self.child.try_wait().unwrap().is_none(), "the gateway ended");
+            assert!(Instant::now() < end, "the gateway does not answer");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn status(&self) -> String {
+        String::from_utf8(self.ask("status").stdout).unwrap()
+    }
+
+    fn stop(mut self) {
+        assert!(self.ask("stop").status.success());
+        assert!(self.child.wait().unwrap().success(), "a clean end");
+        assert!(!self.socket.exists(), "and nothing left behind");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn config(plays: &str, left: (&str, &str, &str), right: (&str, &str, &str), technology: &str) -> String {
+    let side = |name: &str, (interface, address, next): (&str, &str, &str)| {
+        format!("[gateway.{name}]\ninterface = \"{interface}\"\naddress = \"{address}\"\nnext-hop = \"{next}\"\n")
+    };
+    format!(
+        "[gateway]\nplays = \"{plays}\"\nsocket = \"SOCKET\"\n{}{}{technology}",
+        side("left", left),
+        side("right", right)
+    )
+}
+
+const LAN: (&str, &str, &str) = ("g-lan", "192.168.1.1", "192.168.1.2");
+const WAN: (&str, &str, &str) = ("g-wan", "198.19.0.1", "198.19.0.2");
+
+/// A customer's host, a server, and between them one gateway with IPv4 on both sides.
+fn between_ipv4_hosts(plays: &str, technology: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan"), (&host, "lan"), (&server, "wan")] {
+        bare(ns, name);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &config(plays, LAN, WAN, technology));
+    gateway.wait();
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    let status = gateway.status();
+    assert!(status.contains("\"sessions\":"), "{status}");
+    gateway.stop();
+}
+
+/// The same with two gateways, customer edge and provider edge, and IPv6 between them.
+fn between_edges(technology: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let [host, ce, pe, server] = std::array::from_fn(|_| Netns::new().unwrap());
+    cable(&host, "lan", &ce, "g-lan");
+    cable(&ce, "g-access", &pe, "g-access");
+    cable(&server, "wan", &pe, "g-wan");
+    let ends = [(&ce, "g-lan"), (&ce, "g-access"), (&pe, "g-access"), (&pe, "g-wan"), (&host, "lan"), (&server, "wan")];
+    for (ns, name) in ends {
+        bare(ns, name);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
+    let ce_file = config("ce", LAN, ("g-access", at_ce, at_pe), technology);
+    let pe_file = config("pe", ("g-access", at_pe, at_ce), WAN, technology);
+    let edges = Running::both_edges(folder.path(), (&ce, &ce_file), (&pe, &pe_file));
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    edges.into_iter().for_each(Running::stop);
+}
+
+const NAT44: &str = "[technology.nat44]\ninside = \"192.168.0.0/16\"\npool = \"198.19.0.10\"\n";
+
+#[test]
+#[ignore = "needs root"]
+fn nat44() {
+    between_ipv4_hosts("pe", NAT44);
+}
+
+const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n";
+const XLAT464: &str =
+    "[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.10\"\n";
+const DS_LITE: &str =
+    "[technology.ds-lite]\nb4 = \"2001:2:0:100::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.10\"\n";
+const LW4O6: &str = "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"192.0.2.0/28\"\nb4 = \"2001:2:0:4000::1\"\n\
+    psid-length = 4\npsid-offset = 6\nce = 37\n";
+const MAP_E: &str = "[technology.map-e]\nbr = \"2001:2:0:100::2\"\nipv6-prefix = \"2001:2:0:8000::/52\"\n\
+    ipv4-prefix = \"192.0.2.0/24\"\nea-bits = 12\npsid-offset = 6\nce = 283\n";
+const MAP_T: &str = "[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:2:0:8000::/52\"\n\
+    ipv4-prefix = \"192.0.2.0/24\"\nea-bits = 12\npsid-offset = 0\nce = 283\n";
+
+macro_rules! both_set_ups {
+    ($($name:ident $dual:ident $technology:ident)*) => {$(
+        #[test]
+        #[ignore = "needs root"]
+        fn $name() {
+            between_edges($technology);
+        }
+        #[test]
+        #[ignore = "needs root"]
+        fn $dual() {
+            between_ipv4_hosts("dual", $technology);
+        }
+    )*};
+}
+
+both_set_ups! {
+    xlat464_edges xlat464_dual XLAT464
+    ds_lite_edges ds_lite_dual DS_LITE
+    lw4o6_edges lw4o6_dual LW4O6
+    map_e_edges map_e_dual MAP_E
+    map_t_edges map_t_dual MAP_T
+}
+
+/// A host with IPv6 alone reaches an IPv4 server: the kernel's IPv6 on one side, its IPv4 on the other.
+fn from_ipv6_host(technology: &str, seen_as: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan"), (&server, "wan")] {
+        bare(ns, name);
+    }
+    address(&host, "lan", "2001:2::2/64");
+    run(&host, "ip -6 route add default via 2001:2::1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let file = config("pe", ("g-lan", "2001:2::1", "2001:2::2"), WAN, technology);
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    traffic(&host, &server, "198.19.0.2", seen_as);
+    gateway.stop();
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat64() {
+    from_ipv6_host(NAT64, "2001:2:0:1000::c613:2");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn siit() {
+    from_ipv6_host(
+        "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n",
+        "2001:2:0:1000::c613:2",
+    );
+}
+
+/// A host reaches an IPv6 server by the addresses that the gateway has for it: a host with IPv6 as the server is, one with
+/// IPv4 alone by an address of its own kind.
+fn to_ipv6_server(six: bool, technology: &str, seen_as: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for name in ["g-lan", "g-wan"] {
+        bare(&box_, name);
+    }
+    let left = if six {
+        address(&host, "lan", "2001:2::2/64");
+        run(&host, "ip -6 route add default via 2001:2::1");
+        ("g-lan", "2001:2::1", "2001:2::2")
+    } else {
+        bare(&host, "lan");
+        address(&host, "lan", "192.168.1.2/24");
+        run(&host, "ip route add default via 192.168.1.1");
+        LAN
+    };
+    address(&server, "wan", "2001:2:0:3000::2/64");
+    run(&server, "ip -6 route add default via 2001:2:0:3000::1:1");
+    let file = config("pe", left, ("g-wan", "2001:2:0:3000::1:1", "2001:2:0:3000::2"), technology);
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    traffic(&host, &server, "2001:2:0:3000::2", seen_as);
+    let status = gateway.status();
+    assert!(status.contains("\"sessions\":"), "{status}");
+    gateway.stop();
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat46() {
+    to_ipv6_server(
+        false,
+        "[technology.nat46]\neam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]\npool = \"2001:2:0:200::1\"\n",
+        "198.19.0.2",
+    );
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat66() {
+    to_ipv6_server(true, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", "2001:2:0:3000::2");
+}
+
+/// Links with two queues, a worker at each. Flows and answers come in at either worker whoever's they are: they must find
+/// the worker that has their state.
+#[test]
+#[ignore = "needs root"]
+fn nat44_with_two_workers() {
+    for frames in with_two_workers("af-xdp-native") {
+        assert!(frames.received > 20, "a worker idles: {frames:?}");
+        assert!(frames.handed_over > 0, "every packet at its worker by chance: {frames:?}");
+    }
+}
+
+/// The same with XDP in generic mode, where veth gives all packets to the first queue: its worker hands over what is the
+/// other's.
+#[test]
+#[ignore = "needs root"]
+fn nat44_with_two_workers_in_generic_mode() {
+    let [first, second] = with_two_workers("af-xdp-generic");
+    assert!(first.received + second.received > 100, "{first:?} {second:?}");
+    assert!(first.handed_over + second.handed_over > 20, "{first:?} {second:?}");
+    for frames in [first, second] {
+        assert!(frames.sent > 20, "a worker idles: {frames:?}");
+    }
+}
+
+/// What a worker of the gateway counted.
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Frames {
+    received: u64,
+    sent: u64,
+    handed_over: u64,
+    inbox_full: u64,
+}
+
+/// Traffic of many flows through a gateway of two workers on links of two queues.
+fn with_two_workers(io: &str) -> [Frames; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    let queues = "numtxqueues 2 numrxqueues 2";
+    for (ns, name, end) in [(&host, "lan", "g-lan"), (&server, "wan", "g-wan")] {
+        let peer = format!("peer name {end} {queues} netns {}", box_.path().display());
+        run(ns, &format!("ip link add {name} {queues} type veth {peer}"));
+        plug(ns, name);
+        plug(&box_, end);
+        bare(ns, name);
+        bare(&box_, end);
+    }
+    address(&host, "lan", "192.168.1.2/24");
+    run(&host, "ip route add default via 192.168.1.1");
+    address(&server, "wan", "198.19.0.2/16");
+    run(&server, "ip route add default via 198.19.0.1");
+    let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\nworkers = 2\nio = \"{io}\""));
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    for _ in 0..64 {
+        round_trip(&host, &server);
+    }
+    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    let status: serde_json::Value = serde_json::from_str(&gateway.status()).unwrap();
+    gateway.stop();
+    [0, 1].map(|worker| {
+        let frames: Frames = serde_json::from_value(status["workers"][worker]["frames"].clone()).unwrap();
+        assert_eq!(frames.inbox_full, 0, "{status}");
+        frames
+    })
+}
+
+/// One small datagram there and back, from a port of its own. On this link nothing is lost, but a first one may wait for a
+/// neighbour.
+fn round_trip(from: &Netns, to: &Netns) {
+    let server = to.run_in(|| UdpSocket::bind("198.19.0.2:0")).unwrap().unwrap();
+    let client = from.run_in(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+    for socket in [&server, &client] {
+        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    }
+    let there = server.local_addr().unwrap();
+    let mut buffer = [0; 16];
+    let came_back = (0..5).any(|_| {
+        client.send_to(b"there", there).unwrap();
+        let Ok((n, peer)) = server.recv_from(&mut buffer) else { return false };
+        assert_eq!((&buffer[..n], peer.ip().to_string().as_str()), (&b"there"[..], "198.19.0.10"));
+        server.send_to(b"back", peer).unwrap();
+        client.recv_from(&mut buffer).is_ok_and(|(n, peer)| &buffer[..n] == b"back" && peer == there)
+    });
+    assert!(came_back, "UDP from {}", client.local_addr().unwrap());
+}
+
+/// What the tester alone does over a cable of each kind: less than over the link within the process, because the kernel has
+/// its part in it, and nothing is left of the cable afterwards.
+#[test]
+#[ignore = "needs root"]
+fn ceilings_over_cables() {
+    let process = natmeter::rig::Process::new();
+    let measured = |link: &str| {
+        let text = format!(
+            "name = \"c\"\n[dut.nftables]\n{link}\n[traffic]\nsource-ports = \"1024-11023\"\n\
+             destination-ports = \"1-10\"\n[sweep]\nconnections = [\"20k\"]\n[measure]\nmetrics = \"max_conn_est_rate\"\n\
+             repetitions = 1\nduration = \"100 ms\"\n"
+        );
+        let parsed = scenario::parse("c.toml", &text, &scenario::Options::default(), tech::ALL);
+        let scenario = parsed.unwrap_or_else(|e| panic!("{e:?}")).scenario;
+        let point = record::plan::Plan::new(&scenario).measurements[0].point.clone();
+        let mut known = Calibration::default();
+        let found = natmeter::run::calibrate(&mut known, &scenario, &point, &process);
+        let ceiling = found.unwrap_or_else(|e| panic!("{link}: {e}")).unwrap();
+        let again = natmeter::run::calibrate(&mut known, &scenario, &point, &process).unwrap();
+        assert_eq!(again, None, "it is measured once");
+        ceiling
+    };
+    let before = interfaces();
+    let alone = measured("[link.tap]");
+    assert_eq!(alone.over, Over::Process, "a TAP has no cable");
+    let kinds =
+        [("af-packet", Over::AfPacket), ("af-xdp-generic", Over::AfXdpGeneric), ("af-xdp-native", Over::AfXdpNative)];
+    for (io, over) in kinds {
+        let ceiling = measured(&format!("[link.veth]\nio = \"{io}\""));
+        println!("{io}: {ceiling:?}\nalone: {alone:?}");
+        assert_eq!(ceiling.over, over);
+        assert!(ceiling.frames.0 > 1_000 && ceiling.frames < alone.frames, "{io}: {ceiling:?} of {alone:?}");
+        let (there, here) = (ceiling.set_up.unwrap(), alone.set_up.unwrap());
+        assert!(there.0 > 1_000 && there < here, "{io}: {there} of {here}");
+    }
+    let commands = process.commands.take();
+    assert!(commands.notes.is_empty(), "not undone: {:?}", commands.notes);
+    assert_eq!(commands.commands.iter().filter(|c| c.command.contains("type veth")).count(), 3);
+    assert_eq!(interfaces(), before, "nothing is left in the machine's own network");
+    dut::lock::see_that_bed_is_free(&dut::RunDir::of_this_user()).unwrap();
+    assert!(!dut::journal::is_left(&dut::RunDir::of_this_user()));
+}
+
+fn interfaces() -> String {
+    let shown = Command::new("ip").args(["-br", "link"]).output().unwrap();
+    String::from_utf8(shown.stdout).unwrap()
+}

@@ -1,0 +1,222 @@
+//! Every way in which a record of this version can be cut, doubled or edited: found, named with file and line, and not
+//! gone on from.
+
+use crate::folder_copy::{FolderCopy, stderr};
+use method::{Rate, ResultKind, StepVerdict, TrialRecord};
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::audit::{Basis, audit};
+use record::folder::{Facts, Header, Outcome, POINT_BY_POINT, RECORD};
+use record::read::{Record, RecordError, header};
+use record::store::{HEADER, RESULTS, RunFolder, TRIALS};
+use scenario::{Options, parse};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::time::SystemTime;
+
+const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = [\"20k\"]\n[measure]\n\
+                        metrics = [\"max_conn_est_rate\", \"throughput\"]\nduration = \"100 ms\"\nrepetitions = 9\n";
+
+/// A run of four measurements on a device of known truth.
+fn whole() -> FolderCopy {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options { full: false, set: vec!["repetitions=2".to_owned(), "error=5 %".to_owned()] };
+    let scenario =
+        parse("x.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let plan = natmeter::forecast::plan(&scenario);
+    let header = Header::new("2026-01-01T00:00:00Z".to_owned(), scenario, options, plan);
+    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+    let path = folder.path().to_path_buf();
+    Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
+    FolderCopy::of(&path)
+}
+
+/// Changes one line of a file as the value that it holds.
+fn change<T: Serialize + DeserializeOwned>(copy: &FolderCopy, file: &str, line: usize, change: impl FnOnce(&mut T)) {
+    copy.edit_lines(file, |lines| {
+        let mut value: T = serde_json::from_str(&lines[line - 1]).unwrap();
+        change(&mut value);
+        lines[line - 1] = serde_json::to_string(&value).unwrap();
+    });
+}
+
+fn result(copy: &FolderCopy, line: usize, edit: impl FnOnce(&mut Outcome)) {
+    change(copy, RESULTS, line, edit);
+}
+
+fn findings(copy: &FolderCopy) -> Vec<String> {
+    audit(&Record::read(&copy.path, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
+}
+
+/// What is found after a change, which must not be resumed either.
+fn found(damage: impl FnOnce(&FolderCopy)) -> Vec<String> {
+    let copy = whole();
+    damage(&copy);
+    let found = findings(&copy);
+    assert!(!found.is_empty(), "nothing was found");
+    let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&found[0]), "{}", stderr(&output));
+    found
+}
+
+fn begins(found: &[String], with: &str) {
+    assert!(found[0].starts_with(with), "{found:#?}");
+}
+
+#[test]
+fn a_whole_record_derives_its_results_again() {
+    let copy = whole();
+    let record = Record::read(&copy.path, tech::ALL).unwrap();
+    let header = &record.header;
+    assert_eq!((header.record, header.rules, header.order.as_str()), (RECORD, Some(method::RULES), POINT_BY_POINT));
+    assert_eq!(header.options.set, ["repetitions=2", "error=5 %"]);
+    assert_eq!((header.plan.measurements.len(), record.outcomes.len()), (4, 4));
+    let audit = audit(&record);
+    assert_eq!((audit.basis, audit.findings), (Basis::DerivedAgain, Vec::new()));
+    assert_eq!(copy.natmeter(&["report", "--format", "csv"]).status.code(), Some(0));
+}
+
+#[test]
+fn trials_that_are_missing_doubled_or_swapped_are_named() {
+    let lines = |edit: fn(&mut Vec<String>)| found(|copy| copy.edit_lines(TRIALS, edit));
+    begins(&lines(|l| drop(l.remove(4))), "trials.jsonl, line 5: 1 trial is missing before trial 5; restore the file");
+    begins(&lines(|l| drop(l.drain(..3))), "trials.jsonl, line 1: 3 trials are missing before trial 3;");
+    begins(&lines(|l| l.insert(3, l[2].clone())), "trials.jsonl, line 4: trial 2 stands here again, after line 3;");
+    begins(&lines(|l| l.swap(5, 6)), "trials.jsonl, line 7: trial 5 stands behind trial 6;");
+    let forged = found(|copy| change(copy, TRIALS, 3, |trial: &mut TrialRecord| trial.seq = u64::MAX));
+    assert!(forged[0].contains("trials are missing before trial 18446744073709551615;"), "{forged:#?}");
+}
+
+#[test]
+fn trials_and_results_of_another_plan_are_named() {
+    let stranger =
+        found(|copy| change(copy, TRIALS, 2, |trial: &mut TrialRecord| trial.measurement = "y/1".to_owned()));
+    begins(&stranger, "trials.jsonl, line 2: trial 1 belongs to `y/1`, which is not in the plan;");
+    let outcome = found(|copy| result(copy, 1, |outcome| outcome.measurement.repetition = 7));
+    assert!(
+        outcome
+            .iter()
+            .any(|f| f.starts_with("results.jsonl, line 1: the result of `") && f.contains("not of this plan"))
+    );
+    let doubled = found(|copy| copy.edit_lines(RESULTS, |l| l.insert(1, l[0].clone())));
+    assert!(doubled[0].contains("results.jsonl, line 2: `") && doubled[0].contains("has a result in line 1 already"));
+}
+
+#[test]
+fn a_plan_that_is_not_that_of_the_scenario_is_named() {
+    let edit = |edit: fn(&mut Vec<serde_json::Value>)| {
+        found(|copy| {
+            copy.edit(HEADER, |text| {
+                let mut header: serde_json::Value = serde_json::from_str(&text).unwrap();
+                edit(header["plan"]["measurements"].as_array_mut().unwrap());
+                header.to_string()
+            });
+        })
+    };
+    let emptied = edit(Vec::clear);
+    begins(&emptied, "run.json: the plan has 0 measurements and the scenario asks for 4: `simulated/n=20000/");
+    begins(&edit(|m| drop(m.pop())), "run.json: the plan has 3 measurements and the scenario asks for 4: `simulated/");
+    begins(&edit(|m| m.swap(0, 1)), "run.json: the plan has 4 measurements and the scenario asks for 4: they stand in");
+}
+
+#[test]
+fn a_verdict_that_is_not_what_its_trial_recorded_is_named() {
+    let verdict = found(|copy| {
+        change(copy, TRIALS, 1, |trial: &mut TrialRecord| trial.outcome.forward.received = trial.outcome.forward.sent);
+    });
+    begins(
+        &verdict,
+        "trials.jsonl, line 1: trial 0 of `simulated/n=20000/cores=1/max_conn_est_rate/1` is recorded as a fail (Left to Right: ",
+    );
+}
+
+#[test]
+fn results_that_do_not_follow_from_their_trials_are_named() {
+    let edited = |edit: fn(&mut Outcome)| found(|copy| result(copy, 1, edit));
+    let key = "results.jsonl, line 1: the result of `simulated/n=20000/cores=1/max_conn_est_rate/1` does not follow";
+    for found in [
+        edited(|o| o.result.rate = Rate(o.result.rate.0 + 1)),
+        edited(|o| o.result.kind = ResultKind::TesterLimit),
+        edited(|o| o.result.error = Rate(1)),
+        edited(|o| o.result.trials += 1),
+        edited(|o| o.result.trace.clear()),
+        edited(|o| o.result.trace[0].verdict = StepVerdict::Pass),
+        edited(|o| o.result.invalid_repeats = 3),
+        edited(|o| o.directions = 2),
+    ] {
+        begins(&found, key);
+    }
+    // A step and a result that agree with each other, but the search would not have gone there.
+    let lowered = edited(|o| {
+        let lowest = o.result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).min().unwrap();
+        o.result.trace.retain(|s| s.verdict != StepVerdict::Pass || s.rate == lowest);
+        o.result.trials = o.result.trace.iter().map(|s| s.trials).sum();
+        o.result.rate = lowest;
+    });
+    begins(&lowered, key);
+    // The rate of phase 1 comes from the results before.
+    let earlier = found(|copy| copy.edit_lines(RESULTS, |lines| drop(lines.drain(..2))));
+    assert!(
+        earlier[0].contains("/throughput/1` does not follow from its trials: phase 1 does not complete"),
+        "{earlier:#?}"
+    );
+}
+
+/// Its trials are whole, so `resume` finds it again; a report cannot.
+#[test]
+fn a_result_that_is_missing_is_named_and_found_again() {
+    let copy = whole();
+    let before = copy.text(RESULTS);
+    copy.edit_lines(RESULTS, |lines| drop(lines.remove(3)));
+    assert_eq!(findings(&copy), [] as [&str; 0], "killed before the last result was written");
+    copy.edit_lines(RESULTS, |lines| drop(lines.remove(1)));
+    let key = "simulated/n=20000/cores=1/max_conn_est_rate/2";
+    begins(&findings(&copy), &format!("results.jsonl: `{key}` has no result, and its trials give "));
+    let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
+    let header = header(&copy.path, tech::ALL).unwrap();
+    let again = Run::resume(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None);
+    assert_eq!(again.unwrap().len(), 4);
+    assert_eq!(sorted(&copy.text(RESULTS)), sorted(&before));
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn another_version_is_named() {
+    let with = |from: &str, to: &str| {
+        let copy = whole();
+        let changed = copy.text(HEADER).replacen(from, to, 1);
+        assert_ne!(changed, copy.text(HEADER), "{from}");
+        copy.edit(HEADER, |_| changed);
+        copy
+    };
+    let own = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
+    let later = findings(&with(own, "\"version\": \"9.9.9\""));
+    assert!(later[0].starts_with("run.json: natmeter 9.9.9 is later than this one ("), "{later:?}");
+    assert!(later[0].contains("use natmeter 9.9.9 if it wrote this run"), "{later:?}");
+    let none = findings(&with(own, "\"version\": \"mine\""));
+    assert!(none[0].starts_with("run.json: `mine` is no version of natmeter;"), "{none:?}");
+
+    let record = header(&with("\"record\": 2", "\"record\": 3").path, tech::ALL).unwrap_err();
+    assert!(matches!(record, RecordError::Later { found: 3, .. }), "{record}");
+    assert!(record.to_string().contains("reads versions 1 to 2; use natmeter"), "{record}");
+
+    let rules = format!("\"rules\": {}", method::RULES);
+    let rules = with(&rules, "\"rules\": 99");
+    let report = String::from_utf8(rules.natmeter(&["report"]).stdout).unwrap();
+    let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains("The run has version 99 of the rules") && report.contains("not derived again"), "{report}");
+    let order = with(POINT_BY_POINT, "at-random");
+    for (copy, says) in
+        [(rules, "has version 99 of the rules"), (order, "does not know the order of trials `at-random`")]
+    {
+        let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}

@@ -1,0 +1,53 @@
+//! A copy of a run folder that a test may change.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The copy.
+pub struct FolderCopy {
+    _dir: tempfile::TempDir,
+    pub path: PathBuf,
+}
+
+impl FolderCopy {
+    pub fn of(folder: &Path) -> FolderCopy {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        std::fs::create_dir(&path).unwrap();
+        for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+            std::fs::copy(file.path(), path.join(file.file_name())).unwrap();
+        }
+        FolderCopy { _dir: dir, path }
+    }
+
+    pub fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path.join(file)).unwrap()
+    }
+
+    /// Changes the text of a file.
+    pub fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
+        std::fs::write(self.path.join(file), change(self.text(file))).unwrap();
+    }
+
+    /// Changes the lines of a file.
+    pub fn edit_lines(&self, file: &str, change: impl FnOnce(&mut Vec<String>)) {
+        self.edit(file, |text| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            change(&mut lines);
+            lines.iter().flat_map(|line| [line, "\n"]).collect()
+        });
+    }
+
+    pub fn natmeter(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        command.arg(arguments[0]).arg(&self.path).args(&arguments[1..]).output().unwrap()
+    }
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

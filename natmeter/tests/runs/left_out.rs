@@ -1,0 +1,113 @@
+//! Runs with a time limit that are interrupted and resumed: what had been left out must not get between the trials of
+//! what had been begun, nor change what that was begun with. Apart from `complete.rs`, because no bytes are compared here.
+
+use crate::simulated::{folder, header, resume, run, trials};
+use method::{Nanos, TrialRecord};
+use natmeter::event::{Event, Listener};
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::folder::{Facts, Header, Outcome};
+use record::store::{RESULTS, TRIALS};
+use scenario::Dut;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Keep the trials and results that are wanted.
+fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str) -> bool) {
+    let lines = |name| fs::read_to_string(path.join(name)).unwrap();
+    let trials = lines(TRIALS);
+    let wanted = trials.lines().filter(|l| trial(&serde_json::from_str(l).unwrap()));
+    let trials: String = wanted.flat_map(|l| [l, "\n"]).collect();
+    let results = lines(RESULTS);
+    let key = |l: &str| serde_json::from_str::<Outcome>(l).unwrap().measurement.key();
+    let results: String = results.lines().filter(|l| result(&key(l))).flat_map(|l| [l, "\n"]).collect();
+    fs::write(path.join(TRIALS), trials).unwrap();
+    fs::write(path.join(RESULTS), results).unwrap();
+}
+
+/// A device that sets up fewer connections than it did when the run was begun, so that a further repetition would lower
+/// the rate of phase 1.
+fn slower(mut header: Header) -> Header {
+    let Dut::Simulated(device) = &mut header.scenario.duts[0] else { panic!("not simulated") };
+    device.set_up_rate = scenario::quantity::WrittenRate::Frames(650_000);
+    header
+}
+
+/// A run that leaves out all further repetitions for lack of time, and the same without a limit, on a device that has become
+/// slower.
+fn limited_and_not() -> (Header, Header) {
+    let mut limited = header();
+    limited.scenario.time_limit = Some(Nanos::from_millis(600_000));
+    limited.plan.measurements.iter_mut().for_each(|m| m.predicted = Nanos::from_millis(700_000));
+    let mut unlimited = slower(limited.clone());
+    unlimited.scenario.time_limit = None;
+    (limited, unlimited)
+}
+
+#[test]
+fn what_was_begun_is_ended_before_what_was_left_out_and_can_be_interrupted_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (limited, unlimited) = limited_and_not();
+    for begun in ["simulated/n=100000/cores=1/throughput/1", "simulated/n=1000000/cores=1/throughput/1"] {
+        let (path, _) = run(dir.path(), &limited);
+        let of_it: Vec<u64> = trials(&path).iter().filter(|r| r.measurement == begun).map(|r| r.seq).collect();
+        keep(
+            &path,
+            |r| r.seq < of_it[3],
+            |key| trials(&path).iter().any(|r| r.measurement == key && r.seq < of_it[0]) && key != begun,
+        );
+        assert_eq!(resume(&path, &unlimited).len(), 8, "{begun}");
+        let seqs: Vec<u64> = trials(&path).iter().filter(|r| r.measurement == begun).map(|r| r.seq).collect();
+        assert_eq!(seqs, of_it, "{begun}: no other trial stands in between");
+        fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_search_that_is_asked_again_knows_what_it_knew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (limited, unlimited) = limited_and_not();
+    let (path, _) = run(dir.path(), &limited);
+    let without_result = "simulated/n=100000/cores=1/throughput/1";
+    keep(&path, |_| true, |key| key != without_result);
+    assert_eq!(resume(&path, &unlimited).len(), 8);
+}
+
+/// Counts what it hears, and lets time pass.
+#[derive(Default)]
+struct Slow {
+    trials: u32,
+    left_out: Vec<String>,
+}
+
+impl Listener for Slow {
+    fn on(&mut self, event: &Event) {
+        match event {
+            Event::Trial { .. } => {
+                self.trials += 1;
+                if self.trials == 3 {
+                    std::thread::sleep(Duration::from_secs(2));
+                }
+            }
+            Event::LeftOut { measurement } => self.left_out.push(measurement.clone()),
+            _ => {}
+        }
+    }
+}
+
+/// Of a search that is under way no further trial is begun, and of the rest none; they are named, and `resume` goes on.
+#[test]
+fn nothing_is_begun_after_twice_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut limited = header();
+    limited.scenario.time_limit = Some(Nanos::SECOND);
+    let (path, folder) = folder(dir.path(), &limited);
+    let mut slow = Slow::default();
+    let run = Run::begin(&limited, folder, Process::new(), &mut slow);
+    assert!(run.complete(Facts::default(), None).unwrap().is_empty());
+    assert!(trials(&path).len() <= 3);
+    let all: Vec<String> = limited.plan.measurements.iter().map(record::plan::Measurement::key).collect();
+    assert_eq!(slow.left_out, all);
+    assert_eq!(resume(&path, &header()).len(), 8);
+}

@@ -1,0 +1,152 @@
+//! A resumed run asks again what led nowhere: a device that was dead is not dead because that was recorded.
+
+use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
+use natmeter::event::{Event, Listener};
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::folder::{Facts, Header, SelfTest};
+use record::plan::{Plan, without_attempt};
+use record::store::RunFolder;
+use scenario::{Options, parse};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
+                        metrics = [\"max_conn_est_rate\"]\nduration = \"1 s\"\nrepetitions = 1\n";
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn on(&mut self, _: &Event) {}
+}
+
+fn header() -> Header {
+    let scenario = parse("x.toml", SCENARIO, &Options::default(), tech::ALL).unwrap().scenario;
+    let plan = Plan::new(&scenario);
+    Header::new(String::new(), scenario, Options::default(), plan)
+}
+
+fn trials(path: &Path) -> Vec<TrialRecord> {
+    record::store::read_lines(&path.join(record::store::TRIALS)).unwrap().values
+}
+
+#[test]
+fn a_device_that_was_dead_is_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let folder = RunFolder::create(dir.path(), "alive", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+    let alive = folder.path().to_path_buf();
+    let mut nobody = Nobody;
+    let run = Run::begin(&header, folder, Process::new(), &mut nobody);
+    let expected = run.complete(Facts::default(), None).unwrap();
+    let first = trials(&alive).remove(0);
+
+    // The same run on a dead device: nothing came back of the first trial, and nothing of the probe.
+    let mut folder = RunFolder::create(dir.path(), "dead", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+    let dead = folder.path().to_path_buf();
+    for seq in 0..2 {
+        let mut record = TrialRecord { seq, ..first.clone() };
+        if seq == 1 {
+            (record.spec.rate, record.spec.load, record.spec.connections) = (Rate(1_000), Load::Frames(1_000), 1_000);
+            (record.outcome.forward.planned, record.outcome.forward.sent) = (1_000, 1_000);
+        }
+        record.outcome.forward.received = 0;
+        record.verdict = judge(&record.spec, &record.outcome, &Criteria::default());
+        folder.append_trial(&record).unwrap();
+    }
+    drop(folder);
+    let (folder, _) = RunFolder::open_for_resume(&dead).unwrap();
+    let found = Run::resume(&header, folder, Process::new(), &mut Nobody).unwrap().complete(Facts::default(), None);
+    assert_eq!(found.unwrap(), expected);
+    let keys: Vec<String> = trials(&dead).into_iter().map(|t| t.measurement).collect();
+    assert!(keys[..2].iter().all(|k| *k == first.measurement));
+    assert!(keys[2..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
+}
+
+/// A host that made one trial invalid for longer than all invalid ones may take: none is repeated any more.
+#[test]
+fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let limit = header.plan.measurements[0].invalid_at_most();
+    let begin = |name| {
+        let folder = RunFolder::create(dir.path(), name, SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+        (folder.path().to_path_buf(), folder)
+    };
+    let (quiet, folder) = begin("quiet");
+    Run::begin(&header, folder, Process::new(), &mut Nobody).complete(Facts::default(), None).unwrap();
+    let (busy, mut folder) = begin("busy");
+    let mut record = trials(&quiet).remove(0);
+    record.outcome.forward.received = record.outcome.forward.sent - 1;
+    (record.outcome.host.tester_stall, record.outcome.wall) = (Nanos::from_secs(1), limit);
+    record.verdict = judge(&record.spec, &record.outcome, &Criteria::default());
+    assert!(matches!(record.verdict, Verdict::Invalid(Invalid::HostStall { .. })), "{:?}", record.verdict);
+    folder.append_trial(&record).unwrap();
+    drop(folder);
+
+    let (folder, _) = RunFolder::open_for_resume(&busy).unwrap();
+    Run::resume(&header, folder, Process::new(), &mut Nobody).unwrap().complete(Facts::default(), None).unwrap();
+    assert_ne!(trials(&busy)[1].spec.rate, record.spec.rate, "it was not repeated");
+    let report = record::report::Report::from_folder(&busy, tech::ALL).unwrap().render("text").unwrap();
+    assert!(report.contains("invalid trials took"), "{report}");
+    let events = std::fs::read_to_string(busy.join(record::store::EVENTS)).unwrap();
+    assert!(events.contains("invalid trials took"), "{events}");
+}
+
+/// A report reads what was recorded, a search judges anew: they must not tell two stories.
+#[test]
+fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let folder = RunFolder::create(dir.path(), "changed", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+    let path = folder.path().to_path_buf();
+    Run::begin(&header, folder, Process::new(), &mut Nobody).complete(Facts::default(), None).unwrap();
+    let file = path.join(record::store::TRIALS);
+    let lines: Vec<String> = std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+    let passed = lines.iter().position(|l| l.contains(r#""verdict":"pass""#)).unwrap();
+    let mut changed: TrialRecord = serde_json::from_str(&lines[passed]).unwrap();
+    changed.outcome.forward.received -= 1;
+    let mut with = lines.clone();
+    with[passed] = serde_json::to_string(&changed).unwrap();
+    std::fs::write(&file, with.join("\n") + "\n").unwrap();
+    let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
+    let error = Run::resume(&header, folder, Process::new(), &mut Nobody).err().unwrap().to_string();
+    assert!(error.starts_with(&path.display().to_string()), "{error}");
+    let (line, seq, key) = (passed + 1, changed.seq, changed.measurement);
+    let found = format!(
+        "\n  trials.jsonl, line {line}: trial {seq} of `{key}` is recorded as a pass, and by its figures it is"
+    );
+    assert!(error.contains(&found), "{error}");
+    assert!(error.contains("it is a fail (Left to Right: ") && error.contains("start a new run"), "{error}");
+}
+
+/// One that is complete, with this verdict of its self-test.
+fn complete(parent: &Path, passed: bool) -> PathBuf {
+    let header = header();
+    let folder = RunFolder::create(parent, "complete", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+    let path = folder.path().to_path_buf();
+    let mut nobody = Nobody;
+    let run = Run::begin(&header, folder, Process::new(), &mut nobody);
+    let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
+    assert!(!run.is_tested_on(&facts).unwrap());
+    run.complete(facts, Some(SelfTest { passed, checks: Vec::new() }.into())).unwrap();
+    path
+}
+
+#[test]
+fn the_self_test_is_made_again_on_another_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, _) = RunFolder::open_for_resume(&complete(dir.path(), true)).unwrap();
+    let mut nobody = Nobody;
+    let run = Run::resume(&header(), folder, Process::new(), &mut nobody).unwrap();
+    let with = |cpu: &str| Facts { tester: [("cpu".to_owned(), cpu.to_owned())].into(), ..Facts::default() };
+    assert!(run.is_tested_on(&with("One")).unwrap());
+    assert!(!run.is_tested_on(&with("Another")).unwrap());
+}
+
+#[test]
+fn a_self_test_that_was_interrupted_has_no_verdict() {
+    let process = Process::new();
+    process.interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(natmeter::selftest::quick(&process, &mut ()), None);
+}

@@ -1,0 +1,58 @@
+//! Whole runs on the simulated device, for the tests of runs that are compared and of runs that are left out.
+
+use method::TrialRecord;
+use natmeter::forecast;
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::folder::{Facts, Header, Outcome};
+use record::store::{RunFolder, TRIALS, read_lines};
+use scenario::{Options, parse};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const SCENARIO: &str = r#"
+name = "simulated"
+about = "A device of known truth."
+[dut.simulated]
+capacity = "3 Mfps"
+set-up-rate = "700k"
+seed = 5
+[sweep]
+connections = ["100k", "1M"]
+[measure]
+metrics = ["max_conn_est_rate", "throughput"]
+repetitions = 2
+duration = "100 ms"
+error = "1 %"
+"#;
+
+/// Eight measurements: two connection counts, two metrics, twice.
+pub fn header() -> Header {
+    let scenario = parse("simulated.toml", SCENARIO, &Options::default(), tech::ALL)
+        .unwrap_or_else(|c| panic!("{}", c.render(false)))
+        .scenario;
+    let plan = forecast::plan(&scenario);
+    Header::new("2026-01-01T00:00:00Z".into(), scenario, Options::default(), plan)
+}
+
+/// A new run folder, and a run in it that listens to nobody.
+pub fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
+    let (path, folder) = folder(parent, header);
+    let mut nobody = ();
+    let run = Run::begin(header, folder, Process::new(), &mut nobody);
+    (path, run.complete(Facts::default(), None).unwrap())
+}
+
+pub fn folder(parent: &Path, header: &Header) -> (PathBuf, RunFolder) {
+    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
+    (folder.path().to_path_buf(), folder)
+}
+
+pub fn resume(path: &Path, header: &Header) -> Vec<Outcome> {
+    let (folder, _) = RunFolder::open_for_resume(path).unwrap();
+    Run::resume(header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap()
+}
+
+pub fn trials(path: &Path) -> Vec<TrialRecord> {
+    read_lines(&path.join(TRIALS)).unwrap().values
+}

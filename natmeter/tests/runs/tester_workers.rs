@@ -1,0 +1,123 @@
+//! Several workers of the tester through a whole rig: every frame of both phases comes back and is judged, whoever sent it,
+//! with one worker of the gateway and with several. Nothing is said of rates: the rings hold all frames of a trial, so that
+//! a busy machine loses none.
+
+use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use natmeter::rig::{Process, Rig, embedded};
+use natmeter::run::calibrate;
+use record::plan::Plan;
+use scenario::{Link, Options, Scenario, parse};
+use std::sync::Mutex;
+
+/// Connections, and frames of phase 2 in each direction.
+const N: u64 = 8192;
+
+const NAT44: &str = "mapping = \"address-and-port-dependent\"";
+/// Subscribers in a tunnel: frames are of one layout on the left and of another on the right.
+const AFTR: &str = "plays = \"pe\"\n[technology.ds-lite]\nb4 = \"2001:db8:0:1::1\"\naftr = \"2001:2:0:100::1\"\npool = \"203.0.113.1 - 203.0.113.8\"";
+/// A translator without state.
+const MAP_T_BR: &str = "plays = \"pe\"\n[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:db8:1::/50\"\n\
+                        ipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\npsid-offset = 0";
+
+/// Each test wants the machine's cores.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
+    let stateful = !device.contains("map-t");
+    let connections = if stateful { "connections = \"1M\"\n" } else { "" };
+    let text = format!(
+        "name = \"t\"\n[dut.embedded]\n{device}\n[tester]\nworkers = {testers}\n[traffic]\nframe-size = 128\n{traffic}\n\
+         [sweep]\n{connections}cores = {cores}\n[measure]\nmetrics = [{}]\nphase1-drain = \"500 ms\"\ndrain = \"500 ms\"\n\
+         settle = \"0 s\"\nstart-delay = \"2 ms\"\n",
+        if stateful { "\"max_conn_est_rate\", \"throughput\"" } else { "\"throughput\"" }
+    );
+    let loaded =
+        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    // Fewer connections than a measurement may have, for rings that hold all of them.
+    let mut scenario = Scenario { link: Link::InProcess { depth: N as usize }, ..loaded.scenario };
+    if stateful {
+        scenario.sweep.connections = vec![N];
+    }
+    scenario
+}
+
+/// Both phases, or one without state; the facts of the device.
+fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
+    let _turn = TURN.lock();
+    let scenario = scenario(device, traffic, testers, cores);
+    let point = Plan::new(&scenario).measurements[0].point.clone();
+    let process = Process::new();
+    let mut rig = Rig::build(&scenario, &point, &process).unwrap();
+    let testers = embedded::testers(&scenario, port::host::cores().len());
+    assert_eq!(rig.facts["tester workers"], testers.to_string());
+    assert_eq!(rig.buffered, N * testers as u64 * u64::from(cores));
+    let stateful = point.connections > 0;
+    let spec = TrialSpec {
+        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+        rate: Rate(100_000),
+        load: Load::Frames(N),
+        direction: Direction::Both,
+        connections: point.connections,
+        phase1_rate: stateful.then_some(Rate(100_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    // A thread that was kept from its core for long gives up, or has not done its work when the trial is over; that says nothing
+    // about who may judge what.
+    let kept_away =
+        |o: &TrialOutcome| [o.host.tester_stall, o.host.dut_stall].iter().any(|&stall| stall > Nanos::from_millis(50));
+    let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+    let outcome = attempts.find(|o| !kept_away(o)).expect("this machine lets nobody work");
+    if let (true, Some(store)) = (stateful, &outcome.store) {
+        let entries = [store.learned, store.dut_entries.unwrap(), store.dut_entries_after.unwrap()];
+        assert_eq!(entries, [N; 3], "connections; {outcome:?}");
+    }
+    for leg in [&outcome.forward, &outcome.reverse] {
+        assert_eq!((leg.sent, leg.received, leg.faults.total()), (N, N, 0), "{outcome:?}");
+    }
+    assert_eq!((outcome.host.tester_drops, outcome.host.dut_queue), (0, Some(N)));
+    assert_eq!(outcome.host.queue_lasts, Some(spec.rate.time_for(N * testers as u64)), "each has a share of the rate");
+    assert!(rig.teardown().is_empty());
+}
+
+const PORTS: &str = "source-ports = \"1024-3023\"\ndestination-ports = \"1-1000\"";
+const MANY: &str = "source-ports = \"1024-1143\"\ndestination-ports = \"1-20\"\nsubscribers = 500";
+
+#[test]
+fn two_workers_and_one_of_a_nat44() {
+    passes(NAT44, PORTS, 2, 1);
+}
+
+#[test]
+fn two_workers_and_two_of_a_nat44() {
+    passes(NAT44, PORTS, 2, 2);
+}
+
+/// No share of frames, connections or rate is even.
+#[test]
+fn three_workers_and_two_of_a_nat44() {
+    passes(NAT44, PORTS, 3, 2);
+}
+
+#[test]
+fn two_workers_and_two_of_an_aftr() {
+    passes(AFTR, MANY, 2, 2);
+}
+
+#[test]
+fn two_workers_and_one_of_a_map_t_border_relay() {
+    passes(MAP_T_BR, MANY, 2, 1);
+}
+
+/// The ceiling is that of all workers of the tester, as many as the rig has.
+#[test]
+fn the_tester_is_measured_with_its_workers() {
+    let _turn = TURN.lock();
+    let scenario = scenario(NAT44, PORTS, 2, 1);
+    let point = Plan::new(&scenario).measurements[0].point.clone();
+    let mut known = record::folder::Calibration::default();
+    let ceiling = calibrate(&mut known, &scenario, &point, &Process::new()).unwrap().unwrap();
+    assert_eq!(ceiling.workers as usize, embedded::testers(&scenario, port::host::cores().len()));
+    assert!(ceiling.frames.0 > 0 && ceiling.set_up.is_some_and(|rate| rate.0 > 0), "{ceiling:?}");
+}

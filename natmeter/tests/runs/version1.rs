@@ -1,0 +1,155 @@
+//! Folders that natmeter 0.1.0 wrote: an embedded NAT44, MAP-T with both edges, and a simulated device whose run was
+//! killed. They name neither the version of the folder nor that of the rules.
+
+use crate::folder_copy::{FolderCopy, stderr, stdout};
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::audit::{Basis, audit};
+use record::folder::{Facts, RECORD_WITHOUT_VERSION};
+use record::read::Record;
+use record::report::{KNOWN, Report};
+use record::search::criteria;
+use record::store::{self, RunFolder};
+use std::path::PathBuf;
+
+const FOLDERS: [&str; 3] = ["embedded-nat44", "map-t", "simulated-killed"];
+
+fn folder(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../record/tests/record/version1", name].iter().collect()
+}
+
+#[test]
+fn a_folder_is_read_by_its_text_and_the_options_that_it_was_run_with() {
+    for name in FOLDERS {
+        let record = Record::read(&folder(name), tech::ALL).unwrap();
+        let header = &record.header;
+        assert_eq!((header.record, header.rules), (RECORD_WITHOUT_VERSION, None), "{name}");
+        assert!(header.options.set.iter().any(|set| set.starts_with("measure.error=")), "{name}: {:?}", header.options);
+        let audit = audit(&record);
+        assert_eq!((audit.basis, audit.findings), (Basis::AsRecorded, Vec::new()), "{name}");
+    }
+    let record = Record::read(&folder("simulated-killed"), tech::ALL).unwrap();
+    assert_eq!((record.header.plan.measurements.len(), record.outcomes.len()), (12, 6));
+}
+
+#[test]
+fn every_format_reports_the_recorded_verdicts_and_says_so() {
+    for name in FOLDERS {
+        let report = Report::from_folder(&folder(name), tech::ALL).unwrap();
+        for format in KNOWN {
+            let text = report.render(format.name).unwrap();
+            let label = if format.name == "csv" { "as-recorded" } else { "does not name its rules" };
+            // A line of the text may break within the label.
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(label), "{name} as {}: {text}", format.name);
+        }
+    }
+}
+
+#[test]
+fn the_same_folder_gives_the_same_bytes_in_every_format() {
+    for name in FOLDERS {
+        let moved = FolderCopy::of(&folder(name));
+        for format in KNOWN {
+            let render = |path| Report::from_folder(path, tech::ALL).unwrap().render(format.name).unwrap();
+            assert!(render(&folder(name)) == render(&moved.path), "{name} moved as {}", format.name);
+        }
+    }
+}
+
+#[test]
+fn a_report_does_not_change_the_folder() {
+    let copy = FolderCopy::of(&folder("simulated-killed"));
+    copy.edit(store::TRIALS, |text| text + "{\"seq\":16");
+    let contents = || -> Vec<(PathBuf, Vec<u8>)> {
+        let mut files: Vec<_> = std::fs::read_dir(&copy.path).unwrap().map(|f| f.unwrap().path()).collect();
+        files.sort();
+        files.into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect()
+    };
+    let before = contents();
+    for format in KNOWN {
+        Report::from_folder(&copy.path, tech::ALL).unwrap().render(format.name).unwrap();
+    }
+    assert_eq!(contents(), before);
+}
+
+#[test]
+fn a_torn_line_is_left_out_and_said() {
+    let copy = FolderCopy::of(&folder("simulated-killed"));
+    let whole = Report::from_folder(&copy.path, tech::ALL).unwrap();
+    for name in [store::TRIALS, store::RESULTS, store::COMMANDS] {
+        let before = copy.text(name);
+        copy.edit(name, |text| text + "{\"measurem");
+        let torn = Report::from_folder(&copy.path, tech::ALL).unwrap();
+        assert_eq!((&torn.results, torn.measured), (&whole.results, whole.measured), "{name}");
+        let said = format!("{name} ends in a torn line of 10 bytes, which was left out: the run was killed.");
+        assert!(torn.doubts.contains(&said), "{:?}", torn.doubts);
+        copy.edit(name, |_| before);
+    }
+}
+
+/// A run goes on only by the rules that it began with. This fixture is of rules version 1.
+#[test]
+fn a_killed_run_is_resumed_by_its_order_and_rules_or_refused() {
+    let copy = FolderCopy::of(&folder("simulated-killed"));
+    let before = Record::read(&copy.path, tech::ALL).unwrap();
+    let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
+    let mut nobody = ();
+    let resumed = Run::resume(&before.header, folder, Process::new(), &mut nobody);
+    if method::RULES != 1 && resumed.is_err() {
+        let refusal = resumed.err().unwrap().to_string();
+        assert!(refusal.contains("resume it with natmeter 0.1.0, or start a new run"), "{refusal}");
+        return;
+    }
+    let outcomes = resumed.unwrap().complete(Facts::default(), None).unwrap();
+    assert_eq!(outcomes.len(), 12);
+    assert_eq!(outcomes[..6], before.outcomes, "recorded results stay");
+    let after = Record::read(&copy.path, tech::ALL).unwrap();
+    assert_eq!(after.trials[..before.trials.len()], before.trials, "recorded trials stay");
+    assert_eq!(audit(&after).findings, []);
+}
+
+#[test]
+fn a_complete_run_is_resumed_and_nothing_is_left_to_do() {
+    for name in ["embedded-nat44", "map-t"] {
+        let copy = FolderCopy::of(&folder(name));
+        let before = Record::read(&copy.path, tech::ALL).unwrap();
+        let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
+        let mut nobody = ();
+        let resumed = Run::resume(&before.header, folder, Process::new(), &mut nobody);
+        let outcomes = resumed.unwrap().complete(Facts::default(), None).unwrap();
+        assert_eq!(outcomes, before.outcomes, "{name}");
+        assert_eq!(Record::read(&copy.path, tech::ALL).unwrap().trials, before.trials, "{name}");
+    }
+}
+
+/// A change of the rules raises their version: these trials and results are of version 1.
+#[test]
+fn the_rules_of_version_1_judge_as_version_0_1_0_did() {
+    if method::RULES != 1 {
+        return;
+    }
+    for name in FOLDERS {
+        let mut record = Record::read(&folder(name), tech::ALL).unwrap();
+        let criteria = criteria(&record.header.scenario);
+        for trial in &record.trials {
+            assert_eq!(method::judge(&trial.spec, &trial.outcome, &criteria), trial.verdict, "{name} {}", trial.seq);
+        }
+        record.header.rules = Some(1);
+        let audit = audit(&record);
+        assert_eq!((audit.basis, audit.findings), (Basis::DerivedAgain, Vec::new()), "{name}");
+    }
+}
+
+#[test]
+fn a_version_1_folder_that_was_changed_is_named_and_not_resumed() {
+    let copy = FolderCopy::of(&folder("simulated-killed"));
+    copy.edit_lines(store::TRIALS, |lines| drop(lines.remove(3)));
+    let output = copy.natmeter(&["report"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("trials.jsonl, line 4: 1 trial is missing before trial 4"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("The record of this run is damaged: believe none of its figures."));
+    let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("cannot be resumed:\n  trials.jsonl, line 4"), "{}", stderr(&output));
+}

@@ -1,0 +1,230 @@
+//! The binary from a scenario that is shipped to its report: run to its end, interrupted and resumed, killed, cleaned up and
+//! resumed. Only what is done counts here, never how fast: trials are short, and every documented end of a run that
+//! was not interrupted will do. A file of its own because nothing else looks at the machine around a whole run.
+
+use method::ResultKind::{AtUpperLimit, Exact};
+use method::TrialRecord;
+use record::folder::{Facts, Outcome};
+use record::store::{FACTS, RESULTS, TRIALS, read_document, read_lines};
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than any of these runs lasts on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What makes a scenario of minutes one of seconds.
+const SHORT: [&str; 6] =
+    ["connections=10k", "repetitions=1", "duration=20 ms", "error=20 %", "settle=10 ms", "time-limit=60 s"];
+
+fn natmeter(arguments: &[&str], paths: &[&Path]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).args(arguments).args(paths);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// `natmeter run` of a scenario, shortened.
+fn short_run(scenario: &Path, runs: &Path) -> Command {
+    let mut command = natmeter(&["run", "--beside", "--quiet", "--runs"], &[runs, scenario]);
+    command.args(SHORT.iter().flat_map(|set| ["--set", set]));
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The only run in a folder of runs.
+fn only_run(runs: &Path) -> Option<PathBuf> {
+    let paths: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let is_draft = |path: &&PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
+    let found: Vec<&PathBuf> = paths.iter().filter(|path| !is_draft(path)).collect();
+    assert!(found.len() <= 1, "{found:?}");
+    found.first().map(|path| (*path).clone())
+}
+
+/// A run that was not disturbed has its report, each measurement a result or a word about why not, and the exit code says which.
+fn see_that_it_is_complete(output: &Output, run: &Path) {
+    let said = said(output);
+    let header = record::read::header(run, tech::ALL).unwrap();
+    let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
+    let facts: Facts = read_document(&run.join(FACTS)).unwrap().unwrap();
+    let has_result = |key: &str| outcomes.iter().any(|o| o.measurement.key() == key);
+    let keys: Vec<String> = header.plan.measurements.iter().map(record::plan::Measurement::key).collect();
+    let missing: Vec<&String> = keys.iter().filter(|key| !has_result(key)).collect();
+    assert!(missing.iter().all(|key| said.contains(key.as_str())), "not named: {missing:?} in {said}");
+    assert!(missing.len() < keys.len(), "nothing was measured: {said}");
+    // Whether the upper end of a search was the scenario's or the tester's depends on how fast this machine is just now.
+    let codes: &[i32] = if !missing.is_empty() {
+        &[6]
+    } else if outcomes.iter().any(|o| !matches!(o.result.kind, Exact | AtUpperLimit)) || facts.without_result() > 0 {
+        &[3]
+    } else if outcomes.iter().any(|o| o.result.kind == AtUpperLimit) {
+        &[0, 3]
+    } else {
+        &[0]
+    };
+    let code = output.status.code().expect("not ended by a signal");
+    assert!(codes.contains(&code), "{code}, not one of {codes:?}: {said}");
+    let report = std::fs::read_to_string(run.join("report.html")).unwrap();
+    for outcome in &outcomes {
+        assert!(report.contains(&outcome.measurement.point.dut_name), "{}", outcome.measurement.key());
+    }
+}
+
+/// A run in the background, ended with the test.
+struct Running(Option<Child>);
+
+impl Running {
+    fn start(mut command: Command) -> Running {
+        Running(Some(command.spawn().expect("the binary starts")))
+    }
+
+    /// Wait until trials of this device are on record: now it is in the middle.
+    fn wait_for_trials_of(&mut self, device: &str, runs: &Path) -> PathBuf {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(run) = only_run(runs) {
+                let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
+                if trials.iter().any(|trial| trial.measurement.starts_with(device)) {
+                    return run;
+                }
+            }
+            let child = self.0.as_mut().unwrap();
+            assert!(child.try_wait().unwrap().is_none(), "it ended without trials of {device}");
+            assert!(Instant::now() < end, "no trials of {device}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn end_with(mut self, signal: Signal) -> Output {
+        let child = self.0.take().unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Everything of the machine that a run could leave behind, as far as it can be seen from outside.
+fn machine() -> String {
+    let sh = "ip -br link; ip netns list; nft list ruleset; iptables-legacy -S; cat /proc/self/autogroup; \
+              ls /run/natmeter 2>&1; \
+              sysctl net.netfilter.nf_conntrack_max net.netfilter.nf_conntrack_buckets \
+              net.netfilter.nf_conntrack_udp_timeout net.core.netdev_max_backlog net.ipv4.ip_forward";
+    let output = Command::new("sh").args(["-c", sh]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// How many connections the machine's table holds.
+fn table_size() -> u64 {
+    let text = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").expect("nf_conntrack is loaded");
+    text.trim().parse().unwrap()
+}
+
+/// Plain forwarding and nftables of the shipped scenario with more connections than the machine's table holds, so that the run
+/// must change the machine. Where the table is very large that would take too long, and the run changes nothing.
+fn that_changes_the_machine(dir: &Path, runs: &Path) -> Command {
+    let shipped = include_str!("../../../scenarios/kernel-nat44.toml");
+    let text = shipped.replacen("[dut.iptables-legacy]", "", 1).replacen("[dut.iptables-nft]", "", 1);
+    let path = dir.join("kernel-nat44.toml");
+    std::fs::write(&path, text).unwrap();
+    let mut command = short_run(&path, runs);
+    if must_change() {
+        let connections = table_size();
+        let destination_ports = connections.div_ceil(10_000);
+        command.args(["--set", &format!("connections={connections}"), "--set", "error=40 %"]);
+        command.args(["--set", &format!("destination-ports=1-{destination_ports}")]);
+    }
+    command
+}
+
+fn must_change() -> bool {
+    table_size() <= 500_000
+}
+
+/// Interrupted runs go on until they are complete.
+fn see_that_it_resumes(run: &Path) {
+    let output = natmeter(&["resume", "--beside", "--quiet"], &[run]).output().unwrap();
+    see_that_it_is_complete(&output, run);
+}
+
+#[test]
+fn the_first_scenario_comes_to_its_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = short_run(Path::new("scenarios/quickstart.toml"), dir.path()).output().unwrap();
+    see_that_it_is_complete(&output, &only_run(dir.path()).expect("a run folder"));
+}
+
+#[test]
+fn a_device_that_does_not_answer_is_said_to_be_dead_and_has_no_figure() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
+    let output = run.args(["--set", "link.impair.loss=1"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(said(&output).contains("the device under test does not answer: Left to Right"), "{}", said(&output));
+    let outcomes: Vec<Outcome> = read_lines(&only_run(dir.path()).expect("a run folder").join(RESULTS)).unwrap().values;
+    assert_eq!(outcomes.len(), 0);
+}
+
+#[test]
+#[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
+fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let before = machine();
+    let output = short_run(Path::new("scenarios/kernel-nat44.toml"), dir.path()).output().unwrap();
+    assert_eq!(machine(), before);
+    let run = only_run(dir.path()).expect("a run folder");
+    see_that_it_is_complete(&output, &run);
+    let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
+    for device in ["linux-forwarding", "nftables", "iptables-legacy", "iptables-nft"] {
+        let key = format!("{device}/");
+        let known = outcomes.iter().any(|o| o.measurement.point.dut_name == device) || said(&output).contains(&key);
+        assert!(known, "nothing is said of {device}");
+    }
+}
+
+/// End a run by this signal while it measures nftables, which has changed the machine; see that `put_back` and the run's own end leave
+/// the machine as it was, and that the run can be resumed.
+fn ended_in_the_middle(signal: Signal, put_back: impl Fn(Output)) {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().join("runs");
+    std::fs::create_dir(&runs).unwrap();
+    let (before, size, must_change) = (machine(), table_size(), must_change());
+    let mut running = Running::start(that_changes_the_machine(dir.path(), &runs));
+    let run = running.wait_for_trials_of("nftables/", &runs);
+    assert_eq!(table_size() != size, must_change, "it is in the middle");
+    let output = running.end_with(signal);
+    if signal == Signal::KILL {
+        assert_eq!(table_size() != size, must_change, "what `clean` is for");
+    }
+    put_back(output);
+    assert_eq!(machine(), before);
+    see_that_it_resumes(&run);
+    assert_eq!(machine(), before);
+}
+
+#[test]
+#[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
+fn a_run_on_the_kernel_that_is_interrupted_undoes_everything_and_is_resumed() {
+    ended_in_the_middle(Signal::INT, |output| assert_eq!(output.status.code(), Some(5), "{}", said(&output)));
+}
+
+#[test]
+#[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
+fn a_run_on_the_kernel_that_is_killed_is_cleaned_up_and_resumed() {
+    ended_in_the_middle(Signal::KILL, |output| {
+        assert_eq!(output.status.code(), None);
+        let cleaned = natmeter(&["clean"], &[]).output().unwrap();
+        assert_eq!(cleaned.status.code(), Some(0), "{}", said(&cleaned));
+    });
+}

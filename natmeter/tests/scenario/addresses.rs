@@ -1,0 +1,317 @@
+//! Many inside and outside addresses at a point of their axes (METHODOLOGY.md, set-ups of the technologies): all of them are used and no other,
+//! by IPv4 and by IPv6 customers, and a frame with a wrong one of them is found. The device is the embedded gateway with a
+//! witness around it, that can also lead frames astray.
+
+use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use natmeter::rig::embedded::{Cores, assemble};
+use natmeter::rig::files::open;
+use natmeter::rig::{Process, Rig, mac, settings, technology};
+use plane::chain::Nested;
+use plane::{Drops, Function, Packet, Side, Side4, Side6, Spare, Verdict};
+use record::plan::Plan;
+use scenario::{Options, Scenario, parse};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex};
+use tech::{Job, Links, Use};
+use wire::View;
+use wire::checksum::update16;
+
+const NAT44: &str = "plays = \"pe\"\n[technology.nat44]\npool = \"198.19.0.101 - 198.19.0.108\"";
+const NAT64: &str =
+    "plays = \"pe\"\n[technology.nat64]\npref64 = \"2001:2:0:1000::/64\"\npool = \"198.19.0.101 - 198.19.0.108\"";
+const NAT46: &str =
+    "plays = \"pe\"\n[technology.nat46]\npref64 = \"2001:2:0:1000::/96\"\npool = \"2001:2:0:200::68/125\"";
+const NAT66: &str = "plays = \"pe\"\n[technology.nat66]\npool = \"2001:2:0:200::68/125\"";
+
+/// Connections, and frames of phase 2 in each direction.
+const N: u64 = 60_000;
+const FRAMES: u64 = 10_000;
+/// Every so manieth frame goes astray.
+const EVERY: u64 = 97;
+
+/// What the device does wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Astray {
+    Nothing,
+    /// From phase 2 on, frames to Right come from another outside address of the pool.
+    Outside,
+    /// From phase 2 on, frames to Left go to another customer.
+    Inside,
+    /// In phase 1, connections get the address behind the point's outside addresses, which the pool has, too.
+    BeyondPool,
+}
+
+#[derive(Default)]
+struct Seen {
+    inside: BTreeSet<IpAddr>,
+    outside: BTreeSet<IpAddr>,
+    /// Frames forwarded to each side.
+    forwarded: [u64; 2],
+    astray: u64,
+}
+
+struct Witness<F> {
+    inner: F,
+    seen: Arc<Mutex<Seen>>,
+    astray: Astray,
+    inside: u64,
+    outside: u64,
+}
+
+impl<F> Witness<F> {
+    /// Whether this frame is to go astray, and if so to which address after its own, of how many.
+    fn turn(&self, seen: &Seen, to: Side) -> Option<u64> {
+        let phase1 = seen.forwarded[0] <= N;
+        let n = seen.forwarded[usize::from(to == Side::Customer)];
+        let this = match self.astray {
+            Astray::Nothing => None,
+            Astray::Outside => (to == Side::Internet && !phase1).then_some(self.outside),
+            Astray::Inside => (to == Side::Customer).then_some(self.inside),
+            Astray::BeyondPool => (to == Side::Internet && phase1).then_some(0),
+        };
+        this.filter(|_| n.is_multiple_of(EVERY))
+    }
+}
+
+/// Where a frame's source and destination stand, how long they are, and where the UDP checksum is.
+fn places(f: &[u8]) -> (usize, usize, usize, usize) {
+    if f[14] >> 4 == 4 { (26, 30, 4, 40) } else { (22, 38, 16, 60) }
+}
+
+fn address(f: &[u8], at: usize, len: usize) -> IpAddr {
+    if len == 4 {
+        <[u8; 4]>::try_from(&f[at..at + 4]).unwrap().into()
+    } else {
+        <[u8; 16]>::try_from(&f[at..at + 16]).unwrap().into()
+    }
+}
+
+/// Change the last octets of an address, with all checksums kept right: to the next of `count` that begin at `first`, or with
+/// `count` 0 to `first`.
+fn lead_astray(f: &mut [u8], source: bool, first: u16, count: u64) {
+    let (src, dst, len, udp) = places(f);
+    let at = if source { src } else { dst } + len - 2;
+    let old = u16::from_be_bytes([f[at], f[at + 1]]);
+    let new = if count == 0 { first } else { first + (old - first + 1) % count as u16 };
+    f[at..at + 2].copy_from_slice(&new.to_be_bytes());
+    for sum in if len == 4 { vec![24, udp] } else { vec![udp] } {
+        let moved = update16([f[sum], f[sum + 1]], old, new);
+        f[sum..sum + 2].copy_from_slice(&moved);
+    }
+}
+
+impl<F: Function> Function for Witness<F> {
+    fn process<P: Packet, S: Spare<P>>(
+        &mut self,
+        now: u64,
+        from: Side,
+        batch: &mut [P],
+        verdicts: &mut [Verdict],
+        spare: &mut S,
+    ) {
+        let seen = Arc::clone(&self.seen);
+        let mut seen = seen.lock().unwrap();
+        if from == Side::Customer {
+            for p in batch.iter() {
+                let (src, _, len, _) = places(p.bytes());
+                seen.inside.insert(address(p.bytes(), src, len));
+            }
+        }
+        self.inner.process(now, from, batch, verdicts, spare);
+        for (p, v) in batch.iter_mut().zip(verdicts) {
+            let Verdict::Forward(to) = *v else { continue };
+            let f = p.bytes_mut();
+            let (src, _, len, _) = places(f);
+            if to == Side::Internet {
+                seen.outside.insert(address(f, src, len));
+            }
+            seen.forwarded[usize::from(to == Side::Customer)] += 1;
+            let Some(count) = self.turn(&seen, to) else { continue };
+            seen.astray += 1;
+            match (to, count) {
+                (Side::Internet, 0) => lead_astray(f, true, 1 + self.outside as u16, 0),
+                (Side::Internet, n) => lead_astray(f, true, 1, n),
+                (Side::Customer, n) => lead_astray(f, false, 2, n),
+            }
+        }
+    }
+    fn idle(&mut self, now: u64) {
+        self.inner.idle(now);
+    }
+    fn clear(&mut self) {
+        self.inner.clear();
+    }
+    fn entries(&self) -> Option<(u64, u64)> {
+        self.inner.entries()
+    }
+    fn counters(&self) -> Drops {
+        self.inner.counters()
+    }
+    fn can_adopt(&self, new: &Witness<F>) -> Result<(), String> {
+        self.inner.can_adopt(&new.inner)
+    }
+    fn adopt(&mut self, new: &mut Witness<F>) -> Result<(), String> {
+        self.inner.adopt(&mut new.inner)
+    }
+    fn nest(&mut self, nested: Nested) {
+        self.inner.nest(nested);
+    }
+}
+
+struct Beside<'a> {
+    scenario: &'a Scenario,
+    view: View,
+    process: &'a Process,
+    seen: Arc<Mutex<Seen>>,
+    astray: Astray,
+    addresses: [u64; 2],
+}
+
+impl Use for Beside<'_> {
+    type Out = Rig;
+    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Rig {
+        let [inside, outside] = self.addresses;
+        let witness = |inner| Witness { inner, seen: Arc::clone(&self.seen), astray: self.astray, inside, outside };
+        let functions = functions.into_iter().map(witness).collect();
+        let times = settings(self.scenario, Loop::Open);
+        assemble(Arc::new(self.view), functions, 512, times, &Cores::one_thread(1), self.process).unwrap()
+    }
+}
+
+/// Both phases at a point with so many inside and outside addresses of eight each.
+fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, Seen) {
+    // One after the other: each wants a core of its own.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
+    let [inside, outside] = addresses;
+    let text = format!(
+        "name = \"t\"\n[dut.embedded]\n{table}\n[traffic]\nframe-size = 128\ninside = \"198.18.0.2 - 198.18.0.9\"\n\
+         source-ports = \"1024-2023\"\ndestination-ports = \"1-100\"\n[sweep]\nconnections = {N}\n\
+         inside-addresses = {inside}\noutside-addresses = {outside}\n[measure]\nmetrics = [\"max_conn_est_rate\"]\n\
+         phase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
+    );
+    let loaded =
+        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
+    let scenario = point.of(&loaded.scenario);
+    let phase1 = astray == Astray::BeyondPool;
+    let spec = TrialSpec {
+        kind: if phase1 { PhaseKind::Establish } else { PhaseKind::Established },
+        rate: Rate(400_000),
+        load: Load::Frames(if phase1 { N } else { FRAMES }),
+        direction: if phase1 { Direction::Forward } else { Direction::Both },
+        connections: N,
+        phase1_rate: (!phase1).then_some(Rate(400_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    // A tester that was kept from its core for long gives up; that says nothing about the device.
+    for _ in 0..20 {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let mut rig = device(&scenario, &point, &seen, astray, addresses);
+        let outcome = rig.run(&spec).unwrap();
+        assert!(rig.teardown().is_empty());
+        if outcome.host.tester_stall <= Nanos::from_millis(50) {
+            let seen = std::mem::take(&mut *seen.lock().unwrap());
+            return (outcome, seen);
+        }
+    }
+    panic!("this machine lets nobody work");
+}
+
+fn device(
+    scenario: &Scenario,
+    point: &scenario::Point,
+    seen: &Arc<Mutex<Seen>>,
+    astray: Astray,
+    addresses: [u64; 2],
+) -> Rig {
+    let (plays, technology) = scenario.duts[0].technology().unwrap();
+    let side4 = |n, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: 9216 };
+    let side6 = |n: u8| {
+        let address = Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, n.into());
+        Side6 { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9216 }
+    };
+    let links = Links {
+        left4: side4(1, [198, 18, 0, 1]),
+        left6: side6(1),
+        right4: side4(2, [198, 19, 255, 254]),
+        right6: side6(2),
+    };
+    let view = technology::view(scenario, plays, technology, point).unwrap();
+    let process = Process::new();
+    let beside = Beside { scenario, view, process: &process, seen: Arc::clone(seen), astray, addresses };
+    let job = Job { plays, links, workers: 1, seed: scenario.traffic.seed, open: &open, live: None };
+    technology.build(&job).unwrap().functions.hand_to(beside)
+}
+
+/// The first addresses of a row that ends its octets with `first`.
+fn row<A: Into<IpAddr>>(address: impl Fn(u16) -> A, first: u16, count: u64) -> BTreeSet<IpAddr> {
+    (first..first + count as u16).map(|n| address(n).into()).collect()
+}
+
+#[test]
+fn every_address_of_a_point_is_used_and_no_other() {
+    let outside = |n: u16| IpAddr::from(Ipv4Addr::new(198, 19, 0, n as u8));
+    let outside6 = |n: u16| IpAddr::from(Ipv6Addr::new(0x2001, 2, 0, 0x200, 0, 0, 0, n));
+    let four = |n: u16| IpAddr::from(Ipv4Addr::new(198, 18, 0, n as u8));
+    let six = |n: u16| IpAddr::from(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, n));
+    for (table, over6, to6) in [(NAT44, false, false), (NAT64, true, false), (NAT46, false, true), (NAT66, true, true)]
+    {
+        // The outside addresses of a prefix are a power of two.
+        let some = if to6 { 2 } else { 3 };
+        for addresses in [[1, 1], [8, some], [3, 8], [8, 8]] {
+            let (outcome, seen) = trial(table, addresses, Astray::Nothing);
+            assert_eq!(
+                seen.inside,
+                row(|n| if over6 { six(n) } else { four(n) }, 2, addresses[0]),
+                "{table} {addresses:?}"
+            );
+            // A customer's connections have one outside address (RFC 4787, REQ-2): fewer customers cannot use more.
+            assert_eq!(seen.outside.len() as u64, addresses[0].min(addresses[1]), "{table} {addresses:?}");
+            let all = if to6 { row(outside6, 0x68, addresses[1]) } else { row(outside, 101, addresses[1]) };
+            assert!(seen.outside.is_subset(&all), "{table} {addresses:?}: {:?}", seen.outside);
+            for leg in [&outcome.forward, &outcome.reverse] {
+                assert_eq!((leg.received, leg.faults.total()), (FRAMES, 0), "{table} {addresses:?} {outcome:?}");
+            }
+            assert_eq!(outcome.store.map(|s| s.learned), Some(N));
+        }
+    }
+}
+
+#[test]
+fn another_outside_address_of_the_pool_is_wrong() {
+    for (table, outside) in [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)] {
+        let (outcome, seen) = trial(table, [8, outside], Astray::Outside);
+        let leg = &outcome.forward;
+        assert!(seen.astray >= FRAMES / EVERY - 1);
+        assert_eq!((leg.received, leg.faults.get(Fault::WrongAddress)), (FRAMES - seen.astray, seen.astray));
+        assert_eq!(leg.faults.total(), seen.astray, "{outcome:?}");
+        assert_eq!((outcome.reverse.received, outcome.reverse.faults.total()), (FRAMES, 0));
+    }
+}
+
+#[test]
+fn another_customer_is_wrong() {
+    for (table, outside) in [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)] {
+        let (outcome, seen) = trial(table, [8, outside], Astray::Inside);
+        let leg = &outcome.reverse;
+        assert!(seen.astray >= FRAMES / EVERY - 1);
+        assert_eq!((leg.received, leg.faults.get(Fault::WrongAddress)), (FRAMES - seen.astray, seen.astray));
+        assert_eq!(leg.faults.total(), seen.astray, "{outcome:?}");
+        assert_eq!((outcome.forward.received, outcome.forward.faults.total()), (FRAMES, 0));
+    }
+}
+
+#[test]
+fn an_address_of_the_pool_that_the_point_has_not_is_never_learned() {
+    for (table, outside) in [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)] {
+        let (outcome, seen) = trial(table, [8, outside], Astray::BeyondPool);
+        assert!(seen.astray >= N / EVERY - 1);
+        let leg = &outcome.forward;
+        assert_eq!((leg.received, leg.faults.get(Fault::OutsidePool)), (N - seen.astray, seen.astray), "{outcome:?}");
+        assert_eq!(outcome.store.map(|s| s.learned), Some(N - seen.astray));
+    }
+}

@@ -1,0 +1,311 @@
+//! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
+
+use method::Nanos;
+use natmeter::forecast::{self, text};
+use record::plan::Plan;
+use scenario::{Dut, Link, Loaded, Options, conformance, parse, read};
+use std::path::{Path, PathBuf};
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn load(path: &Path, full: bool) -> Loaded {
+    read(path, &Options { full, set: Vec::new() }, tech::ALL).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn all_are_right_and_named_like_their_file() {
+    assert!(files().len() >= 4);
+    for path in files() {
+        let scenario = load(&path, false).scenario;
+        assert_eq!(scenario.name, path.file_stem().unwrap().to_str().unwrap());
+        assert!(!scenario.about.is_empty(), "{}", path.display());
+        assert!(!Plan::new(&scenario).measurements.is_empty());
+    }
+}
+
+#[test]
+fn all_conform_with_full() {
+    for path in files() {
+        assert_eq!(conformance(&load(&path, true).scenario), Vec::<String>::new(), "{}", path.display());
+        assert!(!conformance(&load(&path, false).scenario).is_empty(), "{}", path.display());
+    }
+}
+
+/// The fenced TOML files of docs/scenario.md.
+fn files_of_the_page() -> Vec<&'static str> {
+    let page = include_str!("../../../docs/scenario.md");
+    page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+fn of_the_page(text: &str) -> Loaded {
+    parse("docs/scenario.md", text, &Options::default(), tech::ALL).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_example_of_the_page_is_right_and_quick() {
+    let example = of_the_page(files_of_the_page()[0]).scenario;
+    assert!(forecast::plan(&example).predicted() < Nanos::from_secs(60));
+    let full =
+        parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }, tech::ALL).unwrap().scenario;
+    assert_eq!(conformance(&full), Vec::<String>::new());
+}
+
+/// Several workers of the tester share the connections that fill the rings.
+#[test]
+fn workers_of_the_tester_are_counted() {
+    let text = files_of_the_page()[1];
+    let with = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        parse("x.toml", text, &Options { full: false, set }, tech::ALL)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .scenario
+    };
+    let (one, two) = (with(&[]), with(&["workers=2", "connections=300k"]));
+    assert_eq!((one.tester.workers, two.tester.workers), (1, 2));
+    // A hundredth of the connections holds all rings.
+    let depth = |link: &Link| if let Link::InProcess { depth } = link { *depth } else { 0 };
+    assert_eq!([&with(&["connections=300k"]), &two].map(|s| depth(&s.link)), [2048, 1024]);
+}
+
+/// What the schema refuses in a table: keys that it does not know or that are missing.
+fn refused(schema: &serde_json::Value, table: &toml::Table, path: &str) -> Vec<String> {
+    let properties = schema["properties"].as_object().unwrap();
+    let needed = schema["required"].as_array().into_iter().flatten().filter_map(|key| key.as_str());
+    let mut all: Vec<String> =
+        needed.filter(|key| !table.contains_key(*key)).map(|key| format!("{path}.{key} is missing")).collect();
+    for (key, value) in table {
+        let path = format!("{path}.{key}");
+        match (properties.get(key), value) {
+            (None, _) => all.push(format!("{path} is unknown")),
+            (Some(below), toml::Value::Table(table)) => all.extend(refused(below, table, &path)),
+            (Some(below), toml::Value::Array(items)) if below["type"] == "array" => {
+                let tables = items.iter().filter_map(toml::Value::as_table);
+                all.extend(tables.flat_map(|table| refused(&below["items"], table, &path)));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn the_schema_accepts_what_the_reader_accepts() {
+    let schema = scenario::book(tech::ALL).json_schema("x");
+    let gateways = include_str!("../../../docs/gateway.md").split("```toml\n").skip(1);
+    let gateways = gateways.map(|rest| rest.split("```").next().unwrap().to_owned());
+    let scenarios = files().into_iter().map(|path| std::fs::read_to_string(path).unwrap());
+    for text in scenarios.chain(gateways).chain(files_of_the_page().into_iter().map(str::to_owned)) {
+        assert_eq!(refused(&schema, &text.parse().unwrap(), ""), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(refused(&schema, &"nam = 1".parse().unwrap(), ""), [".nam is unknown"]);
+}
+
+/// What stands in front of the generated part of a page.
+const GENERATED: &str =
+    "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files -->\n\n";
+
+#[test]
+fn the_pages_of_keys_are_made_of_the_tables() {
+    let book = scenario::book(tech::ALL);
+    let is_technology = |path: &str| path.starts_with("technology");
+    let pages = [
+        ("docs/keys.md", book.page(2, |path| !is_technology(path))),
+        ("docs/technologies/keys.md", book.page(2, is_technology)),
+    ];
+    for (name, tables) in pages {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (written, generated) =
+            text.split_once(GENERATED).unwrap_or_else(|| panic!("{name}: {GENERATED} is missing"));
+        if std::env::var_os("WRITE_PAGES").is_some() {
+            std::fs::write(&path, format!("{written}{GENERATED}{tables}")).unwrap();
+        } else {
+            assert!(
+                generated == tables,
+                "{name}: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files writes it anew"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_form_of_the_page_has_the_defaults() {
+    let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
+    // What the file wrote differs; what it means does not.
+    let meaning = |text| scenario::Scenario { parameters: String::new(), ..of_the_page(text).scenario };
+    assert_eq!(meaning(short), meaning(form));
+}
+
+#[test]
+fn plans() {
+    for path in files() {
+        for full in [false, true] {
+            let scenario = load(&path, full).scenario;
+            let name = format!("plan_{}{}", scenario.name, if full { "_full" } else { "" });
+            insta::assert_snapshot!(name, text(&scenario, &forecast::plan(&scenario)));
+        }
+    }
+}
+
+#[test]
+fn quick_runs_keep_their_promise() {
+    for (name, most) in [("quickstart", 90), ("kernel-nat44", 9 * 60)] {
+        let path = files().into_iter().find(|path| path.file_stem().unwrap() == name).unwrap();
+        let predicted = forecast::plan(&load(&path, false).scenario).predicted();
+        assert!(predicted < Nanos::from_secs(most), "{name}: {} s", predicted.as_secs_f64());
+    }
+}
+
+#[test]
+fn order_in_the_file_does_not_matter() {
+    let text =
+        std::fs::read_to_string(files().into_iter().find(|path| path.ends_with("kernel-nat44.toml")).unwrap()).unwrap();
+    let mut tables: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with('[') || tables.is_empty() {
+            tables.push(String::new());
+        }
+        tables.last_mut().unwrap().extend([line, "\n"]);
+    }
+    let top = tables.remove(0);
+    let expected = parse("a.toml", &text, &Options::default(), tech::ALL).unwrap().scenario;
+    for _ in 0..tables.len() {
+        tables.rotate_left(1);
+        let shuffled = top.clone() + &tables.concat();
+        assert_eq!(parse("a.toml", &shuffled, &Options::default(), tech::ALL).unwrap().scenario, expected);
+    }
+    tables.reverse();
+    let backwards: String = tables.iter().map(|table| reversed(table)).collect();
+    assert_eq!(parse("a.toml", &(top + &backwards), &Options::default(), tech::ALL).unwrap().scenario, expected);
+}
+
+/// A table with its keys in reverse order.
+fn reversed(table: &str) -> String {
+    let mut lines: Vec<&str> = table.lines().collect();
+    lines[1..].reverse();
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
+    let depth = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let text = include_str!("../../../scenarios/quickstart.toml");
+        parse("quickstart.toml", text, &Options { full: false, set }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario
+            .link
+    };
+    assert_eq!(depth(&[]), Link::InProcess { depth: 2048 });
+    assert_eq!(depth(&["connections=100k,1M"]), Link::InProcess { depth: 512 });
+    assert_eq!(depth(&["connections=51200"]), Link::InProcess { depth: 512 });
+    assert_eq!(depth(&["connections=3200"]), Link::InProcess { depth: 32 });
+    assert_eq!(depth(&["cores=1,2"]), Link::InProcess { depth: 1024 });
+    assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
+}
+
+/// A line carries what it carries where the frames are longest (RFC 8219, section 4.1).
+#[test]
+fn a_line_rate_is_that_of_the_longest_frames() {
+    let of = |text: &str| {
+        let set = vec!["max-rate=10 Gbit/s".to_owned()];
+        parse("x.toml", text, &Options { full: false, set }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario
+            .max_rate()
+    };
+    assert_eq!(of(include_str!("../../../scenarios/quickstart.toml")), Some(14_880_952));
+    for text in [include_str!("../../../scenarios/plat.toml"), include_str!("../../../scenarios/map-t.toml")] {
+        assert_eq!(of(text), Some(12_019_230));
+    }
+    for text in [include_str!("../../../scenarios/lwaftr.toml"), include_str!("../../../scenarios/ds-lite.toml")] {
+        assert_eq!(of(text), Some(10_080_645));
+    }
+}
+
+/// Published tables name both sizes of the kernel's table (draft-lencse-v6ops-transition-scalability).
+#[test]
+fn the_kernels_table_is_sized_as_the_scenario_says() {
+    let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
+    let config = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let scenario =
+            parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let plan = Plan::new(&scenario);
+        let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
+        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { panic!("a kernel") };
+        natmeter::rig::kernel::device_config(&scenario, software, nat44.as_ref(), point).config
+    };
+    let usual = config(&[]);
+    assert_eq!((usual.table_size, usual.hash_size), (None, None));
+    let sized = config(&["dut.nftables.table=4M", "dut.nftables.hash-size=8388608"]);
+    assert_eq!((sized.table_size, sized.hash_size), (Some(4_000_000), Some(8_388_608)));
+}
+
+#[test]
+fn overrides() {
+    let quickstart = include_str!("../../../scenarios/quickstart.toml");
+    let with = |full, set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        parse("quickstart.toml", quickstart, &Options { full, set }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario
+    };
+    assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
+    assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);
+    assert_eq!(with(false, &["cores = [1, 2]"]).sweep.cores, [1, 2]);
+    assert_eq!(with(false, &["measure.repetitions=3", "repetitions=4"]).measure.repetitions, 4);
+    assert_eq!(with(false, &["traffic.frame-size=128"]).traffic.frame_size, 128);
+    assert_eq!(with(false, &["duration=1 s"]).measure.duration, Nanos::from_secs(1));
+    assert_eq!(with(true, &["duration=61 s"]).measure.duration, Nanos::from_secs(61));
+    assert_eq!(with(true, &[]).measure.duration, Nanos::from_secs(60));
+    assert_eq!(with(true, &["connections=4M"]).sweep.connections, [4_000_000]);
+    assert_eq!(with(true, &["verify=3"]).measure.verify, Some(3));
+    assert_eq!(with(false, &["max-rate=10 Gbit/s"]).max_rate(), Some(14_880_952));
+    let search = with(false, &["min-rate=1k", "verify=3", "phase1-share=50 %", "validate-at-most=200k"]);
+    let measure = &search.measure;
+    assert_eq!((search.min_rate(), search.validate_at_most()), (Some(1_000), Some(200_000)));
+    assert_eq!((measure.verify, measure.phase1_share_ppm), (Some(3), Some(500_000)));
+    assert!(conformance(&search).iter().any(|d| d.starts_with("a rate has failed only after 3 trials")));
+    assert_eq!(
+        with(false, &["mapping=endpoint-independent"]).duts,
+        with(false, &["dut.embedded.mapping=\"endpoint-independent\""]).duts
+    );
+}
+
+/// Of technologies: truth values; and an axis may have the name of a key elsewhere, then a short name means the axis where the
+/// scenario sweeps it.
+#[test]
+fn overrides_of_technologies_and_axes() {
+    let with = |text: &str, set: &str| {
+        let options = Options { full: false, set: vec![set.to_owned()] };
+        parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
+    };
+    let plat = |set| with(include_str!("../../../scenarios/plat.toml"), set).duts;
+    assert_eq!(plat("hairpinning=true"), plat("technology.464xlat.hairpinning = true"));
+    assert_ne!(plat("hairpinning=true"), plat("hairpinning=false"));
+    let lwaftr = include_str!("../../../scenarios/lwaftr.toml");
+    assert_eq!(with(lwaftr, "subscribers=1k").traffic.flows.subscribers, 1_000);
+    let swept = with(include_str!("../../../scenarios/lwaftr-softwires.toml"), "softwires=1k,1M,10M");
+    assert_eq!(swept.axes[0].values, [1_000, 1_000_000, 10_000_000]);
+    let swept = with(include_str!("../../../scenarios/aftr-subscribers.toml"), "subscribers=100,1k");
+    assert_eq!(swept.axes[0].values, [100, 1_000]);
+}
+
+#[test]
+fn full_takes_what_conforms_from_full_or_the_defaults() {
+    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nduration = \"1 s\"\nrepetitions = 2\n\
+                max-rate = \"5M\"\n[full]\nrepetitions = 20\nconnections = [\"200k\", \"400k\"]\n";
+    let load = |full| parse("x.toml", text, &Options { full, set: Vec::new() }, tech::ALL).unwrap().scenario;
+    let (quick, full) = (load(false), load(true));
+    assert_eq!((quick.measure.repetitions, quick.measure.duration), (2, Nanos::from_secs(1)));
+    assert_eq!((full.measure.repetitions, full.measure.duration), (20, Nanos::from_secs(60)));
+    assert_eq!(full.measure.max_rate, quick.measure.max_rate);
+    assert_eq!(full.sweep.connections, [200_000, 400_000]);
+    assert!(full.full && !quick.full);
+}

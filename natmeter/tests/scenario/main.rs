@@ -1,0 +1,7 @@
+//! Scenario texts: the shipped ones, every technology, addresses, wrong and random ones.
+
+mod addresses;
+mod any_text;
+mod files;
+mod technologies;
+mod wrong;

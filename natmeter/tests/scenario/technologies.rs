@@ -1,0 +1,438 @@
+//! Every technology in every set-up: both edges in the device, the provider's alone with many subscribers, the
+//! customer's alone. All on one thread, where nothing can be lost but by the device: every frame must come back right,
+//! and for stateful devices every connection must be learned.
+
+use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use natmeter::rig::embedded::Cores;
+use natmeter::rig::{Process, technology};
+use record::plan::Plan;
+use scenario::{Options, parse};
+use std::io::Write;
+use std::sync::Mutex;
+
+const XLAT464: &str = "[technology.464xlat]
+pref64 = \"2001:2:0:1000::/96\"
+clat = \"2001:2:0:2::/96\"
+pool = \"198.19.0.1\"
+";
+const NAT64: &str = "[technology.nat64]
+pref64 = \"2001:2:0:1000::/64\"
+pool = \"198.19.0.1\"
+";
+const NAT46: &str = "[technology.nat46]
+eam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]
+pool = \"2001:2:0:200::1\"
+";
+const NAT66: &str = "[technology.nat66]
+pool = \"2001:2:0:200::1\"
+";
+/// Sixteen outside addresses, of which the tester learns each.
+const NAT46_POOL: &str = "[technology.nat46]
+pref64 = \"2001:2:0:3000::/96\"
+pool = \"2001:2:0:200::a0/124\"
+mapping = \"address-and-port-dependent\"
+";
+const NAT66_POOL: &str = "[technology.nat66]
+inside = \"2001:2:0:1::/64\"
+pool = \"2001:2:0:200::/124\"
+mapping = \"address-and-port-dependent\"
+";
+const SIIT: &str = "[technology.siit]
+eam = [\"198.18.0.0/24 2001:2::/120\"]
+pref64 = \"2001:2:0:1000::/96\"
+";
+const DS_LITE: &str = "[technology.ds-lite]
+b4 = \"2001:2:0:4000::1\"
+aftr = \"2001:2:0:100::2\"
+pool = \"198.19.0.1\"
+";
+const LW4O6: &str = "[technology.lw4o6]
+lwaftr = \"2001:2:0:100::2\"
+ipv4 = \"203.0.113.0/26\"
+b4 = \"2001:db8:1:0::1\"
+psid-length = 4
+psid-offset = 4
+ce = 21
+";
+const MAP_E: &str = "[technology.map-e]
+br = \"2001:2:0:100::2\"
+ipv6-prefix = \"2001:db8:1::/50\"
+ipv4-prefix = \"203.0.113.0/24\"
+ea-bits = 12
+psid-offset = 4
+ce = 283
+";
+const MAP_T: &str = "[technology.map-t]
+dmr = \"2001:2:0:1000::/96\"
+ipv6-prefix = \"2001:db8:1::/50\"
+ipv4-prefix = \"203.0.113.0/24\"
+ea-bits = 12
+psid-offset = 0
+ce = 283
+";
+
+/// Connections of a stateful device.
+const N: u64 = 60_000;
+
+fn passes(plays: &str, technology: &str, traffic: &str) {
+    passes_with(plays, technology, traffic, 1);
+}
+
+/// Phase 1 and phase 2 of a stateful device, or one trial of a stateless one.
+fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
+    // One after the other: each wants a core of its own.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
+    let plays_line = format!("plays = \"{plays}\"");
+    let size = if traffic.contains("frame-size") { "" } else { "frame-size = 128\n" };
+    let build = |sweep: &str, metrics: &str| {
+        let text = format!(
+            "name = \"t\"\n[dut.embedded]\n{plays_line}\n{table}\n[traffic]\n{size}{traffic}\n{sweep}\
+             [measure]\nmetrics = [{metrics}]\nphase1-drain = \"1 ms\"\ndrain = \"1 ms\"\nsettle = \"0 s\"\nstart-delay = \"1 ms\"\n"
+        );
+        parse("t.toml", &text, &Options::default(), tech::ALL)
+    };
+    let sweep = |axes: &str| {
+        let table = if traffic.contains("[sweep]") { "" } else { "[sweep]\n" };
+        format!("{table}cores = {cores}\n{axes}")
+    };
+    let stateful = build(&sweep("connections = 60000\n"), "\"max_conn_est_rate\", \"throughput\"");
+    let stateless = |_| build(&sweep(""), "\"throughput\"");
+    let loaded = stateful.or_else(stateless).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
+    let scenario = point.of(&loaded.scenario);
+    let (plays, technology) = scenario.duts[0].technology().unwrap();
+    let (process, name) = (Process::new(), technology.names().words(plays));
+    let one = Cores::one_thread(cores as usize);
+    let mut rig = technology::build_on(&scenario, plays, technology, &point, &process, &one).unwrap();
+    let stateful = point.connections > 0;
+    assert_eq!(stateful, technology.is_stateful(plays));
+    let spec = TrialSpec {
+        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+        rate: Rate(400_000),
+        load: Load::Frames(40_000),
+        direction: Direction::Both,
+        connections: if stateful { N } else { 0 },
+        phase1_rate: stateful.then_some(Rate(400_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    // A tester that was kept from its core for long gives up; that says nothing about the device.
+    let kept_away = |o: &TrialOutcome| o.host.tester_stall > Nanos::from_millis(50);
+    let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+    let outcome = attempts.find(|o| !kept_away(o)).expect("this machine lets nobody work");
+    if let (true, Some(store)) = (stateful, &outcome.store) {
+        assert_eq!((store.learned, store.dut_entries), (N, Some(N)), "{name}: connections; {outcome:?}");
+        assert_eq!(store.dut_entries_after, Some(N), "and none but these");
+    }
+    for leg in [&outcome.forward, &outcome.reverse] {
+        assert_eq!((leg.received, leg.faults.total()), (40_000, 0), "{name}: {outcome:?}");
+    }
+    assert!(rig.teardown().is_empty());
+}
+
+const PORTS: &str = "source-ports = \"1024-3023\"\ndestination-ports = \"1-100\"";
+/// Few ports, many subscribers: port sets of 4,096 / 16.
+const MANY: &str = "source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = 500";
+
+/// Few ports, many hosts with addresses of their own.
+const HOSTS: &str =
+    "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+
+macro_rules! set_ups {
+    ($($name:ident: $plays:literal $technology:ident $traffic:ident)*) => {$(
+        #[test]
+        fn $name() {
+            passes($plays, $technology, $traffic);
+        }
+    )*};
+}
+
+set_ups! {
+    xlat464: "dual" XLAT464 PORTS
+    ds_lite: "dual" DS_LITE PORTS
+    lw4o6: "dual" LW4O6 PORTS
+    map_e: "dual" MAP_E PORTS
+    map_t: "dual" MAP_T PORTS
+    plat: "pe" XLAT464 MANY
+    nat64: "pe" NAT64 MANY
+    nat46: "pe" NAT46 PORTS
+    nat46_from_many_hosts: "pe" NAT46_POOL HOSTS
+    nat66: "pe" NAT66 PORTS
+    nat66_from_many_hosts: "pe" NAT66_POOL MANY
+    siit: "pe" SIIT PORTS
+    aftr: "pe" DS_LITE MANY
+    lwaftr: "pe" LW4O6 MANY
+    map_e_br: "pe" MAP_E MANY
+    map_t_br: "pe" MAP_T MANY
+    clat: "ce" XLAT464 PORTS
+    b4: "ce" DS_LITE PORTS
+    lwb4: "ce" LW4O6 PORTS
+    map_e_ce: "ce" MAP_E PORTS
+    map_t_ce: "ce" MAP_T PORTS
+}
+
+/// The largest frames of RFC 8219, section 4.1: nobody cuts them, although translators cut to 1280 octets as they are made.
+#[test]
+fn large_frames() {
+    let large = |traffic: &str| format!("frame-size = 9216\n{traffic}");
+    for technology in [XLAT464, DS_LITE, LW4O6, MAP_E, MAP_T] {
+        passes("dual", technology, &large(PORTS));
+        passes("ce", technology, &large(PORTS));
+        passes("pe", technology, &large(MANY));
+    }
+    for technology in [NAT46, NAT66, SIIT] {
+        passes("pe", technology, &large(PORTS));
+    }
+    passes("pe", NAT64, &large(MANY));
+}
+
+/// MAP rules whose customers have a prefix each: fewer EA bits than the IPv4 address lacks (RFC 7597, section 5.2).
+#[test]
+fn customers_with_a_prefix() {
+    let customers = PORTS.to_owned() + "\nsubscribers = 16";
+    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+    for technology in [MAP_E, MAP_T] {
+        let prefixes = technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5");
+        passes("pe", &prefixes, &customers);
+        passes("dual", &prefixes, hosts);
+    }
+    // Of MAP-T the tester learns which of its addresses the CE has chosen.
+    for technology in [MAP_E, MAP_T] {
+        passes("ce", &technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5"), hosts);
+    }
+}
+
+/// Four kinds of rules in one domain: shared addresses, whole ones, prefixes, and one address for two by PSIDs of their own.
+fn several_rules(of: &str, ce: u64) -> String {
+    let relay = if of == "map-e" { "br = \"2001:2:0:100::2\"" } else { "dmr = \"2001:2:0:1000::/96\"" };
+    let rules = [
+        "ipv6-prefix = \"2001:db8:1::/50\"\nipv4-prefix = \"203.0.113.0/28\"\nea-bits = 8\npsid-offset = 4",
+        "ipv6-prefix = \"2001:db8:2::/56\"\nipv4-prefix = \"198.51.100.0/27\"\nea-bits = 5",
+        "ipv6-prefix = \"2001:db8:3::/56\"\nipv4-prefix = \"192.0.2.0/24\"\nea-bits = 4\nforwarding = true",
+        "ipv6-prefix = \"2001:db8:4::/56\"\nipv4-prefix = \"203.0.113.200/32\"\nea-bits = 0\npsid = 1\npsid-length = 2",
+        "ipv6-prefix = \"2001:db8:4:100::/56\"\nipv4-prefix = \"203.0.113.200/32\"\nea-bits = 0\npsid = 3\npsid-length = 2",
+    ];
+    let rules = rules.map(|rule| format!("[[technology.{of}.rule]]\n{rule}\n")).concat();
+    format!("[technology.{of}]\n{relay}\nce = {ce}\n{rules}")
+}
+
+/// Subscribers are the customers of all rules (RFC 7597, section 5.2), and a CE is one of any rule.
+#[test]
+fn several_mapping_rules() {
+    let all = "source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = 306";
+    for of in ["map-e", "map-t"] {
+        passes("pe", &several_rules(of, 0), all);
+        for (ce, traffic) in [(131, PORTS), (270, PORTS), (291, HOSTS), (305, PORTS)] {
+            passes("dual", &several_rules(of, ce), traffic);
+            passes("ce", &several_rules(of, ce), traffic);
+        }
+    }
+    // With the loaded rules' longest match: what the second rule has of the first one's addresses is its own.
+    let nested = "ipv6-prefix = \"2001:db8:2::/56\"\nipv4-prefix = \"203.0.113.4/30\"\nea-bits = 2";
+    let table = several_rules("map-e", 0);
+    let second = table.find("ipv6-prefix = \"2001:db8:2").unwrap();
+    let end = second + table[second..].find("\n[[").unwrap();
+    let table = format!("{}{nested}{}", &table[..second], &table[end..]);
+    passes("pe", &table, &all.replace("306", "214"));
+}
+
+/// The flows of a test with several rules are spread over the customers of all of them.
+#[test]
+fn flows_are_spread_over_all_rules() {
+    let text = format!(
+        "name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n{}[traffic]\nframe-size = 128\nsource-ports = \"1024-1143\"\n\
+         destination-ports = \"1-10\"\nsubscribers = 306\n[measure]\nmetrics = \"throughput\"\n",
+        several_rules("map-e", 0)
+    );
+    let loaded =
+        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let point = &Plan::new(&loaded.scenario).measurements[0].point;
+    let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
+    let flows = technology::view(&loaded.scenario, plays, technology, point).unwrap().flows;
+    let each = (flows.size() / 306) as u32;
+    let of = |subscriber: u32| flows.flow(subscriber * each);
+    let address = |a: [u8; 4]| u32::from_be_bytes(a);
+    for (subscriber, addr, port) in [
+        (0, [203, 0, 113, 0], 0x1000),
+        (255, [203, 0, 113, 15], 0x1f00),
+        (256, [198, 51, 100, 0], 1024),
+        (303, [192, 0, 2, 240], 1024),
+        // 000001, then the PSID.
+        (304, [203, 0, 113, 200], 0x0500),
+        (305, [203, 0, 113, 200], 0x0700),
+    ] {
+        let flow = of(subscriber);
+        assert_eq!((flow.subscriber, flow.inside_addr, flow.inside_port), (subscriber, address(addr), port));
+    }
+}
+
+/// What is written of tunnels does no harm to frames that fit them.
+#[test]
+fn options_of_tunnels_and_limits() {
+    let tunnel = "tunnel-hop-limit = 33\ntunnel-dscp = 46\ntunnel-flow-label = \"hash\"\ntunnel-ecn = \"compatibility\"\n\
+                  tunnel-oversize = \"outer-always\"\nreassembly-datagrams = 16\nreassembly-octets = \"256k\"\nreassembly-timeout = \"5 s\"\n";
+    let limits = "fragment-datagrams = 64\nfragment-timeout = \"2 s\"\nicmp-errors-per-second = 10\n";
+    let held = format!("{limits}fragments-held = 16\n");
+    let answers =
+        "answer-spoofed = false\nanswer-unknown = false\ninbound-icmp = \"errors\"\nfragment-octets = \"1M\"\n";
+    passes("dual", &format!("{DS_LITE}{tunnel}{held}"), PORTS);
+    passes("pe", &format!("{DS_LITE}{tunnel}{held}"), MANY);
+    for technology in [LW4O6, MAP_E] {
+        passes("dual", &format!("{technology}{tunnel}{held}{answers}"), PORTS);
+        passes("pe", &format!("{technology}{tunnel}{held}{answers}hairpinning = false\n"), MANY);
+    }
+    passes("pe", &format!("{MAP_T}{held}fragment-octets = \"1M\"\nhairpinning = false\n"), MANY);
+    passes("pe", &format!("{NAT64}{held}reassembly-datagrams = 16\n"), MANY);
+    passes("pe", &format!("{NAT66}{limits}fragment-octets = \"1M\"\n"), PORTS);
+    passes("pe", &format!("{SIIT}hairpinning = \"off\"\nicmp-errors-per-second = 0\n"), PORTS);
+}
+
+/// Outside addresses that do not follow each other, nor their order: with paired pooling each host has one of them.
+#[test]
+fn a_pool_of_several_ranges() {
+    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
+    let nat44 = "[technology.nat44]\npool = \"198.19.0.1\"\n";
+    for (plays, technology, traffic) in
+        [("dual", nat44, hosts), ("dual", XLAT464, hosts), ("pe", NAT64, MANY), ("pe", DS_LITE, MANY)]
+    {
+        let ranges = "[\"198.19.0.9 - 198.19.0.10\", \"198.19.0.1\", \"198.19.0.40\"]";
+        passes(plays, &technology.replace("\"198.19.0.1\"", ranges), traffic);
+    }
+}
+
+/// Explicit address maps of a file, prefixes and single addresses among them.
+#[test]
+fn explicit_maps_of_a_file() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "# maps\n198.18.0.0/24 2001:2::/120\n198.18.0.2 2001:2:0:7::9\n2001:2:0:8::/112 198.19.0.0/16")
+        .unwrap();
+    file.flush().unwrap();
+    let table = format!("[technology.siit]\neam-file = \"{}\"\n", file.path().display());
+    passes("pe", &table, PORTS);
+    passes("pe", &(table + "ipv6 = \"right\"\n"), PORTS);
+}
+
+/// Frames to addresses that a file has are held to laboratories as those of the scenario are (RFC 6815).
+#[test]
+fn explicit_maps_out_of_laboratories() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "198.18.0.0/24 2001:2::/120\n198.19.0.2 2600::9\n198.19.0.0/24 2001:2:0:8::/120").unwrap();
+    file.flush().unwrap();
+    let text = format!(
+        "name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam-file = \"{}\"\n[measure]\n\
+         metrics = \"throughput\"\n",
+        file.path().display()
+    );
+    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap();
+    let point = &Plan::new(&loaded.scenario).measurements[0].point;
+    let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
+    let refused = technology::view(&loaded.scenario, plays, technology, point).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("198.19.0.2: its explicit map to 2600::9 is not for laboratories"), "{refused}");
+}
+
+/// Limits and options that do no harm to frames within them.
+#[test]
+fn options_of_nats_and_translators() {
+    let nat = "tcp-timeout = \"3 h\"\nicmp-timeout = \"90 s\"\nsession-quota = 100000\nport-quota = 60000\nport-block = 4096\nport-blocks = 8\n";
+    let translator = "tos = 8\ntraffic-class = 16\nzero-udp-checksum = \"drop\"\nlowest-ipv6-mtu = 1400\n";
+    passes("dual", &format!("{DS_LITE}{nat}"), PORTS);
+    passes("pe", &format!("{NAT46}{nat}pooling = \"paired\"\n"), PORTS);
+    passes("pe", &format!("{NAT66}{nat}"), PORTS);
+    passes("dual", &format!("{XLAT464}{translator}"), PORTS);
+    passes("pe", &format!("{NAT64}{translator}session-quota = 80000\npooling = \"arbitrary\"\n"), MANY);
+    passes("pe", &format!("{SIIT}{translator}icmp-sources = [\"192.0.2.1\", \"192.0.2.8/29\"]\n"), PORTS);
+    passes("pe", &format!("{MAP_T}{translator}"), MANY);
+}
+
+/// Addresses of a laboratory behind the well-known prefix, where that is asked for (RFC 6052, section 3.1).
+#[test]
+fn the_well_known_prefix() {
+    let well_known = "64:ff9b::/96\"\nprivate-behind-well-known = true\n#";
+    for (plays, technology, traffic) in [
+        ("pe", NAT64.replace("2001:2:0:1000::/64", well_known), MANY),
+        ("dual", XLAT464.replace("2001:2:0:1000::/96", well_known), PORTS),
+        ("ce", XLAT464.replace("2001:2:0:1000::/96", well_known), PORTS),
+        ("pe", SIIT.replace("2001:2:0:1000::/96", well_known), PORTS),
+        ("pe", MAP_T.replace("2001:2:0:1000::/96", well_known), MANY),
+        ("dual", MAP_T.replace("2001:2:0:1000::/96", well_known), PORTS),
+    ] {
+        passes(plays, &technology, traffic);
+    }
+}
+
+/// The number of softwires is not that of the addresses, and the one rule is cut into many.
+#[test]
+fn at_a_point_of_an_axis() {
+    let swept = |axis: &str| format!("source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\n[sweep]\n{axis}\n");
+    passes("pe", LW4O6, &swept("softwires = 700"));
+    passes("pe", MAP_E, &swept("rules = 100"));
+    passes("pe", MAP_T, &swept("rules = 256"));
+    passes("pe", DS_LITE, &MANY.replace("subscribers = 500", "[sweep]\nsubscribers = 1000"));
+}
+
+/// Softwires of a file: shared and whole addresses, port sets of several shapes, two addresses of the lwAFTR; more of them
+/// than subscribers.
+#[test]
+fn softwires_of_a_file() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for i in 0..300 {
+        let ports = match i % 3 {
+            0 => format!("{}/8@6", i % 256),
+            1 => format!("{}/4", i % 16),
+            _ => String::new(),
+        };
+        let own = if i % 2 == 0 { "2001:2:0:100::3" } else { "" };
+        let (own, ports) = if ports.is_empty() { ("", "") } else { (own, ports.as_str()) };
+        let net = ["198.51.100", "203.0.113"][i / 200];
+        writeln!(file, "2001:db8:{:x}::{:x} {net}.{} {ports} {own}", 10 + i % 7, i + 1, i % 200).unwrap();
+    }
+    file.flush().unwrap();
+    let table = format!(
+        "[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\nce = 3\n",
+        file.path().display()
+    );
+    for subscribers in [1, 77, 300] {
+        let traffic =
+            format!("source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = {subscribers}");
+        passes("pe", &table, &traffic);
+    }
+    // The softwire of `ce`, whose ports are those of 252 of a shared address or of a whole one.
+    passes("dual", &table.replace("ce = 3", "ce = 2"), PORTS);
+    passes("ce", &table.replace("ce = 3", "ce = 2"), PORTS);
+}
+
+/// Two workers: whatever the steering, the same frames come out.
+#[test]
+fn two_workers_are_one_gateway() {
+    // With a quota all customers of a /64 are one worker's.
+    let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
+    let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
+    // Each address a subscriber of its own, of no more than its own connections.
+    let each = counted.replace("60000", "1000\nsubscriber-prefix = 128");
+    let each66 = counted66.replace("60000", "1000\nsubscriber-prefix = 128");
+    for (plays, technology, traffic) in [
+        ("pe", counted.as_str(), MANY),
+        ("pe", counted66.as_str(), MANY),
+        ("pe", each.as_str(), MANY),
+        ("pe", each66.as_str(), MANY),
+        ("dual", XLAT464, HOSTS),
+        ("dual", DS_LITE, PORTS),
+        ("dual", DS_LITE, HOSTS),
+        ("dual", LW4O6, PORTS),
+        ("dual", MAP_E, PORTS),
+        ("dual", MAP_T, PORTS),
+        ("ce", LW4O6, PORTS),
+        ("ce", MAP_E, PORTS),
+        ("ce", MAP_T, PORTS),
+        ("pe", XLAT464, MANY),
+        ("pe", DS_LITE, MANY),
+        ("pe", LW4O6, MANY),
+        ("pe", MAP_T, MANY),
+        ("pe", NAT46_POOL, HOSTS),
+        ("pe", NAT66_POOL, MANY),
+    ] {
+        passes_with(plays, technology, traffic, 2);
+    }
+}

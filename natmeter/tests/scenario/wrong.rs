@@ -1,0 +1,319 @@
+//! What a person sees when a scenario is wrong: one snapshot a mistake, as text without colours. The snapshots
+//! are the specification of the messages: each must show the words at fault and the way out.
+
+use scenario::{Options, parse};
+
+/// A scenario without mistakes, into which each test writes one.
+const GOOD: &str = include_str!("../../../scenarios/quickstart.toml");
+
+/// The complaints about a text.
+fn complaints(text: &str) -> String {
+    with(text, &Options::default())
+}
+
+fn with(text: &str, options: &Options) -> String {
+    parse("wrong.toml", text, options, tech::ALL).expect_err("this scenario must be refused").to_string()
+}
+
+/// The good scenario with some words replaced.
+fn but(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "the good scenario has no `{old}`");
+    complaints(&GOOD.replacen(old, new, 1))
+}
+
+/// The good scenario with an override.
+fn set(overrides: &[&str]) -> String {
+    let set = overrides.iter().map(|&text| text.to_owned()).collect();
+    with(GOOD, &Options { full: false, set })
+}
+
+/// A scenario of a few lines.
+fn small(rest: &str) -> String {
+    complaints(&format!("name = \"small\"\n{rest}"))
+}
+
+/// A scenario of a stateful provider edge that sweeps subscribers.
+const AFTR: &str = include_str!("../../../scenarios/aftr-subscribers.toml");
+
+/// A scenario of a stateless provider edge, its subscribers left to be swept.
+const LWAFTR: &str = include_str!("../../../scenarios/lwaftr.toml");
+
+fn lwaftr(sweep: &str) -> String {
+    complaints(&format!("{}\n[sweep]\n{sweep}\n", LWAFTR.replace("subscribers = \"65536\"", "")))
+}
+
+/// Scenarios of technologies with some words replaced.
+const MAP_E: &str = include_str!("../../../scenarios/map-e.toml");
+const MAP_T: &str = include_str!("../../../scenarios/map-t.toml");
+const MAP_RULES: &str = include_str!("../../../scenarios/map-t-br-several-rules.toml");
+const PLAT: &str = include_str!("../../../scenarios/plat.toml");
+
+fn instead(good: &str, words: &[(&str, &str)]) -> String {
+    let changed = words.iter().fold(good.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "the good scenario has no `{old}`");
+        text.replacen(old, new, 1)
+    });
+    complaints(&changed)
+}
+
+/// What is wrong with the file that a good scenario names.
+fn named(text: &str) -> String {
+    let loaded = parse("wrong.toml", text, &Options::default(), tech::ALL).expect("the scenario itself is right");
+    natmeter::rig::files::see_that_files_are_right(&loaded).expect_err("this file must be refused").to_string()
+}
+
+/// The provider edge of lw4o6 with a binding table from a file, and so many subscribers.
+fn softwires(file: &str, subscribers: u32) -> String {
+    let subscribers = format!("subscribers = {subscribers}");
+    LWAFTR
+        .replace("ipv4 = \"203.0.113.0/24\"", &format!("softwires = \"{file}\""))
+        .replace("subscribers = \"65536\"", &subscribers)
+}
+
+/// SIIT with explicit address maps from a file.
+fn maps(file: &str) -> String {
+    format!(
+        "name = \"maps\"\n[dut.embedded]\n[technology.siit]\neam-file = \"{file}\"\n[measure]\nmetrics = \"throughput\"\n"
+    )
+}
+
+#[test]
+fn files_that_are_right_are_no_mistake() {
+    for text in [
+        softwires("tests/files/softwires.txt", 2),
+        maps("tests/files/maps.txt") + "[traffic]\nremote = \"198.18.0.9\"\n",
+    ] {
+        let loaded = parse("right.toml", &text, &Options::default(), tech::ALL).unwrap();
+        natmeter::rig::files::see_that_files_are_right(&loaded).unwrap();
+    }
+}
+
+/// A prefix length is one with its slash, too.
+#[test]
+fn prefix_lengths_may_have_their_slash() {
+    let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
+    let loaded = |text: &str| parse("right.toml", text, &Options::default(), tech::ALL).unwrap().scenario.duts;
+    assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
+}
+
+/// A table that suffices for one worker alone is refused with several, and one that suffices for the fullest is not.
+#[test]
+fn a_table_is_large_enough_for_the_fullest_worker() {
+    let text = AFTR.replace("[sweep]", "[sweep]\ncores = [1, 4]").replace("pool =", "table = \"677k\"\npool =");
+    assert!(parse("right.toml", &text, &Options::default(), tech::ALL).is_ok());
+    let one = AFTR.replace("pool =", "table = \"400k\"\npool =");
+    assert!(parse("right.toml", &one, &Options::default(), tech::ALL).is_ok());
+}
+
+macro_rules! refused {
+    ($($name:ident: $complaints:expr;)*) => {
+        $(#[test] fn $name() { insta::assert_snapshot!($complaints); })*
+    };
+}
+
+refused! {
+    tester_without_workers: set(&["tester.workers=0"]);
+    tester_of_too_many_workers: set(&["workers=65"]);
+    several_workers_and_kernel_devices: small(
+        "[dut.nftables]\n[dut.simulated]\n[tester]\nworkers = 2\n[link.tap]\n[sweep]\nconnections = \"1M\"\n",
+    );
+    several_workers_and_a_simulated_device: small(
+        "[dut.embedded]\n[dut.simulated]\n[tester]\nworkers = 2\n[sweep]\nconnections = \"1M\"\n",
+    );
+    several_workers_and_tables_of_one_port: complaints(&format!(
+        "{GOOD}\n[tester]\nworkers = 2\n[link.impair]\nloss = 0.1\n[link.capture]\nframes = 9\n"
+    ));
+    buffers_of_several_workers: set(&["tester.workers=2", "link.in-process.depth=2048"]);
+    not_toml: complaints("name = quickstart\n[sweep\nconnections = [1,\n");
+    no_name: complaints("[dut.embedded]\n[sweep]\nconnections = \"100k\"\n");
+    name_that_is_no_folder: but("name = \"quickstart\"", "name = \"../quick start\"");
+    empty: complaints("");
+    unknown_key: but("repetitions = 3", "repetition = 3");
+    unknown_key_of_another_table: but("frame-size = 64", "frame-size = 64\nduration = \"1 s\"");
+    unknown_key_with_underscore: but("frame-size", "frame_size");
+    unknown_table: small("[dut.embedded]\n[sweeps]\nconnections = \"100k\"\n");
+    unknown_dut: but("[dut.embedded]", "[dut.embeded]");
+    dut_as_text: small("dut = \"nftables\"\n[sweep]\nconnections = \"100k\"\n");
+    dut_with_a_kind: small("[dut]\nkind = \"nftables\"\n[sweep]\nconnections = \"100k\"\n");
+    mapping_of_a_kernel: small("[dut.nftables]\nmapping = \"endpoint-independent\"\n[sweep]\nconnections = \"100k\"\n");
+    unknown_word: but("\"address-and-port-dependent\"", "\"adress-and-port-dependent\"");
+    two_links: but("[link.in-process]", "[link.tap]\n[link.in-process]");
+    count_with_a_wrong_unit: but("\"500k\"", "\"500x\"");
+    count_in_lower_case: but("\"1M\"", "\"1m\"");
+    negative_count: but("repetitions = 3", "repetitions = -3");
+    no_repetitions: but("repetitions = 3", "repetitions = 0");
+    duration_without_unit: but("duration = \"100 ms\"", "duration = 60");
+    number_of_the_wrong_type: but("repetitions = 3", "repetitions = true");
+    share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
+    error_of_zero: but("error = \"2 %\"", "error = 0");
+    backward_ports: but("\"1024-41023\"", "\"41023-1024\"");
+    port_zero: but("\"1-100\"", "\"0-100\"");
+    bad_address: but("frame-size = 64", "inside = \"198.18.0.256\"");
+    prefix_with_host_bits: but("frame-size = 64", "inside = \"198.18.0.2/24\"");
+    small_frame: but("frame-size = 64", "frame-size = 60");
+    jumbo_frame: but("frame-size = 64", "frame-size = 9217");
+    frames_that_a_translator_cuts: instead(
+        include_str!("../../../scenarios/map-t.toml"),
+        &[("frame-size = 64", "frame-size = 1518"), ("dmr =", "lowest-ipv6-mtu = 1500\ndmr =")]
+    );
+    jumbo_frame_of_a_kernel: small("[dut.nftables]\n[traffic]\nframe-size = 1519\n[sweep]\nconnections = \"100k\"");
+    public_address: but("frame-size = 64", "remote = \"8.8.8.8\"");
+    public_address_on_request: but("name =", "allow-addresses = [\"8.8.8.0/24\"]\nname =");
+    reserved_address_without_request: but("frame-size = 64", "remote = \"240.0.0.1\"");
+    link_local_address_through_the_gateway:
+        instead(GOOD, &[("name =", "allow-addresses = [\"169.254.0.0/16\"]\nname ="), ("frame-size = 64", "remote = \"169.254.7.0/24\"")]);
+    address_of_the_device:
+        small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.0/28\"\n[sweep]\nconnections = \"100k\"\n");
+    pool_meets_remote: but("[dut.embedded]", "[dut.embedded]\npool = \"198.19.0.0/24\"");
+    network_address: but("frame-size = 64", "remote = \"198.19.0.0\"");
+    address_of_an_embedded_device: but("frame-size = 64", "inside = \"198.18.0.1 - 198.18.0.4\"");
+    inside_meets_remote: but("frame-size = 64", "inside = \"198.19.0.0/24\"");
+    too_few_flows: but("\"1-100\"", "\"1-20\"");
+    too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
+    larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"500k\"");
+    source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
+    pool_runs_out: small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.2 - 198.18.0.11\"\n[sweep]\nconnections = \"1M\"\n");
+    pool_runs_out_endpoint_independent:
+        complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.16/28\""));
+    pool_ports_too_few: but("[dut.embedded]", "[dut.embedded]\npool-ports = \"1024-2047\"");
+    wrong_link_for_the_kernel: but("[dut.embedded]\nmapping = \"address-and-port-dependent\"", "[dut.nftables]");
+    wrong_link_for_the_gateway: but("[link.in-process]", "[link.tap]");
+    both_kinds_of_dut_without_a_link: small("[dut.embedded]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n");
+    buffer_bound: but("[link.in-process]", "[link.in-process]\ndepth = 4096");
+    same_connections_twice: but("\"500k\"", "500000, 250000");
+    same_cores_twice: but("[sweep]", "[sweep]\ncores = [1, 2, 1]");
+    no_connections: but("connections = [\"250k\", \"500k\", \"1M\"]", "");
+    empty_connections: but("[\"250k\", \"500k\", \"1M\"]", "[]");
+    axis_of_no_device: but("[sweep]", "[sweep]\nsoftwires = [\"1k\", \"10k\"]");
+    axis_value_zero: lwaftr("softwires = [0, \"1k\"]");
+    axis_value_out_of_range: lwaftr("softwires = \"20M\"");
+    axis_value_twice: lwaftr("softwires = [\"1k\", 1000]");
+    axis_value_without_room: lwaftr("softwires = [\"1k\", \"70k\"]");
+    axis_empty: lwaftr("softwires = []");
+    axis_of_softwires_in_a_file:
+        complaints(&LWAFTR.replace("ipv4 = \"203.0.113.0/24\"", "softwires = \"table.txt\"").replace("subscribers = \"65536\"", "[sweep]\nsoftwires = \"1k\""));
+    axis_beside_subscribers: complaints(&format!("{LWAFTR}\n[sweep]\nsoftwires = \"1k\"\n"));
+    two_axes_for_subscribers: lwaftr("softwires = \"1k\"\nsubscribers = \"1k\"");
+    axis_of_too_many_flows: complaints(&LWAFTR.replace("subscribers = \"65536\"", "[sweep]\nsubscribers = [100, \"65536\"]").replace("\"1-100\"", "\"1-1000\""));
+    axis_of_too_few_flows: complaints(&AFTR.replace("[\"100\",", "[10, \"100\","));
+    rules_beyond_addresses: complaints(&include_str!("../../../scenarios/map-e-br-rules.toml").replace("\"16k\"", "\"17k\""));
+    rules_of_too_many_customers: complaints(&include_str!("../../../scenarios/map-e-br-rules.toml").replace("ea-bits = 16", "ea-bits = 21").replace("2001:db8:1::/48", "2001:db8::/43"));
+    inside_addresses_beyond_inside: but("[sweep]", "[sweep]\ninside-addresses = [1, 2]");
+    outside_addresses_too_few:
+        complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));
+    outside_addresses_of_a_prefix:
+        instead(include_str!("../../../scenarios/nat66.toml"), &[("[sweep]", "[sweep]\noutside-addresses = [2, 3, 32]")]);
+    technology_with_a_short_timeout: instead(PLAT, &[("\"10000 s\"", "\"300 s\""), ("\"100 ms\"", "\"10 min\"")]);
+    technology_with_a_small_table: instead(PLAT, &[("clat =", "table = \"200k\"\nclat =")]);
+    technology_with_a_public_pool: instead(PLAT, &[("198.19.0.1", "9.9.9.9")]);
+    technology_with_a_second_public_pool: instead(PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);
+    technology_pool_meets_remote: instead(PLAT, &[("\"198.19.0.1\"", "\"198.19.0.0/30\"")]);
+    technology_pool_runs_out: instead(PLAT, &[("1024-1063", "1024-2023"), ("\"1M\"", "\"10M\"")]);
+    technology_pool_runs_out_of_mappings: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("1024-1063", "1024-1163")]);
+    quota_below_the_connections: instead(PLAT, &[("clat =", "session-quota = 2000\nclat =")]);
+    blocks_below_the_ports: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("clat =", "port-block = 64\nsubscriber-prefix = 120\nclat =")]);
+    subscriber_with_more_ports_than_an_address: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("\"198.19.0.1\"", "\"198.19.0.8/29\""), ("1024-1063", "1024-1163"), ("clat =", "session-quota = \"2M\"\nclat =")]);
+    nat66_pool_runs_out: instead(include_str!("../../../scenarios/nat66.toml"), &[("mapping = \"address-and-port-dependent\"\n", ""), ("200::/124", "200::/127"), ("\"1k\"", "\"100k\"")]);
+    technology_pool_runs_out_at_one_worker:
+        instead(include_str!("../../../scenarios/ds-lite.toml"), &[("1024-11023", "1024-51023"), ("mapping = \"address-and-port-dependent\"\n", ""), ("[sweep]", "[sweep]\ncores = [1, 2]")]);
+    map_prefix_meets_inside: instead(MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
+    map_prefix_public: instead(MAP_E, &[("203.0.113.0", "9.9.9.0")]);
+    port_set_too_small: instead(MAP_E, &[("source-ports = \"1024-5023\"\ndestination-ports = \"1-250\"", ""), ("mapping = \"address-and-port-dependent\"\n", "")]);
+    port_set_too_small_for_written_ports: instead(MAP_E, &[("\"1024-5023\"", "\"1024-10023\"")]);
+    port_set_of_a_subscriber_too_small: instead(LWAFTR, &[("1024-1151", "1024-1423")]);
+    subscribers_beyond_the_port_sets: instead(LWAFTR, &[("\"65536\"", "65537")]);
+    port_quota_of_shared_ports: instead(PLAT, &[("clat =", "port-quota = 100\nclat =")]);
+    subscribers_whom_nobody_counts: instead(PLAT, &[("clat =", "subscriber-prefix = 56\nclat =")]);
+    port_blocks_of_no_size: instead(PLAT, &[("clat =", "port-blocks = 2\nclat =")]);
+    port_blocks_of_several_addresses: instead(MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 64\npooling = \"arbitrary\"")]);
+    port_block_of_a_wrong_size: instead(MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 100")]);
+    timeouts_below_the_rfcs: instead(PLAT, &[("udp-timeout = \"10000 s\"", "udp-timeout = \"100 s\"\ntcp-timeout = \"1 h\"\ntcp-transitory-timeout = \"60 s\"\nicmp-timeout = \"30 s\"")]);
+    options_of_a_translator: instead(PLAT, &[("clat =", "tos = 256\ntraffic-class = \"copied\"\nlowest-ipv6-mtu = 1000\nzero-udp-checksum = \"keep\"\nclat =")]);
+    explicit_maps_in_two_places:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\neam-file = \"maps.txt\"\n[measure]\nmetrics = \"throughput\"\n");
+    ce_with_a_large_prefix: instead(MAP_T, &[("203.0.113.0/24", "10.0.0.0/8"), ("ea-bits = 11", "ea-bits = 4")]);
+    fragments_held_of_a_nat66: instead(include_str!("../../../scenarios/nat66.toml"), &[("[traffic]", "fragments-held = 9\n[traffic]")]);
+    map_rules_in_two_places: instead(MAP_RULES, &[("dmr =", "psid-offset = 4\ndmr =")]);
+    map_rules_of_no_array: small("[dut.embedded]\nplays = \"pe\"\n[technology.map-e]\nbr = \"2001:2:0:100::2\"\n[technology.map-e.rule]\nea-bits = 3\n[measure]\nmetrics = \"throughput\"\n");
+    map_rule_with_an_unknown_key: instead(MAP_RULES, &[("forwarding = true", "forward = true")]);
+    map_rule_without_a_prefix: instead(MAP_RULES, &[("ipv4-prefix = \"10.64.0.0/22\"\n", "")]);
+    map_rule_with_too_many_ea_bits: instead(MAP_RULES, &[("ea-bits = 14", "ea-bits = 25")]);
+    map_rule_of_long_customers: instead(MAP_RULES, &[("ea-bits = 10", "ea-bits = 14")]);
+    map_rule_with_half_a_psid: instead(MAP_RULES, &[("psid = 0x34\n", "")]);
+    map_rule_with_a_psid_out_of_range: instead(MAP_RULES, &[("psid = 0x34", "psid = 256")]);
+    map_rule_with_a_psid_too_long: instead(MAP_RULES, &[("psid = 0x34\npsid-length = 8", "psid = 0x34\npsid-offset = 10\npsid-length = 8")]);
+    map_rule_with_two_psids: instead(MAP_RULES, &[("ea-bits = 4\n", "ea-bits = 4\npsid = 1\npsid-length = 2\n")]);
+    map_rules_with_one_ipv6_prefix: instead(MAP_RULES, &[("2001:db8:4:100::/56", "2001:db8:4::/56")]);
+    map_rules_with_one_ipv4_prefix: instead(MAP_RULES, &[("10.64.0.0/22", "203.0.113.0/24")]);
+    map_rules_with_one_psid: instead(MAP_RULES, &[("psid = 0x35", "psid = 0x34")]);
+    map_rules_around_the_relay: instead(MAP_RULES, &[("2001:2:0:1000::/96", "2001:db8:2:1000::/96"), ("2001:db8:2::/52", "2001:db8:2::/48")]);
+    map_ce_beyond_the_rules: instead(MAP_RULES, &[("\"pe\"", "\"ce\""), ("dmr =", "ce = 17426\ndmr =")]);
+    map_subscribers_beyond_the_rules: instead(MAP_RULES, &[("subscribers = 17426", "subscribers = 17427")]);
+    map_rules_to_be_swept: instead(MAP_RULES, &[("subscribers = 17426\n", "[sweep]\nrules = 2\n")]);
+    map_rules_with_a_small_port_set: instead(MAP_RULES, &[("1024-1151", "1024-1323")]);
+    map_remote_is_a_customer: instead(MAP_E, &[("[traffic]", "[traffic]\nremote = \"203.0.113.128\"")]);
+    options_of_a_tunnel:
+        instead(LWAFTR, &[("ce =", "tunnel-hop-limit = 0\ntunnel-dscp = 64\ntunnel-flow-label = \"flow\"\ntunnel-ecn = \"full\"\ntunnel-oversize = \"cut\"\ninbound-icmp = \"none\"\nreassembly-octets = 1000\nfragment-timeout = \"0 s\"\nfragment-datagrams = 0\nce =")]);
+    options_of_a_tunnel_without_one: instead(MAP_T, &[("ce =", "tunnel-hop-limit = 60\nce =")]);
+    hairpinning_of_siit:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\", \"198.19.0.0/24 2001:2:0:9::/120\"]\nhairpinning = true\n[measure]\nmetrics = \"throughput\"\n");
+    prefix_for_no_laboratory: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:1:1000::/96")]);
+    softwires_beyond_the_laboratory: instead(AFTR, &[("2001:db8:1:0::1", "2001:2:0:8000::1")]);
+    well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
+    well_known_prefix_of_siit:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.16/28\"\n[measure]\nmetrics = \"throughput\"\n");
+    table_of_a_kernel_too_small: small("[dut.nftables]\ntable = \"100k\"\n[sweep]\nconnections = \"100k\"");
+    table_of_a_kernel_too_large: small("[dut.nftables]\ntable = \"2G\"\n[sweep]\nconnections = \"100k\"");
+    hash_size_of_the_gateway: small("[dut.embedded]\nhash-size = 512\n[sweep]\nconnections = \"100k\"");
+    table_too_small_for_the_fullest_worker:
+        instead(AFTR, &[("[sweep]", "[sweep]\ncores = [1, 4]"), ("pool =", "table = \"400k\"\npool =")]);
+    outside_addresses_too_few_with_workers:
+        instead(AFTR, &[
+            ("mapping = \"address-and-port-dependent\"\n", "pool-ports = \"1024-42023\"\n"),
+            ("pool = \"198.19.0.1\"", "pool = \"198.19.1.0 - 198.19.1.1\""),
+            ("[\"100\", \"1k\", \"10k\", \"100k\"]", "\"1k\"\noutside-addresses = [1, 2]\ncores = [1, 4]"),
+        ]);
+    count_with_a_comma: instead(AFTR, &[("\"1k\", ", "\"1,000\", ")]);
+    override_with_a_comma: with(LWAFTR, &Options { full: false, set: vec!["subscribers=65,536".to_owned()] });
+    subscriber_prefix_of_no_length:
+        instead(PLAT, &[("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/129\"\nclat =")]);
+    subscriber_prefix_beside_a_wrong_quota:
+        instead(PLAT, &[("clat =", "session-quota = \"many\"\nsubscriber-prefix = \"/56\"\nclat =")]);
+    prefix_of_a_clat_of_no_length: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:db8:0:10::/60\"")]);
+    prefix_of_a_plat_of_no_length: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:0:1000::/80")]);
+    prefix_of_clat_and_plat: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:2:0:1000::/96\"")]);
+    file_of_softwires_that_is_missing: named(&softwires("no/such/table.txt", 2));
+    file_of_softwires_that_is_a_folder: named(&softwires("tests", 2));
+    file_of_softwires_with_a_wrong_word: named(&softwires("tests/files/softwires-wrong.txt", 2));
+    file_of_softwires_with_too_few_lines: named(&softwires("tests/files/softwires.txt", 3));
+    file_of_softwires_without_the_ce: named("name = \"ce\"\n[dut.embedded]\nplays = \"ce\"\n[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"tests/files/softwires.txt\"\nce = 2\n[traffic]\nsource-ports = \"1024-1063\"\n[sweep]\nconnections = 4000\n");
+    file_of_maps_that_is_missing: named(&maps("no/such/maps.txt"));
+    file_of_maps_with_a_wrong_line: named(&maps("tests/files/maps-wrong.txt"));
+    file_of_maps_without_the_remote_host: named(&maps("tests/files/maps.txt"));
+    unknown_metric: but("\"throughput\"]", "\"thruput\"]");
+    derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
+    metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");
+    throughput_first: but("[\"max_conn_est_rate\", \"throughput\"]", "[\"throughput\", \"max_conn_est_rate\"]");
+    alpha_unused: but("repetitions = 3", "alpha = 0.5");
+    validation_without_alpha: but("\"max_conn_est_rate\"", "\"max_conn_est_rate_validated\"");
+    connections_of_a_router: small("[dut.linux-forwarding]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"throughput\"\n");
+    nothing_for_the_router:
+        small("[dut.linux-forwarding]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
+    short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
+    long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
+    frames_beyond_numbers: complaints(&GOOD.replace("duration = \"100 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
+    wrong_full: complaints(&format!("{GOOD}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n"));
+    several_at_once:
+        complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");
+    control_characters: but("\"address-and-port-dependent\"", "\"\\u001b[31mred\"");
+
+    override_value: set(&["connections=4m"]);
+    override_rule: set(&["connections=100k,8M"]);
+    override_against_the_file: set(&["traffic.destination-ports=1-10"]);
+    override_unknown: set(&["conections=4M"]);
+    override_unknown_path: set(&["measure.repetition=3"]);
+    override_ambiguous: with(include_str!("../../../scenarios/kernel-nat44.toml"), &Options { full: false, set: vec!["table=1M".to_owned()] });
+    override_without_value: set(&["connections"]);
+    override_without_effect: with(GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()] });
+    override_public_address: set(&["remote=9.9.9.9"]);
+}

@@ -1,0 +1,126 @@
+//! What holds where the rules of a run are known: a trial is judged again as it was judged, and a search that is
+//! repeated over its recorded trials finds what it found.
+
+use super::Finding;
+use super::structure::{ByKey, attempt_of, by_key};
+use crate::folder::{Calibration, Outcome};
+use crate::plan::{Measurement, without_attempt};
+use crate::read::Record;
+use crate::search::{Search, criteria, known_before, last_trials};
+use crate::store::{RESULTS, TRIALS};
+use method::{Replay, SearchResult, TrialError, TrialOutcome, TrialSpec, Trials, judge};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that comes out otherwise.
+pub(super) fn findings(record: &Record) -> Vec<Finding> {
+    verdicts(record).chain(results(record)).collect()
+}
+
+fn verdicts(record: &Record) -> impl Iterator<Item = Finding> {
+    let criteria = criteria(&record.header.scenario);
+    (1..).zip(&record.trials).filter_map(move |(line, trial)| {
+        let now = judge(&trial.spec, &trial.outcome, &criteria);
+        (now != trial.verdict).then(|| {
+            let (seq, key, recorded) = (trial.seq, &trial.measurement, &trial.verdict);
+            let what = format!("trial {seq} of `{key}` is recorded as {recorded}, and by its figures it is {now}");
+            Finding::new(TRIALS, line, what)
+        })
+    })
+}
+
+fn results(record: &Record) -> impl Iterator<Item = Finding> {
+    let again = Again::new(record);
+    (1..).zip(&record.outcomes).filter_map(move |(line, outcome)| {
+        let key = outcome.measurement.key();
+        let what = match again.search(&outcome.measurement) {
+            Ok(found) => differs(&found, outcome)?,
+            Err(error) => error.to_string(),
+        };
+        Some(Finding::new(RESULTS, line, format!("the result of `{key}` does not follow from its trials: {what}")))
+    })
+}
+
+/// Measurements whose recorded trials give a result that is not recorded. That of the last trial may have been killed
+/// before its result was written. A resumed run finds all of them again.
+pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
+    let again = Again::new(record);
+    let last = record.trials.last().map(|t| without_attempt(&t.measurement));
+    let found: BTreeSet<String> = record.outcomes.iter().map(|o| o.measurement.key()).collect();
+    record.header.plan.measurements.iter().filter_map(move |m| {
+        let key = m.key();
+        if Some(key.as_str()) == last || found.contains(&key) {
+            return None;
+        }
+        let lost = again.search(m).ok()?.result;
+        let what = format!("`{key}` has no result, and its trials give {}/s", lost.rate);
+        let way_out = "find it again with `natmeter resume`, or restore the file from a copy".to_owned();
+        Some(Finding { way_out, ..Finding::new(RESULTS, None, what) })
+    })
+}
+
+/// The searches of a record, once more over their recorded trials.
+struct Again<'a> {
+    record: &'a Record,
+    by_key: ByKey<'a>,
+    last: BTreeMap<&'a str, u64>,
+    calibration: Calibration,
+}
+
+/// What a search found again.
+struct Found {
+    result: SearchResult,
+    directions: u32,
+    /// Trials that it did not ask for.
+    pending: usize,
+}
+
+impl<'a> Again<'a> {
+    fn new(record: &'a Record) -> Again<'a> {
+        let calibration = record.calibration.clone().unwrap_or_default();
+        Again { record, by_key: by_key(&record.trials), last: last_trials(&record.trials), calibration }
+    }
+
+    fn search(&self, measurement: &Measurement) -> Result<Found, TrialError> {
+        let trials = attempt_of(measurement, &self.by_key);
+        let known = known_before(trials.first().map(|t| t.seq), &self.record.outcomes, &self.last);
+        let search = Search::new(measurement, &self.record.header.scenario, &self.calibration, &known)?;
+        let mut replay = Replay::new(trials.iter().copied().cloned(), NoMore)?;
+        let result = search.run(&mut replay, &mut |_| ())?;
+        Ok(Found { result, directions: search.directions(), pending: replay.pending() })
+    }
+}
+
+/// In what a result differs from the one that was found again. Reasons are texts for people and may change.
+fn differs(Found { result, directions, pending }: &Found, outcome: &Outcome) -> Option<String> {
+    let without_reasons = |result: &SearchResult| {
+        let mut result = result.clone();
+        result.trace.iter_mut().for_each(|step| step.reason.clear());
+        result
+    };
+    let (found, recorded) = (without_reasons(result), without_reasons(&outcome.result));
+    if *pending > 0 {
+        return Some(format!("{pending} of its trials come after the end of the search"));
+    }
+    if found.rate != recorded.rate || found.kind != recorded.kind {
+        return Some(format!(
+            "they give {}/s ({}), recorded is {}/s ({})",
+            found.rate,
+            found.kind.name(),
+            recorded.rate,
+            recorded.kind.name()
+        ));
+    }
+    if *directions != outcome.directions {
+        return Some(format!("they have {directions} directions, recorded are {}", outcome.directions));
+    }
+    (found != recorded).then(|| "they give the same rate with another error or other steps".to_owned())
+}
+
+/// The end of the recorded trials.
+struct NoMore;
+
+impl Trials for NoMore {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        Err(TrialError::Mismatch(format!("the search asks for a trial at {}/s, and none is recorded", spec.rate)))
+    }
+}

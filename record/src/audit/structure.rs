@@ -1,0 +1,167 @@
+//! What holds for every record, whatever its rules: numbers, names and counts that agree.
+
+use super::Finding;
+use crate::folder::{Header, Outcome, POINT_BY_POINT};
+use crate::plan::{Measurement, Plan, without_attempt};
+use crate::read::Record;
+use crate::store::{HEADER, RESULTS, TRIALS};
+use method::{Rate, Step, StepVerdict, TrialRecord, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that does not agree.
+pub(super) fn findings(record: &Record) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = version(&record.header).into_iter().chain(plan(&record.header)).collect();
+    findings.extend(numbers(&record.trials));
+    findings.extend(strangers(record));
+    findings.extend(results(record));
+    findings
+}
+
+/// A version of natmeter that wrote a folder which this one reads is no later than this one.
+fn version(header: &Header) -> Option<Finding> {
+    let number = |version: &str| version.split('.').map(|part| part.parse().ok()).collect::<Option<Vec<u32>>>();
+    let (own, found) = (env!("CARGO_PKG_VERSION"), &header.version);
+    let what = match number(found) {
+        Some(number_found) if Some(&number_found) <= number(own).as_ref() => return None,
+        Some(_) => format!("natmeter {found} is later than this one ({own})"),
+        None => format!("`{found}` is no version of natmeter"),
+    };
+    let way_out = format!("use natmeter {found} if it wrote this run, else restore the file from a copy");
+    Some(Finding { way_out, ..Finding::new(HEADER, None, what) })
+}
+
+/// The plan is that of the scenario. Another order of trials has another plan, of which nothing is known here.
+fn plan(header: &Header) -> Option<Finding> {
+    let keys = |plan: &Plan| plan.measurements.iter().map(Measurement::key).collect::<Vec<_>>();
+    let (planned, recorded) = (keys(&Plan::new(&header.scenario)), keys(&header.plan));
+    if header.order != POINT_BY_POINT || planned == recorded {
+        return None;
+    }
+    let other = planned.iter().find(|key| !recorded.contains(key)).map(|key| format!("`{key}` is missing"));
+    let other = other
+        .or_else(|| recorded.iter().find(|key| !planned.contains(key)).map(|key| format!("`{key}` is none of them")));
+    let other = other.unwrap_or_else(|| "they stand in another order, or more than once".to_owned());
+    let what =
+        format!("the plan has {} measurements and the scenario asks for {}: {other}", recorded.len(), planned.len());
+    Some(Finding::new(HEADER, None, what))
+}
+
+/// Trials are numbered from 0 without gaps, in the order of their lines.
+fn numbers(trials: &[TrialRecord]) -> Vec<Finding> {
+    let all: BTreeSet<u64> = trials.iter().map(|t| t.seq).collect();
+    let mut seen = BTreeMap::new();
+    let mut next = 0;
+    let mut findings = Vec::new();
+    for (line, trial) in (1..).zip(trials) {
+        let seq = trial.seq;
+        if let Some(first) = seen.insert(seq, line) {
+            findings.push(Finding::new(TRIALS, line, format!("trial {seq} stands here again, after line {first}")));
+        } else if seq < next {
+            findings.push(Finding::new(TRIALS, line, format!("trial {seq} stands behind trial {}", next - 1)));
+        } else {
+            let missing = (seq - next) - all.range(next..seq).count() as u64;
+            let which = if missing == 1 { "1 trial is".to_owned() } else { format!("{missing} trials are") };
+            let what = format!("{which} missing before trial {seq}");
+            findings.extend((missing > 0).then(|| Finding::new(TRIALS, line, what)));
+        }
+        next = next.max(seq.saturating_add(1));
+    }
+    findings
+}
+
+/// Every trial and every result belongs to a measurement of the plan, and a measurement has one result.
+fn strangers(record: &Record) -> Vec<Finding> {
+    let planned: BTreeMap<String, &Measurement> =
+        record.header.plan.measurements.iter().map(|m| (m.key(), m)).collect();
+    let mut findings = Vec::new();
+    for (line, trial) in (1..).zip(&record.trials) {
+        if !planned.contains_key(without_attempt(&trial.measurement)) {
+            let what = format!("trial {} belongs to `{}`, which is not in the plan", trial.seq, trial.measurement);
+            findings.push(Finding::new(TRIALS, line, what));
+        }
+    }
+    let mut first = BTreeMap::new();
+    for (line, outcome) in (1..).zip(&record.outcomes) {
+        let key = outcome.measurement.key();
+        if planned.get(&key).is_none_or(|m| **m != outcome.measurement) {
+            findings.push(Finding::new(RESULTS, line, format!("the result of `{key}` is not of this plan")));
+        }
+        if let Some(first) = first.insert(key.clone(), line) {
+            findings.push(Finding::new(RESULTS, line, format!("`{key}` has a result in line {first} already")));
+        }
+    }
+    findings
+}
+
+/// Every result has the trials that it names.
+fn results(record: &Record) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let by_key = by_key(&record.trials);
+    for (line, outcome) in (1..).zip(&record.outcomes) {
+        if let Some(what) = disagrees(outcome, attempt_of(&outcome.measurement, &by_key)) {
+            let key = outcome.measurement.key();
+            findings.push(Finding::new(
+                RESULTS,
+                line,
+                format!("the result of `{key}` does not follow from its trials: {what}"),
+            ));
+        }
+    }
+    findings
+}
+
+/// Trials by the key under which they are filed, which names measurement and attempt.
+pub(super) type ByKey<'a> = BTreeMap<&'a str, Vec<&'a TrialRecord>>;
+
+/// The trials of a record in the order of their lines.
+pub(super) fn by_key(trials: &[TrialRecord]) -> ByKey<'_> {
+    let mut by_key = ByKey::new();
+    for trial in trials {
+        by_key.entry(&trial.measurement).or_default().push(trial);
+    }
+    by_key
+}
+
+/// The trials of the last attempt at a measurement: those that gave its result.
+pub(super) fn attempt_of<'t, 'a>(measurement: &Measurement, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
+    let of = |attempt: u32| by_key.get(measurement.attempt_key(attempt).as_str());
+    let later = (2..u32::MAX).map(of).take_while(Option::is_some).last();
+    later.unwrap_or_else(|| of(1)).map_or(&[], Vec::as_slice)
+}
+
+/// Where a result contradicts its trials, whatever the rules are.
+fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
+    let result = &outcome.result;
+    if result.trace.is_empty() {
+        return Some("its search has no step".to_owned());
+    }
+    let tried = |step: &Step| trials.iter().any(|t| t.spec.rate == step.rate && agrees(&t.verdict, step.verdict));
+    if let Some(step) = result.trace.iter().find(|step| !tried(step)) {
+        return Some(format!("no trial at {}/s has the verdict of that step of the search", step.rate));
+    }
+    let passed = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).max();
+    if passed.unwrap_or(Rate(0)) != result.rate {
+        return Some(format!(
+            "its rate is {}/s, and the highest that passed is {}/s",
+            result.rate,
+            passed.unwrap_or_default()
+        ));
+    }
+    let in_steps = result.trace.iter().fold(0u64, |sum, step| sum.saturating_add(step.trials));
+    if in_steps != result.trials || in_steps > trials.len() as u64 {
+        return Some(format!(
+            "it names {} trials, its steps {in_steps}, and {} are recorded",
+            result.trials,
+            trials.len()
+        ));
+    }
+    None
+}
+
+fn agrees(trial: &Verdict, step: StepVerdict) -> bool {
+    match step {
+        StepVerdict::Pass => *trial == Verdict::Pass,
+        StepVerdict::Fail => matches!(trial, Verdict::Fail(_)),
+        StepVerdict::TesterBound | StepVerdict::HostBound => matches!(trial, Verdict::Invalid(_)),
+    }
+}

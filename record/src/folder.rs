@@ -1,0 +1,308 @@
+//! The run folder: append-only, the only truth. Names of its files, and the types of what stands in them
+//! one JSON document a line. Every report derives from these and nothing else.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `scenario.toml` | the scenario as it was read, verbatim |
+//! | `run.json` | [`Header`]: versions of folder, natmeter and rules, options, resolved scenario, plan, time |
+//! | `facts.json` | [`Facts`] of tester and DUTs |
+//! | `calibration.json` | [`Calibration`]: the tester's own limits |
+//! | `selftest.json` | [`SelfTest`]: verdict of the known-truth self-test |
+//! | `selftest.jsonl` | [`TrialRecord`] lines: the trials of the checks that did not pass, if any |
+//! | `commands.jsonl` | [`CommandLine`]: every DUT command with its output |
+//! | `events.jsonl` | what happened, in order |
+//! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
+//! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
+
+use crate::plan::{Measurement, Plan};
+use method::{Count, Rate, SearchResult, TrialRecord};
+use scenario::axis::AxisValues;
+use scenario::{Link, Options, Scenario, VethIo};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the run folder that this natmeter writes.
+pub const RECORD: u32 = 2;
+/// Version of a run folder that names none.
+pub const RECORD_WITHOUT_VERSION: u32 = 1;
+
+/// The order of trials that this natmeter knows: the points in the order of the plan; at a point each metric with all
+/// its repetitions; the trials of a search without a break.
+pub const POINT_BY_POINT: &str = "point-by-point";
+
+/// The first document of a run folder. [`crate::read::header`] reads it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Header {
+    /// Version of the run folder.
+    pub record: u32,
+    /// Version of natmeter.
+    pub version: String,
+    /// Version of the rules ([`method::RULES`]) by which trials were judged and results found; `None`: not recorded.
+    pub rules: Option<u32>,
+    /// Order of the trials, such as [`POINT_BY_POINT`].
+    pub order: String,
+    /// Start of the run, RFC 3339, UTC.
+    pub started: String,
+    /// What the command line said about the scenario.
+    pub options: Options,
+    /// The scenario with all defaults and overrides. It is read again from its text, not from here.
+    pub scenario: Scenario,
+    /// The plan.
+    pub plan: Plan,
+}
+
+impl Header {
+    /// The header of a run that this natmeter starts.
+    pub fn new(started: String, scenario: Scenario, options: Options, plan: Plan) -> Header {
+        Header {
+            record: RECORD,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            rules: Some(method::RULES),
+            order: POINT_BY_POINT.to_owned(),
+            started,
+            options,
+            scenario,
+            plan,
+        }
+    }
+
+    /// Whether this natmeter judges by the rules of the run, so that verdicts and results can be derived again.
+    pub fn has_known_rules(&self) -> bool {
+        self.rules == Some(method::RULES)
+    }
+}
+
+/// Name → value, for people and for `diff`.
+pub type FactTable = BTreeMap<String, String>;
+
+/// Name with unit → number, of one point of the matrix.
+pub type Figures = BTreeMap<String, f64>;
+
+/// Figures of a table that a device loads before it is measured: softwires, or mapping rules.
+pub const TABLE_ENTRIES: &str = "table entries";
+/// From its parameters, or its file, to a table that answers.
+pub const TABLE_LOAD_TIME: &str = "table load time, ms";
+/// Memory of the table alone.
+pub const TABLE_MEMORY: &str = "table memory, KiB";
+
+/// Between the key of a measurement that gave no result and the reason, in a doubt.
+pub const NO_RESULT: &str = ": no result: ";
+
+/// Between the key of a measurement whose invalid trials took too long and what came of it, in a doubt.
+pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
+/// The fact of the tester of [`Facts::build`].
+pub const BUILD: &str = "build";
+
+/// Buckets of a kernel's connection tracking table, and entries that it may hold.
+pub const HASH_TABLE_SIZE: &str = "hash table size";
+/// As above.
+pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
+
+/// What is known about the machine and the devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Kernel, CPU, governor, mitigations, memory, clock, …
+    pub tester: FactTable,
+    /// The same for each DUT, by name.
+    pub duts: BTreeMap<String, FactTable>,
+    /// What may spoil the result: one sentence each.
+    pub doubts: Vec<String>,
+}
+
+/// The tester's own limits for this scenario's frames and flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// The clock in words.
+    pub clock: String,
+    /// One reading of the clock, picoseconds.
+    pub clock_read_ps: u64,
+    /// Departure error of a paced sender: median and 99th percentile, nanoseconds.
+    pub departure_p50_ns: u64,
+    /// As above.
+    pub departure_p99_ns: u64,
+    /// Median time of single frames from hand-over to receipt, nanoseconds.
+    pub latency_floor_ns: u64,
+    /// What the tester can do at each number of connections that has been measured so far.
+    pub ceilings: Vec<Ceiling>,
+}
+
+impl Facts {
+    /// What natmeter was built from, for and how; `None` in folders of versions before 0.2.
+    pub fn build(&self) -> Option<&str> {
+        self.tester.get(BUILD).map(String::as_str)
+    }
+
+    /// How many measurements gave no result.
+    pub fn without_result(&self) -> usize {
+        self.doubts.iter().filter(|doubt| doubt.contains(NO_RESULT)).count()
+    }
+}
+
+impl SelfTestCheck {
+    /// What came of it, in a word.
+    pub fn verdict(&self) -> &'static str {
+        match (self.passed, self.inconclusive) {
+            (true, _) => "passed",
+            (false, true) => "inconclusive",
+            (false, false) => "failed",
+        }
+    }
+}
+
+impl SelfTest {
+    /// The checks of which this came, by name.
+    pub fn named(&self, verdict: &str) -> Vec<&str> {
+        self.checks.iter().filter(|c| c.verdict() == verdict).map(|c| c.name.as_str()).collect()
+    }
+}
+
+impl Calibration {
+    /// The ceiling at this number of connections and values of further axes, if it is known.
+    pub fn at(&self, connections: Count, axes: &AxisValues) -> Option<&Ceiling> {
+        self.ceilings.iter().find(|c| c.connections == connections && c.axes == *axes)
+    }
+}
+
+/// What lay between the tester's two ports when it was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Over {
+    /// The link within the process: the tester's own code, and no back-end of the kernel's.
+    #[default]
+    #[serde(rename = "in-process link")]
+    Process,
+    /// A veth pair and packet sockets.
+    #[serde(rename = "veth, af-packet")]
+    AfPacket,
+    /// A veth pair and XDP sockets in the kernel's general receive path.
+    #[serde(rename = "veth, af-xdp generic")]
+    AfXdpGeneric,
+    /// A veth pair and XDP sockets in its driver.
+    #[serde(rename = "veth, af-xdp native")]
+    AfXdpNative,
+}
+
+impl Over {
+    /// What the tester is measured over for a scenario: its own kind of cable, where there is one without a device. A TAP
+    /// has none, because its other end is the kernel itself.
+    pub fn of(link: &Link) -> Over {
+        match link {
+            Link::InProcess { .. } | Link::Tap => Over::Process,
+            Link::Veth { io: VethIo::AfPacket } => Over::AfPacket,
+            Link::Veth { io: VethIo::AfXdpGeneric } => Over::AfXdpGeneric,
+            Link::Veth { io: VethIo::AfXdpNative } => Over::AfXdpNative,
+        }
+    }
+
+    /// In words, as in the files.
+    pub fn words(self) -> &'static str {
+        match self {
+            Over::Process => "in-process link",
+            Over::AfPacket => "veth, af-packet",
+            Over::AfXdpGeneric => "veth, af-xdp generic",
+            Over::AfXdpNative => "veth, af-xdp native",
+        }
+    }
+}
+
+/// What the tester can do with no device in between, in the directions of the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Connections (N) in the state table; 0: stateless, no table.
+    pub connections: Count,
+    /// Values of further axes, which may change the flows.
+    #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
+    pub axes: AxisValues,
+    /// What it was measured over.
+    #[serde(default)]
+    pub over: Over,
+    /// Threads of the tester.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub workers: u32,
+    /// Frames per second per direction that it sends, receives and judges, on connections in random order.
+    pub frames: Rate,
+    /// Connections per second that it opens and learns in phase 1; `None` without a table.
+    pub set_up: Option<Rate>,
+    /// Picoseconds a frame of sending, back-end excluded.
+    pub send_ps: u64,
+    /// Picoseconds a frame of receiving and judging, back-end excluded.
+    pub receive_ps: u64,
+}
+
+/// Of runs that were made before the tester could have several threads.
+fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_one(workers: &u32) -> bool {
+    *workers == 1
+}
+
+impl Ceiling {
+    /// That of a metric: connections per second for what counts connections set up, else frames per second.
+    pub fn of(&self, metric: &str) -> Option<Rate> {
+        if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+    }
+}
+
+/// Verdict of the known-truth self-test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfTest {
+    /// No check failed; some may be inconclusive.
+    pub passed: bool,
+    /// Each check: name, injected truth, measured value, passed.
+    pub checks: Vec<SelfTestCheck>,
+}
+
+/// One check of the self-test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfTestCheck {
+    /// What is checked.
+    pub name: String,
+    /// The injected truth in words with unit.
+    pub truth: String,
+    /// The measured value in words with unit.
+    pub measured: String,
+    /// Whether they agree within the stated error.
+    pub passed: bool,
+    /// They do not agree, but the host disturbed the check: no verdict.
+    #[serde(default)]
+    pub inconclusive: bool,
+    /// Where they do not agree: the trial that contradicts the truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deciding: Option<Box<TrialRecord>>,
+}
+
+/// One command that was run on a device or on the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// When, RFC 3339, UTC.
+    pub at: String,
+    /// The DUT for which it was run, by name.
+    pub dut: String,
+    /// What it was good for.
+    pub why: String,
+    /// The command as one would type it.
+    pub command: String,
+    /// Exit status; `None` if it did not end by itself.
+    pub status: Option<i32>,
+    /// What it printed, errors included.
+    pub output: String,
+}
+
+/// Result of one measurement: what was measured, and the result of the search beside it in the same JSON object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// What was measured.
+    pub measurement: Measurement,
+    /// Directions that were active (1 or 2): the total is the rate times this.
+    pub directions: u32,
+    /// Tester and DUT shared a core, or there were more threads than cores: scaling over cores says nothing.
+    pub shares_core: bool,
+    /// What was measured when the device was set up.
+    #[serde(default, skip_serializing_if = "Figures::is_empty")]
+    pub figures: Figures,
+    /// What was found, rates per direction.
+    #[serde(flatten)]
+    pub result: SearchResult,
+}

@@ -1,0 +1,163 @@
+//! A run as its folder holds it, read once: what reports derive from and what a resumed run goes on from. Reading is
+//! apart from `store`, which writes files, and from `folder`, which names their content, because a folder may have
+//! been written by an earlier version of natmeter.
+//!
+//! The scenario of a run is its text, read again with the options that the run was started with. The values that
+//! `run.json` holds beside it are for people and scripts.
+
+mod version1;
+
+use crate::folder::{
+    Calibration, CommandLine, Facts, Header, Outcome, POINT_BY_POINT, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
+};
+use crate::plan::Plan;
+use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
+use method::TrialRecord;
+use scenario::{Complaints, Options, Scenario, Technologies};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Why a run cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A later version of natmeter has written it.
+    #[error(
+        "{}: version {found} of the run folder is unknown, this natmeter reads versions 1 to {RECORD}; \
+         use natmeter {natmeter}, which wrote it, or a later one",
+        .path.display()
+    )]
+    Later {
+        /// The file that says so.
+        path: PathBuf,
+        /// Version of the folder.
+        found: u32,
+        /// Version of the natmeter that wrote it.
+        natmeter: String,
+    },
+    /// Its scenario is none.
+    #[error("{}: the scenario of this run cannot be read; restore the file from a copy\n{}", .path.display(), .complaints.render(false))]
+    Scenario {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        complaints: Box<Complaints>,
+    },
+}
+
+/// Everything that a run folder holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Versions, scenario, plan, time.
+    pub header: Header,
+    /// Facts of tester and DUTs.
+    pub facts: Facts,
+    /// The tester's own limits.
+    pub calibration: Option<Calibration>,
+    /// Verdict of the self-test.
+    pub self_test: Option<SelfTest>,
+    /// Finished measurements, in the order of their lines.
+    pub outcomes: Vec<Outcome>,
+    /// Trials, in the order of their lines.
+    pub trials: Vec<TrialRecord>,
+    /// Commands that were run on the DUTs.
+    pub commands: Vec<CommandLine>,
+    /// Files that end in a torn line.
+    pub torn: Vec<(&'static str, Torn)>,
+}
+
+impl Record {
+    /// Read a run folder, finished or not, without changing it.
+    ///
+    /// # Errors
+    /// When it is no run folder, or a whole line of it cannot be read.
+    pub fn read(folder: &Path, technologies: Technologies) -> Result<Record, RecordError> {
+        Ok(Record::of(header(folder, technologies)?, folder)?)
+    }
+
+    /// The files beside the header of a run.
+    ///
+    /// # Errors
+    /// When a whole line cannot be read.
+    pub fn of(header: Header, folder: &Path) -> Result<Record, StoreError> {
+        let outcomes = read_lines::<Outcome>(&folder.join(store::RESULTS))?;
+        let trials = read_lines::<TrialRecord>(&folder.join(store::TRIALS))?;
+        let commands = read_lines::<CommandLine>(&folder.join(store::COMMANDS))?;
+        let torn = [(store::RESULTS, outcomes.torn), (store::TRIALS, trials.torn), (store::COMMANDS, commands.torn)];
+        Ok(Record {
+            facts: read_document(&folder.join(store::FACTS))?.unwrap_or_default(),
+            calibration: read_document(&folder.join(store::CALIBRATION))?,
+            self_test: read_document(&folder.join(store::SELF_TEST))?,
+            outcomes: outcomes.values,
+            trials: trials.values,
+            commands: commands.values,
+            torn: torn.into_iter().filter_map(|(file, torn)| Some((file, torn?))).collect(),
+            header,
+        })
+    }
+}
+
+/// What every version of the header says of itself.
+#[derive(Deserialize)]
+struct Versions {
+    #[serde(default = "without_version")]
+    record: u32,
+    version: String,
+}
+
+fn without_version() -> u32 {
+    RECORD_WITHOUT_VERSION
+}
+
+/// The header as version 1 and version 2 write it.
+#[derive(Deserialize)]
+struct Stored {
+    #[serde(default = "without_version")]
+    record: u32,
+    version: String,
+    rules: Option<u32>,
+    order: Option<String>,
+    started: String,
+    options: Option<Options>,
+    scenario: serde_json::Value,
+    plan: Plan,
+}
+
+/// The header of a run folder, with its scenario read from the text.
+///
+/// # Errors
+/// When it is no run folder, or a later version of natmeter has written it.
+pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, RecordError> {
+    let path = folder.join(store::HEADER);
+    let missing = || StoreError::NotARun { path: folder.to_path_buf(), missing: store::HEADER };
+    let versions: Versions = read_document(&path)?.ok_or_else(missing)?;
+    if versions.record > RECORD {
+        return Err(RecordError::Later { path, found: versions.record, natmeter: versions.version });
+    }
+    let stored: Stored = read_document(&path)?.ok_or_else(missing)?;
+    let (scenario, options) = scenario_of(&folder.join(store::SCENARIO), &stored, technologies)?;
+    Ok(Header {
+        record: stored.record,
+        version: stored.version,
+        rules: stored.rules,
+        order: stored.order.unwrap_or_else(|| POINT_BY_POINT.to_owned()),
+        started: stored.started,
+        options,
+        scenario,
+        plan: stored.plan,
+    })
+}
+
+fn scenario_of(path: &Path, stored: &Stored, technologies: Technologies) -> Result<(Scenario, Options), RecordError> {
+    let text = read_text(path)?;
+    let name = path.display().to_string();
+    let Some(options) = &stored.options else {
+        return Ok(version1::scenario(&name, &text, &stored.scenario, technologies)?);
+    };
+    let read = scenario::parse(&name, &text, options, technologies);
+    let read =
+        read.map_err(|complaints| RecordError::Scenario { path: path.to_path_buf(), complaints: complaints.into() });
+    Ok((read?.scenario, options.clone()))
+}

@@ -1,0 +1,157 @@
+//! The report of a run: a model derived from the run folder alone, and the list of formats in which it is printed.
+//! Same folder, same bytes: nothing here reads a clock, the environment or anything outside the folder.
+
+mod conformance;
+mod csv;
+mod facts;
+mod figure;
+mod html;
+mod json;
+mod limits;
+pub mod number;
+pub mod published;
+mod remarks;
+pub mod result;
+mod scale;
+mod sentences;
+mod svg;
+mod table;
+mod terms;
+mod text;
+
+use crate::audit::{Audit, audit};
+use crate::folder::{Calibration, CommandLine, Facts, Header, SelfTest};
+use crate::printable::printable;
+use crate::read::{Record, RecordError};
+pub use conformance::Conformance;
+use published::Beside;
+pub use remarks::median as table_value;
+use result::PointResult;
+use scenario::Technologies;
+use serde::Serialize;
+use std::path::Path;
+
+/// A format in which a report is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Extension of a file that holds it.
+    pub extension: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    render: fn(&Report) -> String,
+}
+
+/// The known formats.
+pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT];
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The folder cannot be read, or is no run folder.
+    #[error("the run cannot be reported: {0}")]
+    Record(#[from] RecordError),
+    /// No such format.
+    #[error("there is no format `{name}`: use one of {}", KNOWN.iter().map(|f| f.name).collect::<Vec<_>>().join(", "))]
+    Format {
+        /// What was asked for.
+        name: String,
+    },
+}
+
+/// Everything that a report says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Scenario, plan, version, time.
+    pub header: Header,
+    /// What verdicts and results rest on, and what is wrong with the record.
+    pub audit: Audit,
+    /// Whether the figures may be called results of RFC 2544 and RFC 9693.
+    pub conformance: Conformance,
+    /// Finished measurements.
+    pub measured: usize,
+    /// Planned measurements.
+    pub planned: usize,
+    /// Last lines: what was found, in sentences.
+    pub sentences: Vec<String>,
+    /// The results.
+    #[serde(rename = "cells")]
+    pub results: Vec<PointResult>,
+    /// Published values nearest to them.
+    pub beside: Vec<Beside>,
+    /// What may spoil the results.
+    pub doubts: Vec<String>,
+    /// The tester's own limits.
+    pub calibration: Option<Calibration>,
+    /// Verdict of the self-test.
+    pub self_test: Option<SelfTest>,
+    /// Facts of tester and DUTs.
+    pub facts: Facts,
+    /// Commands run on the DUTs.
+    pub commands: Vec<CommandLine>,
+    /// What the judge counted over all trials.
+    pub judged: facts::Judged,
+}
+
+impl Report {
+    /// Reads a run folder, finished or not, without changing it, and audits its record.
+    ///
+    /// # Errors
+    /// When it is no run folder, or a whole line of it cannot be read.
+    pub fn from_folder(path: &Path, technologies: Technologies) -> Result<Report, ReportError> {
+        let record = Record::read(path, technologies)?;
+        let audit = audit(&record);
+        Ok(Report::of(record, audit))
+    }
+
+    /// The report of a record that was audited.
+    pub fn of(record: Record, audit: Audit) -> Report {
+        let Record { header, facts, calibration, self_test, outcomes, trials, commands, torn } = record;
+        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials);
+        let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
+        let mut report = Report {
+            conformance: Conformance::of(&header.scenario, &found),
+            audit,
+            measured: outcomes.len(),
+            planned: header.plan.measurements.len(),
+            sentences: Vec::new(),
+            results,
+            beside: Vec::new(),
+            doubts: Vec::new(),
+            calibration,
+            self_test,
+            facts,
+            commands,
+            judged: facts::Judged::of(&trials, header.scenario.traffic.ttl),
+            header,
+        };
+        report.beside = published::beside(&report);
+        report.doubts = facts::doubts(&report, &torn);
+        report.sentences = sentences::of(&report);
+        report
+    }
+
+    /// Print in one of the [`KNOWN`] formats.
+    ///
+    /// # Errors
+    /// When there is no such format.
+    pub fn render(&self, format: &str) -> Result<String, ReportError> {
+        let known = KNOWN.iter().find(|f| f.name == format);
+        known
+            .map(|f| printable(&(f.render)(self)).into_owned())
+            .ok_or_else(|| ReportError::Format { name: format.to_owned() })
+    }
+
+    /// What was found, in sentences.
+    pub fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+
+    /// The name of the run: scenario and start, as in the folder's name.
+    pub fn run_name(&self) -> String {
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        let (date, time) = self.header.started.split_once('T').unwrap_or((&self.header.started, ""));
+        format!("{}-{}-{}", self.header.scenario.name, digits(date), digits(time))
+    }
+}

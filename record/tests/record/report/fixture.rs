@@ -1,0 +1,399 @@
+//! Records of runs built by code, always the same: what the report tests read. Searches are plain bisections against a
+//! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
+
+use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
+use method::validity::{FailReason, Failure, Stream};
+use method::{
+    Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
+};
+use record::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
+use record::plan::{Measurement, Plan};
+use record::read::Record;
+use scenario::{Options, Scenario, Sweep, parse};
+use std::collections::BTreeMap;
+
+/// A run in the making.
+#[derive(Clone)]
+pub struct Run {
+    pub header: Header,
+    pub facts: Facts,
+    pub calibration: Calibration,
+    pub self_test: SelfTest,
+    pub outcomes: Vec<Outcome>,
+    pub trials: Vec<TrialRecord>,
+    pub commands: Vec<CommandLine>,
+    state: u64,
+}
+
+/// What a device does at a point.
+pub struct Truth {
+    pub capacity: u64,
+    /// No more than this can be tried, and then it is the tester's limit.
+    pub tester: u64,
+    /// Repetitions differ by up to this many parts in a thousand.
+    pub noise: u64,
+}
+
+impl Run {
+    pub fn new(scenario: Scenario) -> Run {
+        let plan = Plan::new(&scenario);
+        let header = Header::new("2026-01-12T10:15:30Z".into(), scenario, Options::default(), plan);
+        Run {
+            facts: facts(),
+            calibration: calibration(&header),
+            header,
+            self_test: self_test(),
+            outcomes: vec![],
+            trials: vec![],
+            commands: vec![],
+            state: 42,
+        }
+    }
+
+    /// Measure everything that is planned.
+    pub fn measure(mut self, truth: impl Fn(&Measurement) -> Truth) -> Run {
+        for m in self.header.plan.measurements.clone() {
+            self.search(&m, &truth(&m));
+        }
+        self
+    }
+
+    /// One bisection.
+    pub fn search(&mut self, m: &Measurement, truth: &Truth) {
+        let spread = truth.capacity * truth.noise / 1_000;
+        let capacity = truth.capacity - spread / 2 + self.random() % (spread + 1);
+        let (mut low, mut high, mut kind) = (0, 20_000_000.min(truth.capacity * 5), ResultKind::AtUpperLimit);
+        let (mut trace, mut invalid) = (vec![], 0);
+        while high - low > (low / 100).max(truth.capacity / 200).max(1) {
+            let rate = low.midpoint(high);
+            let step = if rate > truth.tester {
+                invalid += 3;
+                StepVerdict::TesterBound
+            } else if rate > capacity {
+                StepVerdict::Fail
+            } else {
+                StepVerdict::Pass
+            };
+            match step {
+                StepVerdict::Pass => low = rate,
+                StepVerdict::Fail => (high, kind) = (rate, ResultKind::Exact),
+                StepVerdict::TesterBound => (high, kind) = (rate, ResultKind::TesterLimit),
+                StepVerdict::HostBound => (high, kind) = (rate, ResultKind::HostLimit),
+            }
+            trace.push(step_of(rate, step));
+            self.trial(m, rate, capacity, step);
+        }
+        let directions = if m.metric == "max_conn_est_rate" { 1 } else { 2 };
+        self.outcomes.push(Outcome {
+            measurement: m.clone(),
+            directions,
+            shares_core: false,
+            figures: BTreeMap::new(),
+            result: SearchResult {
+                rate: Rate(low),
+                kind: if low == 0 { ResultKind::NothingPassed } else { kind },
+                error: Rate(high - low),
+                one_sided: false,
+                closed_loop: false,
+                validation_failed: false,
+                trials: trace.len() as u64 + invalid,
+                invalid_repeats: invalid,
+                spoiled_by_host: 0,
+                phase1_lost: 0,
+                phase1_rate: (directions == 2).then_some(Rate(2_345_678)),
+                table_changes: 0,
+                lost_at_rate: 0,
+                tester_limit: None,
+                trace,
+            },
+        });
+    }
+
+    fn trial(&mut self, m: &Measurement, rate: u64, capacity: u64, step: StepVerdict) {
+        let duration = self.header.scenario.measure.duration;
+        let frames = Rate(rate).frames_in(duration);
+        let lost = if rate > capacity { frames * (rate - capacity) / rate } else { 0 };
+        let leg = Leg { planned: frames, sent: frames, received: frames - lost, send_time: duration, ..Leg::default() };
+        let establish = m.metric == "max_conn_est_rate";
+        let verdict = match step {
+            StepVerdict::Pass => Verdict::Pass,
+            StepVerdict::Fail => Verdict::Fail(Failure {
+                reason: FailReason::Loss {
+                    stream: Stream::Forward,
+                    sent: frames,
+                    received: frames - lost,
+                    needed: frames,
+                },
+                closed_loop: false,
+            }),
+            StepVerdict::HostBound => {
+                Verdict::Invalid(Invalid::HostStall { of_dut: true, stall: Nanos(4_000_000), queue_lasts: None })
+            }
+            StepVerdict::TesterBound => Verdict::Invalid(Invalid::SenderLate {
+                stream: Stream::Forward,
+                late: Nanos(400_000),
+                limit: Nanos(100_000),
+            }),
+        };
+        self.trials.push(TrialRecord {
+            seq: self.trials.len() as u64,
+            measurement: m.key(),
+            spec: TrialSpec {
+                kind: if establish { PhaseKind::Establish } else { PhaseKind::Established },
+                rate: Rate(rate),
+                load: Load::For(duration),
+                direction: if establish { Direction::Forward } else { Direction::Both },
+                connections: m.point.connections,
+                phase1_rate: None,
+                validate_rate: None,
+                keep_table: false,
+                responder_order: Order::Random,
+            },
+            outcome: TrialOutcome {
+                reverse: if establish { Leg::default() } else { leg.clone() },
+                forward: leg,
+                ..TrialOutcome::default()
+            },
+            verdict,
+        });
+    }
+
+    /// A small generator, so that repetitions differ and still are always the same.
+    fn random(&mut self) -> u64 {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state >> 33
+    }
+
+    /// The tester can do this at every number of connections.
+    pub fn ceiling(&mut self, rate: Rate) {
+        for c in &mut self.calibration.ceilings {
+            (c.frames, c.set_up) = (rate, c.set_up.map(|_| rate));
+        }
+    }
+
+    /// Frames with this fault in the first trial.
+    pub fn spoil(&mut self, fault: Fault, frames: u64) {
+        let mut faults = FaultCounts::default();
+        (0..frames).for_each(|_| faults.add(fault));
+        self.trials[0].outcome.reverse.faults.merge(&faults);
+    }
+
+    /// What its folder would hold.
+    pub fn record(&self) -> Record {
+        let run = self.clone();
+        Record {
+            header: run.header,
+            facts: run.facts,
+            calibration: Some(run.calibration),
+            self_test: Some(run.self_test),
+            outcomes: run.outcomes,
+            trials: run.trials,
+            commands: run.commands,
+            torn: Vec::new(),
+        }
+    }
+}
+
+/// A step of a search that was decided by one trial.
+pub fn step_of(rate: u64, verdict: StepVerdict) -> Step {
+    let reason = String::new();
+    Step { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
+}
+
+/// Embedded gateway, three connection counts, two metrics, three repetitions.
+pub fn quickstart() -> Run {
+    Run::new(quickstart_scenario()).measure(|m| {
+        let capacity = match (m.metric.as_str(), m.point.connections) {
+            ("max_conn_est_rate", 100_000) => 3_900_000,
+            ("max_conn_est_rate", 1_000_000) => 3_400_000,
+            ("max_conn_est_rate", _) => 2_900_000,
+            (_, 100_000) => 7_600_000,
+            (_, 1_000_000) => 5_500_000,
+            _ => 4_600_000,
+        };
+        Truth { capacity, tester: 14_000_000, noise: 30 }
+    })
+}
+
+/// This kernel: forwarding and three NAT44, one core shared with the tester.
+pub fn kernel() -> Run {
+    let mut run = Run::new(kernel_scenario()).measure(|m| {
+        let capacity = match (m.point.dut, m.metric.as_str()) {
+            (0, _) => 640_000,
+            (1, "throughput") => 297_000,
+            (2, "throughput") => 305_000,
+            (3, "throughput") => 281_000,
+            (1, _) => 204_000,
+            (2, _) => 209_000,
+            _ => 194_000,
+        };
+        Truth { capacity, tester: 3_000_000, noise: 60 }
+    });
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
+    run.ceiling(Rate(2_400_000));
+    run.commands = commands();
+    let forwarding = BTreeMap::from([("kernel".into(), "6.12.0".into()), ("queues".into(), "1".into())]);
+    run.facts.duts = BTreeMap::from([("linux-forwarding".into(), forwarding)]);
+    run
+}
+
+/// The gateway at one connection count and one to four cores.
+pub fn cores() -> Run {
+    let mut scenario = quickstart_scenario();
+    scenario.name = "cores".into();
+    scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4] };
+    Run::new(scenario).measure(|m| {
+        let one = if m.metric == "throughput" { 3_100_000 } else { 1_900_000 };
+        let cores = u64::from(m.point.cores);
+        Truth { capacity: one * cores * (100 - 4 * (cores - 1)) / 100, tester: 14_000_000, noise: 20 }
+    })
+}
+
+/// The traffic and the searches of all these runs.
+const MEASURED: &str = r#"
+[traffic]
+source-ports = "1024-41023"
+destination-ports = "1-100"
+seed = 42
+[measure]
+metrics = ["max_conn_est_rate", "throughput"]
+repetitions = 3
+duration = "250 ms"
+start-delay = "20 ms"
+drain = "50 ms"
+settle = "10 ms"
+phase1-drain = "50 ms"
+error = "1 %"
+"#;
+
+const QUICKSTART: &str = r#"
+name = "quickstart"
+about = "The embedded gateway as stateful NAT44 over an in-process link: no root, no NIC, two minutes."
+[dut.embedded]
+mapping = "address-and-port-dependent"
+table = 8388608
+[link.in-process]
+depth = 512
+[sweep]
+connections = ["100k", "1M", "4M"]
+"#;
+
+const KERNEL: &str = r#"
+name = "kernel-nat44"
+about = "This kernel in a namespace: plain forwarding, then NAT44 by nftables and by iptables."
+[dut.linux-forwarding]
+[dut.nftables]
+[dut.iptables-legacy]
+[dut.iptables-nft]
+[link.veth]
+io = "af-packet"
+[sweep]
+connections = "1M"
+"#;
+
+const SIMULATED: &str = r#"
+name = "quickstart"
+about = "A device of known truth."
+[dut.simulated]
+[sweep]
+connections = ["100k", "1M", "4M"]
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let loaded = parse("fixture.toml", &format!("{text}{MEASURED}"), &Options::default(), tech::ALL);
+    loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
+}
+
+pub fn quickstart_scenario() -> Scenario {
+    scenario(QUICKSTART)
+}
+
+pub fn simulated_scenario() -> Scenario {
+    scenario(SIMULATED)
+}
+
+fn kernel_scenario() -> Scenario {
+    scenario(KERNEL)
+}
+
+fn facts() -> Facts {
+    let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Facts {
+        tester: BTreeMap::from([
+            fact("kernel", "6.12.0"),
+            fact("cpu", "Example CPU, 2 cores"),
+            fact("governor", "unknown"),
+            fact("memory", "24 GiB"),
+        ]),
+        duts: BTreeMap::new(),
+        doubts: vec!["No huge pages are reserved: large tables are slower (`vm.nr_hugepages`).".into()],
+    }
+}
+
+/// The tester of these runs slows down with its state table.
+fn calibration(header: &Header) -> Calibration {
+    let mut ceilings: Vec<Ceiling> = Vec::new();
+    for point in header.plan.measurements.iter().map(|m| &m.point) {
+        let n = point.connections;
+        if ceilings.iter().all(|c| c.connections != n || c.axes != point.axes) {
+            ceilings.push(Ceiling {
+                over: Over::of(&header.scenario.link),
+                workers: header.scenario.tester.workers,
+                connections: n,
+                axes: point.axes.clone(),
+                frames: Rate(15_600_000 - n.min(4_000_000)),
+                set_up: (n > 0).then_some(Rate(21_000_000 - n.min(4_000_000))),
+                send_ps: 14_200 + n / 1_000,
+                receive_ps: 18_900 + n / 1_000,
+            });
+        }
+    }
+    Calibration {
+        clock: "TSC, 2.6 GHz".into(),
+        clock_read_ps: 9_300,
+        departure_p50_ns: 40,
+        departure_p99_ns: 310,
+        latency_floor_ns: 850,
+        ceilings,
+    }
+}
+
+fn self_test() -> SelfTest {
+    let check = |name: &str, truth: &str, measured: &str| SelfTestCheck {
+        name: name.into(),
+        truth: truth.into(),
+        measured: measured.into(),
+        passed: true,
+        inconclusive: false,
+        deciding: None,
+    };
+    SelfTest {
+        passed: true,
+        checks: vec![
+            check("forwarding capacity", "1,000,000 frames/s", "998,046 frames/s"),
+            check("wrong port, one in a million", "2 frames", "2 frames"),
+        ],
+    }
+}
+
+fn commands() -> Vec<CommandLine> {
+    vec![
+        CommandLine {
+            at: "2026-01-12T10:15:31Z".into(),
+            dut: "nftables".into(),
+            why: "to translate what leaves on the outside".into(),
+            command: "nft add rule ip nat post oifname right masquerade".into(),
+            status: Some(0),
+            output: String::new(),
+        },
+        CommandLine {
+            at: "2026-01-12T10:15:32Z".into(),
+            dut: "nftables".into(),
+            why: "to see the rules".into(),
+            command: "nft list ruleset".into(),
+            status: Some(0),
+            output: "table ip nat {\n\tchain post {\n\t\toifname \"right\" masquerade # <handle 2> & more\n\t}\n}\n"
+                .into(),
+        },
+    ]
+}

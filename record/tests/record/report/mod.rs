@@ -1,0 +1,461 @@
+//! Reports of example run folders: what a person reads, word for word, and that the same folder always gives the
+//! same bytes.
+
+mod bounds;
+mod fixture;
+
+use fixture::{Run, Truth};
+use method::trial::Fault;
+use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
+use record::audit::{Audit, Basis};
+use record::folder::{BUILD, CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use record::printable::is_hidden;
+use record::report::{KNOWN, Report};
+use scenario::{Options, Sweep, parse};
+use std::collections::BTreeSet;
+
+fn report(run: &Run) -> Report {
+    let audit = Audit { basis: Basis::DerivedAgain, findings: Vec::new() };
+    Report::of(run.record(), audit)
+}
+
+fn text(run: &Run) -> String {
+    report(run).render("text").unwrap()
+}
+
+/// All example runs, with the cases in which a careless report would lie.
+fn examples() -> Vec<(&'static str, Run)> {
+    vec![
+        ("quickstart", fixture::quickstart()),
+        ("kernel", fixture::kernel()),
+        ("cores", fixture::cores()),
+        ("tester_limited", tester_limited()),
+        ("nothing_passed", nothing_passed()),
+        ("closed_loop", closed_loop()),
+        ("unfinished", unfinished()),
+        ("conforming", conforming()),
+        ("kernel_sweep", kernel_sweep()),
+        ("matrix", matrix()),
+        ("softwires", softwires()),
+    ]
+}
+
+fn tester_limited() -> Run {
+    Run::new(fixture::quickstart_scenario()).measure(|m| {
+        let few = m.point.connections == 100_000;
+        let tester = if few { 6_000_000 } else { 14_000_000 };
+        Truth { capacity: if few { 7_600_000 } else { 4_600_000 }, tester, noise: 30 }
+    })
+}
+
+fn nothing_passed() -> Run {
+    let mut run = fixture::quickstart();
+    for outcome in run.outcomes.iter_mut().filter(|o| o.measurement.point.connections == 4_000_000) {
+        let result = &mut outcome.result;
+        (result.rate, result.kind) = (Rate(0), ResultKind::NothingPassed);
+        result.trace = (0..9).map(|i| fixture::step_of(1_000_000 >> i, StepVerdict::Fail)).collect();
+    }
+    run
+}
+
+fn closed_loop() -> Run {
+    let mut run = fixture::kernel();
+    run.outcomes.iter_mut().for_each(|o| o.result.closed_loop = true);
+    run.outcomes[4].result.one_sided = true;
+    run.outcomes[5].result.phase1_lost = 12;
+    run.spoil(Fault::WrongPort, 3);
+    run.spoil(Fault::Foreign, 5);
+    run
+}
+
+fn unfinished() -> Run {
+    let mut run = fixture::quickstart();
+    run.outcomes.truncate(7);
+    run.trials.truncate(70);
+    run
+}
+
+fn conforming() -> Run {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.full = true;
+    scenario.measure.repetitions = 10;
+    scenario.measure.duration = Nanos::from_secs(60);
+    scenario.measure.drain = Nanos::from_secs(2);
+    scenario.measure.settle = Nanos::from_secs(5);
+    Run::new(scenario).measure(|_| Truth { capacity: 4_600_000, tester: 14_000_000, noise: 40 })
+}
+
+/// Devices side by side at two numbers of connections, one of them stateless.
+fn kernel_sweep() -> Run {
+    let mut scenario = fixture::kernel().header.scenario;
+    scenario.sweep.connections = vec![50_000, 200_000];
+    Run::new(scenario).measure(|m| {
+        let capacity = if m.point.dut == 0 { 640_000 } else { 340_000 - m.point.connections / 4 };
+        Truth { capacity, tester: 3_000_000, noise: 60 }
+    })
+}
+
+/// Both axes, and more columns than fit a line.
+fn matrix() -> Run {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.name = "matrix".into();
+    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2] };
+    scenario.measure.metrics = vec!["throughput".into()];
+    scenario.measure.repetitions = 1;
+    Run::new(scenario).measure(|m| {
+        let capacity = 5_000_000 * u64::from(m.point.cores) * 9 / (9 + u64::from(m.point.connections.ilog2()));
+        Truth { capacity, tester: 40_000_000, noise: 0 }
+    })
+}
+
+/// A further axis beside cores, and a table that is loaded.
+fn softwires() -> Run {
+    let file = include_str!("../../../../scenarios/lwaftr-softwires.toml");
+    let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
+    let scenario = parse("s.toml", file, &Options { full: false, set }, tech::ALL).unwrap().scenario;
+    let mut run = Run::new(scenario).measure(|m| {
+        let capacity = 7_000_000 * u64::from(m.point.cores) / (1 + m.point.axes["softwires"].ilog10() as u64);
+        Truth { capacity, tester: 40_000_000, noise: 0 }
+    });
+    for outcome in &mut run.outcomes {
+        let n = outcome.measurement.point.axes["softwires"] as f64;
+        outcome.figures.insert(TABLE_ENTRIES.into(), n);
+        outcome.figures.insert(TABLE_LOAD_TIME.into(), n / 8e3);
+        outcome.figures.insert(TABLE_MEMORY.into(), n / 64.0 + 264.0);
+    }
+    run
+}
+
+#[test]
+fn texts_read_well() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (name, run) in examples() {
+            insta::assert_snapshot!(name, text(&run));
+        }
+    });
+}
+
+#[test]
+fn values_are_listed_like_the_published_ones() {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.sweep.connections = vec![100_000, 1_000_000];
+    scenario.measure.repetitions = 2;
+    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 40 });
+    let csv = report(&run).render("csv").unwrap();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("csv", csv));
+    let ours: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let published: Vec<&str> = include_str!("../../../published/all.csv").lines().next().unwrap().split(',').collect();
+    assert_eq!(ours[..published.len()], published[..]);
+}
+
+/// Folders of versions that recorded none are reported without it.
+#[test]
+fn every_format_names_the_build() {
+    let mut run = fixture::quickstart();
+    let names = |run: &Run| {
+        KNOWN.iter().map(|f| report(run).render(f.name).unwrap().contains("0123456789ab")).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&run), vec![false; KNOWN.len()]);
+    run.facts.tester.insert(BUILD.into(), "commit 0123456789ab, target CPU x86-64-v3".into());
+    assert_eq!(names(&run), vec![true; KNOWN.len()]);
+}
+
+#[test]
+fn no_line_of_text_is_wider_than_a_hundred_columns() {
+    for (name, run) in examples() {
+        for line in text(&run).lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+            assert_eq!(line, line.trim_end(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_printed_rate_says_per_direction_or_total() {
+    for (name, run) in examples() {
+        for sentence in report(&run).sentences() {
+            for (at, _) in sentence.match_indices("fps") {
+                assert!(sentence[at..].starts_with("fps a direction"), "{name}: {sentence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_median_and_its_total_are_those_of_the_repetitions() {
+    let report = report(&fixture::quickstart());
+    for result in &report.results {
+        let mut rates: Vec<u64> = result.repetitions.iter().map(|r| r.rate.0).collect();
+        rates.sort_unstable();
+        assert_eq!(result.summary.unwrap().median.to_bits(), (rates[1] as f64).to_bits());
+        assert_eq!(result.directions, if result.metric == "throughput" { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_how_far_it_got() {
+    let report = report(&unfinished());
+    assert!(
+        report.sentences().last().unwrap().contains("Not finished: 7 of 18 measurements"),
+        "{:?}",
+        report.sentences()
+    );
+}
+
+#[test]
+fn a_hop_limit_that_nobody_took_off_is_a_doubt() {
+    let mut run = fixture::quickstart();
+    let sent_with = run.header.scenario.traffic.ttl;
+    let doubted = |run: &Run| report(run).doubts.iter().any(|doubt| doubt.contains("no router has forwarded them"));
+    run.trials[3].outcome.hop_limit = [Some(sent_with - 1); 2];
+    assert!(!doubted(&run));
+    run.trials[3].outcome.hop_limit[1] = Some(sent_with);
+    assert!(doubted(&run));
+}
+
+#[test]
+fn a_measurement_without_result_is_a_doubt_and_not_for_lack_of_time() {
+    let mut run = fixture::quickstart();
+    let lost = run.outcomes.pop().unwrap();
+    run.facts.doubts.push(format!("{}{}phase 1 does not complete", lost.measurement.key(), record::folder::NO_RESULT));
+    let report = report(&run);
+    let last = report.sentences().last().unwrap();
+    assert!(last.contains("1 measurement gave no result, see the doubts."), "{last}");
+    assert!(!last.contains("Not finished"), "{last}");
+    assert!(report.doubts.iter().any(|d| d.contains("no result: phase 1 does not complete")));
+}
+
+#[test]
+fn a_failed_self_test_comes_first() {
+    let mut run = fixture::quickstart();
+    run.self_test.passed = false;
+    run.self_test.checks[0].passed = false;
+    let report = report(&run);
+    assert_eq!(report.sentences()[0], "The tester's self-test failed: believe none of these figures.");
+    assert_eq!(report.doubts[0], "The self-test failed (forwarding capacity): believe none of these figures.");
+}
+
+#[test]
+fn a_device_that_counts_fewer_connections_than_came_through_is_doubted() {
+    let mut run = fixture::quickstart();
+    let doubt = |run: &Run| report(run).doubts.into_iter().find(|d| d.contains("the device's own table held fewer"));
+    let store = |counted| Some(StoreFacts { learned: 1_000, dut_entries: Some(counted), ..StoreFacts::default() });
+    run.trials[0].outcome.store = store(1_001);
+    assert_eq!(doubt(&run), None);
+    (run.trials[1].outcome.store, run.trials[2].outcome.store) = (store(999), store(12));
+    let said = doubt(&run).unwrap();
+    assert!(said.starts_with("In 2 trials ") && said.contains("at worst 12 of 1,000"), "{said}");
+}
+
+#[test]
+fn an_inconclusive_self_test_is_called_so_everywhere() {
+    let mut run = fixture::quickstart();
+    (run.self_test.checks[0].passed, run.self_test.checks[0].inconclusive) = (false, true);
+    let report = report(&run);
+    assert!(
+        report.doubts[0].starts_with("The self-test was inconclusive (forwarding capacity)"),
+        "{:?}",
+        report.doubts
+    );
+    assert!(!report.sentences()[0].contains("self-test"));
+    let page = report.render("html").unwrap();
+    assert!(page.contains("<span class=\"badge\">inconclusive</span>") && page.contains("<td>inconclusive</td>"));
+    assert!(report.render("text").unwrap().contains("self-test was inconclusive (forwarding capacity)"));
+}
+
+/// Settings alone make no conforming run.
+#[test]
+fn what_became_of_a_run_departs_from_the_rfcs_too() {
+    let departures = |change: &dyn Fn(&mut Run)| {
+        let mut run = conforming();
+        change(&mut run);
+        let conformance = report(&run).conformance;
+        assert_eq!(conformance.conforming, conformance.label.starts_with("conforms"));
+        conformance.departures
+    };
+    let by_settings = departures(&|_| ()).len();
+    let departures = |change: &dyn Fn(&mut Run)| departures(change).split_off(by_settings);
+    let swallowed = Some(StoreFacts { phase1_resent: 7, ..StoreFacts::default() });
+    let resent = departures(&|run| run.trials[0].outcome.store.clone_from(&swallowed));
+    assert!(resent[0].contains("sent 7 connections again"), "{resent:?}");
+    let ended = departures(&|run| run.outcomes[0].result.kind = ResultKind::Between);
+    assert_eq!(ended, ["1 search ended before the bounds were as close as asked for"]);
+    assert_eq!(departures(&|run| run.self_test.passed = false), ["the tester's self-test failed"]);
+    assert_eq!(departures(&|run| run.outcomes[0].shares_core = true), ["tester and device share a core"]);
+}
+
+#[test]
+fn scaling_over_shared_cores_stands_nowhere_without_its_mark() {
+    let mut run = fixture::cores();
+    let said = |run: &Run| {
+        let report = report(run);
+        let csv = report.render("csv").unwrap();
+        (report.sentences()[0].contains("times the rate of one"), csv.lines().any(|l| l.contains(",rel_scale_up,")))
+    };
+    assert_eq!(said(&run), (true, true));
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
+    assert_eq!(said(&run), (false, false));
+}
+
+#[test]
+fn columns_of_published_tables_are_filled() {
+    let column = |run: &Run, name: &str| {
+        let csv = report(run).render("csv").unwrap();
+        let fields = |line: &str| {
+            let mut quoted = false;
+            let ends = |c: char| {
+                quoted ^= c == '"';
+                c == ',' && !quoted
+            };
+            line.split(ends).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut lines = csv.lines().map(fields);
+        let at = lines.next().unwrap().iter().position(|column| column == name).unwrap();
+        lines.next().unwrap()[at].clone()
+    };
+    let mut run = fixture::quickstart();
+    assert_eq!(column(&run, "setup"), "single DUT");
+    assert_eq!(column(&run, "conntrack_table_size"), "8388608");
+    let file = include_str!("../../../../scenarios/464xlat.toml");
+    run.header.scenario.duts = parse("s.toml", file, &Options::default(), tech::ALL).unwrap().scenario.duts;
+    assert_eq!(column(&run, "setup"), "dual DUT");
+    let mut run = fixture::kernel();
+    let figures = &mut run.outcomes[0].figures;
+    figures.insert(HASH_TABLE_SIZE.into(), 262_144.0);
+    figures.insert(CONNTRACK_TABLE_SIZE.into(), 1_048_576.0);
+    assert_eq!([column(&run, "hash_table_size"), column(&run, "conntrack_table_size")], ["262144", "1048576"]);
+}
+
+#[test]
+fn scaling_over_cores_is_no_result_on_a_shared_core() {
+    let mut run = fixture::cores();
+    assert!(text(&run).contains("\n  S_CPU  "));
+    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
+    assert!(text(&run).contains("\n  S_CPU (not a scaling result)  "));
+}
+
+/// With two cores the tester has one to itself beside a device of one core, and none beside a device of two.
+#[test]
+fn sharing_a_core_is_said_of_the_points_that_do() {
+    let mut run = fixture::cores();
+    run.outcomes.iter_mut().filter(|o| o.measurement.point.cores > 1).for_each(|o| o.shares_core = true);
+    let text = text(&run);
+    let row = text.lines().find(|l| l.starts_with("  S_CPU (*: not a scaling result)")).unwrap();
+    let marked: Vec<bool> = row.split_whitespace().rev().take(3).map(|value| value.ends_with('*')).collect();
+    assert_eq!(marked, [true, true, false], "{row}");
+    assert!(text.contains("in 4 of 6 results: scaling figures say nothing there"), "{text}");
+    let report = report(&run);
+    assert!(report.doubts.iter().any(|d| d.starts_with("Tester and device share a core in 4 of 6 results")));
+    assert!(report.sentences().iter().any(|s| s.contains("Where they share a core, a rate is that of both.")));
+}
+
+#[test]
+fn a_simulated_device_is_beside_nothing_published() {
+    let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth {
+        capacity: 4_000_000,
+        tester: 14_000_000,
+        noise: 0,
+    });
+    let report = report(&run);
+    assert!(report.beside.is_empty());
+    assert!(!report.sentences().iter().any(|s| s.contains("comparison")));
+}
+
+#[test]
+fn a_folder_without_results_is_reported_as_such() {
+    let run = Run::new(fixture::quickstart_scenario());
+    let report = report(&run);
+    assert_eq!(report.sentences()[0], "Nothing was measured.");
+    for format in KNOWN {
+        assert!(!report.render(format.name).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn what_is_no_run_or_no_format_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = Report::from_folder(dir.path(), tech::ALL).unwrap_err().to_string();
+    assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
+    let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
+    assert_eq!(error.to_string(), "there is no format `pdf`: use one of text, csv, json, html");
+}
+
+#[test]
+fn json_holds_every_single_result() {
+    let run = fixture::quickstart();
+    let json: serde_json::Value = serde_json::from_str(&report(&run).render("json").unwrap()).unwrap();
+    let rates: usize =
+        json["cells"].as_array().unwrap().iter().map(|c| c["repetitions"].as_array().unwrap().len()).sum();
+    let trials: usize = json["cells"].as_array().unwrap().iter().map(|c| c["loss"].as_array().unwrap().len()).sum();
+    assert_eq!((rates, trials), (run.outcomes.len(), run.trials.len()));
+}
+
+#[test]
+fn a_page_needs_nothing_from_elsewhere_and_is_well_formed() {
+    for (name, run) in examples() {
+        let page = report(&run).render("html").unwrap();
+        for outside in ["<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "href="] {
+            assert!(!page.contains(outside), "{name}: {outside}");
+        }
+        assert!(page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").find("http").is_none(), "{name}");
+        assert!(!page.contains("NaN") && !page.contains("inf\""), "{name}");
+        balanced(name, &page);
+        let ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(ids.len(), ids.iter().collect::<BTreeSet<_>>().len(), "{name}: ids are unique");
+        let drawings = page.matches("<svg").count();
+        assert!(drawings > 2 && page.matches("role=\"img\"").count() == drawings, "{name}: every figure has its name");
+    }
+}
+
+#[test]
+fn what_a_device_printed_cannot_break_the_page() {
+    let mut run = fixture::kernel();
+    run.commands[1].output = "</code></pre></main><script>alert(1)</script> & \"".into();
+    let page = report(&run).render("html").unwrap();
+    assert!(!page.contains("<script"));
+    balanced("hostile", &page);
+}
+
+/// Names, versions, facts and outputs come from files that anyone can write.
+#[test]
+fn no_control_character_and_no_bidirectional_mark_reaches_a_report() {
+    let hostile = |text: &str| format!("{text} \u{9b}31m\u{202e}\u{1b}[2J\u{2066}\u{7f}\r");
+    let mut run = fixture::kernel();
+    run.header.scenario.about = hostile("about");
+    run.header.version = hostile("0.1.0");
+    run.facts.tester.insert(hostile("fact"), hostile("value"));
+    run.facts.doubts.push(hostile("doubt"));
+    run.commands[1].output = hostile("output");
+    run.self_test.checks[0].name = hostile("check");
+    for format in KNOWN {
+        let rendered = report(&run).render(format.name).unwrap();
+        assert!(!rendered.contains(is_hidden), "{}", format.name);
+    }
+    let json: serde_json::Value = serde_json::from_str(&report(&run).render("json").unwrap()).unwrap();
+    assert_eq!(json["header"]["scenario"]["about"], hostile("about"), "JSON loses nothing");
+}
+
+/// Every element that is opened is closed, in order.
+fn balanced(name: &str, page: &str) {
+    let body = page.split("</style>").nth(1).unwrap();
+    let mut open: Vec<&str> = vec!["html", "head"];
+    for tag in body.split('<').skip(1) {
+        let tag = &tag[..tag.find('>').unwrap_or_else(|| panic!("{name}: {tag}"))];
+        if tag.ends_with('/') {
+            continue;
+        }
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed), "{name}"),
+            None => open.push(tag.split(' ').next().unwrap()),
+        }
+    }
+    assert!(open.is_empty(), "{name}: {open:?}");
+}

@@ -1,0 +1,4 @@
+//! Technologies as their callers see them: the ones that ship, and one that does not.
+
+mod built;
+mod toy;
