@@ -4,6 +4,7 @@
 use super::wires::Wires;
 use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
 use dut::bed::{LEFT, RIGHT, Side};
+use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};
 use method::{Loop, Nanos};
@@ -19,6 +20,13 @@ use wire::{Mac, OuterRange, View};
 const MTU: usize = 1500;
 /// Frames that the tester keeps in flight at most; more only wait in the kernel's queues.
 pub const FRAMES: usize = 4096;
+
+// `scenario` refuses what `dut` would refuse, without a dependency on it.
+const _: () = assert!(
+    scenario::SLACK == conntrack::SLACK
+        && scenario::MOST_ENTRIES == conntrack::MOST_ENTRIES
+        && scenario::MOST_BUCKETS == conntrack::MOST_BUCKETS
+);
 
 /// What `dut` is asked for at a point of a scenario.
 pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
