@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Signals within this time count as one: `timeout`, a shell and a service manager send them to a process and to its group,
 /// which is the same process twice.
-const ONE_REQUEST: Duration = Duration::from_secs(1);
+pub(crate) const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Set `stop` on Ctrl-C, SIGTERM and SIGHUP; a further one that comes later ends the process at once, with
 /// [`Exit::Interrupted`]. Signals that are ignored stay so.
@@ -20,8 +20,7 @@ const ONE_REQUEST: Duration = Duration::from_secs(1);
 /// # Errors
 /// When signals cannot be handled.
 pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
-    let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
-    let handled: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect();
+    let handled = handled()?;
     // Before the flags: what sets one is seen here, too.
     let mut signals = Signals::new(&handled)?;
     let insists = Arc::new(AtomicBool::new(false));
@@ -36,6 +35,15 @@ pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP without those that were ignored when natmeter was started.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub(crate) fn handled() -> io::Result<Vec<i32>> {
+    let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
+    Ok([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect())
 }
 
 /// The signals that a process ignores, of its `/proc/PID/status`.

@@ -2,8 +2,8 @@
 //! socket left behind. Apart from the signals of a run, because only a gateway has something to remove when it is in a hurry.
 
 use crate::exit::Exit;
+use crate::signals::{self, ONE_REQUEST};
 use gateway::privileges::{LimitError, Limits};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::io;
@@ -11,11 +11,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
-use std::time::Duration;
-
-/// Signals within this time count as one: `timeout`, a shell and a service manager send them to a process and to its group,
-/// which is the same process twice.
-const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
 /// The end of a gateway, asked for by a signal or over its control socket.
 pub struct Ending {
@@ -30,9 +25,7 @@ impl Ending {
     /// # Errors
     /// When signals cannot be handled.
     pub fn on_signals() -> io::Result<Ending> {
-        let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
-        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-        let (handled, stop): (Vec<i32>, _) = (handled.collect(), Arc::new(AtomicBool::new(false)));
+        let (handled, stop) = (signals::handled()?, Arc::new(AtomicBool::new(false)));
         for signal in &handled {
             flag::register(*signal, Arc::clone(&stop))?;
         }
@@ -55,7 +48,7 @@ impl Ending {
             // The gateway may have ended meanwhile.
             let _ = say.send(limits.apply());
             if self.signals.forever().next().is_some() {
-                std::thread::sleep(ONE_SIGNAL);
+                std::thread::sleep(ONE_REQUEST);
                 // Those of the second that is over belong to the first.
                 self.signals.pending().for_each(drop);
                 if self.signals.forever().next().is_some() {
@@ -66,10 +59,4 @@ impl Ending {
         })?;
         Ok(limited.recv().unwrap_or_default())
     }
-}
-
-/// The signals that a process ignores, of its `/proc/PID/status`: bit 0 is signal 1.
-fn ignored(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
