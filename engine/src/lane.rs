@@ -132,6 +132,8 @@ pub fn run(
     // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
     let alone = lane.core.is_some() && in_process;
     let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
+    // Its ports are open. Best effort, as the priority: a thread that is not limited measures as well.
+    let _ = port::privileges::limit_measuring_thread();
     // 0 is "unknown": then what one poll of each port fetches.
     let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
     let start = shared.all_ready(clock);

@@ -7,10 +7,7 @@ use landlock::{
     RulesetError, RulesetStatus,
 };
 use rustix::io::Errno;
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
-};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -61,23 +58,7 @@ impl Limits {
     }
 
     fn drop_capabilities(&self) -> Result<(), LimitError> {
-        for one in CapabilitySet::all() {
-            if capability_is_in_bounding_set(one) == Ok(true) {
-                match remove_capability_from_bounding_set(one) {
-                    // To shrink the bounding set takes a privilege; without it nothing can be regained either.
-                    Ok(()) | Err(Errno::PERM) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
-        // Kernels before 4.3 have no ambient set.
-        match clear_ambient_capability_set() {
-            Ok(()) | Err(Errno::INVAL) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let sets = CapabilitySets { effective: self.keep, permitted: self.keep, inheritable: CapabilitySet::empty() };
-        set_capabilities(None, sets)?;
-        Ok(set_no_new_privs(true)?)
+        Ok(port::privileges::keep_only(self.keep)?)
     }
 
     /// Files can be read, and only the socket can be removed; no TCP.

@@ -18,6 +18,7 @@ pub mod interface;
 pub mod middleware;
 pub mod netns;
 pub mod presence;
+pub mod privileges;
 pub mod processor;
 mod sys;
 
