@@ -17,6 +17,9 @@ pub enum Verdict {
     Forward(Side),
     /// Drop it; the function has counted the reason.
     Drop,
+    /// Free it; it is not dropped: the function keeps a copy of the fragment until its datagram is known or complete, or has
+    /// sent what it completes.
+    Held,
     /// This worker cannot decide: give it to that worker's inbox, with the side that it came in on. The function may
     /// have written into it, so it must be the same bytes.
     HandOver(u16),
@@ -74,7 +77,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         match verdict {
             Verdict::Forward(to) => self.spare.emit(to, packet),
             Verdict::HandOver(worker) => self.spare.hand_over(worker, from, packet),
-            Verdict::Drop | Verdict::Local => {}
+            Verdict::Drop | Verdict::Held | Verdict::Local => {}
         }
         self.send_rest();
     }
@@ -86,7 +89,7 @@ impl<'a, P: Packet> Behind<'a, P> {
     /// The same with a copy of the packet. False when there is no memory for it.
     #[must_use]
     fn send_copy(mut self, verdict: Verdict, from: Side, frame: &[u8]) -> bool {
-        if matches!(verdict, Verdict::Drop | Verdict::Local) {
+        if matches!(verdict, Verdict::Drop | Verdict::Held | Verdict::Local) {
             self.send_rest();
             return true;
         }

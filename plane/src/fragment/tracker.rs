@@ -269,7 +269,7 @@ impl<K: Ord + Copy> Tracker<K> {
         Ok(ports?.map_or_else(
             || {
                 count.add(Event::FragmentHeld);
-                Whose::Not(Verdict::Drop)
+                Whose::Not(Verdict::Held)
             },
             Whose::Known,
         ))

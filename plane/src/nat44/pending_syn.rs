@@ -94,7 +94,7 @@ impl Nat44 {
         match answer {
             Ok(Verdict::Forward(to)) => spare.emit(to, p),
             Ok(Verdict::HandOver(worker)) => spare.hand_over(worker, Side::Customer, p),
-            Ok(Verdict::Drop | Verdict::Local) => {}
+            Ok(Verdict::Drop | Verdict::Held | Verdict::Local) => {}
             Err(why) => self.count.add(why),
         }
     }
