@@ -73,7 +73,7 @@ impl Nat64 {
         let capacity = config.customers_per_worker(workers);
         let numbers = config.numbers(capacity).ok_or(Nat64Error::Customers(capacity))?;
         let prefixes = Prefixes::new(&config.pref64, config.private_behind_well_known, numbers)?;
-        static_mapping::check(&config.statics, &config.nat, |a| config.not_a_customer(a))
+        static_mapping::check(&config.statics, &config.nat.pool, config.nat.port_set, |a| config.not_a_customer(a))
             .map_err(Nat64Error::Static)?;
         let inner = nat_behind::first(numbers);
         let hosts = nat_behind::hosts(&config.statics).into_iter().map(Ipv6Addr::to_bits).collect();
