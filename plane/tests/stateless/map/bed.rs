@@ -3,7 +3,7 @@
 pub use testbed::hex;
 pub use testbed::packets::ip;
 
-use crate::map::rules::p6;
+use crate::map::rules::{self, p6};
 use plane::map::{Customer, Domain};
 use plane::{Function, Side, Side4, Side6};
 use std::net::IpAddr;
@@ -124,6 +124,5 @@ pub fn turn(frame: &[u8]) -> Vec<u8> {
 /// The customer of a domain that has this prefix.
 pub fn customer(domain: &Domain, prefix: &str) -> Customer {
     let prefix = p6(prefix);
-    let i = domain.basic_rule(prefix).unwrap();
-    domain.mapping(i).customer_of(&domain.rules()[i], prefix).unwrap()
+    rules::customer(&domain.mapping(domain.by_ipv6((prefix.first() >> 64) as u64).unwrap()), prefix)
 }
