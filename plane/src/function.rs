@@ -209,3 +209,12 @@ pub struct Entry {
     /// Time since the last packet that counted.
     pub idle: Duration,
 }
+
+/// The error of the first setting that differs, of those that cannot be changed while `runs`.
+pub(crate) fn unchanged(settings: &[(&str, bool)], runs: &str) -> Result<(), String> {
+    let differs = settings.iter().find(|(_, differs)| *differs);
+    differs.map_or(Ok(()), |(what, _)| Err(format!("{what}: cannot be changed while {runs}; restart the gateway")))
+}
+
+/// What a function with sessions cannot be given while it runs.
+pub(crate) const SESSIONS: &str = "there are sessions";

@@ -88,11 +88,9 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// IPv4 ranges.
     pub(crate) fn v4(pool: &[AddrRange]) -> Answers {
         Answers { ipv4: pool.to_vec(), ..Answers::default() }
     }
-    /// One IPv6 address.
     pub(crate) fn v6(addr: std::net::Ipv6Addr) -> Answers {
         Answers { ipv6: vec![Prefix6 { addr, len: 128 }], ..Answers::default() }
     }

@@ -148,7 +148,6 @@ impl Lw4o6 {
         }
     }
 
-    /// The softwire of the lwB4.
     fn own_softwire(&self, open: Open<'_>) -> Result<Softwire, String> {
         match &self.table {
             Source::File(_) => self.nth_of(&self.binding_table(&[], open)?),

@@ -43,7 +43,6 @@ pub(crate) const ENTRY: Entry = Entry {
     read,
 };
 
-/// MAP-E with its parameters.
 #[derive(Clone, Debug)]
 struct MapE {
     keys: Keys,

@@ -60,7 +60,6 @@ pub(crate) const ENTRY: Entry = Entry {
     read,
 };
 
-/// MAP-T with its parameters.
 #[derive(Clone, Debug)]
 struct MapT {
     keys: Keys,

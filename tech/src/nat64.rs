@@ -81,7 +81,6 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 impl SubscriberPrefix {
-    /// The length.
     pub(crate) fn length(&self) -> u8 {
         self.subscriber_prefix.unwrap_or(SUBSCRIBER_PREFIX)
     }
@@ -133,7 +132,6 @@ impl Embedding {
         self.pref64[0]
     }
 
-    /// Faults of the prefixes.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let numbered = self.pref64.iter().enumerate();
         let mut faults: Vec<Fault> =

@@ -263,7 +263,6 @@ impl Mapping {
         (addr ^ self.ipv4) & !self.host == 0
     }
 
-    /// The PSID that a port belongs to.
     #[inline(always)]
     fn psid_of(&self, port: Option<u16>) -> Result<u16, Event> {
         if !self.is_shared() {

@@ -6,6 +6,7 @@ use super::pool::{PortClasses, below};
 pub use super::quota::{Quota, default_session_quota, share_of_a_worker};
 use super::static_mapping;
 pub use super::static_mapping::{Inside, Protocol, StaticMapping};
+use crate::function::{SESSIONS, unchanged};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -248,7 +249,6 @@ impl Config {
         upto(u32::from(self.ports.last) + 1).saturating_sub(upto(self.ports.first.into()))
     }
 
-    /// The outside ports of one worker.
     pub(super) fn port_classes(&self, worker: usize, workers: usize) -> PortClasses {
         PortClasses::new(self.ports, self.port_set, worker, workers)
     }
@@ -296,10 +296,7 @@ impl Config {
             ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
             ("fragments", self.fragments != new.fragments),
         ];
-        match fixed.iter().find(|(_, differs)| *differs) {
-            Some((what, _)) => Err(format!("{what}: cannot be changed while there are sessions; restart the gateway")),
-            None => Ok(()),
-        }
+        unchanged(&fixed, SESSIONS)
     }
 
     /// Check everything that would make the NAT misbehave later.

@@ -65,7 +65,6 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.pop_front().map(|h| (h.packet, h.len))
     }
 
-    /// Forget all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

@@ -26,7 +26,6 @@ impl Pool {
     pub(super) fn len(&self) -> u32 {
         self.size
     }
-    /// Number of an address.
     #[inline]
     pub(super) fn number(&self, addr: u32) -> Option<u32> {
         let mut before = 0;
@@ -44,7 +43,6 @@ impl Pool {
     pub(super) fn contains(&self, addr: u32) -> bool {
         self.ranges.iter().any(|r| addr.wrapping_sub(u32::from(r.first)) < r.count)
     }
-    /// Address of a number.
     #[inline]
     pub(super) fn addr(&self, mut number: u32) -> u32 {
         for r in &self.ranges {
@@ -197,7 +195,6 @@ impl Ports {
         self.layout.owner(port)
     }
 
-    /// The port of a place of ours.
     #[inline]
     pub(super) fn port(&self, place: u32) -> u16 {
         self.layout.port(place)

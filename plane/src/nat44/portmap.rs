@@ -270,7 +270,6 @@ impl BlockMap {
         (self.first + u32::from(block) * self.chunks, self.chunks)
     }
 
-    /// The block that a place lies in.
     pub(super) fn block_of(&self, place: u32) -> u16 {
         ((place / CHUNK - self.first) / self.chunks) as u16
     }

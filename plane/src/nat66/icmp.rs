@@ -53,7 +53,6 @@ fn quote(b: &[u8], outer: &Head6) -> Result<Quote, Event> {
 }
 
 impl Nat66 {
-    /// An ICMPv6 error.
     pub(super) fn error<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
         if way.from == Side::Customer && !way.second { self.error_out(p, way) } else { self.error_in(p, way) }
     }

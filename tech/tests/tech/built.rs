@@ -32,7 +32,6 @@ fn steering(technology: &dyn Technology, plays: Plays, workers: usize) -> [Steer
 
 const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
 
-/// The technology of a table, as a gateway plays it.
 fn technology(plays: &str, table: &str) -> (Box<dyn Technology>, Plays) {
     let with_state = if plays == "pe" {
         ["[technology.nat6", "[technology.464xlat", "[technology.ds-lite"].as_slice()

@@ -29,7 +29,6 @@ pub fn rule(ipv6: &str, ipv4: &str, ea: u8) -> Rule {
     Rule::new(p6(ipv6), p4(ipv4), ea)
 }
 
-/// The customer of a rule that has this prefix.
 pub fn customer(m: &Mapping, prefix: Prefix6) -> Customer {
     let customer = m.customer_at((prefix.first() >> 64) as u64);
     assert_eq!(customer.prefix, prefix);
