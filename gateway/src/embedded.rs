@@ -89,8 +89,8 @@ pub struct Embedded {
     controls: Vec<Arc<Control>>,
     /// One a worker, or why it could not be started.
     threads: Vec<Result<JoinHandle<Result<(), PortError>>, std::io::Error>>,
-    /// Nobody answers while nobody polls: requests are left for the next poll, and entries are those of the last round
-    /// without frames.
+    /// Workers answer only while they are polled: requests are left for the next poll, and entries are those of the last
+    /// round without frames.
     polled: bool,
     /// How long a worker that runs is waited for.
     patience: Duration,
@@ -126,7 +126,7 @@ impl Embedded {
             std::thread::Builder::new().name(format!("gateway-{i}")).spawn(move || {
                 round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
                 port::host::place(core)?;
-                // Who has no core of its own must let others run.
+                // A thread without an isolated core must let others run.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
                 let _ = round.preempts || port::host::hurry();
                 while round.once()? {}
@@ -136,7 +136,7 @@ impl Embedded {
         (Embedded { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
     }
 
-    /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
+    /// Without threads of its own, for machines with one core: the thread that calls the returned functions does the work.
     pub fn polled<F: Function + 'static>(
         clock: Clock,
         config: EmbeddedConfig,
@@ -214,7 +214,7 @@ impl Embedded {
     /// When a worker does not answer.
     pub fn away(&self) -> Result<Away, EmbeddedError> {
         if self.polled {
-            // The rounds are part of somebody else's thread: what keeps him from them he knows himself.
+            // The caller's thread runs the rounds, and measures its own stalls.
             return Ok(Away::default());
         }
         self.controls.iter().for_each(|c| {
@@ -307,7 +307,7 @@ fn not_started(why: &std::io::Error) -> String {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        // An error was either reported by `stop` or nobody is left to hear it.
+        // `stop` has reported the error, or no caller is left to receive it.
         let _ = self.end();
     }
 }
@@ -378,7 +378,7 @@ impl<F: Function> Rounds<F> {
             control.stall.store(std::mem::take(&mut self.stall), Ordering::Relaxed);
             control.looked.store(self.looked, Ordering::Release);
         }
-        // Before any frame is looked at: without a thread nobody waits for it, and what comes after the request stays.
+        // Before any frame is looked at: without a thread no caller waits for it, and what comes after the request stays.
         if control.clear.load(Ordering::Relaxed) != self.cleared {
             self.cleared = control.clear.load(Ordering::Acquire);
             self.worker.function.clear();
@@ -392,7 +392,7 @@ impl<F: Function> Rounds<F> {
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
         } else if self.polled && seen == 0 {
-            // Whoever asks between two phases gets no answer then: it must be there already.
+            // A request between two phases gets no answer then: the answer must be there already.
             self.show_entries();
         }
         if self.jobs.waiting.load(Ordering::Acquire) {
@@ -503,10 +503,10 @@ mod tests {
         assert!(matches!(embedded.away(), Err(EmbeddedError::Gone(0))));
     }
 
-    /// The tester asks between two phases, when nobody polls: what the phase before left must be known. And what it sends
+    /// The tester asks between two phases, when nothing polls: what the phase before left must be known. And what it sends
     /// after it asked for an empty table is not cleared with the rest, even if it is there before the first round.
     #[test]
-    fn a_polled_device_knows_its_entries_when_nobody_polls() {
+    fn a_polled_device_knows_its_entries_when_nothing_polls() {
         let clock = Clock::system();
         let (mut own, [mut left, _right], config) = wired(clock);
         let (embedded, mut polls) = Embedded::polled(clock, config, vec![Counting(0)]);

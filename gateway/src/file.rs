@@ -187,7 +187,7 @@ impl Reader {
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Whether a pcapng block says a length that not even its type and its two lengths have, in either byte order: in the other one
-/// that is more than any block has. The parser takes it for granted that nobody says so.
+/// that is more than any block has. The parser relies on every block being longer.
 fn is_too_short(block: &[u8]) -> bool {
     let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
     length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)

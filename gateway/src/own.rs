@@ -165,7 +165,7 @@ impl Own {
             return false;
         }
         let b = packet.bytes_mut();
-        // Whoever has no address yet is looking for a duplicate: tell everybody (section 7.2.4).
+        // A host without an address is looking for a duplicate: tell all nodes (section 7.2.4).
         let unspecified = head.src == 0;
         let all_nodes = u128::from_be_bytes([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         self.back(b);

@@ -119,7 +119,7 @@ pub struct Worker<F> {
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
-    /// Addresses that it answers for; without any it leaves them to somebody else.
+    /// Addresses that it answers for; without any it leaves them to the machine.
     pub owns: Option<Owns>,
     /// Next hops whose Ethernet addresses it learns, together with all other workers.
     pub next_hops: Option<Arc<NextHops>>,
@@ -156,7 +156,7 @@ impl<F: Function> Worker<F> {
         }
     }
 
-    /// Answer for these addresses instead of leaving them to somebody else.
+    /// Answer for these addresses instead of leaving them to the machine.
     pub fn answer_for(mut self, owns: Option<Owns>) -> Worker<F> {
         self.owns = owns;
         self

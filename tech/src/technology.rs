@@ -186,7 +186,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
     }
 
-    /// How many there are, of so many customers, of whom each is one worker's with all sessions; none where sessions go to
+    /// How many there are, of so many customers, each of which is one worker's with all sessions; none where sessions go to
     /// the workers by inside address and port.
     fn wholes(&self, _plays: Plays, _customers: u64) -> Option<u64> {
         None
