@@ -17,14 +17,14 @@ pub enum Verdict {
     Forward(Side),
     /// Drop it; the function has counted the reason.
     Drop,
-    /// Free it; it is not dropped: the function keeps a copy of the fragment until its datagram is known or complete, or has
-    /// sent what it completes.
-    Held,
     /// This worker cannot decide: give it to that worker's inbox, with the side that it came in on. The function may
     /// have written into it, so it must be the same bytes.
     HandOver(u16),
     /// The function keeps nothing of it, but it is for the machine itself (ARP, ND, management): the caller's.
     Local,
+    /// It is a fragment, and not dropped: the function keeps a copy until its datagram is known or complete, or has sent the
+    /// datagram that it completes. The caller frees the packet.
+    Held,
 }
 
 /// Where a function gets and leaves packets beyond the batch: fragments, ICMP errors.
