@@ -6,8 +6,7 @@
 //! and the best in parentheses.
 
 use gateway::{Embedded, EmbeddedConfig};
-use plane::chain::Nested;
-use plane::{Drops, Function, Packet, Side, Spare, Verdict};
+use plane::{Function, Packet, Side, Spare, Verdict};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::time::{Duration, Instant};
@@ -66,21 +65,7 @@ impl Function for Doing {
             *v = Verdict::Forward(from.other());
         }
     }
-    fn idle(&mut self, _: u64) {}
-    fn clear(&mut self) {}
-    fn entries(&self) -> Option<(u64, u64)> {
-        None
-    }
-    fn counters(&self) -> Drops {
-        Drops::default()
-    }
-    fn can_adopt(&self, _: &Doing) -> Result<(), String> {
-        Ok(())
-    }
-    fn adopt(&mut self, _: &mut Doing) -> Result<(), String> {
-        Ok(())
-    }
-    fn nest(&mut self, _: Nested) {}
+    testbed::without_state!(Doing);
 }
 
 /// Exchange the Ethernet addresses.

@@ -87,9 +87,10 @@ struct Control {
 pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
-    threads: Vec<JoinHandle<Result<(), PortError>>>,
-    /// Nobody answers while nobody polls: requests are left for the next poll, and entries are those of the last round
-    /// without frames.
+    /// One a worker, or why it could not be started.
+    threads: Vec<Result<JoinHandle<Result<(), PortError>>, std::io::Error>>,
+    /// Workers answer only while they are polled: requests are left for the next poll, and entries are those of the last
+    /// round without frames.
     polled: bool,
     /// How long a worker that runs is waited for.
     patience: Duration,
@@ -122,23 +123,20 @@ impl Embedded {
         let (controls, rounds) = Rounds::make(clock, config, functions, false);
         let queue = ControlQueue { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
-            std::thread::Builder::new()
-                .name(format!("gateway-{i}"))
-                .spawn(move || {
-                    round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
-                    port::host::place(core)?;
-                    // Who has no core of its own must let others run.
-                    round.preempts = preempt && core.is_some() && port::host::preempt_others();
-                    let _ = round.preempts || port::host::hurry();
-                    while round.once()? {}
-                    Ok(())
-                })
-                .expect("a thread can be started")
+            std::thread::Builder::new().name(format!("gateway-{i}")).spawn(move || {
+                round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
+                port::host::place(core)?;
+                // A thread without an isolated core must let others run.
+                round.preempts = preempt && core.is_some() && port::host::preempt_others();
+                let _ = round.preempts || port::host::hurry();
+                while round.once()? {}
+                Ok(())
+            })
         });
         (Embedded { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
     }
 
-    /// Without threads of its own, for machines with one core: whoever calls the returned functions does the work.
+    /// Without threads of its own, for machines with one core: the thread that calls the returned functions does the work.
     pub fn polled<F: Function + 'static>(
         clock: Clock,
         config: EmbeddedConfig,
@@ -216,7 +214,7 @@ impl Embedded {
     /// When a worker does not answer.
     pub fn away(&self) -> Result<Away, EmbeddedError> {
         if self.polled {
-            // The rounds are part of somebody else's thread: what keeps him from them he knows himself.
+            // The caller's thread runs the rounds, and measures its own stalls.
             return Ok(Away::default());
         }
         self.controls.iter().for_each(|c| {
@@ -247,7 +245,7 @@ impl Embedded {
 
     /// Whether a worker has ended by itself: a port broke.
     pub fn has_ended(&self) -> bool {
-        self.threads.iter().any(JoinHandle::is_finished)
+        self.threads.iter().any(|thread| thread.as_ref().map_or(true, JoinHandle::is_finished))
     }
 
     /// Stop all workers and wait for them.
@@ -262,11 +260,14 @@ impl Embedded {
         self.controls.iter().for_each(|c| c.stop.store(true, Ordering::Relaxed));
         let mut result = Ok(());
         for (i, thread) in self.threads.drain(..).enumerate() {
-            if let Err(e) = thread.join().expect("a gateway worker panicked")
-                && result.is_ok()
-            {
-                result = Err(EmbeddedError::Ended(i, e.to_string()));
-            }
+            let ended = match thread {
+                // A panic is passed on as one.
+                Ok(thread) => {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|e| e.to_string())
+                }
+                Err(e) => Err(not_started(&e)),
+            };
+            result = result.and(ended.map_err(|why| EmbeddedError::Ended(i, why)));
         }
         result
     }
@@ -285,8 +286,10 @@ impl Embedded {
         let end = Instant::now() + self.patience;
         for (i, control) in self.controls.iter().enumerate() {
             while !done(control) {
-                if self.threads[i].is_finished() {
-                    return Err(EmbeddedError::Gone(i));
+                match &self.threads[i] {
+                    Err(e) => return Err(EmbeddedError::Ended(i, not_started(e))),
+                    Ok(thread) if thread.is_finished() => return Err(EmbeddedError::Gone(i)),
+                    Ok(_) => {}
                 }
                 if Instant::now() > end {
                     return Err(EmbeddedError::Silent(i, self.patience));
@@ -298,9 +301,13 @@ impl Embedded {
     }
 }
 
+fn not_started(why: &std::io::Error) -> String {
+    format!("its thread could not be started: {why}")
+}
+
 impl Drop for Embedded {
     fn drop(&mut self) {
-        // An error was either reported by `stop` or nobody is left to hear it.
+        // `stop` has reported the error, or no caller is left to receive it.
         let _ = self.end();
     }
 }
@@ -371,7 +378,7 @@ impl<F: Function> Rounds<F> {
             control.stall.store(std::mem::take(&mut self.stall), Ordering::Relaxed);
             control.looked.store(self.looked, Ordering::Release);
         }
-        // Before any frame is looked at: without a thread nobody waits for it, and what comes after the request stays.
+        // Before any frame is looked at: without a thread no caller waits for it, and what comes after the request stays.
         if control.clear.load(Ordering::Relaxed) != self.cleared {
             self.cleared = control.clear.load(Ordering::Acquire);
             self.worker.function.clear();
@@ -385,7 +392,7 @@ impl<F: Function> Rounds<F> {
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
         } else if self.polled && seen == 0 {
-            // Whoever asks between two phases gets no answer then: it must be there already.
+            // A request between two phases gets no answer then: the answer must be there already.
             self.show_entries();
         }
         if self.jobs.waiting.load(Ordering::Acquire) {
@@ -425,10 +432,8 @@ impl<F: Function> Rounds<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::chain::Nested;
-    use plane::{Drops, Packet, Side, Spare, Verdict};
-    use port::PoolConfig;
-    use port::link::{Steer, link};
+    use crate::wired::wired;
+    use plane::{Packet, Side, Spare, Verdict};
 
     /// Counts the frames that it has seen as its entries.
     struct Counting(u64);
@@ -437,34 +442,13 @@ mod tests {
         fn process<P: Packet, S: Spare<P>>(&mut self, _: u64, _: Side, batch: &mut [P], _: &mut [Verdict], _: &mut S) {
             self.0 += batch.len() as u64;
         }
-        fn idle(&mut self, _: u64) {}
         fn clear(&mut self) {
             self.0 = 0;
         }
         fn entries(&self) -> Option<(u64, u64)> {
             Some((self.0, 0))
         }
-        fn counters(&self) -> Drops {
-            Drops::default()
-        }
-        fn can_adopt(&self, _: &Counting) -> Result<(), String> {
-            Ok(())
-        }
-        fn adopt(&mut self, _: &mut Counting) -> Result<(), String> {
-            Ok(())
-        }
-        fn nest(&mut self, _: Nested) {}
-    }
-
-    /// A worker between two in-process links, and the far ends of these.
-    fn wired(clock: Clock) -> (Pool, [Box<dyn Port>; 2], EmbeddedConfig) {
-        let mut pools = Pool::for_workers(PoolConfig::compact(2, 16, 60)).unwrap();
-        let own = pools.remove(0);
-        let end = |name| link(name, clock, 8, (1, Steer::First), (1, Steer::First));
-        let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
-        let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
-        let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
-        (own, [Box::new(left.remove(0)), Box::new(right.remove(0))], config)
+        testbed::nothing_to_adopt!(Counting);
     }
 
     /// It is away when a trial is over and still is when it is asked: that is when the frames were lost.
@@ -519,10 +503,10 @@ mod tests {
         assert!(matches!(embedded.away(), Err(EmbeddedError::Gone(0))));
     }
 
-    /// The tester asks between two phases, when nobody polls: what the phase before left must be known. And what it sends
+    /// The tester asks between two phases, when nothing polls: what the phase before left must be known. And what it sends
     /// after it asked for an empty table is not cleared with the rest, even if it is there before the first round.
     #[test]
-    fn a_polled_device_knows_its_entries_when_nobody_polls() {
+    fn a_polled_device_knows_its_entries_when_nothing_polls() {
         let clock = Clock::system();
         let (mut own, [mut left, _right], config) = wired(clock);
         let (embedded, mut polls) = Embedded::polled(clock, config, vec![Counting(0)]);

@@ -187,7 +187,7 @@ impl Reader {
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Whether a pcapng block says a length that not even its type and its two lengths have, in either byte order: in the other one
-/// that is more than any block has. The parser takes it for granted that nobody says so.
+/// that is more than any block has. The parser relies on every block being longer.
 fn is_too_short(block: &[u8]) -> bool {
     let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
     length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)
@@ -325,24 +325,11 @@ pub struct Passed {
     pub other_vlan: u64,
 }
 
-/// What a function has counted of fragments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Fragments {
-    /// It took them in: they wait, or what they were part of has left.
-    kept: u64,
-    /// It kept them until their time was over.
-    late: u64,
-}
-
-impl Fragments {
-    fn of(counters: &Drops) -> Fragments {
-        let sum = |names: &[&str]| {
-            // Of functions in a row each name has the part's in front.
-            let named = counters.iter().filter(|(name, _)| name.rsplit('.').next().is_some_and(|n| names.contains(&n)));
-            named.map(|(_, n)| n).sum()
-        };
-        Fragments { kept: sum(&["fragment-held", "reassembled"]), late: sum(&["fragment-late"]) }
-    }
+/// Fragments that a function kept until their time was over.
+fn late(counters: &Drops) -> u64 {
+    // Of functions in a row each name has the part's in front.
+    let late = counters.iter().filter(|(name, _)| name.rsplit('.').next() == Some("fragment-late"));
+    late.map(|(_, n)| n).sum()
 }
 
 /// Timed work is done at least this often in the packets' own time.
@@ -369,7 +356,7 @@ pub fn replay<F: Function>(
         owns,
         vlans,
         passed: Passed::default(),
-        fragments: Fragments::default(),
+        late: 0,
         queue: Vec::new(),
         spare: Collect::default(),
     };
@@ -410,7 +397,8 @@ struct Replay<'a, F> {
     owns: Option<&'a Owns>,
     vlans: [Option<Tag>; 2],
     passed: Passed,
-    fragments: Fragments,
+    /// Fragments whose time was over when last asked.
+    late: u64,
     /// What is to be written, in order.
     queue: Vec<(Side, Heap)>,
     spare: Collect,
@@ -436,15 +424,13 @@ impl<F: Function> Replay<'_, F> {
         self.function.idle(clock);
         self.function.process::<Heap, Collect>(clock, Side::Customer, &mut [], &mut [], &mut self.spare);
         self.queue.append(&mut self.spare.emitted);
-        self.keeps_fragments();
+        self.drop_late();
     }
 
-    /// Whether the function has taken a fragment in since last asked; those that it gave up are dropped now.
-    fn keeps_fragments(&mut self) -> bool {
-        let now = Fragments::of(&self.function.counters());
-        let before = std::mem::replace(&mut self.fragments, now);
-        self.passed.dropped += now.late - before.late;
-        now.kept > before.kept
+    /// Counts the fragments that the function has given up since last asked.
+    fn drop_late(&mut self) {
+        let late = late(&self.function.counters());
+        self.passed.dropped += late - std::mem::replace(&mut self.late, late);
     }
 
     fn one(&mut self, from: Side, bytes: &[u8], clock: u64) {
@@ -457,7 +443,7 @@ impl<F: Function> Replay<'_, F> {
         let mut verdict = [Verdict::Drop; 1];
         self.function.process(clock, from, &mut batch, &mut verdict, &mut self.spare);
         let [mut packet] = batch;
-        let kept = self.keeps_fragments();
+        self.drop_late();
         match verdict[0] {
             Verdict::Forward(to) => self.queue.push((to, packet)),
             Verdict::Local if self.owns.is_some_and(|o| o.answer(from, &mut packet)) => {
@@ -465,7 +451,7 @@ impl<F: Function> Replay<'_, F> {
                 self.queue.push((from, packet));
             }
             Verdict::Local => self.passed.local += 1,
-            Verdict::Drop if kept => {}
+            Verdict::Held => {}
             // There is one worker, so no other to hand over to.
             Verdict::Drop | Verdict::HandOver(_) => self.passed.dropped += 1,
         }

@@ -12,6 +12,8 @@ pub mod own;
 pub mod privileges;
 pub mod steer;
 pub mod truth;
+#[cfg(test)]
+mod wired;
 pub mod worker;
 
 pub use control_queue::ControlQueue;

@@ -165,7 +165,7 @@ impl Own {
             return false;
         }
         let b = packet.bytes_mut();
-        // Whoever has no address yet is looking for a duplicate: tell everybody (section 7.2.4).
+        // A host without an address is looking for a duplicate: tell all nodes (section 7.2.4).
         let unspecified = head.src == 0;
         let all_nodes = u128::from_be_bytes([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         self.back(b);
@@ -205,6 +205,7 @@ pub(crate) fn seal6(b: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::file::Heap;
+    use testbed::hex;
 
     fn owns() -> Owns {
         let customer = Own {
@@ -213,11 +214,6 @@ mod tests {
             ipv6: vec![Prefix6 { addr: "2001:2::1".parse().unwrap(), len: 128 }],
         };
         Owns { customer, ..Owns::default() }
-    }
-
-    fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
     }
 
     fn answer(request: &str) -> Option<Vec<u8>> {

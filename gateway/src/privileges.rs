@@ -268,7 +268,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, socket) = (folder.path().join("g.toml"), folder.path().join("g.sock"));
         std::fs::write(&file, "[gateway]").unwrap();
-        // Another user's, who alone may read it.
+        // Another user owns it, and no one else may read it.
         chown(&file, Some(65_534), None).unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         limited(&[&file], &socket, |_| {

@@ -134,7 +134,7 @@ impl<F: Function> Truth<F> {
         }
     }
 
-    /// Keep a frame back if it is its turn, and note whom it overtakes. Exact wherever the caller puts what is emitted
+    /// Keep a frame back if it is its turn, and note when another overtakes it. Exact wherever the caller puts what is emitted
     /// among the frames of a batch.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
         let is_turn = self.hits(self.forwarded, self.config.overtake_every);

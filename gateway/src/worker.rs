@@ -95,6 +95,8 @@ pub struct WorkerCounters {
     pub refused: u64,
     /// Frames dropped by the function.
     pub dropped: u64,
+    /// Fragments that the function keeps, or has reassembled; those whose time is over are events of the function.
+    pub held: u64,
     /// Frames given to another worker.
     pub handed_over: u64,
     /// Frames lost because another worker's inbox was full.
@@ -117,7 +119,7 @@ pub struct Worker<F> {
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
-    /// Addresses that it answers for; without any it leaves them to somebody else.
+    /// Addresses that it answers for; without any it leaves them to the machine.
     pub owns: Option<Owns>,
     /// Next hops whose Ethernet addresses it learns, together with all other workers.
     pub next_hops: Option<Arc<NextHops>>,
@@ -154,7 +156,7 @@ impl<F: Function> Worker<F> {
         }
     }
 
-    /// Answer for these addresses instead of leaving them to somebody else.
+    /// Answer for these addresses instead of leaving them to the machine.
     pub fn answer_for(mut self, owns: Option<Owns>) -> Worker<F> {
         self.owns = owns;
         self
@@ -231,6 +233,10 @@ impl<F: Function> Worker<F> {
                     self.counters.dropped += 1;
                     self.pool.free(frame);
                 }
+                Verdict::Held => {
+                    self.counters.held += 1;
+                    self.pool.free(frame);
+                }
                 Verdict::Local => {
                     if let Some(next_hops) = &self.next_hops {
                         next_hops.hear(from, frame.bytes());
@@ -289,10 +295,11 @@ impl<F: Function> Worker<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::chain::Nested;
-    use plane::{Drops, Packet};
-    use port::PoolConfig;
-    use port::link::{Steer, link};
+    use crate::wired::wired;
+    use plane::nat44::{Nat44, config::Config};
+    use plane::{Packet, Side4};
+    use testbed::packets::udp_with;
+    use wire::{AddrRange, Mac, Prefix4};
 
     /// Emits a copy, marked, of each packet towards both sides, and forwards the packet.
     struct Echoing;
@@ -316,49 +323,63 @@ mod tests {
                 *v = Verdict::Forward(from.other());
             }
         }
-        fn idle(&mut self, _: u64) {}
-        fn clear(&mut self) {}
-        fn entries(&self) -> Option<(u64, u64)> {
-            None
+        testbed::without_state!(Echoing);
+    }
+
+    fn one<F: Function>(clock: Clock, mut config: crate::EmbeddedConfig, function: F) -> Worker<F> {
+        let (customer, internet) = config.ports.remove(0);
+        Worker::new(clock, customer, internet, config.pools.remove(0), mail(1, 8).remove(0), function)
+    }
+
+    /// A later fragment waits for the first: it is held, and not dropped although it leaves.
+    #[test]
+    fn a_fragment_that_is_held_is_not_dropped() {
+        let clock = Clock::system();
+        let (mut own, [mut left, mut right], config) = wired(clock);
+        let mac = Mac([2, 0, 0, 0, 0, 1]);
+        let side = |address: [u8; 4]| Side4 { mac, next_hop: mac, address: address.into(), mtu: 1500 };
+        let inside = Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 };
+        let pool = AddrRange::one([198, 51, 100, 10].into());
+        let mut nat44 = Config::new(side([10, 0, 0, 1]), side([198, 51, 100, 1]), vec![inside], vec![pool]);
+        nat44.sessions = 10;
+        let mut worker = one(clock, config, Nat44::new(nat44, 0, 1, 7).unwrap());
+        let mut whole = udp_with(([10, 0, 0, 2], 5000), ([203, 0, 113, 9], 53), 64, &[7; 16]);
+        whole[..6].copy_from_slice(&mac.0);
+        let parts = testbed::fragments::fragments(&whole, &[16], 1);
+        let mut burst = port::burst();
+        for (part, counted) in [(&parts[1], [0, 1, 0]), (&parts[0], [2, 1, 0])] {
+            let mut frame = own.alloc(part.len()).unwrap();
+            frame.bytes_mut().copy_from_slice(part);
+            burst.push(frame);
+            left.transmit(&mut own, &mut burst).unwrap();
+            worker.poll(clock.now()).unwrap();
+            let WorkerCounters { sent, held, dropped, .. } = worker.counters;
+            assert_eq!([sent, held, dropped], counted, "{:?}", worker.function.counters());
         }
-        fn counters(&self) -> Drops {
-            Drops::default()
-        }
-        fn can_adopt(&self, _: &Echoing) -> Result<(), String> {
-            Ok(())
-        }
-        fn adopt(&mut self, _: &mut Echoing) -> Result<(), String> {
-            Ok(())
-        }
-        fn nest(&mut self, _: Nested) {}
+        assert_eq!(right.receive(&mut own, &mut burst).unwrap(), 2);
     }
 
     #[test]
     fn what_is_emitted_goes_after_the_batchs_own() {
         let clock = Clock::system();
-        let mut pools = Pool::for_workers(PoolConfig::compact(2, 64, 60)).unwrap();
-        let (mut own, pool) = (pools.remove(0), pools.remove(0));
-        let end = |name| link(name, clock, 32, (1, Steer::First), (1, Steer::First));
-        let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
-        let mail = mail(1, 8).remove(0);
-        let (customer, internet) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
-        let mut worker = Worker::new(clock, customer, internet, pool, mail, Echoing);
+        let (mut own, [mut left, mut right], config) = wired(clock);
+        let mut worker = one(clock, config, Echoing);
         let mut burst = port::burst();
         own.alloc_burst(3, 60, &mut burst);
         for (f, number) in burst.iter_mut().zip([1, 2, 3]) {
             f.bytes_mut().fill(0);
             f.bytes_mut()[0] = number;
         }
-        left[0].transmit(&mut own, &mut burst).unwrap();
+        left.transmit(&mut own, &mut burst).unwrap();
         worker.poll(clock.now()).unwrap();
-        let mut seen = |port: &mut port::link::LinkPort| -> Vec<[u8; 2]> {
+        let mut seen = |port: &mut Box<dyn Port>| -> Vec<[u8; 2]> {
             port.receive(&mut own, &mut burst).unwrap();
             let seen = burst.iter().map(|f| [f.bytes()[0], f.bytes()[1]]).collect();
             own.free_all(&mut burst);
             seen
         };
-        assert_eq!(seen(&mut right[0]), [[1, 0], [2, 0], [3, 0], [1, 0xee], [2, 0xee], [3, 0xee]]);
-        assert_eq!(seen(&mut left[0]), [[1, 0xee], [2, 0xee], [3, 0xee]]);
+        assert_eq!(seen(&mut right), [[1, 0], [2, 0], [3, 0], [1, 0xee], [2, 0xee], [3, 0xee]]);
+        assert_eq!(seen(&mut left), [[1, 0xee], [2, 0xee], [3, 0xee]]);
         assert_eq!(worker.counters.sent, 9);
     }
 }

@@ -193,7 +193,7 @@ impl<A: Function, B: Function> Chain<A, B> {
                     *v = Verdict::Drop;
                     self.count.local += 1;
                 }
-                Verdict::Forward(_) | Verdict::Drop | Verdict::Local => {}
+                Verdict::Forward(_) | Verdict::Drop | Verdict::Held | Verdict::Local => {}
             }
         }
     }
@@ -225,7 +225,7 @@ impl<A: Function, B: Function> Chain<A, B> {
             match v {
                 Verdict::Forward(to) => run.spare.emit(to, p),
                 Verdict::HandOver(w) => run.spare.hand_over(w, half.inner(), p),
-                Verdict::Drop | Verdict::Local => {}
+                Verdict::Drop | Verdict::Held | Verdict::Local => {}
             }
         }
         run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));

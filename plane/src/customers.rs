@@ -305,7 +305,6 @@ impl<K: Key> Customers<K> {
         self.index.find(hash, |e| self.slab[e] == key)
     }
 
-    /// The number of an entry.
     #[inline(always)]
     pub(crate) fn number_of(&self, entry: u32) -> u32 {
         self.base + entry

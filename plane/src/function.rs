@@ -22,6 +22,9 @@ pub enum Verdict {
     HandOver(u16),
     /// The function keeps nothing of it, but it is for the machine itself (ARP, ND, management): the caller's.
     Local,
+    /// It is a fragment, and not dropped: the function keeps a copy until its datagram is known or complete, or has sent the
+    /// datagram that it completes. The caller frees the packet.
+    Held,
 }
 
 /// Where a function gets and leaves packets beyond the batch: fragments, ICMP errors.
@@ -74,7 +77,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         match verdict {
             Verdict::Forward(to) => self.spare.emit(to, packet),
             Verdict::HandOver(worker) => self.spare.hand_over(worker, from, packet),
-            Verdict::Drop | Verdict::Local => {}
+            Verdict::Drop | Verdict::Held | Verdict::Local => {}
         }
         self.send_rest();
     }
@@ -86,7 +89,7 @@ impl<'a, P: Packet> Behind<'a, P> {
     /// The same with a copy of the packet. False when there is no memory for it.
     #[must_use]
     fn send_copy(mut self, verdict: Verdict, from: Side, frame: &[u8]) -> bool {
-        if matches!(verdict, Verdict::Drop | Verdict::Local) {
+        if matches!(verdict, Verdict::Drop | Verdict::Held | Verdict::Local) {
             self.send_rest();
             return true;
         }
@@ -206,3 +209,12 @@ pub struct Entry {
     /// Time since the last packet that counted.
     pub idle: Duration,
 }
+
+/// The error of the first setting that differs, of those that cannot be changed while `runs`.
+pub(crate) fn unchanged(settings: &[(&str, bool)], runs: &str) -> Result<(), String> {
+    let differs = settings.iter().find(|(_, differs)| *differs);
+    differs.map_or(Ok(()), |(what, _)| Err(format!("{what}: cannot be changed while {runs}; restart the gateway")))
+}
+
+/// What a function with sessions cannot be given while it runs.
+pub(crate) const SESSIONS: &str = "there are sessions";

@@ -18,7 +18,6 @@ pub(crate) enum Half {
 }
 
 impl Half {
-    /// The half that faces this side.
     pub(crate) fn facing(side: Side) -> Half {
         if side == Side::Customer { Half::Customer } else { Half::Internet }
     }

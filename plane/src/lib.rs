@@ -16,6 +16,7 @@ mod fragment_v4;
 pub mod function;
 pub mod hash;
 mod icmp_error;
+mod icmp_type;
 pub mod inner_link;
 mod ip4;
 pub mod ip6;

@@ -5,7 +5,7 @@
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::customers::numbers;
 use crate::event::Event;
-use crate::function::Side;
+use crate::function::{SESSIONS, Side, unchanged};
 use crate::ip6::{Pool6, Pool6Error};
 use crate::nat44::config as nat44;
 use crate::nat44::{Nat44, NatError};
@@ -192,9 +192,7 @@ impl Addressing for Outside {
 
     /// Every session has one of the outside addresses, and the NAT44 knows them by their numbers.
     fn can_adopt(&self, new: &Outside) -> Result<(), String> {
-        if self.pool != new.pool {
-            return Err("pool: cannot be changed while there are sessions; restart the gateway".to_owned());
-        }
+        unchanged(&[("pool", self.pool != new.pool)], SESSIONS)?;
         if self.first == new.first {
             return Ok(());
         }

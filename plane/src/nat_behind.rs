@@ -5,7 +5,7 @@
 use crate::affinity::{self, Pinned};
 use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Key};
-use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
 use crate::nat44::Nat44;
 use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::Inside;
@@ -149,9 +149,7 @@ impl<H: Numbering> Function for Numbered<H> {
         self.nat().config().can_become(&nat)?;
         // The NAT knows their hosts by numbers only.
         let [own, other] = [self, new].map(|n| n.half().dictionary().permanent().map(|(_, host)| host));
-        if !own.eq(other) {
-            return Err("static: cannot be changed while there are sessions; restart the gateway".to_owned());
-        }
+        unchanged(&[("static", !own.eq(other))], SESSIONS)?;
         self.half().can_follow(&new.config, self.numbers)
     }
 

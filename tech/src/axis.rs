@@ -87,7 +87,6 @@ pub enum Fit {
     Powers(u64, &'static str, &'static str),
 }
 
-/// A list of counts up to this.
 fn counts(most: u64) -> List<Number<u64>> {
     list(number(1..=most))
 }

@@ -130,7 +130,7 @@ mod tests {
                 assert_eq!(domain.tunnel_end(c.ipv4.addr.into(), port), Ok(c.address.to_bits()), "{c:?}");
             }
             let upper = (c.address.to_bits() >> 64) as u64;
-            assert_eq!(domain.by_ipv6(upper), domain.by_ipv4(c.ipv4.addr.into(), Some(c.ports.nth(last))));
+            assert_eq!(domain.by_ipv6(upper).map(|rule| domain.mapping(rule).customer_at(upper)), Some(c));
         }
         assert_eq!(customers.nth(customers.count()), None);
         customers

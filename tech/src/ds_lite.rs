@@ -1,15 +1,15 @@
 //! DS-Lite (RFC 6333): the B4 at the customer's edge, the AFTR at the provider's.
 
+use crate::Functions;
 use crate::axis::{Fit, MOST_SUBSCRIBERS};
 use crate::fragments::{Held, Reassembly};
-use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::laboratory::is_for_laboratories;
 use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
 use crate::rows::{b4_in_row, b4s};
 use crate::state::State;
-use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::technology::{Entry, Outside, Technology};
 use crate::tester::{Flows, Setting};
 use crate::tunnel::TunnelEnd;
 use key::kind::{ip6, list, prefix4, prefix6};
@@ -90,32 +90,16 @@ impl DsLite {
 }
 
 impl Technology for DsLite {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { inside: inside, state: state, pool: pool }
+
     fn overhead(&self) -> usize {
         40
     }
     fn is_stateful(&self, plays: Plays) -> bool {
         plays != Plays::Ce
     }
-    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
-        Some(&mut self.inside)
-    }
-    fn state(&self) -> Option<&State> {
-        Some(&self.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.state)
-    }
     fn outside(&self, plays: Plays) -> Option<Outside> {
         (plays != Plays::Ce).then(|| self.pool.outside(true))
-    }
-    fn port_pool(&self) -> Option<PortPool> {
-        Some(self.pool.port_pool())
     }
     fn answers(&self, plays: Plays) -> [Answers; 2] {
         let pool = Answers::v4(&self.pool.pool);
@@ -135,11 +119,7 @@ impl Technology for DsLite {
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
         let (ce, pe) = (|job: &Job<'_>, w| self.b4(job, w), |job: &Job<'_>, w| self.aftr(job, w));
-        let functions = match job.plays {
-            Plays::Ce => Functions::B4(job.each(|w| ce(job, w))?),
-            Plays::Pe => Functions::Aftr(job.each(|w| pe(job, w))?),
-            Plays::Dual => Functions::DsLite(job.both(ce, pe)?),
-        };
+        let functions = job.edges(ce, pe, (Functions::B4, Functions::Aftr, Functions::DsLite))?;
         Ok(functions.into())
     }
 
@@ -172,14 +152,6 @@ impl Technology for DsLite {
             }
             "outside-addresses" => self.pool.fit(plays),
             _ => Fit::Lacks,
-        }
-    }
-
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        match axis {
-            "subscribers" => flows.subscribers = value as u32,
-            "outside-addresses" => self.pool.keep(value),
-            _ => {}
         }
     }
 

@@ -13,11 +13,11 @@ use plane::nat44::Nat44;
 use plane::nat44::config::Config as NatConfig;
 use plane::translate::{Config as TranslateConfig, Translate};
 use plane::tunnel::{Config as TunnelConfig, Tunnel};
-use plane::{Addressing, Chain, Function, Side4, Side6, Softwires, Steering};
+use plane::{Addressing, Chain, Function, Side4, Side6, Softwires};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::{AddrRange, PortSet, Prefix6};
+use wire::{AddrRange, Prefix6};
 
 /// The links of a gateway, in both IP versions; those that the technology does not speak are not looked at.
 #[derive(Clone, Copy, Debug)]
@@ -88,11 +88,9 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// IPv4 ranges.
     pub(crate) fn v4(pool: &[AddrRange]) -> Answers {
         Answers { ipv4: pool.to_vec(), ..Answers::default() }
     }
-    /// One IPv6 address.
     pub(crate) fn v6(addr: std::net::Ipv6Addr) -> Answers {
         Answers { ipv6: vec![Prefix6 { addr, len: 128 }], ..Answers::default() }
     }
@@ -113,7 +111,7 @@ impl Job<'_> {
     }
 
     /// Customer edge and provider edge in a row, with an IPv6 link between them.
-    pub(crate) fn both<C: Function, P: Function>(
+    fn both<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
         pe: impl Fn(&Job<'_>, usize) -> Result<P, String>,
@@ -125,6 +123,20 @@ impl Job<'_> {
         let ce_job = with(Links { right6: own, ..self.links });
         let pe_job = with(Links { left6: other, ..self.links });
         self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
+    }
+
+    /// The functions of the part that is played, each type as its variant.
+    pub(crate) fn edges<C: Function, P: Function>(
+        &self,
+        ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
+        pe: impl Fn(&Job<'_>, usize) -> Result<P, String>,
+        (only_ce, only_pe, dual): (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions),
+    ) -> Result<Functions, String> {
+        Ok(match self.plays {
+            Plays::Ce => only_ce(self.each(|w| ce(self, w))?),
+            Plays::Pe => only_pe(self.each(|w| pe(self, w))?),
+            Plays::Dual => dual(self.both(ce, pe)?),
+        })
     }
 
     /// The links of a customer edge that keeps state.
@@ -166,10 +178,4 @@ impl Job<'_> {
         nat.statics = statics.statics.clone().unwrap_or_default();
         edge::behind_nat(nat, behind, worker, self.workers, self.seed).map_err(why)
     }
-}
-
-/// Steering of a customer edge whose NAT44 has the ports of this set, with `headers` octets of IP headers in front of them on
-/// the right.
-pub(crate) fn steer_by_port_set(headers: usize, set: PortSet, workers: usize) -> [Steering; 2] {
-    [Nat44::STEER_CUSTOMER, Nat44::steer_ports(14 + headers + 2, set, workers)]
 }

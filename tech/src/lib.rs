@@ -17,6 +17,7 @@ mod map;
 mod nat;
 mod parts;
 mod rows;
+mod softwire;
 mod state;
 mod table;
 mod technology;
@@ -32,7 +33,7 @@ pub use parts::{Names, PLAYS, Plays};
 pub use plane::nat44::config::{Mapping, share_of_a_worker};
 pub use state::{State, TEST_TIMEOUT};
 pub use table::Open;
-pub use technology::{Entry, Outside, PortPool, Ports, Technology};
+pub use technology::{Boxed, Entry, Outside, PortPool, Ports, Technology};
 pub use tester::{Flows, Setting};
 pub use translator::LowestMtu;
 

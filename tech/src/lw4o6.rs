@@ -1,29 +1,26 @@
 //! Lightweight 4over6 (RFC 7596): the lwB4 at the customer's edge, the lwAFTR at the provider's.
 
+use crate::Functions;
 use crate::axis::{ALL_SUBSCRIBERS, Fit};
 use crate::customers::used_ports;
 use crate::ds_lite::grows_out;
-use crate::fragments::{Held, Reassembly};
-use crate::Functions;
-use crate::gateway::{Answers, Built, Job, TableLoad, steer_by_port_set, why};
+use crate::gateway::{Answers, Built, Job, TableLoad, why};
 use crate::laboratory::is_for_laboratories;
-use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
 use crate::rows::{b4_in_row, b4s};
-use crate::state::State;
+use crate::softwire::SoftwireKeys;
 use crate::table::{Open, in_file};
-use crate::technology::{Entry, Outside, Ports, Technology};
+use crate::technology::{Entry, Outside, Ports, Technology, steering_of_edge};
 use crate::tester::{Flows, Setting};
-use crate::tunnel::{Border, TunnelEnd};
 use arena::Array;
 use key::kind::{any_number, ip6, maybe, number, path, prefix4};
 use key::quantity::show_grouped;
 use key::{At, Chapter, Fault, Section, Table, computed, needed, or};
-use plane::lw4o6::{Bindings, Builder, Live, Softwire, Table as BindingTable, read_into};
+use plane::lw4o6::{Builder, Live, Softwire, Table as BindingTable, read_into};
 use plane::nat44::Nat44;
-use plane::tunnel::{Config, OneTunnel, Tunnel};
+use plane::tunnel::{OneTunnel, Tunnel};
 use plane::view::{self, Bed, Subscriber6, Tunnelled, ce, pe};
-use plane::{Chain, Side, Steering};
+use plane::{Chain, Steering};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,20 +48,8 @@ key::table! {
         /// The softwire that the lwB4 has: its place in the table, from 0.
         ce: u64 = "ce", any_number(), or("0");
     } with {
-        /// Customers.
-        inside: Inside;
-        /// The lwAFTR.
-        border: Border;
-        /// Both ends of the tunnel.
-        tunnel: TunnelEnd;
-        /// Reassembly.
-        reassembly: Reassembly;
-        /// The lwB4's state.
-        state: State;
-        /// Fragments that wait.
-        held: Held;
-        /// Static mappings of the customer edge.
-        statics: Static;
+        /// Both ends of the softwires.
+        softwire: SoftwireKeys;
     }
 }
 
@@ -112,7 +97,8 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
         for (key, example) in [("ipv4", "\"192.0.2.0/24\" (or softwires = \"FILE\")"), ("b4", "\"2001:2:0:4000::1\"")] {
             if !section.has(key) {
                 let fault = Fault::new(format!("[{}] has no `{key}`", section.path()));
-                section.fault(fault.at(At::key(section.path()), "this table").instead(format!("add {key} = {example}")));
+                section
+                    .fault(fault.at(At::key(section.path()), "this table").instead(format!("add {key} = {example}")));
             }
         }
         let Keys { psid_len, psid_offset, .. } = keys;
@@ -162,7 +148,6 @@ impl Lw4o6 {
         }
     }
 
-    /// The softwire of the lwB4.
     fn own_softwire(&self, open: Open<'_>) -> Result<Softwire, String> {
         match &self.table {
             Source::File(_) => self.nth_of(&self.binding_table(&[], open)?),
@@ -177,25 +162,7 @@ impl Lw4o6 {
 
     fn lwb4(&self, own: &Softwire, job: &Job<'_>, worker: usize) -> Result<Chain<Nat44, Tunnel<OneTunnel>>, String> {
         let softwires = OneTunnel::new(own.b4, own.own.unwrap_or(self.keys.lwaftr));
-        let mut c = job.edge().tunnel();
-        self.set(&mut c);
-        let tunnel = job.tunnel(c, softwires, worker)?;
-        let Keys { inside, state, held, statics, .. } = &self.keys;
-        let nat = job.edge().nat_before_tunnel(inside.inside.clone(), AddrRange::one(own.ipv4), own.ports);
-        job.behind_nat(nat, (state, held, statics), worker, ("tunnel", tunnel))
-    }
-
-    fn lwaftr(&self, bindings: Bindings, job: &Job<'_>, worker: usize) -> Result<Tunnel<Bindings>, String> {
-        let mut c = Config::new(Side::Customer, job.links.right4, job.links.left6);
-        c.hairpinning = self.keys.state.hairpinning;
-        self.set(&mut c);
-        job.tunnel(c, bindings, worker)
-    }
-
-    fn set(&self, c: &mut Config) {
-        let Keys { tunnel, border, state, reassembly, .. } = &self.keys;
-        tunnel.set(&state.fragments, reassembly, &state.errors, c);
-        border.set(c);
+        self.keys.softwire.ce(softwires, (AddrRange::one(own.ipv4), own.ports), job, worker)
     }
 
     /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that a table of which not every
@@ -244,26 +211,13 @@ impl Lw4o6 {
 }
 
 impl Technology for Lw4o6 {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { inside: keys.softwire.inside.inside, state: keys.softwire.state }
+
     fn overhead(&self) -> usize {
         40
     }
     fn is_stateful(&self, plays: Plays) -> bool {
         plays != Plays::Pe
-    }
-    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
-        Some(&mut self.keys.inside.inside)
-    }
-    fn state(&self) -> Option<&State> {
-        Some(&self.keys.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.keys.state)
     }
 
     fn outside(&self, plays: Plays) -> Option<Outside> {
@@ -292,11 +246,7 @@ impl Technology for Lw4o6 {
             // Of a file that cannot be read there is no gateway either.
             Source::File(_) => self.own_softwire(open).ok().map(|own| own.ports),
         };
-        match (plays, set) {
-            (Plays::Ce, Some(set)) => steer_by_port_set(60, set, workers),
-            (Plays::Dual, Some(set)) => steer_by_port_set(20, set, workers),
-            _ => crate::technology::usual_steering(self.versions(plays), self.is_stateful(plays), None),
-        }
+        steering_of_edge(self, plays, set, 60, workers)
     }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
@@ -315,12 +265,8 @@ impl Technology for Lw4o6 {
             None => (Live::new(table), None),
         };
         let ce = |job: &Job<'_>, w| self.lwb4(own.as_ref().map_err(Clone::clone)?, job, w);
-        let pe = |job: &Job<'_>, w| self.lwaftr(live.bindings(), job, w);
-        let functions = match job.plays {
-            Plays::Ce => Functions::LwB4(job.each(|w| ce(job, w))?),
-            Plays::Pe => Functions::LwAftr(job.each(|w| pe(job, w))?),
-            Plays::Dual => Functions::Lw4o6(job.both(ce, pe)?),
-        };
+        let pe = |job: &Job<'_>, w| self.keys.softwire.pe(live.bindings(), job, w);
+        let functions = job.edges(ce, pe, (Functions::LwB4, Functions::LwAftr, Functions::Lw4o6))?;
         Ok(Built { functions, loaded: Some(loaded), live: Some(live), table })
     }
 
@@ -427,10 +373,7 @@ pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result
 }
 
 /// The flows of subscribers with these addresses and port sets.
-pub(crate) fn listed(
-    f: &Flows,
-    each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>,
-) -> Result<FlowSpace, String> {
+pub(crate) fn listed(f: &Flows, each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>) -> Result<FlowSpace, String> {
     let mut rows = Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(why)?;
     for (row, (addr, set)) in rows.iter_mut().zip(each) {
         *row = Listed { addr: addr.to_bits(), set: used_ports(set) };

@@ -48,7 +48,6 @@ key::table! {
     }
 }
 
-/// A mapping rule.
 #[derive(Clone, Debug)]
 pub(crate) struct MapRule {
     keys: RuleKeys,
@@ -75,7 +74,6 @@ pub(crate) fn chapters<T: Table>(path: &str) -> Vec<Chapter> {
 }
 
 impl MapRule {
-    /// As the plane has it.
     pub(crate) fn rule(&self) -> Rule {
         let RuleKeys { ipv6, ipv4, ea_bits, psid_offset, .. } = self.keys;
         let psid = self.keys.psid_len.zip(self.keys.psid).map(|(len, value)| Psid { len, value });
@@ -184,7 +182,6 @@ impl Map {
         }
     }
 
-    /// All rules as they are written.
     pub(crate) fn written(&self) -> impl Iterator<Item = &MapRule> {
         self.written.iter()
     }
@@ -199,7 +196,6 @@ impl Map {
         if self.one().is_some() { self.rules } else { self.written.len() as u64 }
     }
 
-    /// The customer that the CE is.
     pub(crate) fn customer(&self) -> Result<Customer, String> {
         let all = Customers::of(self).map_err(why)?;
         let room = || format!("the rules have room for {} customers; ce = {} is none", all.count(), self.ce);
@@ -277,7 +273,6 @@ impl Map {
         Some(Outside { key: "ipv4-prefix", pool, ports: Ports::Set(set, from), beside_inside: plays != Plays::Pe })
     }
 
-    /// The rule that a customer belongs to.
     fn rule_of(&self, customer: &Customer) -> &MapRule {
         let has = |rule: &&MapRule| rule.keys.ipv6.contains(customer.prefix.first());
         self.written().find(has).unwrap_or(&self.written[0])

@@ -1,18 +1,17 @@
 //! MAP-T (RFC 7599): the CE and the border relay (BR), both translators.
 
-use crate::axis::Fit;
-use crate::fragments::{FragmentOctets, Held};
 use crate::Functions;
-use crate::gateway::{Built, Job, steer_by_port_set, why};
+use crate::fragments::{FragmentOctets, Held};
+use crate::gateway::{Built, Job, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
 use crate::rows::behind;
 use crate::state::State;
 use crate::table::Open;
-use crate::technology::{Entry, Outside, Technology, usual_steering};
+use crate::technology::{Entry, Technology, steering_of_edge};
 use crate::tester::{Flows, Setting};
-use crate::translator::{LowestMtu, Private, Translator, behind_well_known, embeds_nothing};
+use crate::translator::{Private, Translator, behind_well_known, embeds_nothing};
 use key::kind::prefix6;
 use key::{Fault, Section, Table, needed};
 use plane::map::{MapTBr, MapTCe};
@@ -21,7 +20,7 @@ use plane::translate::{Config, Hairpinning, Pref64, Translate};
 use plane::view::{self, Translated, ce, pe};
 use plane::{Chain, Side, Steering};
 use std::sync::Arc;
-use wire::{Prefix4, Prefix6, View};
+use wire::{Prefix6, View};
 
 key::table! {
     /// MAP-T: the CE is a NAT44 with the ports of a set in front of a translator, the BR translates by mapping rules and keeps no
@@ -61,7 +60,6 @@ pub(crate) const ENTRY: Entry = Entry {
     read,
 };
 
-/// MAP-T with its parameters.
 #[derive(Clone, Debug)]
 struct MapT {
     keys: Keys,
@@ -110,53 +108,23 @@ impl MapT {
 }
 
 impl Technology for MapT {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { inside: keys.inside.inside, state: keys.state, lowest: keys.translator.lowest, map: map }
+
     fn overhead(&self) -> usize {
         20
     }
     fn is_stateful(&self, plays: Plays) -> bool {
         plays != Plays::Pe
     }
-    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
-        Some(&mut self.keys.inside.inside)
-    }
-    fn state(&self) -> Option<&State> {
-        Some(&self.keys.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.keys.state)
-    }
-    fn lowest(&self) -> Option<&LowestMtu> {
-        Some(&self.keys.translator.lowest)
-    }
-    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
-        Some(&mut self.keys.translator.lowest)
-    }
-    fn outside(&self, plays: Plays) -> Option<Outside> {
-        self.map.outside(plays)
-    }
     fn steering(&self, plays: Plays, workers: usize, _: Open<'_>) -> [Steering; 2] {
-        match (plays, self.map.customer()) {
-            (Plays::Ce, Ok(own)) => steer_by_port_set(40, own.ports, workers),
-            (Plays::Dual, Ok(own)) => steer_by_port_set(20, own.ports, workers),
-            _ => usual_steering(self.versions(plays), self.is_stateful(plays), None),
-        }
+        steering_of_edge(self, plays, self.map.customer().ok().map(|own| own.ports), 40, workers)
     }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
         let map = self.map.domain()?;
         let ce = |job: &Job<'_>, w| self.ce(&map, job, w);
         let pe = |job: &Job<'_>, w| self.br(&map, job, w);
-        let functions = match job.plays {
-            Plays::Ce => Functions::MapTCe(job.each(|w| ce(job, w))?),
-            Plays::Pe => Functions::MapTBr(job.each(|w| pe(job, w))?),
-            Plays::Dual => Functions::MapT(job.both(ce, pe)?),
-        };
+        let functions = job.edges(ce, pe, (Functions::MapTCe, Functions::MapTBr, Functions::MapT))?;
         Ok(Built { loaded: Some(map.loaded), ..functions.into() })
     }
 
@@ -180,13 +148,6 @@ impl Technology for MapT {
         }
     }
 
-    fn fit(&self, axis: &str, plays: Plays, _: &Flows) -> Fit {
-        self.map.fit(axis, plays)
-    }
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        self.map.set(axis, value, flows);
-    }
-
     fn faults(&self) -> Vec<Fault> {
         let mut faults = self.keys.state.faults();
         faults.extend(embeds_nothing("dmr", self.keys.dmr));
@@ -199,9 +160,5 @@ impl Technology for MapT {
         let remote = [("remote", flows.remote)];
         faults.extend(behind_well_known(ENTRY.names.name(plays), ("dmr", self.keys.dmr), private, &remote));
         faults
-    }
-
-    fn table_octets(&self) -> u64 {
-        self.map.octets()
     }
 }

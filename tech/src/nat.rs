@@ -94,7 +94,6 @@ impl Pool {
         }
     }
 
-    /// Its addresses and ports.
     pub(crate) fn port_pool(&self) -> PortPool {
         let addresses = self.pool.iter().map(|range| u64::from(range.count)).sum();
         PortPool { addresses, ports: self.pool_ports.count().into(), is_ipv6: false }
@@ -130,7 +129,6 @@ impl Pool6 {
         1 << 128u8.saturating_sub(self.pool.len).min(63)
     }
 
-    /// Its addresses and ports.
     pub(crate) fn port_pool(&self) -> PortPool {
         PortPool { addresses: self.addresses(), ports: self.pool_ports.count().into(), is_ipv6: true }
     }
@@ -140,7 +138,6 @@ impl Pool6 {
         Ok(Outside6 { pool: self.plane()?, ports: self.pool_ports })
     }
 
-    /// As the plane has it.
     pub(crate) fn plane(&self) -> Result<plane::Pool6, String> {
         plane::Pool6::new(self.pool).map_err(|e| e.to_string())
     }

@@ -1,19 +1,19 @@
 //! Stateful NAT44 (RFC 4787, 5382, 5508, 6888).
 
+use crate::Functions;
 use crate::axis::{Fit, inside_addresses};
 use crate::fragments::Held;
-use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::nat::{Inside, Pool, Static};
 use crate::parts::{Names, Plays};
 use crate::state::State;
-use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::technology::{Entry, Outside, Technology};
 use crate::tester::{Flows, Setting};
 use key::{Chapter, Table};
 use plane::nat44::Nat44 as Function;
 use plane::nat44::config::Config;
 use plane::view;
-use wire::{Prefix4, View};
+use wire::View;
 
 key::table! {
     /// Stateful NAT44: IPv4 on both sides.
@@ -40,12 +40,8 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 impl Technology for Nat44 {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { inside: inside.inside, state: state, pool: pool }
+
     fn versions(&self, _: Plays) -> (u8, u8) {
         (4, 4)
     }
@@ -55,20 +51,8 @@ impl Technology for Nat44 {
     fn is_stateful(&self, _: Plays) -> bool {
         true
     }
-    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
-        Some(&mut self.inside.inside)
-    }
-    fn state(&self) -> Option<&State> {
-        Some(&self.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.state)
-    }
     fn outside(&self, _: Plays) -> Option<Outside> {
         Some(self.pool.outside(true))
-    }
-    fn port_pool(&self) -> Option<PortPool> {
-        Some(self.pool.port_pool())
     }
     fn answers(&self, _: Plays) -> [Answers; 2] {
         [Answers::default(), Answers::v4(&self.pool.pool)]
@@ -94,14 +78,6 @@ impl Technology for Nat44 {
             "inside-addresses" => inside_addresses(flows.inside.count),
             "outside-addresses" => self.pool.fit(Plays::Pe),
             _ => Fit::Lacks,
-        }
-    }
-
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        match axis {
-            "inside-addresses" => flows.inside.count = value as u32,
-            "outside-addresses" => self.pool.keep(value),
-            _ => {}
         }
     }
 }

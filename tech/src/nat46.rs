@@ -1,8 +1,8 @@
 //! Stateful NAT46 (RFC 9693): customers with IPv4, remote hosts with IPv6.
 
+use crate::Functions;
 use crate::axis::{Fit, inside_addresses};
 use crate::fragments::Held;
-use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::nat::{Inside, Pool6};
 use crate::parts::{Names, Plays};
@@ -10,7 +10,7 @@ use crate::rows::{by_map_or_prefix, remotes};
 use crate::siit::{listed_maps, missing_eam, pair};
 use crate::state::State;
 use crate::table::Open;
-use crate::technology::{Entry, PortPool, Technology};
+use crate::technology::{Entry, Technology};
 use crate::tester::{Flows, Setting};
 use crate::translator::{LowestMtu, embeds_nothing};
 use key::kind::{list, maybe, prefix6};
@@ -19,7 +19,7 @@ use plane::Steering;
 use plane::nat46::Config;
 use plane::translate::Pair;
 use plane::view::natxy;
-use wire::{Prefix4, Prefix6, View};
+use wire::{Prefix6, View};
 
 key::table! {
     /// Stateful NAT46: IPv4 on the left, IPv6 on the right. It needs `eam` or `pref64`.
@@ -59,12 +59,8 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
 }
 
 impl Technology for Nat46 {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { inside: inside.inside, state: state, lowest: lowest, pool: pool }
+
     fn versions(&self, _: Plays) -> (u8, u8) {
         (4, 6)
     }
@@ -73,24 +69,6 @@ impl Technology for Nat46 {
     }
     fn is_stateful(&self, _: Plays) -> bool {
         true
-    }
-    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
-        Some(&mut self.inside.inside)
-    }
-    fn state(&self) -> Option<&State> {
-        Some(&self.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.state)
-    }
-    fn lowest(&self) -> Option<&LowestMtu> {
-        Some(&self.lowest)
-    }
-    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
-        Some(&mut self.lowest)
-    }
-    fn port_pool(&self) -> Option<PortPool> {
-        Some(self.pool.port_pool())
     }
     fn answers(&self, _: Plays) -> [Answers; 2] {
         [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]
@@ -123,14 +101,6 @@ impl Technology for Nat46 {
             "inside-addresses" => inside_addresses(flows.inside.count),
             "outside-addresses" => self.pool.fit(),
             _ => Fit::Lacks,
-        }
-    }
-
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        match axis {
-            "inside-addresses" => flows.inside.count = value as u32,
-            "outside-addresses" => self.pool.keep(value),
-            _ => {}
         }
     }
 

@@ -1,21 +1,21 @@
 //! Stateful NAT64 (RFC 6146): a provider edge alone.
 
+use crate::Functions;
 use crate::axis::{ALL_SUBSCRIBERS, Fit, inside_addresses};
 use crate::fragments::{Held, Reassembly};
-use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
 use crate::rows::{behind, hosts};
 use crate::state::State;
-use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::technology::{Entry, Outside, Technology};
 use crate::tester::{Flows, Setting};
-use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embeds_nothing};
-use key::kind::{list, maybe, prefix6, prefix_length};
+use crate::translator::{Private, Translator, behind_well_known, embeds_nothing};
+use key::kind::{list, maybe, prefix_length, prefix6};
 use key::{Chapter, Fault, Table, computed, needed};
-use plane::nat64::{Config, Nat64 as Function};
 use plane::affinity::SUBSCRIBER_PREFIX;
 use plane::nat44::config::StaticMapping;
+use plane::nat64::{Config, Nat64 as Function};
 use plane::view::{Translated, pe};
 use std::net::Ipv6Addr;
 use wire::{Prefix6, View};
@@ -81,7 +81,6 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 impl SubscriberPrefix {
-    /// The length.
     pub(crate) fn length(&self) -> u8 {
         self.subscriber_prefix.unwrap_or(SUBSCRIBER_PREFIX)
     }
@@ -133,7 +132,6 @@ impl Embedding {
         self.pref64[0]
     }
 
-    /// Faults of the prefixes.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let numbered = self.pref64.iter().enumerate();
         let mut faults: Vec<Fault> =
@@ -154,12 +152,8 @@ impl Embedding {
 }
 
 impl Technology for Nat64 {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { state: nat.state, lowest: nat.translator.lowest, pool: nat.pool, subscriber: nat.subscriber }
+
     fn versions(&self, _: Plays) -> (u8, u8) {
         (6, 4)
     }
@@ -169,33 +163,12 @@ impl Technology for Nat64 {
     fn is_stateful(&self, _: Plays) -> bool {
         true
     }
-    fn state(&self) -> Option<&State> {
-        Some(&self.nat.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.nat.state)
-    }
-    fn lowest(&self) -> Option<&LowestMtu> {
-        Some(&self.nat.translator.lowest)
-    }
-    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
-        Some(&mut self.nat.translator.lowest)
-    }
     fn outside(&self, _: Plays) -> Option<Outside> {
         // The customers of a NAT64 have IPv6 addresses alone.
         Some(self.nat.pool.outside(false))
     }
-    fn port_pool(&self) -> Option<PortPool> {
-        Some(self.nat.pool.port_pool())
-    }
     fn answers(&self, _: Plays) -> [Answers; 2] {
         [Answers::default(), Answers::v4(&self.nat.pool.pool)]
-    }
-    fn counts_by_prefix(&self) -> Option<u8> {
-        self.nat.subscriber.counted(&self.nat.state)
-    }
-    fn wholes(&self, _: Plays, customers: u64) -> Option<u64> {
-        Some(self.nat.subscriber.wholes(&self.nat.state, customers))
     }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
@@ -203,23 +176,13 @@ impl Technology for Nat64 {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
-        let bed = setting.bed(flows);
+        let bed = setting.bed(setting.flows.space_of(plays)?);
         let (rows, remotes) = (hosts(&bed, &[])?, behind(&bed, self.embedding.first())?);
         pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, self.nat.pool.seen()).map_err(why)
     }
 
     fn fit(&self, axis: &str, plays: Plays, flows: &Flows) -> Fit {
         fit_of_hosts(axis, plays, flows, self.nat.pool.fit(Plays::Pe))
-    }
-
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        match axis {
-            "subscribers" => flows.subscribers = value as u32,
-            "inside-addresses" => flows.inside.count = value as u32,
-            "outside-addresses" => self.nat.pool.keep(value),
-            _ => {}
-        }
     }
 
     fn faults(&self) -> Vec<Fault> {

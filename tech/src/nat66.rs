@@ -1,15 +1,15 @@
 //! Stateful NAT66 (RFC 9693): IPv6 on both sides.
 
+use crate::Functions;
 use crate::axis::Fit;
 use crate::fragments::FragmentOctets;
-use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::nat::Pool6;
 use crate::nat64::{SubscriberPrefix, fit_of_hosts};
 use crate::parts::{Names, Plays};
 use crate::rows::{hosts, remotes};
 use crate::state::State;
-use crate::technology::{Entry, PortPool, Technology};
+use crate::technology::{Entry, Technology};
 use crate::tester::{Flows, Setting};
 use key::kind::{list, prefix6};
 use key::{Chapter, Fault, Table, computed};
@@ -45,12 +45,8 @@ pub(crate) const ENTRY: Entry = Entry {
 const REMOTES: u128 = 0x2001_0002_0000_1000 << 64;
 
 impl Technology for Nat66 {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { state: state, pool: pool, subscriber: subscriber }
+
     fn versions(&self, _: Plays) -> (u8, u8) {
         (6, 6)
     }
@@ -60,23 +56,8 @@ impl Technology for Nat66 {
     fn is_stateful(&self, _: Plays) -> bool {
         true
     }
-    fn state(&self) -> Option<&State> {
-        Some(&self.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.state)
-    }
-    fn port_pool(&self) -> Option<PortPool> {
-        Some(self.pool.port_pool())
-    }
     fn answers(&self, _: Plays) -> [Answers; 2] {
         [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]
-    }
-    fn counts_by_prefix(&self) -> Option<u8> {
-        self.subscriber.counted(&self.state)
-    }
-    fn wholes(&self, _: Plays, customers: u64) -> Option<u64> {
-        Some(self.subscriber.wholes(&self.state, customers))
     }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
@@ -91,8 +72,7 @@ impl Technology for Nat66 {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
-        let bed = setting.bed(flows);
+        let bed = setting.bed(setting.flows.space_of(plays)?);
         let customers = hosts(&bed, &self.inside)?;
         let remotes = remotes(&bed, |a| Ok(REMOTES | u128::from(a)))?;
         let ends = Translated { subscribers: &customers, remotes: &remotes };
@@ -101,15 +81,6 @@ impl Technology for Nat66 {
 
     fn fit(&self, axis: &str, plays: Plays, flows: &Flows) -> Fit {
         fit_of_hosts(axis, plays, flows, self.pool.fit())
-    }
-
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        match axis {
-            "subscribers" => flows.subscribers = value as u32,
-            "inside-addresses" => flows.inside.count = value as u32,
-            "outside-addresses" => self.pool.keep(value),
-            _ => {}
-        }
     }
 
     fn faults(&self) -> Vec<Fault> {

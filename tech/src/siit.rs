@@ -1,14 +1,14 @@
 //! SIIT, stateless translation (RFC 7915), with explicit address maps (RFC 7757) and embedded addresses (RFC 6052).
 
-use crate::fragments::Errors;
 use crate::Functions;
+use crate::fragments::Errors;
 use crate::gateway::{Built, Job, why};
 use crate::parts::{Names, Plays};
 use crate::rows::{by_map_or_prefix, remotes, subscribers};
 use crate::table::{Lines, Open, in_file};
 use crate::technology::{Entry, Technology};
 use crate::tester::{Flows, Setting};
-use crate::translator::{Private, Translator, LowestMtu, behind_well_known, embeds_nothing};
+use crate::translator::{Private, Translator, behind_well_known, embeds_nothing};
 use key::kind::{Choice, Simple, addresses, choice, list, maybe, own, path, prefix6, text_of};
 use key::{At, Chapter, Fault, Section, Table, Value, Wrong, computed, or};
 use plane::Side;
@@ -20,11 +20,8 @@ use wire::{AddrRange, Prefix6, View};
 
 const SIDES: &[Choice<bool>] = &[("left", true, ""), ("right", false, "")];
 
-const HAIRPINNING: &[Choice<Hairpinning>] = &[
-    ("off", Hairpinning::Off, ""),
-    ("simple", Hairpinning::Simple, ""),
-    ("intrinsic", Hairpinning::Intrinsic, ""),
-];
+const HAIRPINNING: &[Choice<Hairpinning>] =
+    &[("off", Hairpinning::Off, ""), ("simple", Hairpinning::Simple, ""), ("intrinsic", Hairpinning::Intrinsic, "")];
 
 key::table! {
     /// Stateless translation between IPv4 and IPv6. It needs `eam`, `eam-file` or `pref64`.
@@ -103,12 +100,8 @@ impl Siit {
 }
 
 impl Technology for Siit {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { lowest: translator.lowest }
+
     fn versions(&self, _: Plays) -> (u8, u8) {
         if self.ipv6_left { (6, 4) } else { (4, 6) }
     }
@@ -117,12 +110,6 @@ impl Technology for Siit {
     }
     fn is_stateful(&self, _: Plays) -> bool {
         false
-    }
-    fn lowest(&self) -> Option<&LowestMtu> {
-        Some(&self.translator.lowest)
-    }
-    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
-        Some(&mut self.translator.lowest)
     }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
@@ -145,8 +132,7 @@ impl Technology for Siit {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
-        let bed = setting.bed(flows);
+        let bed = setting.bed(setting.flows.space_of(plays)?);
         let maps = self.maps(setting.open)?;
         let embed = |a: u32| by_map_or_prefix(maps.as_ref(), self.pref64, a);
         let (customers, remotes) = (subscribers(&bed, embed)?, remotes(&bed, embed)?);

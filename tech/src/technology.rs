@@ -84,13 +84,22 @@ pub struct PortPool {
     pub is_ipv6: bool,
 }
 
-/// A technology with its parameters.
-pub trait Technology: fmt::Debug + Send + Sync {
-    /// Its entry in the list.
-    fn entry(&self) -> &'static Entry;
-
+/// Copies of a technology whose type is not known.
+pub trait Boxed {
     /// A copy of it.
     fn boxed(&self) -> Box<dyn Technology>;
+}
+
+impl<T: Technology + Clone + 'static> Boxed for T {
+    fn boxed(&self) -> Box<dyn Technology> {
+        Box::new(self.clone())
+    }
+}
+
+/// A technology with its parameters.
+pub trait Technology: Boxed + fmt::Debug + Send + Sync {
+    /// Its entry in the list.
+    fn entry(&self) -> &'static Entry;
 
     /// Octets by which frames are longer than on an IPv4 link, where they are longest: translated, or in a tunnel (RFC 8219,
     /// section 4.1), the link between two edges in a row included.
@@ -177,7 +186,7 @@ pub trait Technology: fmt::Debug + Send + Sync {
         self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
     }
 
-    /// How many there are, of so many customers, of whom each is one worker's with all sessions; none where sessions go to
+    /// How many there are, of so many customers, each of which is one worker's with all sessions; none where sessions go to
     /// the workers by inside address and port.
     fn wholes(&self, _plays: Plays, _customers: u64) -> Option<u64> {
         None
@@ -189,7 +198,17 @@ pub trait Technology: fmt::Debug + Send + Sync {
     }
 
     /// Sets the value of an axis that it has.
-    fn set(&mut self, _axis: &str, _value: u64, _flows: &mut Flows) {}
+    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
+        match axis {
+            "subscribers" => flows.subscribers = value as u32,
+            "inside-addresses" => flows.inside.count = value as u32,
+            "outside-addresses" => self.keep_outside(value),
+            _ => {}
+        }
+    }
+
+    /// Keeps the first so many outside addresses.
+    fn keep_outside(&mut self, _count: u64) {}
 
     /// Keys that do not fit each other, in a gateway as in a scenario.
     fn faults(&self) -> Vec<Fault> {
@@ -225,6 +244,71 @@ pub trait Technology: fmt::Debug + Send + Sync {
         0
     }
 }
+
+/// Methods of a technology that only say where it has something: its entry, and the fields with these paths.
+macro_rules! shared {
+    ($( $part:ident: $first:ident $(. $field:ident)* ),+) => {
+        fn entry(&self) -> &'static crate::Entry {
+            &ENTRY
+        }
+        crate::technology::shared!(@ $( [$part $first $($field)*] )+);
+    };
+    (@ $( [$part:ident $($field:ident)+] )+) => {
+        $( crate::technology::shared!(@$part $($field)+); )+
+    };
+    (@state $($field:ident)+) => {
+        fn state(&self) -> Option<&crate::State> {
+            Some(&self$(.$field)+)
+        }
+        fn state_mut(&mut self) -> Option<&mut crate::State> {
+            Some(&mut self$(.$field)+)
+        }
+    };
+    (@lowest $($field:ident)+) => {
+        fn lowest(&self) -> Option<&crate::LowestMtu> {
+            Some(&self$(.$field)+)
+        }
+        fn lowest_mut(&mut self) -> Option<&mut crate::LowestMtu> {
+            Some(&mut self$(.$field)+)
+        }
+    };
+    (@inside $($field:ident)+) => {
+        fn inside_mut(&mut self) -> Option<&mut Vec<wire::Prefix4>> {
+            Some(&mut self$(.$field)+)
+        }
+    };
+    (@pool $($field:ident)+) => {
+        fn port_pool(&self) -> Option<crate::PortPool> {
+            Some(self$(.$field)+.port_pool())
+        }
+        fn keep_outside(&mut self, count: u64) {
+            self$(.$field)+.keep(count);
+        }
+    };
+    (@subscriber $($field:ident)+) => {
+        fn counts_by_prefix(&self) -> Option<u8> {
+            self$(.$field)+.counted(self.state()?)
+        }
+        fn wholes(&self, _: crate::Plays, customers: u64) -> Option<u64> {
+            Some(self$(.$field)+.wholes(self.state()?, customers))
+        }
+    };
+    (@map $field:ident) => {
+        fn outside(&self, plays: crate::Plays) -> Option<crate::Outside> {
+            self.$field.outside(plays)
+        }
+        fn fit(&self, axis: &str, plays: crate::Plays, _: &crate::Flows) -> crate::Fit {
+            self.$field.fit(axis, plays)
+        }
+        fn set(&mut self, axis: &str, value: u64, flows: &mut crate::Flows) {
+            self.$field.set(axis, value, flows);
+        }
+        fn table_octets(&self) -> u64 {
+            self.$field.octets()
+        }
+    };
+}
+pub(crate) use shared;
 
 impl dyn Technology + '_ {
     /// What it and its parts are called.
@@ -283,7 +367,29 @@ impl PartialEq for dyn Technology + '_ {
     }
 }
 
-pub(crate) fn usual_steering(versions: (u8, u8), is_stateful: bool, prefix: Option<u8>) -> [Steering; 2] {
+/// Steering of a part whose customer edge keeps the ports of this set; `headers` octets of IP headers stand in front of the
+/// ports on the right of the customer edge alone.
+pub(crate) fn steering_of_edge(
+    technology: &dyn Technology,
+    plays: Plays,
+    set: Option<PortSet>,
+    headers: usize,
+    workers: usize,
+) -> [Steering; 2] {
+    match (plays, set) {
+        (Plays::Ce, Some(set)) => steer_by_port_set(headers, set, workers),
+        (Plays::Dual, Some(set)) => steer_by_port_set(20, set, workers),
+        _ => usual_steering(technology.versions(plays), technology.is_stateful(plays), None),
+    }
+}
+
+/// Steering of a customer edge whose NAT44 has the ports of this set, with `headers` octets of IP headers in front of them on
+/// the right.
+fn steer_by_port_set(headers: usize, set: PortSet, workers: usize) -> [Steering; 2] {
+    [Nat44::STEER_CUSTOMER, Nat44::steer_ports(14 + headers + 2, set, workers)]
+}
+
+fn usual_steering(versions: (u8, u8), is_stateful: bool, prefix: Option<u8>) -> [Steering; 2] {
     if !is_stateful {
         // All fragments of a datagram meet: by both addresses where there are only these, by the ends of the tunnel.
         let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };

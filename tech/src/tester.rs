@@ -1,6 +1,7 @@
 //! The tester's part: which flows it sends, and what it needs to know to say what its two sides send and expect.
 
 use crate::axis::MOST_SUBSCRIBERS;
+use crate::parts::Plays;
 use crate::table::Open;
 use key::kind::{addresses, number, ports};
 use key::or;
@@ -45,9 +46,9 @@ impl Flows {
         FlowSpace::new(self.inside, self.source_ports, self.remote, self.destination_ports).map_err(|e| e.to_string())
     }
 
-    /// The same, where each subscriber is a host.
-    pub(crate) fn space_of_subscribers(&self) -> Result<FlowSpace, String> {
-        if self.subscribers <= 1 {
+    /// The same; of a provider edge alone each subscriber is a host.
+    pub(crate) fn space_of(&self, plays: Plays) -> Result<FlowSpace, String> {
+        if self.subscribers <= 1 || plays != Plays::Pe {
             return self.space();
         }
         Flows { inside: AddrRange { count: self.subscribers, ..self.inside }, ..self.clone() }.space()

@@ -1,22 +1,21 @@
 //! 464XLAT (RFC 6877): CLAT at the customer's edge, PLAT at the provider's.
 
-use crate::axis::{ALL_SUBSCRIBERS, Fit};
 use crate::Functions;
+use crate::axis::{ALL_SUBSCRIBERS, Fit};
 use crate::gateway::{Answers, Built, Job, why};
 use crate::nat::Inside;
 use crate::nat64::{Embedding, Nat};
 use crate::parts::{Names, Plays};
 use crate::rows::{behind, subscribers};
-use crate::state::State;
-use crate::technology::{Entry, Outside, PortPool, Technology};
+use crate::technology::{Entry, Outside, Technology};
 use crate::tester::{Flows, Setting};
-use crate::translator::{LowestMtu, embeds_nothing};
+use crate::translator::embeds_nothing;
 use key::kind::prefix6;
 use key::{Chapter, Fault, Table, needed};
+use plane::Side;
 use plane::translate::{Clat, Config, Hosts, Pref64, Translate};
 use plane::view::{self, Translated, ce, pe};
-use plane::Side;
-use wire::{Prefix4, Prefix6, View};
+use wire::{Prefix6, View};
 
 key::table! {
     /// 464XLAT: a CLAT translates the customer's IPv4 packets without state, the PLAT is a stateful NAT64.
@@ -63,63 +62,30 @@ impl Xlat464 {
 }
 
 impl Technology for Xlat464 {
-    fn entry(&self) -> &'static Entry {
-        &ENTRY
-    }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
+    crate::technology::shared! { inside: inside.inside, state: nat.state, lowest: nat.translator.lowest, pool: nat.pool, subscriber: nat.subscriber }
+
     fn overhead(&self) -> usize {
         20
     }
     fn is_stateful(&self, plays: Plays) -> bool {
         plays != Plays::Ce
     }
-    fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
-        Some(&mut self.inside.inside)
-    }
-    fn state(&self) -> Option<&State> {
-        Some(&self.nat.state)
-    }
-    fn state_mut(&mut self) -> Option<&mut State> {
-        Some(&mut self.nat.state)
-    }
-    fn lowest(&self) -> Option<&LowestMtu> {
-        Some(&self.nat.translator.lowest)
-    }
-    fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
-        Some(&mut self.nat.translator.lowest)
-    }
     fn outside(&self, plays: Plays) -> Option<Outside> {
         (plays != Plays::Ce).then(|| self.nat.pool.outside(true))
-    }
-    fn port_pool(&self) -> Option<PortPool> {
-        Some(self.nat.pool.port_pool())
     }
     fn answers(&self, plays: Plays) -> [Answers; 2] {
         let pool = if plays == Plays::Ce { Answers::default() } else { Answers::v4(&self.nat.pool.pool) };
         [Answers::default(), pool]
     }
-    fn counts_by_prefix(&self) -> Option<u8> {
-        self.nat.subscriber.counted(&self.nat.state)
-    }
-    fn wholes(&self, _: Plays, customers: u64) -> Option<u64> {
-        Some(self.nat.subscriber.wholes(&self.nat.state, customers))
-    }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {
         let (ce, pe) = (|job: &Job<'_>, w| self.clat(job, w), |job: &Job<'_>, w| self.plat(job, w));
-        let functions = match job.plays {
-            Plays::Ce => Functions::Clat(job.each(|w| ce(job, w))?),
-            Plays::Pe => Functions::Nat64(job.each(|w| pe(job, w))?),
-            Plays::Dual => Functions::Xlat464(job.both(ce, pe)?),
-        };
+        let functions = job.edges(ce, pe, (Functions::Clat, Functions::Nat64, Functions::Xlat464))?;
         Ok(functions.into())
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let flows = if plays == Plays::Pe { setting.flows.space_of_subscribers()? } else { setting.flows.space()? };
-        let bed = setting.bed(flows);
+        let bed = setting.bed(setting.flows.space_of(plays)?);
         if plays == Plays::Dual {
             return Ok(view::nat44(&bed, self.nat.pool.seen()));
         }
@@ -136,14 +102,6 @@ impl Technology for Xlat464 {
             "subscribers" if plays == Plays::Pe => ALL_SUBSCRIBERS,
             "outside-addresses" => self.nat.pool.fit(plays),
             _ => Fit::Lacks,
-        }
-    }
-
-    fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
-        match axis {
-            "subscribers" => flows.subscribers = value as u32,
-            "outside-addresses" => self.nat.pool.keep(value),
-            _ => {}
         }
     }
 

@@ -199,7 +199,7 @@ impl<F: Function> Bed<F> {
             match v {
                 Verdict::Forward(side) => own.push((side, f)),
                 Verdict::HandOver(to) => made.handed.push((to, from, f)),
-                Verdict::Drop | Verdict::Local => {}
+                Verdict::Drop | Verdict::Held | Verdict::Local => {}
             }
         }
         made.out.splice(..0, own);

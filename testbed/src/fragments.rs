@@ -66,7 +66,6 @@ fn cut(frame: &[u8], start: usize, cuts: &[usize], one: impl Fn(usize, &[u8], bo
     begins.zip(ends).map(|(at, end)| one(at, &payload[at..end], end < payload.len())).collect()
 }
 
-/// A fragment of a frame.
 fn part(frame: &[u8], at: usize, payload: &[u8], more: bool, id: u16) -> Vec<u8> {
     let mut f = frame[..34].to_vec();
     f.extend_from_slice(payload);

@@ -9,6 +9,7 @@ mod bed;
 mod by_version;
 pub mod fragments;
 mod frame;
+mod function;
 pub mod hex;
 pub mod ip4;
 pub mod judge;

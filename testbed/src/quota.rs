@@ -1,4 +1,4 @@
-//! Quotas of subscribers who are prefixes (RFC 6888, REQ-4 and REQ-5): what NAT64 and NAT66 are held to alike.
+//! Quotas of subscribers that are prefixes (RFC 6888, REQ-4 and REQ-5): what NAT64 and NAT66 are held to alike.
 
 use plane::nat44::config::Quota;
 use std::net::{IpAddr, Ipv6Addr};

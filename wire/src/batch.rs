@@ -38,7 +38,6 @@ pub(crate) struct FrameWords {
 }
 
 impl Words {
-    /// Those of frame `j`.
     #[inline(always)]
     pub(crate) fn at(&self, j: usize) -> FrameWords {
         let Words { addresses, ports, ends, end_sums } = self;

@@ -95,7 +95,6 @@ impl Values {
     pub fn get(&self, source: Source) -> u32 {
         self.0[source as usize]
     }
-    /// The words of a frame with these fields in this layout.
     #[inline]
     pub(crate) fn words(&self, fields: Fields, layout: &Layout) -> FrameWords {
         let (addresses, ports) = (fields.addresses(self), fields.ports(self));

@@ -238,13 +238,10 @@ impl<const HEAD: usize> At<HEAD> {
     pub(crate) const HAS6: bool = HEAD != IPV4;
     /// Whether there is an IPv4 header.
     pub(crate) const HAS4: bool = HEAD != IPV6;
-    /// The tag.
     pub(crate) const TAG: usize = HEAD - tag::LEN;
-    /// The UDP header.
     pub(crate) const UDP: usize = Self::TAG - header::UDP;
     /// Both addresses of the IPv4 header.
     pub(crate) const ENDS4: usize = Self::UDP - 8;
-    /// The IPv4 header.
     pub(crate) const IP4: usize = Self::UDP - header::IPV4;
     /// Eight and four bytes of the first IP header in which everything stands that is the same in all frames, and where
     /// in the four the hop limit is. The EtherType is among them.

@@ -1,4 +1,4 @@
-//! Who sends from where: subscribers that are counted out, and those that are written down. Apart from the flow space, which
+//! Subscribers and the addresses and ports that they send from: computed, or listed. Apart from the flow space, which
 //! only asks for the address and ports of a number.
 
 use crate::addr::AddrRange;
@@ -23,7 +23,7 @@ pub struct SharedPorts {
     pub count: u32,
 }
 
-/// Who sends from where: a number of subscribers, each with its address and source ports. The three kinds of
+/// A number of subscribers, each with its address and source ports. The three kinds of
 /// subscribers are one formula.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {

@@ -119,15 +119,11 @@ mod tests {
     use super::*;
     use crate::file::Heap;
     use crate::own::{Own, seal6};
+    use testbed::hex;
     use wire::Prefix6;
 
     const OLD: Mac = Mac([2, 0, 0, 0, 2, 2]);
     const NEW: Mac = Mac([2, 0, 0, 0, 2, 9]);
-
-    fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
-    }
 
     /// The address of the next hop after a frame, and whether the frame said anything.
     fn after(address: &str, frame: &[u8]) -> (Mac, bool) {

@@ -16,7 +16,7 @@ pub enum NeighbourError {
         "asking for the neighbour {address} on {port}: no answer in {waited:?}; is it there, and on this link? Its Ethernet address can be given instead as next-hop"
     )]
     Silent {
-        /// Whom.
+        /// The next hop.
         address: IpAddr,
         /// Where.
         port: String,

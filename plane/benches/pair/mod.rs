@@ -171,7 +171,6 @@ impl Bench {
 /// Last four octets of an outside address, and an outside port.
 pub type Outside = ([u8; 4], [u8; 2]);
 
-/// The frames of a technology.
 #[derive(Clone, Copy)]
 pub struct Frames {
     /// From a customer.

@@ -19,7 +19,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// `count` empty frames.
     pub fn many(count: usize) -> Vec<Frame> {
         (0..count).map(|_| Frame { buffer: [0; 192], start: HEAD, len: 0 }).collect()
     }

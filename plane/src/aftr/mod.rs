@@ -60,7 +60,9 @@ impl Aftr {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address, AFTR];
         let numbers = numbers(capacity, &config.nat.pool, &own).ok_or(AftrError::Customers(capacity))?;
-        static_mapping::check(&config.statics, &config.nat, |h| config.not_a_customer(h)).map_err(AftrError::Static)?;
+        let nat = &config.nat;
+        static_mapping::check(&config.statics, &nat.pool, nat.port_set, |h| config.not_a_customer(h))
+            .map_err(AftrError::Static)?;
         let hosts = nat_behind::hosts(&config.statics).into_iter();
         let hosts = hosts.map(|h| SoftwireHost::new(h.softwire.to_bits(), h.address.into())).collect();
         let customers = Customers::with_permanent(capacity, numbers, seed, hosts)?;

@@ -35,7 +35,6 @@ impl Customer {
         Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
     }
 
-    /// Sets what a subscriber is from here on.
     pub(super) fn count(&mut self, subscribers: Subscribers) {
         self.subscribers = Some(subscribers);
         self.count_permanent();

@@ -19,7 +19,6 @@ impl Buffer {
         Buffer { bytes, start: HEADROOM }
     }
 
-    /// A copy of a frame.
     pub(crate) fn copy(frame: &[u8]) -> Buffer {
         let mut b = Buffer::with_room(frame.len());
         b.append(frame);

@@ -10,7 +10,6 @@ use crate::event::{Counters, Event};
 /// Congestion experienced.
 const CE: u8 = 3;
 
-/// A fragment as it comes.
 pub(crate) struct Fragment<'a> {
     /// Where it begins, in octets.
     pub offset: usize,
@@ -35,7 +34,6 @@ struct Seen {
     dead: bool,
 }
 
-/// A complete datagram.
 pub(crate) struct Datagram {
     /// In the order of their offsets; headers stand in front of the first.
     kept: Vec<Kept>,
@@ -76,16 +74,13 @@ pub(crate) struct Late {
     pub first: Option<Vec<u8>>,
 }
 
-/// The store.
 pub(crate) struct Reassembly<K>(Tracker<K, Seen>);
 
 impl<K: Ord + Copy> Reassembly<K> {
-    /// An empty one.
     pub(crate) fn new(limits: &PartLimits) -> Reassembly<K> {
         Reassembly(Tracker::new(limits))
     }
 
-    /// What waits.
     pub(crate) fn waiting(&self) -> Waiting {
         self.0.waiting()
     }

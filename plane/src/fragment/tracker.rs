@@ -12,7 +12,6 @@ const MOST_KEPT: usize = 128;
 /// What a kept fragment takes beside its octets.
 const EXTRA: usize = 64;
 
-/// Bounds of a store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Datagrams known.
@@ -74,7 +73,6 @@ pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
 }
 
 impl<K: Ord + Copy, V: Default> Tracker<K, V> {
-    /// An empty one.
     pub(crate) fn new(bounds: impl Into<Bounds>) -> Tracker<K, V> {
         Tracker {
             bounds: bounds.into(),
@@ -88,7 +86,6 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
     }
 
-    /// What waits.
     pub(crate) fn waiting(&self) -> Waiting {
         Waiting { datagrams: self.datagrams.len(), octets: self.octets }
     }
@@ -269,7 +266,7 @@ impl<K: Ord + Copy> Tracker<K> {
         Ok(ports?.map_or_else(
             || {
                 count.add(Event::FragmentHeld);
-                Whose::Not(Verdict::Drop)
+                Whose::Not(Verdict::Held)
             },
             Whose::Known,
         ))

@@ -79,7 +79,6 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// The shape of its port sets.
     fn ports(&self, psid: u16) -> PortSet {
         PortSet { offset: self.offset, len: self.len, psid }
     }
@@ -150,7 +149,6 @@ impl Table {
         })
     }
 
-    /// The segment of an address.
     #[inline(always)]
     fn segment(&self, addr: u32) -> Option<&Segment> {
         let upper = (addr >> 16) as usize;

@@ -138,16 +138,6 @@ impl Domain {
         (s != NONE).then(|| self.slots[s as usize].given as usize)
     }
 
-    /// The number of the rule that an IPv4 address and port belong to: the longest match.
-    pub fn by_ipv4(&self, addr: u32, port: Option<u16>) -> Option<usize> {
-        self.find(addr, port).ok().map(|(s, _)| self.slots[s as usize].given as usize)
-    }
-
-    /// The Basic Mapping Rule of a customer with this prefix: the longest match (RFC 7597, section 5.2).
-    pub fn basic_rule(&self, prefix: Prefix6) -> Option<usize> {
-        self.by_ipv6((prefix.first() >> 64) as u64).filter(|&i| self.rules[i].ipv6.len <= prefix.len)
-    }
-
     /// A rule that has addresses in common with this prefix.
     pub fn overlaps(&self, prefix: Prefix6) -> Option<usize> {
         self.rules.iter().position(|r| r.ipv6.contains(prefix.first()) || prefix.contains(r.ipv6.first()))

@@ -68,12 +68,10 @@ impl Edge {
         Ok(Edge { customer, place, address, mesh })
     }
 
-    /// The customer.
     pub(super) fn customer(&self) -> &Customer {
         &self.customer
     }
 
-    /// Its MAP address.
     #[inline(always)]
     pub(super) fn address(&self) -> u128 {
         self.address

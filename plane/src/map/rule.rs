@@ -142,12 +142,6 @@ pub enum RuleError {
     /// Offset, length and value of the PSID do not fit.
     #[error(transparent)]
     Ports(#[from] PortSetError),
-    /// A customer's prefix of another rule.
-    #[error("the customer's prefix {0} does not lie in the rule's prefix {1}")]
-    NotInRule(Prefix6, Prefix6),
-    /// A customer's prefix of the wrong length.
-    #[error("the customer's prefix {0} must have the length of the rule's prefix and its EA bits: {1}")]
-    CustomerLength(Prefix6, u8),
 }
 
 /// A rule ready for packets. 40 bytes.
@@ -269,7 +263,6 @@ impl Mapping {
         (addr ^ self.ipv4) & !self.host == 0
     }
 
-    /// The PSID that a port belongs to.
     #[inline(always)]
     fn psid_of(&self, port: Option<u16>) -> Result<u16, Event> {
         if !self.is_shared() {
@@ -322,23 +315,5 @@ impl Mapping {
             ports: PortSet { offset: self.offset, len: self.psid_len, psid },
             address: Ipv6Addr::from_bits(place.address(ipv4)),
         }
-    }
-
-    /// The customer that was given an IPv6 prefix.
-    ///
-    /// # Errors
-    /// When the prefix is none of a customer of this rule.
-    pub fn customer_of(&self, rule: &Rule, prefix: Prefix6) -> Result<Customer, RuleError> {
-        let len = rule.ipv6.len + rule.ea_bits;
-        if prefix.len != len {
-            return Err(RuleError::CustomerLength(prefix, len));
-        }
-        if prefix.first() != prefix.addr.to_bits() {
-            return Err(RuleError::Ipv6Bits(prefix));
-        }
-        if !rule.ipv6.contains(prefix.first()) {
-            return Err(RuleError::NotInRule(prefix, rule.ipv6));
-        }
-        Ok(self.customer_at((prefix.first() >> 64) as u64))
     }
 }

@@ -55,7 +55,6 @@ impl Census {
         Ok(Some(Census { numbers: Met::new(numbers)?, remotes, aliases, epoch: 0, since: 0, least }))
     }
 
-    /// Bytes of one worker.
     pub(super) fn bytes_for(config: &Config) -> u64 {
         [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix4::count).sum()
     }

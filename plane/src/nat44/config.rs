@@ -1,10 +1,12 @@
 //! The configuration of a NAT44: typed tables that a scenario fills, and the checks that make them safe to run. Apart
 //! from the rest, because this is the only part of the NAT that authors of scenarios need.
 
+pub use super::config_error::ConfigError;
 use super::pool::{PortClasses, below};
-pub use super::quota::{Quota, default_session_quota};
+pub use super::quota::{Quota, default_session_quota, share_of_a_worker};
 use super::static_mapping;
 pub use super::static_mapping::{Inside, Protocol, StaticMapping};
+use crate::function::{SESSIONS, unchanged};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -178,14 +180,6 @@ pub struct Config {
     pub sketch: bool,
 }
 
-/// Sessions that one of `workers` makes room for in a table of so many: see [`Config::sessions_per_worker`].
-pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
-    match workers {
-        0 | 1 => sessions,
-        n => sessions.div_ceil(n as u64) * 17 / 16 + 1024,
-    }
-}
-
 impl Config {
     /// A NAT44 with the defaults of the RFCs.
     pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix4>, pool: Vec<AddrRange>) -> Config {
@@ -255,6 +249,10 @@ impl Config {
         upto(u32::from(self.ports.last) + 1).saturating_sub(upto(self.ports.first.into()))
     }
 
+    pub(super) fn port_classes(&self, worker: usize, workers: usize) -> PortClasses {
+        PortClasses::new(self.ports, self.port_set, worker, workers)
+    }
+
     /// Outside addresses that there is room for the ports of.
     pub(crate) fn addresses_with_ports(&self) -> u64 {
         if self.sketch { 0 } else { self.pool_size() }
@@ -298,10 +296,7 @@ impl Config {
             ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
             ("fragments", self.fragments != new.fragments),
         ];
-        match fixed.iter().find(|(_, differs)| *differs) {
-            Some((what, _)) => Err(format!("{what}: cannot be changed while there are sessions; restart the gateway")),
-            None => Ok(()),
-        }
+        unchanged(&fixed, SESSIONS)
     }
 
     /// Check everything that would make the NAT misbehave later.
@@ -347,7 +342,7 @@ impl Config {
         self.validate_port_set(workers)?;
         self.validate_times()?;
         self.validate_blocks(workers)?;
-        static_mapping::check(&self.statics, self, |a| self.not_a_customer(a))?;
+        static_mapping::check(&self.statics, &self.pool, self.port_set, |a| self.not_a_customer(a))?;
         if self.customer.mtu < 68 || self.internet.mtu < 68 {
             return bad("mtu", "at least 68, the smallest of any IPv4 link (RFC 791)");
         }
@@ -402,7 +397,7 @@ impl Config {
         if self.usable_ports() == 0 {
             return bad(format!("none of its ports lies in {}: widen `ports`", self.ports));
         }
-        let empty = |w: &usize| PortClasses::new(self, *w, workers).all.is_empty();
+        let empty = |w: &usize| self.port_classes(*w, workers).all.is_empty();
         match (0..workers).find(empty) {
             Some(w) => bad(format!(
                 "it is too small for {workers} workers, number {w} would have no port: run fewer workers (a set with an \
@@ -429,7 +424,7 @@ impl Config {
             return bad("the blocks are too large for so many workers: at most 32,768 / workers");
         }
         let chunks = u32::from(b.size) / super::pool::CHUNK;
-        if self.shares_addresses() && (0..workers).any(|w| PortClasses::new(self, w, workers).all.chunks() < chunks) {
+        if self.shares_addresses() && (0..workers).any(|w| self.port_classes(w, workers).all.chunks() < chunks) {
             return bad("the port set is too small for blocks of this size");
         }
         Ok(())
@@ -445,16 +440,6 @@ fn range_fits(r: AddrRange) -> bool {
 
 fn overlap(a: AddrRange, b: AddrRange) -> bool {
     u32::from(a.first) <= u32::from(b.last()) && u32::from(b.first) <= u32::from(a.last())
-}
-
-/// A mistake in a [`Config`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {why}")]
-pub struct ConfigError {
-    /// The setting.
-    pub what: &'static str,
-    /// What is wrong and what to write instead.
-    pub why: String,
 }
 
 #[cfg(test)]

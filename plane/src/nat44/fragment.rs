@@ -194,7 +194,7 @@ impl Nat44 {
                 }
                 // The packet itself ends here; its copy is sent when the first has come.
                 self.count.add(Event::FragmentHeld);
-                Ok(Verdict::Drop)
+                Ok(Verdict::Held)
             }
             Fate::Elsewhere(w) => {
                 self.set_mark(p.bytes_mut());

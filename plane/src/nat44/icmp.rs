@@ -23,7 +23,6 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Kind of an ICMP type.
 pub(super) fn kind(icmp_type: u8) -> Kind {
     match icmp_type {
         8 | 13 | 15 | 17 => Kind::Query,

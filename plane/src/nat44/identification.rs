@@ -31,7 +31,6 @@ impl Identifications {
         Identifications { set, first: worker % all, apart: workers, count, at: hash as u32 % count, step: step % count }
     }
 
-    /// The next one.
     #[inline]
     pub(super) fn draw(&mut self) -> u16 {
         self.at += self.step;

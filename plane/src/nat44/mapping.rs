@@ -44,7 +44,6 @@ struct Permits {
     index: Index,
 }
 
-/// All mappings of one worker.
 pub(super) struct Mappings {
     table: Table<Mapped>,
     ports: PortMap,
@@ -80,7 +79,6 @@ impl Mappings {
         })
     }
 
-    /// Bytes of one worker.
     pub(super) fn bytes_for(config: &Config, workers: usize) -> u64 {
         let sessions = config.sessions_per_worker(workers);
         let permits = match config.filtering {
@@ -95,7 +93,6 @@ impl Mappings {
         self.table.slab.len()
     }
 
-    /// One mapping.
     pub(super) fn get(&self, m: u32) -> &Mapped {
         &self.table.slab[m]
     }

@@ -4,6 +4,7 @@
 
 mod census;
 pub mod config;
+mod config_error;
 pub(crate) mod core;
 pub mod counters;
 pub(crate) mod fast;
@@ -134,7 +135,7 @@ impl Nat44 {
         config.validate(workers)?;
         assert!(worker < workers, "worker {worker} of {workers}");
         let hasher = Hasher::new(seed);
-        let ports = PortClasses::new(&config, worker, workers);
+        let ports = config.port_classes(worker, workers);
         let rest = timers::ticks(config.port_reuse_delay);
         let mappings = match config.mapping {
             Mapping::EndpointIndependent => Some(Mappings::new(&config, workers, ports, rest, hasher)?),
@@ -147,7 +148,7 @@ impl Nat44 {
             mtu: Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() },
             hasher,
             lifetimes: Lifetimes::new(&config.timeouts),
-            pool: Pool::new(&config),
+            pool: Pool::new(config.pool.clone()),
             ports,
             sessions,
             unanswered: 0,

@@ -65,7 +65,6 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.pop_front().map(|h| (h.packet, h.len))
     }
 
-    /// Forget all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -94,7 +93,7 @@ impl Nat44 {
         match answer {
             Ok(Verdict::Forward(to)) => spare.emit(to, p),
             Ok(Verdict::HandOver(worker)) => spare.hand_over(worker, Side::Customer, p),
-            Ok(Verdict::Drop | Verdict::Local) => {}
+            Ok(Verdict::Drop | Verdict::Held | Verdict::Local) => {}
             Err(why) => self.count.add(why),
         }
     }

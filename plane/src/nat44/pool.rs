@@ -1,8 +1,7 @@
 //! Outside addresses and the ports that a worker may use of them. Apart from mappings, because both mapping
 //! behaviours choose from the same numbers, and because steering on the Internet's side follows from them.
 
-use super::config::Config;
-use wire::{AddrRange, PortSet};
+use wire::{AddrRange, PortRange, PortSet};
 
 /// log2 of the ports that one worker owns in a row, of a NAT that has all ports: the steering of the Internet's side is
 /// `port >> 6` modulo workers.
@@ -18,15 +17,15 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The pool of a checked configuration.
-    pub(super) fn new(config: &Config) -> Pool {
-        Pool { ranges: config.pool.clone(), size: config.pool_size() as u32 }
+    /// The pool of the ranges of a checked configuration.
+    pub(super) fn new(ranges: Vec<AddrRange>) -> Pool {
+        let size = ranges.iter().map(|r| u64::from(r.count)).sum::<u64>() as u32;
+        Pool { ranges, size }
     }
     /// How many addresses.
     pub(super) fn len(&self) -> u32 {
         self.size
     }
-    /// Number of an address.
     #[inline]
     pub(super) fn number(&self, addr: u32) -> Option<u32> {
         let mut before = 0;
@@ -44,7 +43,6 @@ impl Pool {
     pub(super) fn contains(&self, addr: u32) -> bool {
         self.ranges.iter().any(|r| addr.wrapping_sub(u32::from(r.first)) < r.count)
     }
-    /// Address of a number.
     #[inline]
     pub(super) fn addr(&self, mut number: u32) -> u32 {
         for r in &self.ranges {
@@ -197,7 +195,6 @@ impl Ports {
         self.layout.owner(port)
     }
 
-    /// The port of a place of ours.
     #[inline]
     pub(super) fn port(&self, place: u32) -> u16 {
         self.layout.port(place)
@@ -257,10 +254,14 @@ pub(super) struct PortClasses {
 }
 
 impl PortClasses {
-    /// The share of one worker.
-    pub(super) fn new(config: &Config, worker: usize, workers: usize) -> PortClasses {
-        let (first, last) = (config.ports.first, config.ports.last);
-        let ports = |first, last| Ports::new(config.port_set, first, last, worker, workers);
+    /// The share of one worker of the ports of a range and a set.
+    pub(super) fn new(
+        PortRange { first, last }: PortRange,
+        set: PortSet,
+        worker: usize,
+        workers: usize,
+    ) -> PortClasses {
+        let ports = |first, last| Ports::new(set, first, last, worker, workers);
         PortClasses { low: ports(first, last.min(1023)), high: ports(first.max(1024), last), all: ports(first, last) }
     }
 
@@ -379,17 +380,11 @@ mod tests {
 
     #[test]
     fn pool_numbers_are_a_bijection_over_separate_ranges() {
-        let side = super::super::config::SideConfig {
-            mac: wire::Mac::default(),
-            next_hop: wire::Mac::default(),
-            address: [10, 0, 0, 1].into(),
-            mtu: 1500,
-        };
         let pool = vec![
             AddrRange { first: [192, 0, 2, 1].into(), count: 3 },
             AddrRange { first: [198, 51, 100, 7].into(), count: 2 },
         ];
-        let p = Pool::new(&Config::new(side, side, Vec::new(), pool));
+        let p = Pool::new(pool);
         assert_eq!(p.len(), 5);
         assert!((0..5).all(|i| p.number(p.addr(i)) == Some(i) && p.contains(p.addr(i))));
         assert_eq!(p.number(u32::from_be_bytes([192, 0, 2, 4])), None);

@@ -199,7 +199,7 @@ fn slot_of(address: u32, protocol: u8) -> u32 {
 
 /// Slots and places of the ports of static mappings that could be given to others.
 fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
-    let pool = Pool::new(config);
+    let pool = Pool::new(config.pool.clone());
     let mut all = Vec::new();
     for m in &config.statics {
         let ([outside, _], more) = m.points();
@@ -270,7 +270,6 @@ impl BlockMap {
         (self.first + u32::from(block) * self.chunks, self.chunks)
     }
 
-    /// The block that a place lies in.
     pub(super) fn block_of(&self, place: u32) -> u16 {
         ((place / CHUNK - self.first) / self.chunks) as u16
     }

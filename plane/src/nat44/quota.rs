@@ -1,8 +1,6 @@
 //! Quotas of a subscriber, and the default quota of a gateway on interfaces. Apart from the other settings, because this
 //! default depends on the size of the table, and not on an RFC.
 
-use super::config::share_of_a_worker;
-
 /// Most state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
 /// share: with n workers each allows an n-th, rounded up. Where customers are `numbered` a subscriber is one worker's, which
 /// allows all of it. Static mappings take no ports of a quota; sessions below them count.
@@ -12,6 +10,14 @@ pub struct Quota {
     pub sessions: Option<u32>,
     /// Outside ports and identifiers. Needs endpoint-independent mapping: otherwise no port belongs to one subscriber.
     pub ports: Option<u32>,
+}
+
+/// Sessions that one of `workers` makes room for in a table of so many: see [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
+pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
+    match workers {
+        0 | 1 => sessions,
+        n => sessions.div_ceil(n as u64) * 17 / 16 + 1024,
+    }
 }
 
 /// The part of the table that one subscriber may fill by default: 1 in so many.

@@ -54,11 +54,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// A free entry.
     pub(super) const FREE: Session =
         Session { inside: 0, outside: 0, remote_and_flags: 0, seen: 0, mapping: crate::table::NONE };
 
-    /// A new session.
     #[inline(always)]
     pub(super) fn new(inside: u64, outside: u64, remote: u64, flags: u8, seen: u32, mapping: u32) -> Session {
         Session { inside, outside, remote_and_flags: remote & ADDR_PORT | (flags as u64) << 48, seen, mapping }
@@ -74,17 +72,14 @@ impl Session {
     pub(super) fn remote(&self) -> u64 {
         self.remote_and_flags & ADDR_PORT
     }
-    /// Flags.
     #[inline(always)]
     pub(super) fn flags(&self) -> u8 {
         (self.remote_and_flags >> 48) as u8
     }
-    /// Set the flags.
     #[inline(always)]
     pub(super) fn set_flags(&mut self, flags: u8) {
         self.remote_and_flags = self.remote() | (flags as u64) << 48;
     }
-    /// Protocol.
     #[inline(always)]
     pub(super) fn protocol(&self) -> u8 {
         protocol(self.inside)

@@ -2,14 +2,14 @@
 //! of a NAT44, static entries of a NAT64's binding information base). Generic over the inside address, so that all
 //! technologies with a NAT44 inside share one text, one check and one set of errors. `statics` finds them for packets.
 
-use super::config::{Config, ConfigError};
+use super::config_error::ConfigError;
 use super::session::endpoint;
 use std::cmp::Ordering;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use wire::header::{ICMP, PROTO_UDP, TCP};
-use wire::{AddrRange, PortRange};
+use wire::{AddrRange, PortRange, PortSet};
 
 /// Name of the setting in errors.
 const STATIC: &str = "static";
@@ -94,7 +94,7 @@ impl<A: Inside> StaticMapping<A> {
     }
 
     /// What is wrong with it alone.
-    fn fault(&self, nat: &Config) -> Option<String> {
+    fn fault(&self, pool: &[AddrRange], port_set: PortSet) -> Option<String> {
         let [outside, inside] = [self.outside_ports, self.inside_ports];
         if outside.first > outside.last || inside.first > inside.last {
             return Some("a range of ports begins with the lower one".to_owned());
@@ -106,12 +106,12 @@ impl<A: Inside> StaticMapping<A> {
         if self.protocol != Protocol::Icmp && (outside.first == 0 || inside.first == 0) {
             return Some("port 0 is not a port; write 1 to 65535".to_owned());
         }
-        if !nat.pool.iter().any(|r| r.contains(self.outside)) {
-            let pool: Vec<String> = nat.pool.iter().copied().map(text_of_range).collect();
+        if !pool.iter().any(|r| r.contains(self.outside)) {
+            let pool: Vec<String> = pool.iter().copied().map(text_of_range).collect();
             let (outside, pool) = (self.outside, pool.join(", "));
             return Some(format!("{outside} is not an address of the pool ({pool}); use one, or add it to `pool`"));
         }
-        let foreign = (outside.first..=outside.last).find(|p| !nat.port_set.contains(*p))?;
+        let foreign = (outside.first..=outside.last).find(|p| !port_set.contains(*p))?;
         Some(format!("the port set of this gateway does not contain port {foreign}, which belongs to another customer"))
     }
 
@@ -195,12 +195,13 @@ fn ports(text: &str) -> Option<PortRange> {
 /// The first mistake, with the mapping, or both mappings, that it is in.
 pub(crate) fn check<A: Inside>(
     all: &[StaticMapping<A>],
-    nat: &Config,
+    pool: &[AddrRange],
+    port_set: PortSet,
     inside: impl Fn(A) -> Option<String>,
 ) -> Result<(), ConfigError> {
     let bad = |why: String| Err(ConfigError { what: STATIC, why });
     for m in all {
-        if let Some(why) = m.fault(nat).or_else(|| inside(m.inside)) {
+        if let Some(why) = m.fault(pool, port_set).or_else(|| inside(m.inside)) {
             return bad(format!("`{m}`: {why}"));
         }
     }

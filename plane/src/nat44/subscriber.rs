@@ -73,7 +73,6 @@ impl Subscribers {
         }))
     }
 
-    /// Bytes of one worker.
     pub(super) fn bytes_for(config: &Config) -> u64 {
         if config.quota == Quota::default() && config.blocks.is_none() {
             return 0;
@@ -108,14 +107,12 @@ impl Subscribers {
         self.find(addr).map_or(self.most_ports > 0, |e| self.slab[e].ports < self.most_ports)
     }
 
-    /// A session began.
     pub(super) fn add_session(&mut self, addr: u32) {
         if let Some(e) = self.entry(addr) {
             self.slab[e].sessions += 1;
         }
     }
 
-    /// A session ended.
     pub(super) fn end_session(&mut self, addr: u32) {
         if let Some(e) = self.find(addr) {
             self.slab[e].sessions = self.slab[e].sessions.saturating_sub(1);

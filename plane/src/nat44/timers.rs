@@ -26,7 +26,6 @@ pub(super) fn duration(ticks: u32) -> Duration {
     Duration::from_nanos(u64::from(ticks) << TICK_SHIFT)
 }
 
-/// Lifetimes in ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Lifetimes {
     udp: u32,
@@ -40,7 +39,6 @@ pub(super) struct Lifetimes {
 }
 
 impl Lifetimes {
-    /// From the configuration.
     pub(super) fn new(t: &Timeouts) -> Lifetimes {
         let udp = ticks(t.udp);
         let mut udp_by_port = Vec::new();
@@ -63,7 +61,6 @@ impl Lifetimes {
         l
     }
 
-    /// Lifetime of a session.
     #[inline(always)]
     fn of(&self, s: &Session) -> u32 {
         match s.protocol() {

@@ -12,7 +12,7 @@ pub use plat::Plat;
 use crate::affinity::octets;
 use crate::customers::{Customers, numbers};
 use crate::fragment::PartLimits;
-use crate::function::{Entry, Side};
+use crate::function::{Entry, SESSIONS, Side, unchanged};
 use crate::ip6::is_martian;
 use crate::nat_behind::{self, Numbered, Numbering};
 use crate::nat44::config::{self as nat44, ConfigError};
@@ -73,7 +73,7 @@ impl Nat64 {
         let capacity = config.customers_per_worker(workers);
         let numbers = config.numbers(capacity).ok_or(Nat64Error::Customers(capacity))?;
         let prefixes = Prefixes::new(&config.pref64, config.private_behind_well_known, numbers)?;
-        static_mapping::check(&config.statics, &config.nat, |a| config.not_a_customer(a))
+        static_mapping::check(&config.statics, &config.nat.pool, config.nat.port_set, |a| config.not_a_customer(a))
             .map_err(Nat64Error::Static)?;
         let inner = nat_behind::first(numbers);
         let hosts = nat_behind::hosts(&config.statics).into_iter().map(Ipv6Addr::to_bits).collect();
@@ -130,15 +130,12 @@ impl Numbering for Translate<Plat> {
     }
 
     fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
-        if self.addressing().prefixes() != config.pref64.len() {
-            return Err(
-                "pref64: the number of prefixes cannot be changed while there are sessions; restart the gateway"
-                    .to_owned(),
-            );
-        }
-        if self.addressing().counts_by().is_some_and(|len| len != config.subscriber_prefix) {
-            return Err("subscriber-prefix: cannot be changed while there are sessions; restart the gateway".to_owned());
-        }
+        let counts_other = |len| len != config.subscriber_prefix;
+        let fixed = [
+            ("pref64: the number of prefixes", self.addressing().prefixes() != config.pref64.len()),
+            ("subscriber-prefix", self.addressing().counts_by().is_some_and(counts_other)),
+        ];
+        unchanged(&fixed, SESSIONS)?;
         self.config().can_become(&config.translation(numbers, 0))
     }
 
@@ -183,7 +180,6 @@ impl Config {
         }
     }
 
-    /// The translating half.
     fn translation(&self, numbers: Prefix4, seed: u64) -> translate::Config {
         let near = nat_behind::near(nat_behind::first(numbers), self.nat.internet.mtu);
         let mut t = translate::Config::new(Side::Customer, near, self.customer);

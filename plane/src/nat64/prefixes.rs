@@ -9,7 +9,6 @@ use crate::event::Event;
 use crate::translate::Pref64;
 use wire::{Prefix4, Prefix6};
 
-/// Most prefixes.
 const MOST: usize = 16;
 
 /// Prefixes of a NAT64; the first is the one for sessions that are opened from outside through static mappings.

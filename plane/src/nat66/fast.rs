@@ -3,11 +3,12 @@
 //! session. Whatever is unusual goes, packet by packet and in order, to the slow path, which knows all the reasons; the
 //! fast path knows none, and may send there what it only suspects.
 
+use super::Nat66;
 use super::config::{Config, POOL};
 use super::event::Event;
 use super::rewrite::{End, hop};
-use super::{Nat66, icmp};
 use crate::function::{BATCH, Packet, Side, Spare, Verdict};
+use crate::icmp_type::v6 as icmp;
 use crate::ip6::{be128, is_common};
 use crate::nat44::core::Point;
 use crate::nat44::fast::Work;

@@ -43,7 +43,7 @@ impl Nat66 {
         self.count.add_many(Event::FragmentFull, lost);
         let Some(ports) = ports? else {
             self.count.add(Event::FragmentHeld);
-            return Ok(Verdict::Drop);
+            return Ok(Verdict::Held);
         };
         let result = self.translate(p, &Way { ports: ports.map(Option::unwrap_or_default), ..*way });
         if part.offset == 0 {

@@ -7,22 +7,14 @@ use super::event::Event;
 use super::packet::{Way, protocol};
 use super::rewrite::{End, address, endpoint, seal};
 use crate::function::{Packet, Side, Verdict};
+use crate::icmp_type::v6::{ECHO, ECHO_REPLY};
 use crate::ip6::Head6;
 use crate::nat44::core::{Asks, Point};
 use wire::checksum::Sum;
 use wire::header::{ICMPV6, PROTO_UDP, TCP, be16};
 
-/// Echo request.
-pub(super) const ECHO: u8 = 128;
-/// Echo reply.
-pub(super) const ECHO_REPLY: u8 = 129;
 /// Where what an error says of itself ends and its quote begins.
 const HEADER: usize = 8;
-
-/// Whether an ICMPv6 type is an error message (RFC 4443, section 2.1).
-pub(super) fn is_error(kind: u8) -> bool {
-    kind < 128
-}
 
 /// The packet that an error is about.
 struct Quote {
@@ -61,7 +53,6 @@ fn quote(b: &[u8], outer: &Head6) -> Result<Quote, Event> {
 }
 
 impl Nat66 {
-    /// An ICMPv6 error.
     pub(super) fn error<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
         if way.from == Side::Customer && !way.second { self.error_out(p, way) } else { self.error_in(p, way) }
     }

@@ -20,7 +20,7 @@ pub use config::Config;
 use crate::affinity;
 use crate::customers::Customers;
 use crate::fragment::{Tracker, Waiting};
-use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
 use crate::inner_link::Nested;
@@ -234,7 +234,6 @@ impl Nat66 {
         }
     }
 
-    /// The address that a number stands for.
     fn address(&self, number: u32) -> Option<u128> {
         let pool = self.config.pool.nth(number.wrapping_sub(config::POOL.into()));
         pool.or_else(|| self.customers.customer(number)).or_else(|| self.remotes.customer(number))
@@ -315,9 +314,7 @@ impl Function for Nat66 {
                 self.subscribers.is_some() && self.config.subscriber_prefix != new.config.subscriber_prefix,
             ),
         ];
-        if let Some((what, _)) = fixed.iter().find(|(_, differs)| *differs) {
-            return Err(format!("{what}: cannot be changed while there are sessions; restart the gateway"));
-        }
+        unchanged(&fixed, SESSIONS)?;
         self.nat.config().can_become(&new.config.state(self.numbers))
     }
 

@@ -1,14 +1,15 @@
 //! One packet: the checks of a router and of a NAT in the order in which a router makes them, so that each drop has the one
 //! reason that is its own; then the state's answer, and the change.
 
+use super::Nat66;
 use super::config::POOL;
 use super::event::Event;
 use super::pending_syn::Between;
 use super::rewrite::{End, endpoint, leave};
-use super::{Nat66, icmp};
 use crate::affinity;
 use crate::fragment::Ports;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::icmp_type::{is_error6, v6};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use crate::nat44::core::{Asks, Point};
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16};
@@ -131,7 +132,7 @@ impl Nat66 {
         if h.is_fragment() {
             return self.fragment::<F, P, S>(p, &way, spare);
         }
-        if h.protocol == ICMPV6 && h.l4 < h.end && icmp::is_error(b[h.l4]) {
+        if h.protocol == ICMPV6 && h.l4 < h.end && is_error6(b[h.l4]) {
             return self.error(p, &way);
         }
         let ports = shown(b, &way)?;
@@ -281,9 +282,9 @@ pub(super) fn shown(b: &[u8], way: &Way) -> Result<Ports, Event> {
     }
     let outbound = way.from == Side::Customer && !way.second;
     match b[h.l4] {
-        icmp::ECHO if outbound => {}
-        icmp::ECHO_REPLY if !outbound => {}
-        icmp::ECHO => return Err(Event::NoSession),
+        v6::ECHO if outbound => {}
+        v6::ECHO_REPLY if !outbound => {}
+        v6::ECHO => return Err(Event::NoSession),
         _ => return Err(Event::IcmpOther),
     }
     Ok([Some(be16(b, h.l4 + 4)); 2])

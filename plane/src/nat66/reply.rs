@@ -1,10 +1,11 @@
 //! Which sender gets which error about a dropped packet (RFC 4443, section 2.4 and 3). Apart from the translation of others'
 //! errors, because these are made from nothing but a quote.
 
+use super::Nat66;
 use super::event::Event;
-use super::{Nat66, icmp};
 use crate::function::{Packet, Side, Spare, fresh};
 use crate::icmp_error::{Error, HEADERS6, QUOTE6};
+use crate::icmp_type::v6;
 use crate::ip6::{Head6, is_martian};
 use wire::header::{self, ICMPV6, put16};
 
@@ -61,7 +62,7 @@ impl Nat66 {
         spare: &mut S,
     ) {
         let later = h.part.is_some_and(|part| part.offset > 0);
-        let query = |kind: &u8| matches!(*kind, icmp::ECHO | icmp::ECHO_REPLY);
+        let query = |kind: &u8| matches!(*kind, v6::ECHO | v6::ECHO_REPLY);
         let about_error = h.protocol == ICMPV6 && (later || !frame.get(h.l4).is_some_and(query));
         if about_error || is_martian(h.src) || self.config.pool.number(h.src).is_some() {
             return;

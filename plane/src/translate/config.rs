@@ -2,7 +2,7 @@
 //! gateway files fill it, and because every technology that translates (SIIT, CLAT, NAT64, MAP-T) fills the same.
 
 use crate::fragment::PartLimits;
-use crate::function::Side;
+use crate::function::{Side, unchanged};
 use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use wire::AddrRange;
@@ -118,10 +118,7 @@ impl Config {
             ("fragments", self.fragments != new.fragments),
             ("fragments of UDP without checksum", self.unsummed != new.unsummed),
         ];
-        match fixed.iter().find(|(_, differs)| *differs) {
-            Some((what, _)) => Err(format!("{what}: cannot be changed while the translator runs; restart the gateway")),
-            None => Ok(()),
-        }
+        unchanged(&fixed, "the translator runs")
     }
 
     /// Check everything that would make the translator misbehave later.

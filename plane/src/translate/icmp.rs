@@ -3,36 +3,7 @@
 
 use crate::event::Event;
 use crate::icmp_error::Error;
-
-/// ICMP types.
-pub(super) mod v4 {
-    /// Echo reply.
-    pub(crate) const ECHO_REPLY: u8 = 0;
-    /// Destination unreachable.
-    pub(crate) const UNREACHABLE: u8 = 3;
-    /// Echo request.
-    pub(crate) const ECHO: u8 = 8;
-    /// Time exceeded.
-    pub(crate) const TIME_EXCEEDED: u8 = 11;
-    /// Parameter problem.
-    pub(crate) const PARAMETER: u8 = 12;
-}
-
-/// ICMPv6 types.
-pub(super) mod v6 {
-    /// Destination unreachable.
-    pub(crate) const UNREACHABLE: u8 = 1;
-    /// Packet too big.
-    pub(crate) const TOO_BIG: u8 = 2;
-    /// Time exceeded.
-    pub(crate) const TIME_EXCEEDED: u8 = 3;
-    /// Parameter problem.
-    pub(crate) const PARAMETER: u8 = 4;
-    /// Echo request.
-    pub(crate) const ECHO: u8 = 128;
-    /// Echo reply.
-    pub(crate) const ECHO_REPLY: u8 = 129;
-}
+use crate::icmp_type::{v4, v6};
 
 /// The smallest MTU of an IPv6 link (RFC 8200, section 5).
 pub(super) const LEAST_MTU6: u32 = 1280;
@@ -47,16 +18,6 @@ pub(super) struct Mtus {
     pub v4: u32,
     /// Of the IPv6 side.
     pub v6: u32,
-}
-
-/// Whether an ICMP type is an error message.
-pub(super) fn is_error4(kind: u8) -> bool {
-    matches!(kind, 3 | 4 | 5 | 11 | 12)
-}
-
-/// Whether an ICMPv6 type is an error message (RFC 4443, section 2.1).
-pub(super) fn is_error6(kind: u8) -> bool {
-    kind < 128
 }
 
 /// Whether extensions may follow the quote of this ICMP type (RFC 4884, section 3): its length then stands in the second

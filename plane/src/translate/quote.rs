@@ -11,6 +11,7 @@ use super::{Hairpinning, Translate, roles, to4};
 use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side};
 use crate::icmp_error::{Error, HOST_UNREACHABLE};
+use crate::icmp_type::v6;
 use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::{Head6, is_extension};
 use crate::strategy::{Addressing, Point4};
@@ -196,7 +197,7 @@ impl<A: Addressing> Translate<A> {
         if q.part.is_none_or(|p| p.offset == 0) && quote_end > q.l4 {
             rewrite::transport6(&mut b[q.l4..quote_end], q.protocol, old, new);
         }
-        if b[h.l4] == icmp::v6::TOO_BIG {
+        if b[h.l4] == v6::TOO_BIG {
             let mtu = be32(b, h.l4 + 4).max(icmp::LEAST_MTU6);
             header::put32(b, h.l4 + 4, mtu);
         }

@@ -3,10 +3,11 @@
 
 use super::Translate;
 use super::config::Config;
-use super::icmp::{self, Mtus, v4, v6};
+use super::icmp::{self, Mtus};
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
 use crate::icmp_error::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
+use crate::icmp_type::{v4, v6};
 use crate::ip4::{Head4, is_ordinary};
 use crate::ip6::{Head6, is_martian};
 use crate::strategy::Addressing;

@@ -1,10 +1,10 @@
 //! The slow path: every packet alone, with all checks in the order in which a router makes them, so that each drop has
 //! the one reason that is its own. What a translation writes stands in `to6` and `to4`.
 
-use super::icmp;
 use super::{Translate, reply};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, Verdict};
+use crate::icmp_type;
 use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use crate::original_id;
@@ -143,7 +143,7 @@ impl<A: Addressing> Translate<A> {
         if !passes(h.protocol, ICMP) {
             return Err(Event::Protocol);
         }
-        if h.protocol == ICMPV6 && !h.is_fragment() && h.l4 < h.end && icmp::is_error6(b[h.l4]) {
+        if h.protocol == ICMPV6 && !h.is_fragment() && h.l4 < h.end && icmp_type::is_error6(b[h.l4]) {
             return self.error_to4(p, &h).map(Some);
         }
         self.to4(p, &h, spare).map(Some)
@@ -174,5 +174,5 @@ pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
 
 /// Whether an IPv4 packet is an ICMP error message that shows itself as one.
 fn is_error4(h: &Head4, b: &[u8]) -> bool {
-    h.protocol == ICMP && !h.is_fragment() && h.l4 < h.end && icmp::is_error4(b[h.l4])
+    h.protocol == ICMP && !h.is_fragment() && h.l4 < h.end && icmp_type::is_error4(b[h.l4])
 }

@@ -59,7 +59,7 @@ impl<A: Addressing> Translate<A> {
     ) -> Result<Verdict, Event> {
         let Some(mut whole) = self.keep(key, p.bytes(), h)? else {
             self.count.add(Event::FragmentHeld);
-            return Ok(Verdict::Drop);
+            return Ok(Verdict::Held);
         };
         self.count.add(Event::Reassembled);
         let verdict = self.over_ipv4::<Buffer, P, S>(&mut whole, spare).inspect_err(|why| {

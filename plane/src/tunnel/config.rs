@@ -4,6 +4,7 @@
 pub use crate::fragment::PartLimits;
 
 use crate::Side;
+use crate::function::unchanged;
 use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -170,10 +171,7 @@ impl Config {
             ("reassembly", self.reassembly != new.reassembly),
             ("fragments", self.fragments != new.fragments),
         ];
-        match fixed.iter().find(|(_, differs)| *differs) {
-            Some((what, _)) => Err(format!("{what}: cannot be changed while the tunnels run; restart the gateway")),
-            None => Ok(()),
-        }
+        unchanged(&fixed, "the tunnels run")
     }
 
     /// Check all settings.

@@ -130,7 +130,7 @@ impl<S: Softwires> Tunnel<S> {
             }
         }
         // The packet itself ends here; what it was a part of is sent from a copy.
-        Ok(Verdict::Drop)
+        Ok(Verdict::Held)
     }
 
     /// A tunnel packet: may it come out, and where to?

@@ -196,7 +196,6 @@ impl<S: Softwires> Tunnel<S> {
         self.widens = u64::MAX;
     }
 
-    /// The IPv4 side.
     fn ipv4(&self) -> Side {
         self.config.ipv6.other()
     }

@@ -307,90 +307,44 @@ fn own_ports() -> (Outside, Option<Vec<u16>>) {
 
 const SIZES: [usize; 3] = [64, 65, 1518];
 
-#[test]
-fn plat() {
-    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
-    for size in SIZES {
-        let view = pe::plat(&overlapping(size), &ends, pool()).unwrap();
-        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], Some(any_port()), only_address));
-    }
-}
-
-#[test]
-fn aftr_with_the_same_inside_address_everywhere() {
-    let ends = Tunnelled { subscribers: &subscribers(), pe: PE };
-    for size in SIZES {
-        let view = pe::aftr(&overlapping(size), &ends, pool()).unwrap();
-        there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], Some(any_port()), only_address));
-    }
-}
-
-#[test]
-fn lwaftr_and_map_e_br() {
-    let ends = Tunnelled { subscribers: &subscribers(), pe: PE };
-    for size in SIZES {
-        for view in [pe::lwaftr(&sharing(size), &ends).unwrap(), pe::map_e_br(&sharing(size), &ends).unwrap()] {
-            there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], None, shared_address));
-        }
-        let view = pe::lwaftr(&consecutive(size), &ends).unwrap();
-        there_and_back(&view, Gateway::new([Link::Tunnel, Link::Ipv4], None, own_address));
-    }
-}
-
-#[test]
-fn map_t_br() {
-    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
-    for size in SIZES {
-        let view = pe::map_t_br(&sharing(size), &ends).unwrap();
-        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], None, shared_address));
-    }
-}
-
-#[test]
-fn siit() {
-    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
-    for size in SIZES {
-        let view = pe::siit(&consecutive(size), &ends).unwrap();
-        there_and_back(&view, Gateway::new([Link::Translated, Link::Ipv4], None, own_address));
-    }
-}
-
-#[test]
-fn clat() {
-    let ends = Translated { subscribers: &subscribers(), remotes: &remotes() };
-    for size in SIZES {
-        let view = ce::clat(&consecutive(size), &ends).unwrap();
-        there_and_back(&view, Gateway::new([Link::Ipv4, Link::Translated], None, own_address));
-    }
-}
-
 const SOFTWIRE: TunnelEnds = TunnelEnds { ce: 0x2001_0002_0001_0000 << 64 | 0x00c0_0002, pe: PE };
 
 #[test]
-fn b4() {
+fn frames_of_every_part_go_there_and_back() {
+    use Link::{Ipv4, Translated as Ipv6, Tunnel};
+    let (subscribers, remotes) = (&subscribers()[..], &remotes()[..]);
+    let (ends, softwires) = (Translated { subscribers, remotes }, Tunnelled { subscribers, pe: PE });
+    let (own, set) = own_ports();
+    let any = Some(any_port());
+    let (one, shared, whole): (fn(u32, u16) -> u128, fn(u32, u16) -> u128, fn(u32, u16) -> u128) =
+        (only_address, shared_address, own_address);
     for size in SIZES {
-        let view = ce::b4(&consecutive(size), SOFTWIRE);
-        there_and_back(&view, Gateway::new([Link::Ipv4, Link::Tunnel], None, only_address));
-    }
-}
-
-#[test]
-fn lwb4_and_map_e_ce() {
-    for size in SIZES {
-        let (outside, ports) = own_ports();
-        let bed = one_customer(size);
-        for view in [ce::lwb4(&bed, SOFTWIRE, outside.clone()), ce::map_e(&bed, SOFTWIRE, outside)] {
-            there_and_back(&view, Gateway::new([Link::Ipv4, Link::Tunnel], ports.clone(), only_address));
+        let (overlapping, sharing, consecutive, customer) =
+            (overlapping(size), sharing(size), consecutive(size), one_customer(size));
+        for (part, view, links, nat, owner) in [
+            ("PLAT", pe::plat(&overlapping, &ends, pool()), [Ipv6, Ipv4], &any, one),
+            (
+                "AFTR with the same inside address everywhere",
+                pe::aftr(&overlapping, &softwires, pool()),
+                [Tunnel, Ipv4],
+                &any,
+                one,
+            ),
+            ("lwAFTR, shared addresses", pe::lwaftr(&sharing, &softwires), [Tunnel, Ipv4], &None, shared),
+            ("BR of MAP-E", pe::map_e_br(&sharing, &softwires), [Tunnel, Ipv4], &None, shared),
+            ("lwAFTR, whole addresses", pe::lwaftr(&consecutive, &softwires), [Tunnel, Ipv4], &None, whole),
+            ("BR of MAP-T", pe::map_t_br(&sharing, &ends), [Ipv6, Ipv4], &None, shared),
+            ("SIIT", pe::siit(&consecutive, &ends), [Ipv6, Ipv4], &None, whole),
+            ("CLAT", ce::clat(&consecutive, &ends), [Ipv4, Ipv6], &None, whole),
+            ("B4", Ok(ce::b4(&consecutive, SOFTWIRE)), [Ipv4, Tunnel], &None, one),
+            ("lwB4", Ok(ce::lwb4(&customer, SOFTWIRE, own.clone())), [Ipv4, Tunnel], &set, one),
+            ("CE of MAP-E", Ok(ce::map_e(&customer, SOFTWIRE, own.clone())), [Ipv4, Tunnel], &set, one),
+            ("CE of MAP-T", ce::map_t(&customer, SOFTWIRE.ce, remotes, own.clone()), [Ipv4, Ipv6], &set, one),
+        ] {
+            let view = view.unwrap_or_else(|e| panic!("{part}: {e}"));
+            println!("{part}, {size} octets");
+            there_and_back(&view, Gateway::new(links, nat.clone(), owner));
         }
-    }
-}
-
-#[test]
-fn map_t_ce() {
-    for size in SIZES {
-        let (outside, ports) = own_ports();
-        let view = ce::map_t(&one_customer(size), SOFTWIRE.ce, &remotes(), outside).unwrap();
-        there_and_back(&view, Gateway::new([Link::Ipv4, Link::Translated], ports, only_address));
     }
 }
 

@@ -4,11 +4,14 @@ use plane::nat44::Nat44;
 use plane::{Function, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
 use scenario::{Options, parse};
 use std::io::{self, BufRead, BufReader};
+use std::net::IpAddr;
 use std::path::Path;
 use tech::{Job, Links, Plays, Technology, Use};
 use testbed::Frame;
+use testbed::ip4::{reseal, set_df};
+use testbed::packets::{icmp, ip, ping, raw, udp_with};
 use wire::checksum::Sum;
-use wire::{Mac, PortSet, header};
+use wire::{Mac, PortSet};
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
@@ -32,7 +35,6 @@ fn steering(technology: &dyn Technology, plays: Plays, workers: usize) -> [Steer
 
 const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
 
-/// The technology of a table, as a gateway plays it.
 fn technology(plays: &str, table: &str) -> (Box<dyn Technology>, Plays) {
     let with_state = if plays == "pe" {
         ["[technology.nat6", "[technology.464xlat", "[technology.ds-lite"].as_slice()
@@ -82,15 +84,7 @@ struct Cut;
 impl Use for Cut {
     type Out = Vec<[u8; 4]>;
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Vec<[u8; 4]> {
-        let mut packet = vec![0; header::ETH + 1400];
-        packet[..6].copy_from_slice(&OURS.0);
-        packet[12..16].copy_from_slice(&[8, 0, 0x45, 0]);
-        packet[16..18].copy_from_slice(&1400u16.to_be_bytes());
-        packet[22..24].copy_from_slice(&[64, 17]);
-        packet[26..34].copy_from_slice(&[198, 18, 0, 2, 198, 19, 0, 2]);
-        let sum = Sum::default().bytes(&packet[14..34]).checksum();
-        packet[24..26].copy_from_slice(&sum);
-        packet[38..40].copy_from_slice(&1380u16.to_be_bytes());
+        let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
         let cut = |mut f: F| {
             let (mut pieces, mut verdicts) = (Pieces(Vec::new()), [Verdict::Drop]);
             f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut pieces);
@@ -197,41 +191,25 @@ fn play(plays: &str, table: &str, play: Play) {
 const CUSTOMER: [u8; 4] = [198, 18, 0, 2];
 const SERVER: [u8; 4] = [198, 19, 0, 2];
 
+/// A frame as it arrives at the gateway.
+fn arriving(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[..6].copy_from_slice(&OURS.0);
+    frame
+}
+
 /// A UDP frame over IPv4 with so many octets behind the UDP header.
-fn udp4((src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16), payload: usize, df: bool) -> Vec<u8> {
-    let mut f = vec![0; 42 + payload];
-    f[..6].copy_from_slice(&OURS.0);
-    f[12..16].copy_from_slice(&[8, 0, 0x45, 0]);
-    f[16..18].copy_from_slice(&(28 + payload as u16).to_be_bytes());
-    (f[20], f[22], f[23]) = (u8::from(df) << 6, 64, 17);
-    f[26..30].copy_from_slice(&src);
-    f[30..34].copy_from_slice(&dst);
-    let sum = Sum::default().bytes(&f[14..34]).checksum();
-    f[24..26].copy_from_slice(&sum);
-    for (at, v) in [(34, sport), (36, dport), (38, 8 + payload as u16)] {
-        f[at..at + 2].copy_from_slice(&v.to_be_bytes());
+fn udp4(from: ([u8; 4], u16), to: ([u8; 4], u16), payload: usize, df: bool) -> Vec<u8> {
+    let mut f = arriving(udp_with(from, to, 64, &vec![0; payload]));
+    if df {
+        set_df(&mut f);
     }
-    let sum = Sum::default().bytes(&f[26..]).be16(17).be16(8 + payload as u16).checksum();
-    f[40..42].copy_from_slice(&sum);
     f
 }
 
-/// What a router says of a frame that left over IPv6: an ICMPv6 error to its sender.
+/// An ICMPv6 error of a router about a frame that left over IPv6, to its sender.
 fn error6((kind, code, rest): (u8, u8, u32), about: &[u8]) -> Vec<u8> {
-    let quote = &about[14..];
-    let mut f = vec![0; 14 + 48 + quote.len()];
-    f[..6].copy_from_slice(&OURS.0);
-    f[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-    f[18..20].copy_from_slice(&(8 + quote.len() as u16).to_be_bytes());
-    (f[20], f[21]) = (58, 64);
-    f[22..38].copy_from_slice(&"2001:2:0:eeee::1".parse::<std::net::Ipv6Addr>().unwrap().octets());
-    f[38..54].copy_from_slice(&about[22..38]);
-    (f[54], f[55]) = (kind, code);
-    f[58..62].copy_from_slice(&rest.to_be_bytes());
-    f[62..].copy_from_slice(quote);
-    let sum = Sum::default().bytes(&f[22..]).be16(58).be16(8 + quote.len() as u16).checksum();
-    f[56..58].copy_from_slice(&sum);
-    f
+    let sender = <[u8; 16]>::try_from(&about[22..38]).unwrap();
+    arriving(icmp(ip("2001:2:0:eeee::1"), IpAddr::from(sender), kind, code, rest.to_be_bytes(), &about[14..]))
 }
 
 /// Addresses of an IPv6 frame.
@@ -296,7 +274,7 @@ fn errors_from_behind_the_nat44_reach_the_customer() {
     }
 }
 
-/// RFC 7597, section 5: customers of forwarding rules are sent to directly, of whichever rule the CE is; nobody's ports are not
+/// RFC 7597, section 5: customers of forwarding rules are sent to directly, whatever the CE's own rule; unassigned ports are not
 /// sent to, and the customer hears of it.
 #[test]
 fn forwarding_rules_make_a_mesh() {
@@ -326,7 +304,7 @@ fn forwarding_rules_make_a_mesh() {
             // A PSID of its own: 000001 00110100 00.
             let sent = send(Side::Customer, &udp4((CUSTOMER, 5000), ([192, 0, 2, 18], 1232), 30, false));
             assert_eq!(ends6(&sent[0].1)[1], "2001:db8:3:400:0:c000:212:34");
-            // A port below 2^12 is nobody's.
+            // Ports below 2^12 belong to no port set.
             let frame = udp4((CUSTOMER, 5000), ([203, 0, 113, 5], 80), 30, false);
             let refused = send(Side::Customer, &frame);
             assert_eq!(told(&refused, [192, 0, 0, 2], &frame).0, 3);
@@ -347,9 +325,7 @@ fn settings_of_tunnels_arrive_in_the_outer_header() {
             let mut frame = udp4((CUSTOMER, 5000), (SERVER, 80), 30, false);
             // ECN-capable inside.
             frame[15] = 2;
-            frame[24..26].fill(0);
-            let sum = Sum::default().bytes(&frame[14..34]).checksum();
-            frame[24..26].copy_from_slice(&sum);
+            reseal(&mut frame);
             let sent = send(Side::Customer, &frame);
             assert_eq!((&sent[0].1[14..18], sent[0].1[21]), (&[0x6b, 0x81, 0x23, 0x45][..], 17), "{table}");
         });
@@ -388,26 +364,16 @@ fn packets_too_large_for_a_tunnel_are_cut_as_is_written() {
 /// that is off; and no more errors are sent than may be.
 #[test]
 fn a_border_relay_does_what_is_written() {
-    let ce = "2001:db8:1:0:0:cb00:7100:0".parse::<std::net::Ipv6Addr>().unwrap();
     let frame = |src: u16, to: ([u8; 4], u16)| {
-        let inside = udp4(([203, 0, 113, 0], src), to, 30, false);
-        let mut f = vec![0; 54];
-        f[..6].copy_from_slice(&OURS.0);
-        f[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-        f[18..20].copy_from_slice(&(inside.len() as u16 - 14).to_be_bytes());
-        (f[20], f[21]) = (4, 64);
-        f[22..38].copy_from_slice(&ce.octets());
-        f[38..54].copy_from_slice(&"2001:2:0:100::2".parse::<std::net::Ipv6Addr>().unwrap().octets());
-        f.extend(&inside[14..]);
-        f
+        from_b4("2001:db8:1:0:0:cb00:7100:0", "2001:2:0:100::2", &udp4(([203, 0, 113, 0], src), to, 30, false))
     };
     let customer = ([203, 0, 113, 5], 0x1001);
     let pe = |keys: &str, then: Play| play("pe", &(map_e() + keys), then);
     pe("", &mut |send| {
         assert_eq!(send(Side::Customer, &frame(0x1001, customer))[0].0, Side::Customer, "turned round");
         assert_eq!(send(Side::Customer, &frame(0x1101, (SERVER, 80)))[0].1[54..56], [1, 5], "another's port");
-        let nobody = send(Side::Internet, &udp4((SERVER, 80), ([203, 0, 113, 5], 80), 30, false));
-        assert_eq!(nobody[0].1[34..36], [3, 1]);
+        let unassigned = send(Side::Internet, &udp4((SERVER, 80), ([203, 0, 113, 5], 80), 30, false));
+        assert_eq!(unassigned[0].1[34..36], [3, 1]);
         assert_eq!(send(Side::Internet, &echo(([203, 0, 113, 5], 0x1001)))[0].0, Side::Customer);
     });
     let off = "hairpinning = false\nanswer-spoofed = false\nanswer-unknown = false\ninbound-icmp = \"nothing\"\n";
@@ -426,17 +392,7 @@ fn a_border_relay_does_what_is_written() {
 
 /// An echo request from the server to this address and identifier.
 fn echo((to, id): ([u8; 4], u16)) -> Vec<u8> {
-    let mut f = udp4((SERVER, 0x0800), (to, 0), 30, false);
-    f[23] = 1;
-    f[24..26].fill(0);
-    let sum = Sum::default().bytes(&f[14..34]).checksum();
-    f[24..26].copy_from_slice(&sum);
-    f[34..42].fill(0);
-    f[34] = 8;
-    f[38..40].copy_from_slice(&id.to_be_bytes());
-    let sum = Sum::default().bytes(&f[34..]).checksum();
-    f[36..38].copy_from_slice(&sum);
-    f
+    arriving(ping(SERVER, to, id))
 }
 
 /// RFC 7757, figure 1: suffixes may differ in length, and whole addresses need no length.
@@ -462,18 +418,7 @@ fn explicit_maps_in_the_table_are_those_of_a_file() {
 #[test]
 fn hairpinning_of_siit_is_as_written() {
     let table = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\", \"198.19.0.0/24 2001:2:0:9::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
-    let from = "2001:2::2".parse::<std::net::Ipv6Addr>().unwrap();
-    let to = "2001:2:0:1000::c612:3".parse::<std::net::Ipv6Addr>().unwrap();
-    let mut f = vec![0; 54 + 8];
-    f[..6].copy_from_slice(&OURS.0);
-    f[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-    f[19] = 8;
-    (f[20], f[21]) = (17, 64);
-    f[22..38].copy_from_slice(&from.octets());
-    f[38..54].copy_from_slice(&to.octets());
-    f[54..60].copy_from_slice(&[0x13, 0x88, 0, 80, 0, 8]);
-    let sum = Sum::default().bytes(&f[22..]).be16(17).be16(8).checksum();
-    f[60..62].copy_from_slice(&sum);
+    let f = arriving(udp_with((ip("2001:2::2"), 5000), (ip("2001:2:0:1000::c612:3"), 80), 64, b""));
     for (mode, side) in [("intrinsic", Side::Customer), ("simple", Side::Internet), ("off", Side::Internet)] {
         play("pe", &format!("{table}hairpinning = \"{mode}\"\n"), &mut |send| {
             let out = send(Side::Customer, &f);
@@ -491,16 +436,7 @@ fn hairpinning_of_siit_is_as_written() {
 
 /// An IPv4 frame in a tunnel from a B4.
 fn from_b4(b4: &str, aftr: &str, inside: &[u8]) -> Vec<u8> {
-    let mut f = vec![0; 54];
-    f[..6].copy_from_slice(&OURS.0);
-    f[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-    f[18..20].copy_from_slice(&(inside.len() as u16 - 14).to_be_bytes());
-    (f[20], f[21]) = (4, 64);
-    for (at, addr) in [(22, b4), (38, aftr)] {
-        f[at..at + 16].copy_from_slice(&addr.parse::<std::net::Ipv6Addr>().unwrap().octets());
-    }
-    f.extend(&inside[14..]);
-    f
+    arriving(raw(ip(b4), ip(aftr), 64, 4, &inside[14..]))
 }
 
 /// RFC 6333, section 5.7: the B4 itself has 192.0.0.2, and may speak without a word in the table; the AFTR's own address may not.

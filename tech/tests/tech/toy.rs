@@ -33,9 +33,6 @@ impl Technology for Toy {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }
-    fn boxed(&self) -> Box<dyn Technology> {
-        Box::new(self.clone())
-    }
     fn versions(&self, _: Plays) -> (u8, u8) {
         (4, 4)
     }

@@ -72,12 +72,6 @@ pub struct Expect {
 pub type Hops = u16;
 
 impl Expect {
-    /// The expectation for IPv4 frames sent by `sent` that arrive with these four fields: [`Self::udp`] in the layout of
-    /// IPv4.
-    pub fn udp_v4(sent: &Template, fields: Fields, outer: Option<OuterRange>) -> Expect {
-        Expect::udp(sent, fields, Layout::Ipv4, outer)
-    }
-
     /// The expectation for what `sent` sends (in whatever layout), arriving with these fields in this layout.
     ///
     /// Masked out, because a router, NAT or translator may change them: both MAC addresses; TOS, identification and DF;

@@ -35,7 +35,7 @@ fn translated(size: usize, outer: (u32, u16)) -> (Vec<u8>, Expect, Values) {
     );
     let range =
         OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65535 } };
-    let expect = Expect::udp_v4(&sent, fields(Source::OuterAddr, Source::OuterPort), Some(range));
+    let expect = Expect::udp(&sent, fields(Source::OuterAddr, Source::OuterPort), Layout::Ipv4, Some(range));
     (frame, expect, values)
 }
 

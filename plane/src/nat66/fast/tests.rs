@@ -18,7 +18,6 @@ const REMOTES: u128 = 0x2001_0db8_0007 << 80;
 const OUTSIDE: u128 = 0x2001_0db8_0002 << 80;
 const OWN: u128 = 0x2001_0db8_ffff << 80 | 1;
 
-/// What is chosen of a configuration.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "settings that have nothing to do with each other")]
 struct Chosen {

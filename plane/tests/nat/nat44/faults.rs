@@ -120,10 +120,6 @@ fn an_error_that_quotes_a_very_short_datagram_passes() {
 /// checksums summed by hand as in RFC 1071, section 3; the sums stand below.
 #[test]
 fn golden_packet() {
-    let hex = |s: &str| -> Vec<u8> {
-        let digits: Vec<u8> = s.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-        digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
-    };
     let mut g = gateway(config());
     let input = hex("020000000001 020000000002 0800
          4500 0020 0000 0000 0a11 6abc 0a00000a cb007107

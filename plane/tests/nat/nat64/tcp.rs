@@ -20,14 +20,6 @@ fn back(g: &mut Bed<Nat64>, flags: &str) {
     assert_eq!(g.seen_back(&tcp(SERVER, OUTSIDE, flags)).to, CUSTOMER);
 }
 
-fn either(g: &mut Bed<Nat64>, outbound: bool, flags: &str) {
-    if outbound {
-        out(g, flags);
-    } else {
-        back(g, flags);
-    }
-}
-
 fn established() -> Bed<Nat64> {
     let mut g = nat64(&config());
     out(&mut g, "S");
@@ -38,20 +30,48 @@ fn established() -> Bed<Nat64> {
 
 /// The session lives for so many seconds from now on, and no longer.
 #[track_caller]
-fn lives(g: &mut Bed<Nat64>, seconds: u64) {
+fn lives(g: &mut Bed<Nat64>, seconds: u64, state: &str) {
     g.wait(seconds - 1);
     g.idle(1);
-    assert_eq!(g.entries().0, 1, "it must live for {seconds} s");
+    assert_eq!(g.entries().0, 1, "{state}: it must live for {seconds} s");
     g.idle(20);
-    assert_eq!(g.entries().0, 0, "it must not live longer than {seconds} s by much");
+    assert_eq!(g.entries().0, 0, "{state}: it must not live longer than {seconds} s by much");
 }
 
+/// Segments from the customer (`>`) and from the server (`<`) with their flags, and seconds between them (`+`).
+const HANDSHAKE: &str = ">S <SA >A";
+
 #[test]
-fn closed_a_syn_from_ipv6_opens() {
-    let mut g = nat64(&config());
-    out(&mut g, "S");
-    assert_eq!(g.entries(), (1, 1));
-    lives(&mut g, TRANSITORY);
+fn a_session_lives_as_long_as_its_state_says() {
+    for (state, begins, steps, seconds) in [
+        ("CLOSED: a SYN from IPv6 opens", "", ">S", TRANSITORY),
+        ("V6 INIT is restarted by a SYN only", "", ">S +200 >S +200 >A", TRANSITORY - 200),
+        ("V6 INIT and a SYN from IPv4 is ESTABLISHED", "", ">S <SA", ESTABLISHED),
+        ("the same, a simultaneous open", "", ">S <S", ESTABLISHED),
+        ("V6 INIT ignores a reset", "", ">S +100 <R", TRANSITORY - 100),
+        ("ESTABLISHED is restarted by any packet", HANDSHAKE, "+7430 >A +7430 <A", ESTABLISHED),
+        // The other direction still flows, and restarts the long timer.
+        ("V6 FIN leaves it established", HANDSHAKE, ">FA +1000 <A", ESTABLISHED),
+        ("V4 FIN leaves it established", HANDSHAKE, "<FA +1000 >A", ESTABLISHED),
+        ("a reset after one FIN leaves it established", HANDSHAKE, ">FA +1000 >R", ESTABLISHED),
+        ("the same, from the server", HANDSHAKE, ">FA +1000 <R", ESTABLISHED),
+        ("a reset after both FINs does not restart the timer", HANDSHAKE, ">FA <FA +100 <R", TRANSITORY - 100),
+        ("both FINs end it and nothing restarts the timer", HANDSHAKE, ">FA <FA +100 >A <A", TRANSITORY - 100),
+        ("a reset is transitory", HANDSHAKE, ">R +100 <R", TRANSITORY - 100),
+        ("the same, from the server", HANDSHAKE, "<R +100 <R", TRANSITORY - 100),
+        ("a packet after a reset is ESTABLISHED again", HANDSHAKE, "<R >A", ESTABLISHED),
+    ] {
+        let mut g = nat64(&config());
+        for step in begins.split_whitespace().chain(steps.split_whitespace()) {
+            match step.split_at(1) {
+                (">", flags) => out(&mut g, flags),
+                ("<", flags) => back(&mut g, flags),
+                (_, seconds) => g.wait(seconds.parse().unwrap()),
+            }
+        }
+        assert_eq!(g.entries(), (1, 1), "{state}");
+        lives(&mut g, seconds, state);
+    }
 }
 
 #[test]
@@ -62,36 +82,6 @@ fn closed_anything_else_does_not() {
         g.dropped(Internet, &tcp(SERVER, OUTSIDE, flags), "nat44.no-session");
     }
     assert_eq!(g.entries(), (0, 0));
-}
-
-#[test]
-fn v6_init_is_restarted_by_a_syn_only() {
-    let mut g = nat64(&config());
-    out(&mut g, "S");
-    g.wait(200);
-    out(&mut g, "S");
-    g.wait(200);
-    out(&mut g, "A");
-    lives(&mut g, TRANSITORY - 200);
-}
-
-#[test]
-fn v6_init_and_a_syn_from_ipv4_is_established() {
-    for answer in ["SA", "S"] {
-        let mut g = nat64(&config());
-        out(&mut g, "S");
-        back(&mut g, answer);
-        lives(&mut g, ESTABLISHED);
-    }
-}
-
-#[test]
-fn v6_init_ignores_a_reset() {
-    let mut g = nat64(&config());
-    out(&mut g, "S");
-    g.wait(100);
-    back(&mut g, "R");
-    lives(&mut g, TRANSITORY - 100);
 }
 
 #[test]
@@ -131,7 +121,7 @@ fn v4_init_then_a_syn_from_ipv6_is_established_and_nothing_is_refused() {
     out(&mut g, "S");
     g.wait(10);
     assert_eq!(g.send_all(Customer, &[]), []);
-    lives(&mut g, ESTABLISHED - 10);
+    lives(&mut g, ESTABLISHED - 10, "opened from inside");
 }
 
 #[test]
@@ -140,79 +130,6 @@ fn v4_init_is_filtered_by_address() {
     out(&mut g, "S");
     g.dropped(Internet, &tcp((OTHER, 99), OUTSIDE, "S"), "nat44.syn-held");
     assert_eq!(g.seen_back(&tcp((REMOTE, 99), OUTSIDE, "S")).to, CUSTOMER);
-}
-
-#[test]
-fn established_is_restarted_by_any_packet() {
-    let mut g = established();
-    for outbound in [true, false] {
-        g.wait(ESTABLISHED - 10);
-        either(&mut g, outbound, "A");
-    }
-    lives(&mut g, ESTABLISHED);
-}
-
-#[test]
-fn one_fin_leaves_it_established() {
-    for outbound in [true, false] {
-        let mut g = established();
-        either(&mut g, outbound, "FA");
-        g.wait(1000);
-        // The other direction still flows, and restarts the long timer.
-        either(&mut g, !outbound, "A");
-        lives(&mut g, ESTABLISHED);
-    }
-}
-
-#[test]
-fn a_reset_after_one_fin_leaves_it_established() {
-    for outbound in [true, false] {
-        let mut g = established();
-        either(&mut g, true, "FA");
-        g.wait(1000);
-        either(&mut g, outbound, "R");
-        lives(&mut g, ESTABLISHED);
-    }
-}
-
-#[test]
-fn a_reset_after_both_fins_does_not_restart_the_timer() {
-    let mut g = established();
-    out(&mut g, "FA");
-    back(&mut g, "FA");
-    g.wait(100);
-    back(&mut g, "R");
-    lives(&mut g, TRANSITORY - 100);
-}
-
-#[test]
-fn both_fins_end_it_and_nothing_restarts_the_timer() {
-    let mut g = established();
-    out(&mut g, "FA");
-    back(&mut g, "FA");
-    g.wait(100);
-    out(&mut g, "A");
-    back(&mut g, "A");
-    lives(&mut g, TRANSITORY - 100);
-}
-
-#[test]
-fn a_reset_is_transitory() {
-    for outbound in [true, false] {
-        let mut g = established();
-        either(&mut g, outbound, "R");
-        g.wait(100);
-        back(&mut g, "R");
-        lives(&mut g, TRANSITORY - 100);
-    }
-}
-
-#[test]
-fn a_packet_after_a_reset_is_established_again() {
-    let mut g = established();
-    back(&mut g, "R");
-    out(&mut g, "A");
-    lives(&mut g, ESTABLISHED);
 }
 
 #[test]

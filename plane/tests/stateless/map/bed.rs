@@ -3,8 +3,8 @@
 pub use testbed::hex;
 pub use testbed::packets::ip;
 
-use crate::map::rules::p6;
-use plane::map::{Customer, Domain};
+use crate::map::rules::{self, p6, rule};
+use plane::map::{Customer, Domain, Rule};
 use plane::{Function, Side, Side4, Side6};
 use std::net::IpAddr;
 use testbed::packets::{self, Address, CUSTOMER, INTERNET};
@@ -121,9 +121,17 @@ pub fn turn(frame: &[u8]) -> Vec<u8> {
     [&frame[6..12], &frame[..6], &frame[12..]].concat()
 }
 
-/// The customer of a domain that has this prefix.
+/// Shared addresses of both offsets, and customers with prefixes.
+pub fn domain() -> Domain {
+    Domain::new(vec![
+        rule("2001:db8::/40", "192.0.2.0/24", 16),
+        Rule { offset: 0, ..rule("2001:db8:ce00::/53", "203.0.113.0/24", 11) },
+        rule("2001:db8:dd00::/40", "198.18.0.0/16", 8),
+    ])
+    .unwrap()
+}
+
 pub fn customer(domain: &Domain, prefix: &str) -> Customer {
     let prefix = p6(prefix);
-    let i = domain.basic_rule(prefix).unwrap();
-    domain.mapping(i).customer_of(&domain.rules()[i], prefix).unwrap()
+    rules::customer(&domain.mapping(domain.by_ipv6((prefix.first() >> 64) as u64).unwrap()), prefix)
 }

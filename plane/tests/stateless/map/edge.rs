@@ -62,7 +62,7 @@ impl Ce {
 fn edge() -> Ce {
     let d = domain();
     Ce {
-        customer: d.mapping(0).customer_of(&d.rules()[0], p6("2001:db8:12:3400::/56")).unwrap(),
+        customer: customer(&d, "2001:db8:12:3400::/56"),
         mesh: Arc::new(Domain::new(Vec::new()).unwrap()),
         mtu: 1500,
         sessions: 4096,
@@ -151,7 +151,7 @@ fn whose(shared: bool) -> Ce {
         return edge();
     }
     let d = Domain::new(vec![rule("2001:db8::/48", "192.0.2.0/24", 8)]).unwrap();
-    let customer = d.mapping(0).customer_of(&d.rules()[0], p6("2001:db8:0:1200::/56")).unwrap();
+    let customer = customer(&d, "2001:db8:0:1200::/56");
     Ce { customer, ..edge() }
 }
 

@@ -1,25 +1,17 @@
 //! MAP-E (RFC 7597): border relay and customer's edge over the tunnel, one test a rule.
 
 use crate::map::bed::*;
-use crate::map::rules::{rule, v6};
+use crate::map::rules::v6;
 use plane::Side;
-use plane::map::{Domain, MapEBr, MapECe, RoleError, Rule};
+use plane::map::{Domain, MapEBr, MapECe, RoleError};
 use plane::tunnel::{Config, Tunnel};
 use std::sync::Arc;
+use testbed::prelude::{fragments, reseal};
 
 /// MAP address of appendix A, another customer's, and the relay's.
 const CE: &str = "2001:db8:12:3400:0:c000:212:34";
 const PEER: &str = "2001:db8:ce00:11b:0:cb00:7123:3";
 const RELAY: &str = "2001:db8:ffff::1";
-
-fn domain() -> Domain {
-    Domain::new(vec![
-        rule("2001:db8::/40", "192.0.2.0/24", 16),
-        Rule { offset: 0, ..rule("2001:db8:ce00::/53", "203.0.113.0/24", 11) },
-        rule("2001:db8:dd00::/40", "198.18.0.0/16", 8),
-    ])
-    .unwrap()
-}
 
 fn br() -> Bed<Tunnel<MapEBr>> {
     let config = Config::new(Side::Customer, v4_side(), v6_side());
@@ -101,9 +93,7 @@ fn rfc7597_8_1_protocols_without_ports_need_an_address_of_ones_own() {
         let mut f = udp4(from, ("10.2.3.4", 80));
         f[23] = number;
         f[20..22].copy_from_slice(&fragment.to_be_bytes());
-        f[24..26].fill(0);
-        let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&f[14..34]).ones_complement();
-        f[24..26].copy_from_slice(&sum.to_ne_bytes());
+        reseal(&mut f);
         f
     };
     for fragment in [0, 0x2000, 2] {
@@ -132,7 +122,7 @@ fn rfc7597_8_2_icmp() {
 #[test]
 fn rfc7597_8_3_2_fragments_follow_the_first() {
     let whole = udp4(("10.2.3.4", 80), ("192.0.2.18", 1232));
-    let parts = halves(&whole, 16);
+    let parts = fragments(&whole, &[16], 0);
     let mut b = br();
     for p in &parts {
         assert_eq!(judge(&b.pass(false, p)).dst, ip(CE));
@@ -142,20 +132,6 @@ fn rfc7597_8_3_2_fragments_follow_the_first() {
     let out = b.send(false, &parts[0]);
     assert_eq!(out.len(), 2);
     assert!(out.iter().all(|(six, f)| *six && judge(f).dst == ip(CE)));
-}
-
-/// Two fragments of an IPv4 frame, the first with `first` octets of payload.
-fn halves(frame: &[u8], first: usize) -> [Vec<u8>; 2] {
-    let cut = |from: usize, to: usize, field: u16| {
-        let mut f = [&frame[..34], &frame[34 + from..34 + to]].concat();
-        f[16..18].copy_from_slice(&((20 + to - from) as u16).to_be_bytes());
-        f[20..22].copy_from_slice(&field.to_be_bytes());
-        f[24..26].fill(0);
-        let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&f[14..34]).ones_complement();
-        f[24..26].copy_from_slice(&sum.to_ne_bytes());
-        f
-    };
-    [cut(0, first, 0x2000), cut(first, frame.len() - 34, (first / 8) as u16)]
 }
 
 /// RFC 7597, section 8: between customers by way of the relay.

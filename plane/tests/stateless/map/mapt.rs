@@ -1,24 +1,15 @@
 //! MAP-T (RFC 7599): border relay and customer's edge over the translator, one test a rule.
 
 use crate::map::bed::*;
-use crate::map::rules::{p6, rule};
+use crate::map::rules::p6;
 use plane::Side;
-use plane::map::{Domain, MapTBr, MapTCe, RoleError, Rule};
+use plane::map::{Domain, MapTBr, MapTCe, RoleError};
 use plane::translate::{Config, Hairpinning, Pref64, Translate};
 use std::sync::Arc;
 
 /// MAP address of appendix A, and the addresses of 10.2.3.4 and 192.0.2.99 under its default rule.
 pub const CE: &str = "2001:db8:12:3400:0:c000:212:34";
 const REMOTE: &str = "2001:db8:ffff:0:a:203:400::";
-
-fn domain() -> Domain {
-    Domain::new(vec![
-        rule("2001:db8::/40", "192.0.2.0/24", 16),
-        Rule { offset: 0, ..rule("2001:db8:ce00::/53", "203.0.113.0/24", 11) },
-        rule("2001:db8:dd00::/40", "198.18.0.0/16", 8),
-    ])
-    .unwrap()
-}
 
 fn dmr() -> Pref64 {
     Pref64::new(p6("2001:db8:ffff::/64"), false).unwrap()
@@ -33,7 +24,6 @@ pub fn br_config() -> Config {
     Config::new(Side::Customer, v4_side(), v6_side())
 }
 
-/// Its addresses.
 pub fn relay() -> MapTBr {
     MapTBr::new(Arc::new(domain()), dmr()).unwrap()
 }

@@ -95,7 +95,6 @@ pub fn with4(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Change octets of a frame.
 pub fn with6(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
     frame[at..at + octets.len()].copy_from_slice(octets);
     frame
@@ -186,7 +185,6 @@ fn see(net: &NetSlice<'_>, check: bool) -> Seen {
     }
 }
 
-/// What is seen of a packet with this IPv4 header.
 fn of4(h: &etherparse::Ipv4Header, payload: &[u8]) -> Seen {
     Seen {
         src: std::net::Ipv4Addr::from(h.source).to_string(),

@@ -23,7 +23,6 @@ pub fn b4() -> OneTunnel {
     OneTunnel::new(B4.parse().unwrap(), PE.parse().unwrap())
 }
 
-/// A tunnel end in its bed.
 pub struct End<S: Softwires>(ByVersion<Tunnel<S>>);
 
 impl<S: Softwires> Deref for End<S> {

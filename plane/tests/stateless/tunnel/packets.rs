@@ -28,7 +28,6 @@ pub fn a6(s: &str) -> [u8; 16] {
     s.parse::<Ipv6Addr>().unwrap().octets()
 }
 
-/// The packet of a frame.
 #[allow(clippy::needless_pass_by_value, reason = "the frame is made for its packet")]
 fn packet(frame: Vec<u8>) -> Vec<u8> {
     frame[14..].to_vec()
@@ -52,7 +51,6 @@ pub fn pong(from: [u8; 4], to: [u8; 4], id: u16) -> Vec<u8> {
     packet(packets::pong(from, to, id))
 }
 
-/// An ICMP error about a packet.
 pub fn icmp_error(from: [u8; 4], to: [u8; 4], kind: u8, code: u8, about: &[u8]) -> Vec<u8> {
     packet(packets::icmp(from, to, kind, code, [0; 4], &about[..about.len().min(528)]))
 }

@@ -1,0 +1,11 @@
+//! The error of a configuration. Apart from it, because static mappings are checked with it, too.
+
+/// A mistake in a [`Config`](super::config::Config).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}")]
+pub struct ConfigError {
+    /// The setting.
+    pub what: &'static str,
+    /// What is wrong and what to write instead.
+    pub why: String,
+}

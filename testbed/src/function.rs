@@ -1,0 +1,31 @@
+//! Methods of [`plane::Function`] for functions that exist for a test or a benchmark alone.
+
+/// The methods of a function without counters that has nothing to adopt.
+#[macro_export]
+macro_rules! nothing_to_adopt {
+    ($name:ty) => {
+        fn idle(&mut self, _: u64) {}
+        fn counters(&self) -> plane::Drops {
+            plane::Drops::default()
+        }
+        fn can_adopt(&self, _: &$name) -> Result<(), String> {
+            Ok(())
+        }
+        fn adopt(&mut self, _: &mut $name) -> Result<(), String> {
+            Ok(())
+        }
+        fn nest(&mut self, _: plane::chain::Nested) {}
+    };
+}
+
+/// All methods but `process` of a function without state.
+#[macro_export]
+macro_rules! without_state {
+    ($name:ty) => {
+        fn clear(&mut self) {}
+        fn entries(&self) -> Option<(u64, u64)> {
+            None
+        }
+        $crate::nothing_to_adopt!($name);
+    };
+}
