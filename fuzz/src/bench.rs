@@ -214,7 +214,7 @@ impl<F: Function> Bench<'_, F> {
                     self.remember(*side, f.bytes());
                 }
                 Verdict::HandOver(to) => handed.push((*to, from, f.bytes().to_vec())),
-                Verdict::Drop | Verdict::Local => {}
+                Verdict::Drop | Verdict::Held | Verdict::Local => {}
             }
         }
         for (side, f) in &made.out {

@@ -16,12 +16,13 @@ pub(super) struct Status {
 
 impl Status {
     /// Counters of one worker, with names.
-    fn counters(w: &gateway::worker::WorkerCounters) -> [(&'static str, u64); 8] {
+    fn counters(w: &gateway::worker::WorkerCounters) -> [(&'static str, u64); 9] {
         [
             ("received", w.received),
             ("sent", w.sent),
             ("refused", w.refused),
             ("dropped", w.dropped),
+            ("held", w.held),
             ("handed-over", w.handed_over),
             ("inbox-full", w.inbox_full),
             ("answered", w.answered),
