@@ -53,26 +53,23 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
     let values = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let have = if machine.cores == 1 { "1 core".to_owned() } else { format!("{} cores", machine.cores) };
     let testers = testers(scenario, machine.cores);
-    let way_out = match machine.cores.saturating_sub(testers) {
+    let remedy = match machine.cores.saturating_sub(testers) {
         0 if testers > 1 && machine.cores > 1 => {
-            format!(
-                "write workers = {} at most in [tester], or measure on a machine with more cores",
-                machine.cores - 1
-            )
+            format!("use workers = {} or fewer in [tester], or a machine with more cores", machine.cores - 1)
         }
-        0 => "measure on a machine with more cores".to_owned(),
-        n => format!("write cores = {n} at most, or measure on a machine with more"),
+        0 => "use a machine with more cores".to_owned(),
+        n => format!("use cores = {n} or fewer, or a machine with more cores"),
     };
     Some(format!(
-        "this machine has {have}: with cores = {values} tester and device share them, and such a row has the rate of both and is \
-         not a scaling result; {way_out}"
+        "this machine has {have}: with cores = {values} tester and device share them, so the rate is that of both together and \
+         not a scaling result; {remedy}"
     ))
 }
 
 /// Several workers of the tester where one thread plays tester and device in turn.
 fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
     let wanted = scenario.tester.workers as usize;
-    let words = format!("this machine has 1 core: the tester has one worker on it, and not {wanted}");
+    let words = format!("this machine has 1 core: the tester uses 1 worker instead of {wanted}");
     (testers(scenario, machine.cores) < wanted).then_some(words)
 }
 
@@ -111,7 +108,7 @@ mod tests {
             assert!(of(text, &["cores=1,2"], machine(3)).is_empty());
             let [note] = &of(text, &["cores=1,2"], machine(2))[..] else { panic!("one note") };
             assert!(note.contains("has 2 cores: with cores = 2 tester and device share them"), "{note}");
-            assert!(note.contains("not a scaling result; write cores = 1 at most"), "{note}");
+            assert!(note.contains("not a scaling result; use cores = 1 or fewer"), "{note}");
         }
     }
 
@@ -122,14 +119,14 @@ mod tests {
         let set = ["cores=1,2", "tester.workers=2"];
         assert!(of(GATEWAY_CORES, &set, machine(4)).is_empty());
         for (cores, shared, way_out) in [
-            (3, "with cores = 2 tester", "write cores = 1 at most"),
-            (2, "with cores = 1, 2 tester", "write workers = 1 at most in [tester]"),
+            (3, "with cores = 2 tester", "use cores = 1 or fewer"),
+            (2, "with cores = 1, 2 tester", "use workers = 1 or fewer in [tester]"),
         ] {
             let [note] = &of(GATEWAY_CORES, &set, machine(cores))[..] else { panic!("one note") };
             assert!(note.contains(shared) && note.contains(way_out), "{note}");
         }
         let notes = of(GATEWAY_CORES, &set, machine(1));
-        assert!(notes.iter().any(|n| n.contains("the tester has one worker on it, and not 2")), "{notes:?}");
+        assert!(notes.iter().any(|n| n.contains("the tester uses 1 worker instead of 2")), "{notes:?}");
     }
 
     /// 4,500 sources on a set of 8,192 ports are right, and slow in many an edge.

@@ -54,13 +54,13 @@ impl Exit {
     /// What it means, in a line.
     pub fn about(self) -> &'static str {
         match self {
-            Exit::Done => "everything was done",
-            Exit::Failed => "something went wrong that is none of the others",
+            Exit::Done => "success",
+            Exit::Failed => "any other failure",
             Exit::Usage => "wrong command line or scenario; nothing was touched",
-            Exit::TesterLimit => "the tester was the limit, or trials stayed invalid",
+            Exit::TesterLimit => "the tester was the limit, or trials remained invalid",
             Exit::DutUnreachable => "the device under test does not answer",
-            Exit::Interrupted => "interrupted; `natmeter resume` goes on",
-            Exit::Incomplete => "measurements are missing; `natmeter resume` makes them",
+            Exit::Interrupted => "interrupted; `natmeter resume` continues the run",
+            Exit::Incomplete => "measurements are missing; `natmeter resume` continues the run",
             Exit::InterfaceLost => "an interface of the gateway was deleted or switched off",
         }
     }

@@ -73,16 +73,16 @@ pub enum GatewayError {
     #[error(transparent)]
     Worker(#[from] EmbeddedError),
     /// An interface that was there.
-    #[error("{0}; the gateway has ended")]
+    #[error("{0}; the gateway has stopped")]
     Lost(#[from] Lost),
     /// Limits that cannot be made.
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// Signals.
-    #[error("handling signals: {0}")]
+    #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
     /// The control socket.
-    #[error("listening for `natmeter gateway status` at {path}: {cause}; choose another `socket` in [gateway]")]
+    #[error("control socket {path} cannot be opened: {cause}; choose another `socket` in [gateway]")]
     Socket {
         /// Its path.
         path: String,
@@ -168,7 +168,8 @@ pub fn replay(
     let given = |side: &Side, own: u8, name: &str| match side.next_hop {
         NextHop::Mac(next) => Ok((side.mac.unwrap_or(crate::rig::mac(own, 1)), next)),
         NextHop::Ip(_) => Err(GatewayError::Usage(format!(
-            "between files nobody can be asked for an Ethernet address: write one as next-hop of [gateway.{name}]"
+            "next-hop of [gateway.{name}] is an IP address, which cannot be resolved between capture files: write an Ethernet \
+             address"
         ))),
     };
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
@@ -210,10 +211,10 @@ impl Use for Replay<'_> {
             "{received} packets in, {sent} out; {dropped} dropped, {answered} answered, {local} left to the machine\n"
         );
         if unwritten > 0 {
-            let _ = writeln!(text, "{unwritten} for a side without a file: add it to --pcap-out");
+            let _ = writeln!(text, "{unwritten} not written, because their side has no file: add it to --pcap-out");
         }
         if other_vlan > 0 {
-            let _ = writeln!(text, "{other_vlan} of another VLAN");
+            let _ = writeln!(text, "{other_vlan} ignored, because they belong to another VLAN");
         }
         for (name, n) in events {
             let _ = writeln!(text, "  {name:<24} {n}");
@@ -263,8 +264,7 @@ fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
     let workers = gateway.workers;
     if workers > 1 && !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
         return Err(GatewayError::Usage(
-            "several workers need an interface with a queue for each: io = \"af-xdp-generic\" or \"af-xdp-native\""
-                .into(),
+            "several workers need a receive queue each: use io = \"af-xdp-generic\" or io = \"af-xdp-native\"".into(),
         ));
     }
     let mut pools = Pool::for_workers(PoolConfig::umem(workers, FRAMES))?;
@@ -378,7 +378,7 @@ impl Use for Run<'_> {
         learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
         limit(gateway, file, ending, &queue, say)?;
         say(&format!(
-            "gateway of {} is running, {} worker{}; natmeter gateway status --socket {}\n",
+            "gateway {} is running, {} worker{}; to query it: natmeter gateway status --socket {}\n",
             file.display(),
             gateway.workers,
             if gateway.workers == 1 { "" } else { "s" },
@@ -430,7 +430,7 @@ fn limit<F: Function + 'static>(
     let signals = ending.insist(gateway.socket.clone(), limits.clone()).map_err(GatewayError::Signals)?;
     let all = workers.into_iter().flatten().chain(signals).chain(limits.apply()).map(|failed| failed.to_string());
     for failed in all.collect::<std::collections::BTreeSet<_>>() {
-        say(&format!("warning: the gateway keeps rights that it does not need: {failed}\n"));
+        say(&format!("warning: the gateway keeps privileges that it does not need: {failed}\n"));
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ fn technologies() -> Vec<Row> {
 
 /// The lists.
 pub const KNOWN: &[List] = &[
-    List { name: "scenarios", title: "Scenarios that `natmeter run NAME` finds", rows: scenarios },
+    List { name: "scenarios", title: "Scenarios for `natmeter run NAME`", rows: scenarios },
     List { name: "devices", title: "Devices under test, as tables of a scenario", rows: devices },
     List {
         name: "technologies",
@@ -91,8 +91,8 @@ fn back_ends() -> Vec<Row> {
     let veth = VETH_IO.iter().map(|&(name, io, _)| {
         let (kind, mode) = match io {
             VethIo::AfPacket => ("af_packet", ""),
-            VethIo::AfXdpGeneric => ("af_xdp", ", XDP in the kernel's general receive path"),
-            VethIo::AfXdpNative => ("af_xdp", ", XDP in the driver"),
+            VethIo::AfXdpGeneric => ("af_xdp", ", generic XDP"),
+            VethIo::AfXdpNative => ("af_xdp", ", native XDP"),
         };
         row(name, &format!("[link.veth] io = \"{name}\"{mode}"), kind)
     });
@@ -103,7 +103,9 @@ fn back_ends() -> Vec<Row> {
 fn devices() -> Vec<Row> {
     let about = |kind: &str| match kind {
         "embedded" => "the embedded gateway: stateful NAT44 in this process, on threads of its own",
-        "simulated" => "no frames: a device with known capacity and set-up rate, to test the tool itself",
+        "simulated" => {
+            "a simulated device with known capacity and set-up rate, without frames, to test natmeter itself"
+        }
         software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
     };
     book(tech::ALL)

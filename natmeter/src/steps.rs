@@ -21,7 +21,7 @@ pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
     }
     let cable = points.iter().find_map(|point| bed_with_cables(scenario, point));
     let cable = cable.map_or(Ok(String::new()), |bed| {
-        let head = "\n# the tester alone, before each number of connections: a cable between its two ports\n";
+        let head = "\n# to calibrate the tester before each number of connections: a cable between its two ports\n";
         Ok(head.to_owned() + &listed(&dut::cable::plan(&bed)?))
     });
     std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point))).collect()

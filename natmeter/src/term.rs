@@ -18,7 +18,9 @@ pub fn out(text: &str) {
     let written = write(&mut anstream::stdout().lock(), &with_colours(text));
     let first = |error: &io::Error| is_loss(error) && !LOST.swap(true, Ordering::Relaxed);
     if let Some(error) = written.err().filter(first) {
-        err(&format!("error: writing to stdout: {error}; the output is incomplete: make room, or write elsewhere\n"));
+        err(&format!(
+            "error: stdout cannot be written: {error}; the output is incomplete: free disk space, or write elsewhere\n"
+        ));
     }
 }
 
@@ -28,7 +30,7 @@ pub fn json(value: &impl Serialize) {
         Ok(text) => out(&format!("{}\n", escaped_json(&text))),
         Err(error) => {
             LOST.store(true, Ordering::Relaxed);
-            err(&format!("error: writing JSON: {error}\n"));
+            err(&format!("error: JSON cannot be written: {error}\n"));
         }
     }
 }

@@ -334,8 +334,8 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     let folder = record::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)
         .expect("a folder");
     let path = folder.path().to_path_buf();
-    let mut nobody = ();
-    let run = natmeter::run::Run::begin(&header, folder, natmeter::rig::Process::new(), &mut nobody);
+    let mut listener = ();
+    let run = natmeter::run::Run::begin(&header, folder, natmeter::rig::Process::new(), &mut listener);
     // Without facts, so that it is this machine's.
     let delay = SelfTestCheck { name: "delay".to_owned(), measured: "404 us".to_owned(), ..SelfTestCheck::default() };
     let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] }.into());
@@ -355,7 +355,7 @@ fn a_run_ends_with_the_code_of_what_became_of_it() {
         ("set-up-rate = \"2G\"", "", RATE, 3, ""),
         ("set-up-rate = \"2G\"", "max-rate = \"2G\"", RATE, 0, ""),
         // No rate that it can set up, so none for the phase 1 of a throughput.
-        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: not measured: "),
+        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: no result for "),
     ] {
         let path = carried_out(dir.path(), &Simulated { device, measure, metrics, ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);

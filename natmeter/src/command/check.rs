@@ -30,7 +30,7 @@ pub fn check(file: Option<&Path>, global: &Global) -> Exit {
         });
         term::json(&event);
     } else if !global.quiet {
-        out(&format!("{} is right.\n{summary}{}\n", name(file), forecast::total(&plan)));
+        out(&format!("{} is valid.\n{summary}{}\n", name(file), forecast::total(&plan)));
     }
     tell(&advice, global);
     Exit::Done

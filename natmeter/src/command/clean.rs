@@ -27,12 +27,12 @@ pub fn clean() -> Exit {
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
-    if let Some(whose) = left_to_root(&dir, &RunDir::of_root()) {
-        err(&format!("error: {whose}\n"));
+    if let Some(text) = left_to_root(&dir, &RunDir::of_root()) {
+        err(&format!("error: {text}\n"));
         return Exit::Failed;
     }
     if done.is_empty() {
-        out("nothing to clean: no run has left anything behind\n");
+        out("nothing to clean: no killed run left changes behind\n");
     }
     Exit::Done
 }
@@ -41,7 +41,7 @@ pub fn clean() -> Exit {
 fn left_to_root(own: &RunDir, root: &RunDir) -> Option<String> {
     let left = own != root && dut::journal::is_left(root);
     left.then(|| {
-        format!("a run of root has left something behind in {}: run `natmeter clean` as root", root.path().display())
+        format!("{}: a killed run of root left changes behind; run `natmeter clean` as root", root.path().display())
     })
 }
 

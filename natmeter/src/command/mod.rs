@@ -33,7 +33,7 @@ pub fn dispatch(cli: Cli) -> Exit {
     if let (Some(command), Some(option)) = (&cli.command, changes)
         && !command.reads_scenario()
     {
-        err(&format!("error: {option} changes a scenario, and this command reads none; leave it out\n"));
+        err(&format!("error: {option} changes a scenario, but this command reads none: leave it out\n"));
         return Exit::Usage;
     }
     match cli.command {
@@ -86,7 +86,9 @@ fn machine_lock(global: &Global) -> Result<(Option<MachineLock>, Option<String>)
             Err(DutError::Busy { holder, .. }) if global.beside || global.wait => (None, Some(holder)),
             Err(_) if global.beside => return Ok((None, None)),
             Err(error @ DutError::Busy { .. }) => {
-                err(&format!("error: {error}; or use --wait to start after it, --beside to measure beside it\n"));
+                err(&format!(
+                    "error: {error}; or use --wait to start after it, or --beside to measure at the same time\n"
+                ));
                 return Err(Exit::Failed);
             }
             Err(error) => return Err(fail(&RunError::Rig(error.into()))),

@@ -135,18 +135,22 @@ fn conclude(
     }
     let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
     if let Some(test) = tested.filter(|test| !test.passed) {
-        err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
+        err("error: the self-test failed: do not use the results of this run; see `natmeter selftest`\n");
         for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
             err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
             err(&deciding(check, "    "));
         }
-        err(&format!("  all trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
+        err(&format!("  trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
         return Exit::Failed;
     }
     let header = header(&path, tech::ALL).ok();
     let missing = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
     if !missing.is_empty() {
-        err(&format!("error: not measured: {}; `natmeter resume {}` goes on\n", missing.join(", "), path.display()));
+        err(&format!(
+            "error: no result for {}; `natmeter resume {}` continues the run\n",
+            missing.join(", "),
+            path.display()
+        ));
         return Exit::Incomplete;
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();

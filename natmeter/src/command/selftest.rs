@@ -22,7 +22,7 @@ pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
     let process = match process() {
         Ok(process) => process,
         Err(error) => {
-            err(&format!("error: handling signals: {error}\n"));
+            err(&format!("error: signals cannot be handled: {error}\n"));
             return Exit::Failed;
         }
     };
@@ -33,7 +33,7 @@ pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
         if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
     drop(console);
     let Some(tested) = tested else {
-        err("error: interrupted; there is no verdict\n");
+        err("error: interrupted: the self-test has no verdict\n");
         return Exit::Interrupted;
     };
     if let Some(folder) = &args.keep
@@ -54,7 +54,7 @@ fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
     let made = std::fs::create_dir_all(folder);
     let kept = made.map_err(|e| e.to_string()).and_then(|()| tested.keep(folder).map_err(|e| e.to_string()));
     kept.map_err(|error| {
-        err(&format!("error: keeping the self-test in {}: {error}\n", folder.display()));
+        err(&format!("error: the self-test cannot be written to {}: {error}\n", folder.display()));
         Exit::Failed
     })
 }
@@ -90,9 +90,9 @@ fn text(verdict: &SelfTest) -> String {
     let lines: String = verdict.checks.iter().map(line).collect();
     let open = verdict.checks.iter().filter(|c| c.inconclusive).count();
     let summary = match (verdict.passed, open) {
-        (true, 0) => "every injected truth was recovered".to_owned(),
-        (true, n) => format!("{n} inconclusive, because the host is too busy; all others were recovered"),
-        (false, _) => "the tester cannot be trusted here".to_owned(),
+        (true, 0) => "passed: every check measured the injected truth".to_owned(),
+        (true, n) => format!("{n} inconclusive, because the host is too busy; all other checks passed"),
+        (false, _) => "failed: do not use results of this tester on this machine".to_owned(),
     };
     format!("{lines}{summary}\n")
 }
@@ -128,8 +128,8 @@ mod tests {
         let check = SelfTestCheck { deciding: Some(Box::new(trial)), ..SelfTestCheck::default() };
         let told = text(&SelfTest { passed: false, checks: vec![check] });
         for fact in [
-            "trial 4 at 262,500 a second: fail, Left to Right: 29847 of 30000 frames received",
-            "30,000 planned, 30,000 sent (0 refused), 29,847 received right",
+            "trial 4 at 262,500/s: fail, Left to Right: 29847 of 30000 frames received",
+            "30,000 planned, 30,000 sent (0 refused), 29,847 received correctly",
             "longest stall: tester 0 µs, device 1,500 µs; run delay: tester unknown",
             "the queues absorb 1,950 µs",
         ] {

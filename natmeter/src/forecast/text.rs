@@ -30,8 +30,8 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
     let _ = writeln!(
         out,
-        "Invalid trials are repeated until those of a measurement have taken {INVALID_TIMES_PREDICTED} times its predicted time, \
-         and {floor} s at least."
+        "natmeter repeats the invalid trials of a measurement for at most {INVALID_TIMES_PREDICTED} times its predicted time, \
+         but always for {floor} s."
     );
     guesses(&mut out, scenario);
     out
@@ -39,7 +39,7 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
 
 /// The whole plan in a line: measurements, time, memory.
 pub fn total(plan: &Plan) -> String {
-    let device = if plan.dut_memory == 0 { "as it is".to_owned() } else { show_bytes(plan.dut_memory) };
+    let device = if plan.dut_memory == 0 { "not predicted".to_owned() } else { show_bytes(plan.dut_memory) };
     let (time, tester) = (show_time(plan.predicted()), show_bytes(plan.tester_memory));
     format!("{} measurements, about {time}. Memory: tester {tester}, device {device}.", plan.measurements.len())
 }
@@ -80,12 +80,14 @@ enum Side {
 }
 
 fn guesses(out: &mut String, scenario: &Scenario) {
-    out.push_str("Guessed, before anything is known of this machine (calibration, clearing tables and invalid trials not counted):\n");
+    out.push_str(
+        "The prediction assumes these rates, and no time for calibration, clearing tables and invalid trials:\n",
+    );
     for dut in &scenario.duts {
         let guess = guess(scenario, dut);
         let set_up =
             if dut.is_stateful() { format!("{} connections/s, ", show_count(guess.set_up.0)) } else { String::new() };
         let (forward, top) = (show_count(guess.forward.0), show_count(guess.top.0));
-        let _ = writeln!(out, "  {}: {set_up}{forward} frames/s per direction, searched from {top} down", dut.name());
+        let _ = writeln!(out, "  {}: {set_up}{forward} frames/s per direction; the search begins at {top}", dut.name());
     }
 }

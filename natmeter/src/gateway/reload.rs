@@ -28,13 +28,15 @@ impl<F: Function + 'static> Running<'_, F> {
             build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
         let (functions, table) = (built.functions.hand_to(Any), built.table);
         table_file.map_or(Ok(()), |file| file.is_unchanged())?;
-        let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
+        let functions = functions
+            .downcast::<Vec<F>>()
+            .map_err(|_| "the technology cannot change while the gateway runs: restart the gateway")?;
         let changes = self.changes(table.as_ref())?;
         self.adopt(*functions)?;
         if let (Some(live), Some(table)) = (&self.live, table) {
             live.replace(table);
         }
-        let silent_worker = |worker| format!("worker {worker}: it does not answer");
+        let silent_worker = |worker| format!("worker {worker} does not answer");
         if next_hops::named_otherwise(&new, &self.next_hops) {
             self.next_hops = Arc::new(next_hops::learnt(&new, &macs));
             self.queue.learn(&self.next_hops).map_err(silent_worker)?;
@@ -53,7 +55,9 @@ impl<F: Function + 'static> Running<'_, F> {
         let old = live.current();
         if new.is_empty() && !old.is_empty() {
             let kept = old.len();
-            return Err(format!("the new binding table has no softwire; the one with {kept} softwires is kept"));
+            return Err(format!(
+                "the new binding table has no softwire; the gateway keeps the old one with {kept} softwires"
+            ));
         }
         Ok(Some(Changes::between(&old, new)))
     }
@@ -70,7 +74,7 @@ impl<F: Function + 'static> Running<'_, F> {
                 if round == Round::Try { running.can_adopt(&new) } else { running.adopt(&mut new) }
             });
             result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
-                said.unwrap_or_else(|| Err("it does not answer".into())).map_err(|why| format!("worker {w}: {why}"))
+                said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"))
             });
             if result.is_err() {
                 break;
@@ -89,7 +93,7 @@ impl<F: Function + 'static> Running<'_, F> {
 fn told(changes: Option<Changes>, silent: &[IpAddr]) -> String {
     let mut text = changes.map_or_else(|| "reloaded".into(), |c| format!("reloaded: {c}"));
     for address in silent {
-        let _ = write!(text, "; next hop {address} does not answer, its Ethernet address stays as it was");
+        let _ = write!(text, "; next hop {address} does not answer, so its Ethernet address stays as it was");
     }
     text + "\n"
 }

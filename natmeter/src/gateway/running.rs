@@ -76,7 +76,7 @@ impl Word {
             ("reload", "") => Ok(Word::Reload),
             ("clear", "") => Ok(Word::Clear),
             ("stop", "") => Ok(Word::Stop),
-            _ => Err(format!("`{line}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
+            _ => Err(format!("`{line}` is not a request: use status, metrics, sessions [MOST], reload, clear or stop")),
         }
     }
 }
@@ -116,11 +116,7 @@ impl<F: Function + 'static> Running<'_, F> {
         let (mut text, mut first, mut shown, mut more) = (String::new(), 0, 0, true);
         while more && shown < most && !self.stop.load(Ordering::Relaxed) {
             if Instant::now() > end {
-                let _ = writeln!(
-                    text,
-                    "{}",
-                    json!({ "incomplete": "the tables are too large to be looked through at once" })
-                );
+                let _ = writeln!(text, "{}", json!({ "incomplete": "the tables are too large to list completely" }));
                 break;
             }
             let places = first..first + PLACES;

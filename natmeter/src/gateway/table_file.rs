@@ -28,12 +28,13 @@ impl TableFile {
     /// When the file is empty or ends within a line.
     pub(super) fn of(technology: &dyn Technology) -> Result<Option<TableFile>, String> {
         let Some((key, path)) = technology.file() else { return Ok(None) };
-        let refused = |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the table is kept", path.display());
+        let refused =
+            |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the gateway keeps the old table", path.display());
         let last = File::open(path).and_then(|file| last_octet(&file)).map_err(|e| refused(&e))?;
         match last {
             Some(b'\n') => {}
             Some(_) => {
-                return Err(refused(&"the file ends within a line: write it whole, with a line feed at its end"));
+                return Err(refused(&"the file ends within a line: end its last line with a line feed"));
             }
             None => return Err(refused(&"the file is empty")),
         }
@@ -49,7 +50,7 @@ impl TableFile {
         }
         let (key, path) = (self.key, self.path.display());
         Err(format!(
-            "{key} = \"{path}\": the file changed while it was read; the table is kept: reload when it is whole"
+            "{key} = \"{path}\": the file changed while it was read; the gateway keeps the old table: reload again when the file is complete"
         ))
     }
 }

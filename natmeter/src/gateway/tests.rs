@@ -361,7 +361,7 @@ fn another_technology_is_refused() {
     running(XLAT464, 1, &mut |ends, file, say| {
         let outside = ends.map();
         std::fs::write(file, SIDES.replace("WORKERS", "1") + DS_LITE).unwrap();
-        assert_eq!(say("reload"), "error: the technology cannot be changed; restart\n");
+        assert_eq!(say("reload"), "error: the technology cannot change while the gateway runs: restart the gateway\n");
         assert!(ends.answered(outside));
     });
 }
@@ -488,11 +488,11 @@ fn a_binding_table_is_taken_whole_or_not_at_all() {
         let outside = ends.map();
         let whole = softwires(&[(1, 1), (3, 3), (4, 4), (5, 9)]);
         for (text, why) in [
-            ("", "the file is empty; the table is kept"),
+            ("", "the file is empty; the gateway keeps the old table"),
             ("# nothing\n", "ce = 0: the table has no such softwire"),
             (
                 whole.trim_end(),
-                "the file ends within a line: write it whole, with a line feed at its end; the table is kept",
+                "the file ends within a line: end its last line with a line feed; the gateway keeps the old table",
             ),
             (&whole[..whole.len() - 9], "the file ends within a line"),
         ] {
@@ -518,7 +518,7 @@ fn a_binding_table_without_softwires_is_refused() {
     let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
     running_at(&sides, &lw4o6, 1, &mut |_, _, say| {
         std::fs::write(&table, "# nothing\n").unwrap();
-        let refused = "error: the new binding table has no softwire; the one with 3 softwires is kept\n";
+        let refused = "error: the new binding table has no softwire; the gateway keeps the old one with 3 softwires\n";
         assert_eq!(say("reload"), refused);
     });
 }

@@ -208,7 +208,7 @@ impl Cores {
         let Cores { testers, wanted, .. } = self;
         (testers.len() < *wanted).then(|| {
             format!(
-                "The tester had one worker and not {wanted}: on the machine's one core its thread is the device's, too."
+                "The tester used 1 worker instead of {wanted}: this machine has one core, so tester and device share one thread."
             )
         })
     }

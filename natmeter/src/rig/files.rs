@@ -24,7 +24,7 @@ pub fn see_that_files_are_right(loaded: &Loaded) -> Result<(), Complaints> {
         let Some((plays, technology)) = dut.technology() else { continue };
         let Some((key, path)) = technology.file() else { continue };
         if path.metadata().is_ok_and(|found| !found.is_file()) {
-            let why = format!("{}: this is no regular file, and it is read more than once", path.display());
+            let why = format!("{}: not a regular file, but natmeter reads it more than once", path.display());
             return Err(loaded.complaint_about_file(key, &why));
         }
         // What a file must have room for, it needs at the point with the most subscribers.

@@ -203,7 +203,7 @@ fn packet_threads(bed: &BedConfig) -> PacketThreads {
 impl Kernel {
     fn with<T>(&self, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
         let mut running = self.running.lock().expect("no panic while held");
-        f(running.as_mut().ok_or("the device has been taken down")?).map_err(|e| e.to_string())
+        f(running.as_mut().ok_or("the device has been torn down")?).map_err(|e| e.to_string())
     }
 }
 

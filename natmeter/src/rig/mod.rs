@@ -198,7 +198,7 @@ struct Gone;
 
 impl Trials for Gone {
     fn run(&mut self, _spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        Err(TrialError::Tester("the rig has been taken apart".into()))
+        Err(TrialError::Tester("the rig has been torn down".into()))
     }
 }
 

@@ -78,12 +78,12 @@ impl Wires {
     pub fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
             let words = impair_in_words(i);
-            format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. No figure here is one of the device alone.")
+            format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. Every figure includes this impairment.")
         });
         let captured = self.capture.as_ref().map(|c| {
             let frames = c.frames;
             format!(
-                "Frames were captured ({frames} of each port and trial): that costs the tester time, rates are lower."
+                "Frames were captured ({frames} per port and trial): capturing slows the tester, so rates are lower."
             )
         });
         impaired.into_iter().chain(captured).collect()
@@ -121,7 +121,7 @@ impl Captures {
     /// When a file cannot be written.
     pub fn write(&mut self) -> Result<(), String> {
         let Some(place) = self.place.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
-        let failed = |path: &Path, e: io::Error| format!("writing the capture {}: {e}", path.display());
+        let failed = |path: &Path, e: io::Error| format!("capture {} cannot be written: {e}", path.display());
         fs::create_dir_all(&place.folder).map_err(|e| failed(&place.folder, e))?;
         for (side, pages) in &self.pages {
             let name = format!("{}.trial-{}.{side}.pcap", place.measurement, place.next_trial);

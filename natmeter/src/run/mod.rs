@@ -35,7 +35,7 @@ pub enum RunError {
     #[error("interrupted; continue with `natmeter resume {0}`")]
     Interrupted(PathBuf),
     /// Nobody would hear of a wish to end.
-    #[error("handling signals: {0}")]
+    #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
     /// The device does not answer.
     #[error("{0}")]
@@ -66,7 +66,7 @@ pub enum RunError {
     #[error(transparent)]
     Unread(#[from] RecordError),
     /// The tester itself could not be measured.
-    #[error("calibrating the tester: {0}")]
+    #[error("the tester cannot be calibrated: {0}")]
     Calibrate(#[from] CalibrateError),
 }
 
@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
     ) -> Result<Run<'a>, RunError> {
         let path = folder.path().to_path_buf();
         let recorded = record::read::Record::of(header.clone(), &path)?;
-        audit::see_that_it_can_be_resumed(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
+        audit::check_resumable(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
         Ok(Run::with(header, folder, process, listener, recorded.trials, recorded.outcomes))
     }
 
@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
             if self.has_time_for(m) { self.one(m, &mut rig) } else { self.leave_out(std::slice::from_ref(m)) }
         });
         for failure in rig.teardown() {
-            self.tell(&Event::Doubt { text: format!("not undone: {failure}") })?;
+            self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }
         self.note_commands()?;
         result
@@ -346,7 +346,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.doubt(format!(
-            "{}{INVALID_TOO_LONG}{}, and from {} on none is repeated; quieten the host, or use a machine that is not shared",
+            "{}{INVALID_TOO_LONG}{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
             measurement.key(),
             show_time(took),
             show_time(most)
@@ -409,7 +409,7 @@ impl<'a> Run<'a> {
         let first: Option<Facts> = record::store::read_document(&self.folder.path().join(FACTS))?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
             let text = format!(
-                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
+                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare the results of both parts"
             );
             self.facts.doubts.push(text.clone());
             self.tell(&Event::Doubt { text })?;

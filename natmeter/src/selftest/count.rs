@@ -54,7 +54,7 @@ impl Tally {
             |n: [u64; 2]| if together { grouped(n[0]) } else { format!("{} + {}", grouped(n[0]), grouped(n[1])) };
         let faults = Fault::ALL.map(|fault| (self.faults.map(|faults| faults.get(fault)), format!("{fault:?}")));
         let more = faults.into_iter().chain([(self.reordered, "reordered".to_owned())]).filter(|(n, _)| *n != [0, 0]);
-        let mut words = vec![format!("{} right", both(self.right))];
+        let mut words = vec![format!("{} correct", both(self.right))];
         words.extend(more.map(|(n, what)| format!("{} {what}", both(n))));
         words.join(", ")
     }
@@ -125,7 +125,7 @@ impl Tester<'_> {
     /// Frames that were overtaken are right and counted as reordered. The last frame of all would have nobody to overtake it.
     fn overtaken(&self) -> Case {
         let inject = TruthConfig { overtake_every: 777, only: Some(Side::Internet), ..TruthConfig::default() };
-        let mut case = Case { name: "frames overtaken, reverse".to_owned(), inject, ..self.nothing() };
+        let mut case = Case { name: "frames reordered, reverse".to_owned(), inject, ..self.nothing() };
         case.expected.reordered[1] = (self.depth.frames - 1) / 777;
         case
     }
@@ -264,7 +264,7 @@ mod tests {
             outcome.reverse.reordered = 0;
             outcome
         };
-        assert_red(never, "frames overtaken, reverse");
+        assert_red(never, "frames reordered, reverse");
     }
 
     #[test]

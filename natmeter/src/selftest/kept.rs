@@ -70,7 +70,7 @@ impl<T: Trials> Trials for Keeping<'_, T> {
 pub fn in_words(trial: &TrialRecord) -> Vec<String> {
     let TrialOutcome { forward, reverse, host, .. } = &trial.outcome;
     let legs = [("Left to Right", forward), ("Right to Left", reverse)].into_iter().filter(|(_, leg)| leg.planned > 0);
-    let mut lines = vec![format!("trial {} at {} a second: {}", trial.seq, grouped(trial.spec.rate.0), verdict(trial))];
+    let mut lines = vec![format!("trial {} at {}/s: {}", trial.seq, grouped(trial.spec.rate.0), verdict(trial))];
     lines.extend(legs.map(|(name, leg)| leg_in_words(name, leg)));
     lines.push(host_in_words(host));
     lines
@@ -87,7 +87,7 @@ fn verdict(trial: &TrialRecord) -> String {
 fn leg_in_words(name: &str, leg: &Leg) -> String {
     let timing = &leg.timing;
     format!(
-        "{name}: {} planned, {} sent ({} refused), {} received right, {} wrong; last frame {} late, latest {}; \
+        "{name}: {} planned, {} sent ({} refused), {} received correctly, {} faulty; last frame {} late, latest {}; \
          largest burst {}, {} frames in catch-up bursts",
         grouped(leg.planned),
         grouped(leg.sent),

@@ -94,7 +94,7 @@ fn a_reload_asks_for_the_next_hop_again() {
     // It is not there any more: the gateway says so and keeps what it knows.
     run(&street.server, "ip link set wan arp off");
     let said = String::from_utf8(gateway.ask("reload").stdout).unwrap();
-    assert_eq!(said, "reloaded; next hop 198.19.0.2 does not answer, its Ethernet address stays as it was\n");
+    assert_eq!(said, "reloaded; next hop 198.19.0.2 does not answer, so its Ethernet address stays as it was\n");
     assert_eq!(next_hops(&gateway)[1], NEW);
     gateway.stop();
 }
@@ -231,9 +231,9 @@ fn an_interface_that_goes_away_ends_the_gateway_at_once() {
     for keys in ["", "io = \"af-xdp-generic\""] {
         let (code, text) = after_ip("ip link del g-wan", keys);
         let gone = "error: interface g-wan is gone: it was deleted, renamed or moved to another namespace";
-        assert_eq!((code, text.lines().next().unwrap()), (Some(7), &*format!("{gone}; the gateway has ended")));
+        assert_eq!((code, text.lines().next().unwrap()), (Some(7), &*format!("{gone}; the gateway has stopped")));
         let (code, text) = after_ip("ip link set g-lan down", keys);
-        assert_eq!((code, &*text), (Some(7), "error: interface g-lan was switched off; the gateway has ended\n"));
+        assert_eq!((code, &*text), (Some(7), "error: interface g-lan was switched off; the gateway has stopped\n"));
     }
 }
 

@@ -113,11 +113,13 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     let error = Run::resume(&header, folder, Process::new(), &mut Nobody).err().unwrap().to_string();
     assert!(error.starts_with(&path.display().to_string()), "{error}");
     let (line, seq, key) = (passed + 1, changed.seq, changed.measurement);
-    let found = format!(
-        "\n  trials.jsonl, line {line}: trial {seq} of `{key}` is recorded as a pass, and by its figures it is"
-    );
+    let found =
+        format!("\n  trials.jsonl, line {line}: trial {seq} of `{key}` is recorded as a pass, but its counters give");
     assert!(error.contains(&found), "{error}");
-    assert!(error.contains("it is a fail (Left to Right: ") && error.contains("start a new run"), "{error}");
+    assert!(
+        error.contains("its counters give a fail (Left to Right: ") && error.contains("start a new run"),
+        "{error}"
+    );
 }
 
 /// One that is complete, with this verdict of its self-test.

@@ -82,7 +82,8 @@ fn a_torn_line_is_left_out_and_said() {
         copy.edit(name, |text| text + "{\"measurem");
         let torn = Report::from_folder(&copy.path, tech::ALL).unwrap();
         assert_eq!((&torn.results, torn.measured), (&whole.results, whole.measured), "{name}");
-        let said = format!("{name} ends in a torn line of 10 bytes, which was left out: the run was killed.");
+        let said =
+            format!("{name} ends in an incomplete line of 10 bytes, which this report ignores: the run was killed.");
         assert!(torn.doubts.contains(&said), "{:?}", torn.doubts);
         copy.edit(name, |_| before);
     }
@@ -148,7 +149,7 @@ fn a_version_1_folder_that_was_changed_is_named_and_not_resumed() {
     let output = copy.natmeter(&["report"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("trials.jsonl, line 4: 1 trial is missing before trial 4"), "{}", stderr(&output));
-    assert!(stdout(&output).contains("The record of this run is damaged: believe none of its figures."));
+    assert!(stdout(&output).contains("The record of this run is damaged: do not use its figures."));
     let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("cannot be resumed:\n  trials.jsonl, line 4"), "{}", stderr(&output));
