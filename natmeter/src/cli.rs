@@ -1,4 +1,4 @@
-//! The command line as types: what can be said. What the commands do is in `command`.
+//! The command line as types. `command` implements the commands.
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -18,15 +18,15 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
 pub struct Cli {
-    /// What all commands have in common.
+    /// Options common to all commands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do; without one, natmeter runs the quickstart.
+    /// The command; without one, natmeter runs the quickstart.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What all commands have in common.
+/// Options common to all commands.
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each on its own")]
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
@@ -54,7 +54,7 @@ pub struct Global {
 }
 
 impl Global {
-    /// What they say about a scenario.
+    /// Returns the options that change a scenario.
     pub fn options(&self) -> Options {
         Options { full: self.full, set: self.set.clone() }
     }
@@ -217,7 +217,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// As the control socket hears it.
+    /// Returns the request as the control socket reads it.
     pub fn text(self) -> &'static str {
         match self {
             Word::Status => "status",
@@ -247,7 +247,7 @@ pub struct ManPagesArgs {
 }
 
 impl Command {
-    /// Whether it reads a scenario, so that `--set` and `--full` mean something.
+    /// Whether it reads a scenario, so that `--set` and `--full` apply.
     pub fn reads_scenario(&self) -> bool {
         match self {
             Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
@@ -264,10 +264,10 @@ impl Command {
     }
 }
 
-/// What the command line says.
+/// Parses the command line.
 ///
 /// # Errors
-/// The exit code, after it was said what is wrong, or what was asked for.
+/// The exit code, after printing the error, the help or the version.
 pub fn arguments() -> Result<Cli, Exit> {
     Cli::try_parse().map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {

@@ -1,5 +1,4 @@
-//! What a person sees while a run goes on: lines for what is done, and on a terminal one line that is written
-//! over again and again for what is going on.
+//! Progress of a run on the terminal: one line for each finished step, and one live line for the current step.
 
 use crate::event::{Event, Listener};
 use crate::term;
@@ -11,11 +10,11 @@ use record::report::number::si;
 use scenario::axis::more_in_words;
 use std::io::IsTerminal;
 
-/// Listener that prints for people, on stderr: results go to stdout when the run has ended.
+/// Listener that prints text for people on stderr; results go to stdout after the run.
 pub struct Console {
     live: bool,
     quiet: bool,
-    /// The line that is being written over.
+    /// The live line.
     current: String,
     loss: String,
 }
@@ -25,7 +24,7 @@ const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Ye
 const DIM: Style = Style::new().dimmed();
 
 impl Console {
-    /// A console; a quiet one says only what may spoil the result.
+    /// Returns a console; a quiet one prints only doubts and repairs.
     pub fn new(quiet: bool) -> Console {
         Console { live: std::io::stderr().is_terminal(), quiet, current: String::new(), loss: String::new() }
     }
@@ -35,7 +34,7 @@ impl Console {
         term::err(&format!("{text}\n"));
     }
 
-    /// Replace the live line.
+    /// Replaces the live line.
     fn show(&mut self, text: String) {
         if self.live && !self.quiet {
             self.wipe();

@@ -1,4 +1,4 @@
-//! Facts of the machine that the tester runs on, and the doubts that follow from them.
+//! Facts of the tester's machine, and the doubts that follow from them.
 
 use crate::build_info;
 use record::folder::{self, Facts};

@@ -1,4 +1,4 @@
-//! `natmeter check`: is the scenario right, and what would it do?
+//! `natmeter check`: checks a scenario and summarises it.
 
 use super::load::{load, name, tell};
 use crate::advice::{self, Machine};

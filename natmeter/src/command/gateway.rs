@@ -1,5 +1,4 @@
-//! `natmeter gateway`: the gateway as a program of its own, on interfaces or between capture files, and the words
-//! that its control socket understands.
+//! `natmeter gateway`: the gateway as a program, on interfaces or between capture files, and requests to a running gateway.
 
 use crate::cli::{GatewayArgs, Global, Word};
 use crate::exit::Exit;
@@ -126,7 +125,7 @@ fn on_interfaces(
     gateway::run(gateway, file, seed, ending, &say)
 }
 
-/// A seed that nobody can guess.
+/// A random seed from the system.
 fn drawn() -> Result<u64, GatewayError> {
     let mut octets = [0; 8];
     File::open("/dev/urandom")
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_gateways_draw_the_same() {
+    fn two_gateways_draw_different_seeds() {
         assert_ne!(drawn().unwrap(), drawn().unwrap());
     }
 }

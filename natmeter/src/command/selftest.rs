@@ -1,4 +1,4 @@
-//! `natmeter selftest`: does the instrument find what was injected?
+//! `natmeter selftest`: tests the tester on devices with known truth.
 
 use super::{machine_lock, process};
 use crate::cli::{Global, SelftestArgs};
@@ -27,7 +27,7 @@ pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
         }
     };
     let _raised = priority::raise();
-    // What is going on goes to stderr, and only to a terminal: stdout is the verdict's.
+    // Progress goes to stderr, and only to a terminal; stdout has the verdict only.
     let mut console = Console::new(global.quiet);
     let tested =
         if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
@@ -59,7 +59,7 @@ fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
     })
 }
 
-/// The trial that contradicts the truth, a fact a line, after this margin.
+/// The trial that contradicts the truth, one fact a line, indented by `margin`.
 pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     let mut told = String::new();
     for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {
@@ -68,7 +68,7 @@ pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     told
 }
 
-/// A fault of the tester is a failure. A host that is too busy to say is no fault, but nothing was shown either.
+/// A fault of the tester fails the self-test. If the host is too busy, the self-test is inconclusive.
 fn exit(verdict: &SelfTest) -> Exit {
     match (verdict.passed, verdict.named("inconclusive").is_empty()) {
         (true, true) => Exit::Done,
@@ -105,7 +105,7 @@ mod tests {
         judge,
     };
 
-    /// Everything that a verdict of validity rests on: without it a failure cannot be looked into.
+    /// A failure can be analysed only with everything that the verdict of the trial depends on.
     #[test]
     fn the_deciding_trial_is_told() {
         let leg = Leg { planned: 30_000, sent: 30_000, received: 29_847, ..Leg::default() };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_left_open_is_neither_done_nor_failed() {
+    fn an_inconclusive_self_test_is_neither_done_nor_failed() {
         let check = |passed, inconclusive| SelfTestCheck { passed, inconclusive, ..SelfTestCheck::default() };
         let end = |checks: Vec<SelfTestCheck>| {
             exit(&SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks })

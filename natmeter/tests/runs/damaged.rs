@@ -1,5 +1,5 @@
-//! Every way in which a record of this version can be cut, doubled or edited: found, named with file and line, and not
-//! gone on from.
+//! Every kind of damage to a record of this version: truncated, duplicated or edited. natmeter names file and line, and refuses to
+//! resume the run.
 
 use crate::folder_copy::{FolderCopy, stderr};
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
@@ -31,7 +31,7 @@ fn whole() -> FolderCopy {
     FolderCopy::of(&path)
 }
 
-/// Changes one line of a file as the value that it holds.
+/// Changes the value in one line of a file.
 fn change<T: Serialize + DeserializeOwned>(copy: &FolderCopy, file: &str, line: usize, change: impl FnOnce(&mut T)) {
     copy.edit_lines(file, |lines| {
         let mut value: T = serde_json::from_str(&lines[line - 1]).unwrap();
@@ -48,7 +48,7 @@ fn findings(copy: &FolderCopy) -> Vec<String> {
     audit(&Record::read(&copy.path, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
 }
 
-/// What is found after a change, which must not be resumed either.
+/// Returns the errors found after a change, and checks that the run cannot be resumed.
 fn found(damage: impl FnOnce(&FolderCopy)) -> Vec<String> {
     let copy = whole();
     damage(&copy);
@@ -149,7 +149,7 @@ fn results_that_do_not_follow_from_their_trials_are_named() {
     ] {
         begins(&found, key);
     }
-    // A step and a result that agree with each other, but the search would not have gone there.
+    // Step and result agree, but the search would not have tried this rate.
     let lowered = edited(|o| {
         let lowest = o.result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).min().unwrap();
         o.result.trace.retain(|s| s.verdict != StepVerdict::Pass || s.rate == lowest);
@@ -165,7 +165,7 @@ fn results_that_do_not_follow_from_their_trials_are_named() {
     );
 }
 
-/// Its trials are whole, so `resume` finds it again; a report cannot.
+/// Its trials are complete, so `resume` derives it again; a report cannot.
 #[test]
 fn a_result_that_is_missing_is_named_and_found_again() {
     let copy = whole();

@@ -397,9 +397,7 @@ fn rules_of_another_version(report: &Report) -> Option<String> {
         Some(rules) => format!("The run has version {rules} of the rules, this natmeter version {}", method::RULES),
     };
     let natmeter = &header.version;
-    Some(format!(
-        "{rules}: this report shows the verdicts and results that natmeter {natmeter} recorded, and does not check them."
-    ))
+    Some(format!("{rules}: verdicts and results are as natmeter {natmeter} recorded them, not derived again."))
 }
 
 fn searches(all: usize, one: &str, many: &str, n: usize) -> String {

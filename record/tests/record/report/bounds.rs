@@ -1,4 +1,4 @@
-//! What bounds a rate, and that nobody is blamed for what bounded another.
+//! Bounds of rates: a report names the right cause, for the right results.
 
 use super::{fixture, report, tester_limited, text};
 use method::validity::Stream;
@@ -12,7 +12,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     let limited: Vec<_> = report.results.iter().filter(|c| c.bound == ResultKind::TesterLimit).collect();
     assert_eq!(limited.len(), 2);
     assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
-    // Every other cell would be compared with the limited one, so it has no known scale either.
+    // The ratios of all other results refer to the limited one, so they are unknown, too.
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
     for format in ["text", "html"] {
         let rendered = report.render(format).unwrap();
@@ -27,7 +27,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
 }
 
-/// 10 M failed, 5 M passed, and 7.5 M was never decided: that is no 5 M.
+/// 10 M failed, 5 M passed, and 7.5 M was never decided: the result is ≥ 5 M, not 5 M.
 #[test]
 fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
     let mut run = fixture::quickstart();
@@ -62,7 +62,7 @@ fn what_failed_is_printed_where_nothing_else_is_known() {
     assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
 }
 
-/// Two repetitions reached a rate, a third failed at half of it and could not be tried lower: that is the most it can be.
+/// Two repetitions have a rate; a third failed at half of it and has no valid trial below, which is its upper bound.
 #[test]
 fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     let mut run = fixture::quickstart();
@@ -82,7 +82,7 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     assert_eq!((summary.min, cell.sign(summary.min), cell.sign(summary.max)), (500_000.0, "< ", ""));
     let text = report.render("text").unwrap();
     assert!(text.contains("< 500,000") && text.contains("the statistics use that rate"), "{text}");
-    // One of two: the median is between what it can be at most and what it is.
+    // One of two: the median is between an upper bound and a rate.
     let one = |below: u64| {
         let mut run = run.clone();
         let mut mine = run.outcomes.iter_mut().filter(alike);
@@ -93,9 +93,9 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
 }
 
-/// A queue that gives back in the drain what the device did not manage makes it look faster.
+/// A queue that empties during the drain makes a device look faster.
 #[test]
-fn what_queues_can_hide_is_said_where_it_shows() {
+fn the_effect_of_queues_is_a_remark() {
     let mut run = fixture::quickstart();
     let hidden = |run: &fixture::Run| {
         report(run).results.iter().map(|c| c.queued_excess(Nanos::from_millis(100))).collect::<Vec<_>>()
@@ -110,7 +110,7 @@ fn what_queues_can_hide_is_said_where_it_shows() {
     assert!(report(&run).render("text").unwrap().contains("the queues in front of the device hold 1,048,576 frames"));
 }
 
-/// Its error is the whole range that was searched: it says nothing about the others.
+/// Its error is the whole range of the search, and says nothing about the others.
 #[test]
 fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
     let mut run = fixture::quickstart();
@@ -121,7 +121,7 @@ fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
 }
 
 #[test]
-fn what_bounds_one_device_is_not_said_of_the_others() {
+fn the_limit_of_one_device_is_not_that_of_the_others() {
     let mut run = fixture::kernel();
     run.outcomes.iter_mut().for_each(|o| o.shares_core = false);
     run.outcomes
@@ -151,7 +151,7 @@ fn a_rate_that_the_validation_bounds_is_marked() {
 }
 
 #[test]
-fn near_the_testers_own_limit_the_device_is_not_blamed() {
+fn near_the_tester_ceiling_the_device_is_not_the_limit() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(8_000_000));
     let report = report(&run);
@@ -161,7 +161,7 @@ fn near_the_testers_own_limit_the_device_is_not_blamed() {
 }
 
 #[test]
-fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
+fn the_upper_end_of_a_search_is_named() {
     let mut run = fixture::quickstart();
     run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
     let first = report(&run).sentences()[0].clone();
@@ -201,9 +201,9 @@ fn over_a_tap_or_a_ceiling_of_another_link_no_headroom_is_stated() {
     assert!(text(&run).contains("Ceiling without the TAP"), "{}", text(&run));
 }
 
-/// Set-up rates of one core beside a throughput of two: each says of how many cores it is.
+/// Establishment rates of one core and a throughput of two: each names its number of cores.
 #[test]
-fn every_figure_says_of_how_many_cores_it_is_where_they_vary() {
+fn every_figure_names_its_cores_if_they_vary() {
     let mut run = fixture::cores();
     for outcome in run.outcomes.iter_mut().filter(|o| o.measurement.point.cores > 1) {
         outcome.result.kind = ResultKind::NothingMeasured;
@@ -214,9 +214,9 @@ fn every_figure_says_of_how_many_cores_it_is_where_they_vary() {
     assert!(first.contains(" on 1 core"), "{first}");
 }
 
-/// What was spoiled by the tester is not cured by a quiet host.
+/// A quiet host does not help if the tester invalidated the trials.
 #[test]
-fn what_to_do_follows_from_who_spoiled_the_trials() {
+fn advice_follows_from_the_cause_of_invalid_trials() {
     let stall = Invalid::HostStall { of_dut: true, stall: Nanos(4_000_000), queue_lasts: None };
     let late = Invalid::SenderLate { stream: Stream::Forward, late: Nanos(400_000), limit: Nanos(100_000) };
     for (reason, kind) in [stall, late].into_iter().zip([ResultKind::NothingMeasured, ResultKind::Below]) {
@@ -229,7 +229,7 @@ fn what_to_do_follows_from_who_spoiled_the_trials() {
     }
 }
 
-/// Neither a value nor an error, in no format.
+/// It has neither a value nor an error, in any format.
 #[test]
 fn what_was_not_measured_has_no_figures() {
     let mut run = fixture::quickstart();
@@ -246,9 +246,9 @@ fn what_was_not_measured_has_no_figures() {
     assert!(!csv.contains(",0,0,") && !csv.contains("19000000"), "{csv}");
 }
 
-/// Several workers of the tester stand in its conditions and its ceiling, and each has queues of its own in front of the device.
+/// Conditions and ceiling name several workers of the tester; each worker has its own queues in front of the device.
 #[test]
-fn several_workers_of_the_tester_are_said() {
+fn several_workers_of_the_tester_are_named() {
     let with = |workers: u32| {
         let mut run = fixture::quickstart();
         run.header.scenario.tester.workers = workers;

@@ -1,5 +1,4 @@
-//! Reports of example run folders: what a person reads, word for word, and that the same folder always gives the
-//! same bytes.
+//! Reports of example run folders, word for word; and the same folder always gives the same bytes.
 
 mod bounds;
 mod fixture;
@@ -23,7 +22,7 @@ fn text(run: &Run) -> String {
     report(run).render("text").unwrap()
 }
 
-/// All example runs, with the cases in which a careless report would lie.
+/// All example runs, including cases that need a caveat.
 fn examples() -> Vec<(&'static str, Run)> {
     vec![
         ("quickstart", fixture::quickstart()),
@@ -63,8 +62,8 @@ fn closed_loop() -> Run {
     run.outcomes.iter_mut().for_each(|o| o.result.closed_loop = true);
     run.outcomes[4].result.one_sided = true;
     run.outcomes[5].result.phase1_lost = 12;
-    run.spoil(Fault::WrongPort, 3);
-    run.spoil(Fault::Foreign, 5);
+    run.inject(Fault::WrongPort, 3);
+    run.inject(Fault::Foreign, 5);
     run
 }
 
@@ -211,7 +210,7 @@ fn an_interrupted_run_says_how_far_it_got() {
 }
 
 #[test]
-fn a_hop_limit_that_nobody_took_off_is_a_doubt() {
+fn a_hop_limit_that_was_not_decremented_is_a_doubt() {
     let mut run = fixture::quickstart();
     let sent_with = run.header.scenario.traffic.ttl;
     let doubted = |run: &Run| report(run).doubts.iter().any(|doubt| doubt.contains("no router forwarded them"));
@@ -244,7 +243,7 @@ fn a_failed_self_test_comes_first() {
 }
 
 #[test]
-fn a_device_that_counts_fewer_connections_than_came_through_is_doubted() {
+fn a_device_that_counts_fewer_connections_than_the_tester_is_doubted() {
     let mut run = fixture::quickstart();
     let doubt = |run: &Run| report(run).doubts.into_iter().find(|d| d.contains("the device's own table held fewer"));
     let store = |counted| Some(StoreFacts { learned: 1_000, dut_entries: Some(counted), ..StoreFacts::default() });
@@ -271,9 +270,9 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
     assert!(report.render("text").unwrap().contains("self-test was inconclusive (forwarding capacity)"));
 }
 
-/// Settings alone make no conforming run.
+/// Conforming settings alone do not make a run conforming.
 #[test]
-fn what_became_of_a_run_departs_from_the_rfcs_too() {
+fn events_of_a_run_can_depart_from_the_rfcs() {
     let departures = |change: &dyn Fn(&mut Run)| {
         let mut run = conforming();
         change(&mut run);
@@ -293,7 +292,7 @@ fn what_became_of_a_run_departs_from_the_rfcs_too() {
 }
 
 #[test]
-fn scaling_over_shared_cores_stands_nowhere_without_its_mark() {
+fn scaling_over_shared_cores_is_always_marked() {
     let mut run = fixture::cores();
     let said = |run: &Run| {
         let report = report(run);
@@ -345,9 +344,9 @@ fn scaling_over_cores_is_no_result_on_a_shared_core() {
     assert!(text(&run).contains("\n  S_CPU (not a scaling result)  "));
 }
 
-/// With two cores the tester has one to itself beside a device of one core, and none beside a device of two.
+/// On two cores, the tester has an isolated core next to a device of one core, but not next to a device of two.
 #[test]
-fn sharing_a_core_is_said_of_the_points_that_do() {
+fn only_points_that_share_a_core_are_marked() {
     let mut run = fixture::cores();
     run.outcomes.iter_mut().filter(|o| o.measurement.point.cores > 1).for_each(|o| o.shares_core = true);
     let text = text(&run);
@@ -363,7 +362,7 @@ fn sharing_a_core_is_said_of_the_points_that_do() {
 }
 
 #[test]
-fn a_simulated_device_is_beside_nothing_published() {
+fn a_simulated_device_is_compared_with_nothing_published() {
     let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth {
         capacity: 4_000_000,
         tester: 14_000_000,
@@ -385,7 +384,7 @@ fn a_folder_without_results_is_reported_as_such() {
 }
 
 #[test]
-fn what_is_no_run_or_no_format_is_refused_with_the_way_out() {
+fn a_wrong_folder_or_format_is_refused_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let error = Report::from_folder(dir.path(), tech::ALL).unwrap_err().to_string();
     assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
@@ -448,7 +447,7 @@ fn no_control_character_and_no_bidirectional_mark_reaches_a_report() {
     assert_eq!(json["header"]["scenario"]["about"], hostile("about"), "JSON loses nothing");
 }
 
-/// Every element that is opened is closed, in order.
+/// Every opened element is closed, in order.
 fn balanced(name: &str, page: &str) {
     let body = page.split("</style>").nth(1).unwrap();
     let mut open: Vec<&str> = vec!["html", "head"];
