@@ -1,4 +1,4 @@
-//! Records what this build is: commit, target, processor, flags, compiler. `src/build_info.rs` reads what stands here.
+//! Records commit, target, processor, flags and compiler of this build for `src/build_info.rs`.
 
 use std::env::var;
 use std::path::Path;
@@ -30,10 +30,10 @@ fn main() {
     }
 }
 
-/// The commit of the tree that this package is a tracked part of, with a `+` where tracked files differ from it.
+/// The commit of the source tree, if it tracks this package; with a `+` if tracked files differ from the commit.
 fn commit() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
-    // A commit or a checkout changes one of these, an edit one of the folders.
+    // A commit or a checkout changes one of these files, an edit changes one of the folders.
     let watched = ["HEAD", "logs/HEAD"].iter().filter_map(|name| git(&["rev-parse", "--git-path", name]));
     let root = git(&["rev-parse", "--show-toplevel"])?;
     let sources = git(&["ls-files", "--full-name", ":/*/src/lib.rs", ":/Cargo.lock"])?;
@@ -46,7 +46,7 @@ fn commit() -> Option<String> {
     Some(if edited { format!("{commit}+") } else { commit })
 }
 
-/// The processor that the compiler was given, and the level of x86-64 that its instructions make.
+/// The target processor of the compiler, and the level of x86-64 that its instructions reach.
 fn cpu(flags: &[&str]) -> String {
     let given = flags.iter().rev().find_map(|flag| flag.split_once("target-cpu=")).map(|(_, cpu)| cpu);
     if var("CARGO_CFG_TARGET_ARCH").as_deref() != Ok("x86_64") {
@@ -62,7 +62,7 @@ fn cpu(flags: &[&str]) -> String {
     }
 }
 
-/// The flags as they are written, without those that name folders of the machine that built it.
+/// The flags, without those that name folders of the build machine.
 fn shown(flags: &[&str]) -> String {
     let whole = flags.join("\x1f").replace("-C\x1f", "-C");
     let public: Vec<&str> = whole.split('\x1f').filter(|flag| !flag.is_empty() && !flag.contains('/')).collect();
@@ -73,7 +73,7 @@ fn git(arguments: &[&str]) -> Option<String> {
     output("git", &[&["--no-optional-locks"], arguments].concat())
 }
 
-/// What a program prints; nothing if it is not there or fails.
+/// The output of a program; `None` if it is missing or fails.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())

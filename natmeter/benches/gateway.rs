@@ -1,10 +1,10 @@
-//! What a frame costs the embedded gateway's worker: link receive, technology, link transmit, with the tester on another
-//! core. One direction at a time, 64-byte frames in random order, offered faster than the worker can take them, so that its
-//! bursts are full. Prints nanoseconds a frame, median of the runs and in parentheses the best, and 10^9 divided by the median;
-//! judges nothing. The best is there because neighbours of a virtual machine take cores and caches away for seconds.
+//! Cost of a frame for the embedded gateway's worker: link receive, technology, link transmit, with the tester on another core.
+//! The tester sends 64-byte frames in random order, in one direction at a time, at a rate above the worker's capacity, so that
+//! bursts are full. Prints nanoseconds per frame (median of the runs, in parentheses the best) and 10^9 divided by the median.
+//! The best run matters because other virtual machines use cores and caches for seconds. Received frames are not judged.
 //!
-//! `cargo bench -p natmeter --bench gateway [-- WORD…]`: only rows whose name contains one of the words; rows of 16 M
-//! sessions and more, which take minutes and gigabytes, only when named.
+//! `cargo bench -p natmeter --bench gateway [-- WORD…]` runs only the rows whose name contains one of the words. Rows of 16 M
+//! sessions and more, which need minutes and gigabytes, run only by name.
 
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig};
@@ -13,7 +13,7 @@ use scenario::{Options, Scenario, parse};
 
 const RUNS: usize = 15;
 
-/// A row: its name, the tables that make it, its sessions (0 for a stateless technology).
+/// A row: its name, its scenario tables, its sessions (0 for a stateless technology).
 struct Row {
     name: String,
     tables: String,
@@ -33,7 +33,7 @@ const NAT: &str = "udp-timeout = \"10000 s\"\nmapping = \"address-and-port-depen
 const ONE_HOST: &str = "source-ports = \"1024-41023\"\ndestination-ports = \"1-6400\"\n";
 const SUBSCRIBERS: &str = "source-ports = \"1024-1151\"\ndestination-ports = \"1-100\"\nsubscribers = 65536\n";
 const THOUSAND: &str = "source-ports = \"1024-2047\"\ndestination-ports = \"1-100\"\nsubscribers = \"1k\"\n";
-/// The same number of customers where they have IPv4 addresses.
+/// As many customers, with IPv4 addresses.
 const THOUSAND_HOSTS: &str =
     "source-ports = \"1024-2047\"\ndestination-ports = \"1-100\"\ninside = \"198.18.0.2 - 198.18.3.233\"\n";
 
@@ -131,7 +131,7 @@ fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {
     if n > 0 {
         let establish =
             TrialSpec { kind: PhaseKind::Establish, rate: Rate(10_000_000), load: Load::Frames(n), ..trial.clone() };
-        // A second pass over a very large table costs minutes and says the same.
+        // A second pass over a very large table needs minutes and gives the same result.
         new = price(&mut rig, &establish, if row.large { 1 } else { RUNS / 3 })?;
         fill(&mut rig, &trial, n)?;
         kind = PhaseKind::Established;
@@ -141,7 +141,7 @@ fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {
     Ok([new, out?, back?])
 }
 
-/// A complete table: what the host swallows is sent again.
+/// Fills the table completely: repeats phase 1 if the host loses frames.
 fn fill(rig: &mut Rig, trial: &TrialSpec, n: u64) -> Result<(), String> {
     let spec = TrialSpec {
         kind: PhaseKind::Established,
@@ -161,7 +161,7 @@ fn fill(rig: &mut Rig, trial: &TrialSpec, n: u64) -> Result<(), String> {
     Err(format!("phase 1 set up {most} of {n} connections at best: the host is too busy, or the table too small"))
 }
 
-/// Nanoseconds a frame over several runs of a trial, median and best, and what the median makes a second.
+/// Returns nanoseconds per frame over several runs of a trial, median and best, and frames per second of the median.
 fn price(rig: &mut Rig, spec: &TrialSpec, runs: usize) -> Result<String, String> {
     let mut ns = Vec::new();
     for _ in 0..runs {

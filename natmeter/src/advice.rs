@@ -1,5 +1,4 @@
-//! What this machine will make of a scenario that is right: said before a run, so that nobody learns it from the report. Its own
-//! file because a scenario is right or wrong on every machine alike.
+//! Notes on how a valid scenario will run on this machine, such as too few cores, printed before the run.
 
 use crate::rig::embedded::{are_too_few, testers};
 use crate::rig::kernel::device_config;
@@ -7,24 +6,24 @@ use record::plan::Plan;
 use scenario::{Dut, Loaded, Point, Scenario};
 use std::collections::BTreeSet;
 
-/// What counts of a machine.
+/// Properties of a machine that the notes depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Cores that this process may use.
     pub cores: usize,
-    /// It is root, and not only of a namespace of its own.
+    /// Whether natmeter is root of the machine, and not only of a user namespace.
     pub root: bool,
 }
 
 impl Machine {
-    /// This one.
+    /// Returns the properties of this machine.
     pub fn here() -> Machine {
         let root = rustix::process::geteuid().is_root() && !port::netns::in_user_namespace();
         Machine { cores: port::host::cores().len(), root }
     }
 }
 
-/// What is to be known before a run, one sentence each.
+/// Returns the notes, one sentence each.
 pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
     let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
@@ -38,11 +37,11 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
     advice
 }
 
-/// More cores than there are, for device and tester.
+/// Notes that tester and device need more cores than the machine has.
 fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
     let shares = |point: &&&Point| match &scenario.duts[point.dut] {
         Dut::Simulated { .. } => false,
-        // Without cores as an axis the kernel's work is done where a frame is sent.
+        // Without cores as an axis, the kernel works on the sender's core.
         Dut::Kernel { .. } if scenario.sweep.cores == [1] => false,
         _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
     };
@@ -53,30 +52,27 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
     let values = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let have = if machine.cores == 1 { "1 core".to_owned() } else { format!("{} cores", machine.cores) };
     let testers = testers(scenario, machine.cores);
-    let way_out = match machine.cores.saturating_sub(testers) {
+    let remedy = match machine.cores.saturating_sub(testers) {
         0 if testers > 1 && machine.cores > 1 => {
-            format!(
-                "write workers = {} at most in [tester], or measure on a machine with more cores",
-                machine.cores - 1
-            )
+            format!("use workers = {} or fewer in [tester], or a machine with more cores", machine.cores - 1)
         }
-        0 => "measure on a machine with more cores".to_owned(),
-        n => format!("write cores = {n} at most, or measure on a machine with more"),
+        0 => "use a machine with more cores".to_owned(),
+        n => format!("use cores = {n} or fewer, or a machine with more cores"),
     };
     Some(format!(
-        "this machine has {have}: with cores = {values} tester and device share them, and such a row has the rate of both and is \
-         not a scaling result; {way_out}"
+        "this machine has {have}: with cores = {values} tester and device share them, so the rate is that of both together and \
+         not a scaling result; {remedy}"
     ))
 }
 
-/// Several workers of the tester where one thread plays tester and device in turn.
+/// Notes that the tester has one worker, because one thread is tester and device.
 fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
     let wanted = scenario.tester.workers as usize;
-    let words = format!("this machine has 1 core: the tester has one worker on it, and not {wanted}");
+    let words = format!("this machine has 1 core: the tester uses 1 worker instead of {wanted}");
     (testers(scenario, machine.cores) < wanted).then_some(words)
 }
 
-/// What takes root, as a run without it refuses it.
+/// Notes what needs root; a run without root refuses it.
 fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for point in points {
@@ -105,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn more_cores_than_there_are() {
+    fn a_machine_with_too_few_cores_is_named() {
         let machine = |cores| Machine { cores, root: true };
         for text in [KERNEL_CORES, GATEWAY_CORES] {
             assert!(of(text, &["cores=1,2"], machine(3)).is_empty());
             let [note] = &of(text, &["cores=1,2"], machine(2))[..] else { panic!("one note") };
             assert!(note.contains("has 2 cores: with cores = 2 tester and device share them"), "{note}");
-            assert!(note.contains("not a scaling result; write cores = 1 at most"), "{note}");
+            assert!(note.contains("not a scaling result; use cores = 1 or fewer"), "{note}");
         }
     }
 
@@ -121,18 +117,18 @@ mod tests {
         let machine = |cores| Machine { cores, root: true };
         let set = ["cores=1,2", "tester.workers=2"];
         assert!(of(GATEWAY_CORES, &set, machine(4)).is_empty());
-        for (cores, shared, way_out) in [
-            (3, "with cores = 2 tester", "write cores = 1 at most"),
-            (2, "with cores = 1, 2 tester", "write workers = 1 at most in [tester]"),
+        for (cores, shared, remedy) in [
+            (3, "with cores = 2 tester", "use cores = 1 or fewer"),
+            (2, "with cores = 1, 2 tester", "use workers = 1 or fewer in [tester]"),
         ] {
             let [note] = &of(GATEWAY_CORES, &set, machine(cores))[..] else { panic!("one note") };
-            assert!(note.contains(shared) && note.contains(way_out), "{note}");
+            assert!(note.contains(shared) && note.contains(remedy), "{note}");
         }
         let notes = of(GATEWAY_CORES, &set, machine(1));
-        assert!(notes.iter().any(|n| n.contains("the tester has one worker on it, and not 2")), "{notes:?}");
+        assert!(notes.iter().any(|n| n.contains("the tester uses 1 worker instead of 2")), "{notes:?}");
     }
 
-    /// 4,500 sources on a set of 8,192 ports are right, and slow in many an edge.
+    /// 4,500 sources on a set of 8,192 ports are valid, but slow in many gateways.
     #[test]
     fn a_port_set_in_use_by_more_than_half() {
         let machine = Machine { cores: 8, root: true };

@@ -1,10 +1,10 @@
-//! What this build is: version, commit, target, processor, flags, compiler. `build.rs` finds them; `--version` and every
+//! Describes this build: version, commit, target, processor, flags, compiler. `build.rs` finds them; `--version` and every
 //! run folder name them, because two builds of one version may differ in speed.
 
 /// Version and commit: `natmeter -V`.
 pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
 
-/// Everything, a fact a line: `natmeter --version`.
+/// All facts, one a line: `natmeter --version`.
 pub const LONG: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit:      ",
@@ -21,7 +21,7 @@ pub const LONG: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// The same without the version in one line, as run folders and reports have it.
+/// All facts but the version, in one line, for run folders and reports.
 pub const BUILD: &str = concat!(
     "commit ",
     env!("NATMETER_BUILD_COMMIT"),
@@ -37,7 +37,7 @@ pub const BUILD: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// What is said on a processor that lacks an instruction of this build.
+/// The error on a processor that lacks an instruction of this build.
 pub const WRONG_PROCESSOR: &str = concat!(
     "error: this processor lacks an instruction that this build of natmeter uses. It was built for ",
     env!("NATMETER_BUILD_CPU"),

@@ -1,4 +1,4 @@
-//! The command line as types: what can be said. What the commands do is in `command`.
+//! The command line as types. `command` implements the commands.
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -13,36 +13,36 @@ use record::report;
 use scenario::Options;
 use std::path::PathBuf;
 
-/// natmeter measures NAT and IPv4-as-a-service gateways: connections set up per second, frames forwarded
-/// without loss, by the methods of RFC 2544, RFC 8219 and RFC 9693.
+/// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
+/// methods of RFC 2544, RFC 8219 and RFC 9693.
 #[derive(Debug, Parser)]
 #[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
 pub struct Cli {
-    /// What all commands have in common.
+    /// Options common to all commands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do; without one, natmeter runs the quickstart.
+    /// The command; without one, natmeter runs the quickstart.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What all commands have in common.
+/// Options common to all commands.
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each on its own")]
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
-    /// Change a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
+    /// Override a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Conform to RFC 2544 and RFC 9693: the values of the table `full`, trials of 60 s, 10 repetitions
+    /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
     #[arg(long, global = true)]
     pub full: bool,
-    /// Folder in which runs are kept
+    /// Folder for run folders
     #[arg(long, global = true, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
-    /// Measure although another natmeter measures on this machine: each may disturb the other
+    /// Measure even while another natmeter measures on this machine; they may disturb each other
     #[arg(long, global = true)]
     pub beside: bool,
-    /// Wait until no other natmeter measures on this machine, then start
+    /// Wait until no other natmeter measures on this machine
     #[arg(long, global = true, conflicts_with = "beside")]
     pub wait: bool,
     /// Print events and results as JSON, one document a line
@@ -54,7 +54,7 @@ pub struct Global {
 }
 
 impl Global {
-    /// What they say about a scenario.
+    /// Returns the options that change a scenario.
     pub fn options(&self) -> Options {
         Options { full: self.full, set: self.set.clone() }
     }
@@ -63,7 +63,7 @@ impl Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure what a scenario says, and write a run folder with a report
+    /// Run a scenario, and write a run folder with a report
     Run(RunArgs),
     /// Continue a run where it stopped
     Resume(ResumeArgs),
@@ -71,18 +71,18 @@ pub enum Command {
     Report(ReportArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
-    /// Measure devices of known truth: does the instrument find what was injected?
+    /// Test the tester on devices with exactly known faults and rates
     Selftest(SelftestArgs),
-    /// Restore what a killed run left changed
+    /// Restore the settings that a killed run left changed
     #[command(after_help = "Example: natmeter clean")]
     Clean,
-    /// Run the gateway as a program: on interfaces, or between capture files
+    /// Run the gateway as a program, on interfaces or between capture files
     Gateway(GatewayArgs),
-    /// Check a scenario and say what it would do
+    /// Check a scenario, and summarise what it measures
     Check(CheckArgs),
-    /// Print the measurements of a scenario, with predicted time and memory, and stop
+    /// Print the measurements of a scenario with predicted time and memory, without running them
     Plan(PlanArgs),
-    /// List what is known: devices, software, hosts, back-ends, procedures, metrics
+    /// List scenarios, devices, technologies, axes, software, hosts, back-ends, procedures and metrics
     List(ListArgs),
     /// Print the JSON Schema of scenario and gateway files, for editors
     #[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
@@ -115,7 +115,7 @@ pub struct ResumeArgs {
 pub struct ReportArgs {
     /// Folder of the run
     pub run: PathBuf,
-    /// Format; left out, text, or with --json the JSON report (a format that is given counts, also beside --json)
+    /// Format of the report; default: text, or json with --json
     #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
     pub format: Option<String>,
 }
@@ -132,10 +132,10 @@ pub struct CalibrateArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
 pub struct SelftestArgs {
-    /// Test as before every run, in a few seconds
+    /// Run only the self-test that precedes every run, in a few seconds
     #[arg(long)]
     pub quick: bool,
-    /// Write the verdict, and every trial of a check that does not pass, into this folder
+    /// Write the verdict, and all trials of the checks that did not pass, into this folder
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
 }
@@ -154,7 +154,7 @@ pub struct CheckArgs {
 pub struct PlanArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
-    /// Print the exact commands that kernel devices would be given, too
+    /// Also print the exact commands that set up kernel devices
     #[arg(long)]
     pub steps: bool,
 }
@@ -163,7 +163,7 @@ pub struct PlanArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter list metrics")]
 pub struct ListArgs {
-    /// Which list; left out, all of them
+    /// List to print; default: all
     #[arg(value_parser = PossibleValuesParser::new(listing::names()))]
     pub what: Option<String>,
 }
@@ -175,49 +175,49 @@ pub struct ListArgs {
   natmeter gateway --config gateway.toml --pcap-in left=a.pcap,right=b.pcap --pcap-out left=c.pcap,right=d.pcap
   natmeter gateway status")]
 pub struct GatewayArgs {
-    /// Ask a running gateway
+    /// Request to a running gateway
     #[arg(value_enum)]
     pub word: Option<Word>,
-    /// File of the gateway
+    /// Configuration file of the gateway
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Captures (pcap, pcapng; Ethernet) to take packets from instead of interfaces: left=FILE,right=FILE
+    /// Captures (pcap, pcapng; Ethernet) to read packets from, instead of interfaces: left=FILE,right=FILE
     #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "config")]
     pub pcap_in: Vec<String>,
-    /// Captures to write what comes out: left=FILE,right=FILE
+    /// Captures to write sent packets to: left=FILE,right=FILE
     #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "pcap_in")]
     pub pcap_out: Vec<String>,
-    /// Seed of the ports and identifications that the gateway draws; left out, nobody's guess on interfaces, 1 between
+    /// Seed of the ports and identifications that the gateway draws; default: random on interfaces, 1 with capture
     /// files
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Time that passes after the last packet, for what waits for a time: 10s
+    /// Time to simulate after the last packet, so that timeouts expire: 10s
     #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration, requires = "pcap_in")]
     pub linger: Option<method::Nanos>,
-    /// Control socket of the gateway that is asked
+    /// Control socket of the running gateway
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 }
 
-/// What a running gateway can be asked.
+/// A request to a running gateway.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Counters and entries as JSON
     Status,
     /// Counters and entries as OpenMetrics text
     Metrics,
-    /// Some entries of the state table, one JSON document a line
+    /// Entries of the state table, one JSON document a line
     Sessions,
-    /// Read the file again and change what can be changed without losing state
+    /// Read the configuration file again, and apply what can change without losing state
     Reload,
-    /// Forget all state
+    /// Delete all state
     Clear,
-    /// Stop it
+    /// Stop the gateway
     Stop,
 }
 
 impl Word {
-    /// As the control socket hears it.
+    /// Returns the request as the control socket reads it.
     pub fn text(self) -> &'static str {
         match self {
             Word::Status => "status",
@@ -247,7 +247,7 @@ pub struct ManPagesArgs {
 }
 
 impl Command {
-    /// Whether it reads a scenario, so that `--set` and `--full` mean something.
+    /// Whether it reads a scenario, so that `--set` and `--full` apply.
     pub fn reads_scenario(&self) -> bool {
         match self {
             Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
@@ -264,10 +264,10 @@ impl Command {
     }
 }
 
-/// What the command line says.
+/// Parses the command line.
 ///
 /// # Errors
-/// The exit code, after it was said what is wrong, or what was asked for.
+/// The exit code, after printing the error, the help or the version.
 pub fn arguments() -> Result<Cli, Exit> {
     Cli::try_parse().map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -278,9 +278,9 @@ pub fn arguments() -> Result<Cli, Exit> {
         let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) = context else { error.exit() };
         let commands: Vec<String> = Cli::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
         match did_you_mean::command(word, &commands) {
-            Some(meant) => err(&format!("error: `{word}` is no command; {meant}\n")),
+            Some(meant) => err(&format!("error: `{word}` is not a command; {meant}\n")),
             None => err(&format!(
-                "error: `{word}` is no command; commands are {}; `natmeter run FILE` measures what a scenario says\n",
+                "error: `{word}` is not a command; commands are {}; to run a scenario, use `natmeter run FILE`\n",
                 commands.join(", ")
             )),
         }
@@ -291,13 +291,13 @@ pub fn arguments() -> Result<Cli, Exit> {
 /// Examples and exit codes, below `--help`.
 fn after_help() -> String {
     const EXAMPLES: &str = "Examples:
-  natmeter check scenarios/quickstart.toml            is this scenario right?
-  natmeter plan scenarios/kernel-nat44.toml --full    what would a conforming run measure?
-  natmeter plan --set connections=4M                  the built-in quickstart with another value
+  natmeter check scenarios/quickstart.toml            check a scenario
+  natmeter plan scenarios/kernel-nat44.toml --full    show the plan of a conforming run
+  natmeter plan --set connections=4M                  plan the built-in quickstart with another value
 ";
     let code = |exit: Exit| format!("  {} {:<15}  {}\n", exit as u8, exit.name(), exit.about());
     let codes: String = Exit::ALL.into_iter().map(code).collect();
-    format!("{EXAMPLES}\nExit codes:\n{codes}\nNO_COLOR=1 prints without colours.")
+    format!("{EXAMPLES}\nExit codes:\n{codes}\nNO_COLOR=1 disables colours.")
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! What a person sees while a run goes on: lines for what is done, and on a terminal one line that is written
-//! over again and again for what is going on.
+//! Progress of a run on the terminal: one line for each finished step, and one live line for the current step.
 
 use crate::event::{Event, Listener};
 use crate::term;
@@ -11,11 +10,11 @@ use record::report::number::si;
 use scenario::axis::more_in_words;
 use std::io::IsTerminal;
 
-/// Listener that prints for people, on stderr: results go to stdout when the run has ended.
+/// Listener that prints text for people on stderr; results go to stdout after the run.
 pub struct Console {
     live: bool,
     quiet: bool,
-    /// The line that is being written over.
+    /// The live line.
     current: String,
     loss: String,
 }
@@ -25,7 +24,7 @@ const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Ye
 const DIM: Style = Style::new().dimmed();
 
 impl Console {
-    /// A console; a quiet one says only what may spoil the result.
+    /// Returns a console; a quiet one prints only doubts and repairs.
     pub fn new(quiet: bool) -> Console {
         Console { live: std::io::stderr().is_terminal(), quiet, current: String::new(), loss: String::new() }
     }
@@ -35,7 +34,7 @@ impl Console {
         term::err(&format!("{text}\n"));
     }
 
-    /// Replace the live line.
+    /// Replaces the live line.
     fn show(&mut self, text: String) {
         if self.live && !self.quiet {
             self.wipe();
@@ -55,19 +54,19 @@ impl Console {
         let result = &o.result;
         let bound = match result.kind {
             ResultKind::Exact if result.tester_limit.is_some() => {
-                format!("  {BAD}+ {} at most, then every trial was spoiled{BAD:#}", short(result.error.0))
+                format!("  {BAD}+ {} at most, every trial in between was invalid{BAD:#}", short(result.error.0))
             }
             ResultKind::Exact => String::new(),
             ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
             ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
             ResultKind::Between => {
                 let above = short(result.rate.0 + result.error.0);
-                format!("  {BAD}below {above}, between them every trial was spoiled{BAD:#}")
+                format!("  {BAD}below {above}, every trial in between was invalid{BAD:#}")
             }
             ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
-            ResultKind::NothingPassed => format!("  {BAD}nothing passed{BAD:#}"),
-            ResultKind::Below => format!("  {BAD}every trial below was spoiled{BAD:#}"),
-            ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was spoiled{BAD:#}"),
+            ResultKind::NothingPassed => format!("  {BAD}no rate passed{BAD:#}"),
+            ResultKind::Below => format!("  {BAD}every trial below was invalid{BAD:#}"),
+            ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was invalid{BAD:#}"),
         };
         let (sign, figure) = match result.kind {
             ResultKind::Below => ("< ", short(result.error.0)),
@@ -109,7 +108,7 @@ impl Listener for Console {
             Event::SelfTested(s) => {
                 let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
                 if bad.is_empty() {
-                    self.line(&format!("self-test: {GOOD}all {} known truths recovered{GOOD:#}", s.checks.len()));
+                    self.line(&format!("self-test: {GOOD}passed, {} checks{GOOD:#}", s.checks.len()));
                 } else if s.passed {
                     self.line(&format!("self-test: {BAD}inconclusive, the host is busy{BAD:#}: {}", bad.join(", ")));
                 } else {
@@ -119,7 +118,7 @@ impl Listener for Console {
             Event::Calibrated(c) => {
                 let set_up = c.set_up.map_or_else(String::new, |Rate(r)| format!(", {} connections/s", short(r)));
                 self.line(&format!(
-                    "tester over {}: {} frames/s per direction{set_up} at most; {:.1} ns to send, {:.1} ns to judge a frame",
+                    "tester ceiling over {}: {} frames/s per direction{set_up}; {:.1} ns to send, {:.1} ns to judge a frame",
                     c.over.words(),
                     short(c.frames.0),
                     c.send_ps as f64 / 1e3,
@@ -132,7 +131,9 @@ impl Listener for Console {
                 self.line(&format!("{dut}{connections}{}, {cores} core(s)", more_in_words(axes)));
             }
             Event::Doubt { text } => self.line(&format!("{BAD}note{BAD:#}: {text}")),
-            Event::LeftOut { measurement } => self.line(&format!("  {DIM}{measurement}: left out, no time{DIM:#}")),
+            Event::LeftOut { measurement } => {
+                self.line(&format!("  {DIM}{measurement}: skipped, time limit reached{DIM:#}"))
+            }
             Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
             Event::MeasurementStarted { number, of, measurement } => {
                 self.loss.clear();
@@ -140,7 +141,7 @@ impl Listener for Console {
             }
             Event::Trying { rate, lo, hi, steps_left, eta_s } => {
                 let text = format!(
-                    "  {}/s  {DIM}between {} and {}, {steps_left} steps; last: {}; {} to go{DIM:#}",
+                    "  {}/s  {DIM}between {} and {}, {steps_left} steps; last: {}; {} left{DIM:#}",
                     short(rate.0),
                     short(lo.0),
                     short(hi.0),

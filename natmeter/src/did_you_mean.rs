@@ -1,18 +1,17 @@
-//! What was probably meant: for a word that is no command and a scenario that is no file, the command or the path. Its own file
-//! because it looks at the folder where natmeter was started, which reading scenarios does not.
+//! Suggestions ("did you mean …?") for an unknown command and for a missing scenario file.
 
 use crate::listing;
 use record::store;
 use scenario::did_you_mean as nearest;
 use std::path::{Path, PathBuf};
 
-/// Scenarios proposed at most.
+/// Maximum number of suggested scenarios.
 const MOST: usize = 3;
 
 /// The folder where scenarios usually are.
 const FOLDER: &str = "scenarios";
 
-/// What was probably meant by a first word which is no command, as a question.
+/// Returns the suggestion for a first word that is not a command.
 pub fn command(word: &str, commands: &[String]) -> Option<String> {
     let path = Path::new(word);
     let one = |arguments: String| question(&[format!("`natmeter {arguments}`")]);
@@ -37,14 +36,17 @@ pub fn command(word: &str, commands: &[String]) -> Option<String> {
     question(&runs).or_else(|| path.extension().and_then(|_| one(format!("run {word}"))))
 }
 
-/// The scenario file that was probably meant by a path which is none, as a question.
+/// Returns the suggestion for a path without a scenario file.
 pub fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
     question(&files)
 }
 
-/// The scenario files that a word or a path which is no file was probably meant to be: those of this name, else one of a similar
-/// name, else those that begin so, or have a device or technology that does.
+/// Returns the scenario files similar to a word or path:
+///
+/// - those of the same name;
+/// - else one of a similar name;
+/// - else those whose name, device or technology begins with it.
 fn scenarios(word: &str) -> Vec<PathBuf> {
     let path = Path::new(word);
     let mut folders = vec![path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new(".")), Path::new(FOLDER)];
@@ -69,7 +71,7 @@ fn scenarios(word: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What may be meant as a question; none where there is nothing.
+/// Returns the question for these names; `None` without names.
 fn question(names: &[String]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
@@ -88,20 +90,20 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a scenario has a device or a technology whose name begins so.
+/// Whether a scenario has a device or a technology whose name begins with `name`.
 fn has(file: &Path, name: &str) -> bool {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let tables = text.lines().filter_map(|line| line.strip_prefix("[dut.").or(line.strip_prefix("[technology.")));
     tables.map(plain).any(|table| table.starts_with(name))
 }
 
-/// A file's name without what comes behind the last point.
+/// A file's name without its extension.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".toml").unwrap_or(&name).to_owned()
 }
 
-/// A name without what people leave out or write otherwise.
+/// A name without case and separators, which users write in different ways.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

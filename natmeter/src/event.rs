@@ -1,5 +1,4 @@
-//! What happens in a run, as data. Nothing below the lab prints; the console and `--json` are two listeners
-//! to the same events, and the run folder is a third.
+//! Events of a run, as data. Console, `--json` and run folder are listeners to the same events; nothing else prints.
 
 use method::Rate;
 use record::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
@@ -7,17 +6,17 @@ use record::plan::Measurement;
 use scenario::axis::AxisValues;
 use serde::Serialize;
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
-    /// The run has a folder now.
+    /// The run has a folder.
     RunStarted {
         /// Path of the folder.
         folder: String,
         /// Measurements to be made.
         measurements: usize,
-        /// Of these: already made, in a resumed run.
+        /// Of these: finished before, in a resumed run.
         done: usize,
         /// Predicted seconds for those left.
         predicted_s: u64,
@@ -28,12 +27,12 @@ pub enum Event {
         number: usize,
         /// How many there are.
         of: usize,
-        /// What came of it.
+        /// Its result.
         check: SelfTestCheck,
     },
     /// The known-truth self-test has ended.
     SelfTested(SelfTest),
-    /// The tester knows its own limits at a number of connections.
+    /// The tester was calibrated at a number of connections.
     Calibrated(Ceiling),
     /// A device is being brought into a known state.
     DutPreparing {
@@ -47,12 +46,12 @@ pub enum Event {
         #[serde(skip_serializing_if = "AxisValues::is_empty")]
         axes: AxisValues,
     },
-    /// Something may spoil the result.
+    /// A doubt about the results.
     Doubt {
         /// One sentence.
         text: String,
     },
-    /// A repetition is not made, for lack of time; `resume` makes it.
+    /// A measurement is skipped because of the time limit; `resume` continues it.
     LeftOut {
         /// Its key.
         measurement: String,
@@ -87,16 +86,16 @@ pub enum Event {
         rate: Rate,
         /// `pass`, `fail` or `invalid`.
         verdict: String,
-        /// Why, in words; empty for a pass.
+        /// The reason in words; empty for a pass.
         reason: String,
         /// Frames sent, all directions.
         sent: u64,
-        /// Right frames received, all directions.
+        /// Frames received correctly, all directions.
         received: u64,
     },
     /// A measurement has a result.
     MeasurementDone(Box<Outcome>),
-    /// The run folder was mended before it was continued.
+    /// The run folder was repaired before the run continued.
     Repaired {
         /// What was done.
         text: String,
@@ -105,23 +104,23 @@ pub enum Event {
     Finished {
         /// Path of the folder.
         folder: String,
-        /// Seconds it took, this time.
+        /// Duration of this part of the run, in seconds.
         seconds: u64,
     },
 }
 
-/// Whoever wants to know.
+/// A receiver of events.
 pub trait Listener {
     /// Called in order, from the thread that runs the run.
     fn on(&mut self, event: &Event);
 }
 
-/// Nobody.
+/// Ignores all events.
 impl Listener for () {
     fn on(&mut self, _event: &Event) {}
 }
 
-/// Several listeners.
+/// Passes events to several listeners.
 impl Listener for Vec<Box<dyn Listener>> {
     fn on(&mut self, event: &Event) {
         for l in self {

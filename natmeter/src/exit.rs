@@ -1,24 +1,23 @@
-//! How the command ends: exit codes with names, so that scripts can tell a wrong scenario from a device that
-//! does not answer. Its own file because every command and `--help` need the same list.
+//! Exit codes with names, so that scripts can distinguish a wrong scenario from a device that does not answer.
 
 use std::process::ExitCode;
 
-/// The end of a command.
+/// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything was done.
+    /// Success.
     Done = 0,
-    /// Something went wrong that is none of the others.
+    /// Any other failure.
     Failed = 1,
-    /// The command line or the scenario is wrong; nothing was touched.
+    /// The command line or the scenario is wrong; natmeter changed nothing.
     Usage = 2,
-    /// The tester was the limit, or trials stayed invalid: there is no number of the device.
+    /// The tester was the limit, or trials remained invalid, so the device's rate is unknown.
     TesterLimit = 3,
     /// The device under test does not answer.
     DutUnreachable = 4,
-    /// Interrupted; `natmeter resume` goes on.
+    /// Interrupted; `natmeter resume` continues the run.
     Interrupted = 5,
-    /// Measurements are missing, for lack of time or because a device could not be brought to where they begin.
+    /// Measurements are missing, because of the time limit or because a device could not be prepared for them.
     Incomplete = 6,
     /// An interface of the gateway was deleted or switched off.
     InterfaceLost = 7,
@@ -51,16 +50,16 @@ impl Exit {
         }
     }
 
-    /// What it means, in a line.
+    /// Its meaning, in one line.
     pub fn about(self) -> &'static str {
         match self {
-            Exit::Done => "everything was done",
-            Exit::Failed => "something went wrong that is none of the others",
-            Exit::Usage => "wrong command line or scenario; nothing was touched",
-            Exit::TesterLimit => "the tester was the limit, or trials stayed invalid",
+            Exit::Done => "success",
+            Exit::Failed => "any other failure",
+            Exit::Usage => "wrong command line or scenario; nothing was changed",
+            Exit::TesterLimit => "the tester was the limit, or trials remained invalid",
             Exit::DutUnreachable => "the device under test does not answer",
-            Exit::Interrupted => "interrupted; `natmeter resume` goes on",
-            Exit::Incomplete => "measurements are missing; `natmeter resume` makes them",
+            Exit::Interrupted => "interrupted; `natmeter resume` continues the run",
+            Exit::Incomplete => "measurements are missing; `natmeter resume` continues the run",
             Exit::InterfaceLost => "an interface of the gateway was deleted or switched off",
         }
     }

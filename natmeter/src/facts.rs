@@ -1,4 +1,4 @@
-//! Facts of the machine that the tester runs on, and the doubts that follow from them.
+//! Facts of the tester's machine, and the doubts that follow from them.
 
 use crate::build_info;
 use record::folder::{self, Facts};
@@ -35,18 +35,18 @@ fn doubts(facts: &Facts) -> Vec<String> {
     let fact = |name: &str| facts.tester.get(name).map_or("", String::as_str);
     let governor = fact("governor");
     if !governor.is_empty() && governor != "performance" {
-        doubts.push(format!("the frequency governor is {governor}: set it to performance for repeatable figures"));
+        doubts.push(format!("the frequency governor is {governor}: set it to performance for repeatable results"));
     }
     if fact("smt") == "on" {
         doubts.push("hyper-threading is on: two threads of one core disturb each other".to_owned());
     }
     let cores = port::host::cores().len();
     if cores < 2 {
-        doubts.push("there is one core only: tester and device take turns on it".to_owned());
+        doubts.push("this machine has one core: tester and device take turns on it".to_owned());
     }
     let load: f64 = fact("load at the start").split(' ').next().and_then(|l| l.parse().ok()).unwrap_or(0.0);
     if load > 0.5 {
-        doubts.push(format!("other work is running (load {load}): expect repeated trials"));
+        doubts.push(format!("other programs are running (load {load}): expect invalid trials, which are repeated"));
     }
     doubts
 }

@@ -1,5 +1,5 @@
-//! How long a measurement will take and what memory it needs, before anything is known of the machine: its own
-//! file because all of it rests on guesses, which stand here at one place and are printed with the plan.
+//! Predicts time and memory of a plan before anything is known of the machine. The predictions use assumed rates, which
+//! `natmeter plan` prints.
 
 mod text;
 
@@ -10,7 +10,7 @@ use method::{Count, Direction, Nanos, Rate};
 use record::plan::Plan;
 use scenario::{Dut, Link, Plays, Point, Scenario, VethIo};
 
-/// The plan of a scenario with the time and memory that it will take.
+/// Returns the plan of a scenario with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
     let mut plan = Plan::new(scenario);
     for m in &mut plan.measurements {
@@ -23,18 +23,18 @@ pub fn plan(scenario: &Scenario) -> Plan {
     plan
 }
 
-/// What a DUT on a link is guessed to do.
+/// Assumed rates of a DUT on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guess {
-    /// Connections set up a second.
+    /// Connections per second.
     pub set_up: Rate,
-    /// Frames forwarded a second and direction, both active.
+    /// Frames per second per direction, with both directions active.
     pub forward: Rate,
-    /// Where a search begins: what the tester can offer in a direction.
+    /// Rate at which a search begins: the assumed tester ceiling, per direction.
     pub top: Rate,
 }
 
-/// The guess for one DUT of a scenario, on one small core of our days.
+/// Returns the assumed rates of one DUT, for one small core of a current processor.
 pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     let thousands = |set_up: u64, forward: u64, top: u64| Guess {
         set_up: Rate(set_up * 1_000),
@@ -56,16 +56,16 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
         (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
     };
-    // What the tester can offer grows with its workers; what the device does, does not.
+    // The tester ceiling grows with the tester's workers; the rate of the device does not.
     let top = Rate(guess.top.0 * u64::from(scenario.tester.workers));
     let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
 }
 
-/// No prediction goes beyond a month: sums over a plan must not wrap.
+/// Maximum prediction of one month, so that sums over a plan cannot overflow.
 const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
-/// Predicted duration of one search: its trials, each of the length that it has near the guessed rate.
+/// Predicted duration of one search: its trials, each as long as near the assumed rate.
 fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
     let guess = guess(scenario, &scenario.duts[point.dut]);
     let (n, m) = (point.connections, &scenario.measure);
@@ -95,8 +95,8 @@ fn phase1(scenario: &Scenario, n: Count, rate: Rate) -> u64 {
     rate.time_for(n).0.saturating_add(m.start_delay.0 + m.phase1_drain.0 + m.settle.0)
 }
 
-/// Trials of a binary search from `top` down to an interval of `error` of the result: ceil(log2(top / e)), and
-/// one because the upper end is tried too.
+/// Trials of a binary search from `top` to an interval of `error` of the result: ceil(log2(top / e)), and one trial at the
+/// upper end.
 fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
     let interval = result.scaled(u64::from(error_ppm), 1_000_000).0.max(1);
     top.0.div_ceil(interval).next_power_of_two().ilog2() + 1
@@ -117,8 +117,8 @@ fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
 }
 
-/// Bytes of the frame pools, one for each worker of this process, and of the rings from each to each other on which frames come
-/// home.
+/// Bytes of the frame pools, one for each worker of this process, and of the rings by which workers return frames to each
+/// other's pools.
 fn pools(scenario: &Scenario, point: &Point) -> u64 {
     let slot = match scenario.link {
         Link::Veth { .. } => 2048,
@@ -135,8 +135,8 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
     pools * frames * slot + 8 * pools * (pools - 1) * frames
 }
 
-/// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B with all
-/// its parts; an entry of the kernel 385 B and 8 B a bucket, as measured, one bucket an entry if nobody says.
+/// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B in total. An entry of
+/// the kernel takes 385 B, and a bucket 8 B, as measured; the default is one bucket for each entry.
 fn dut_memory(dut: &Dut, connections: Count) -> u64 {
     match dut {
         Dut::Gateway { plays, technology, .. } => {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(trials(Rate(u64::MAX >> 1), Rate(0), 1), 64);
     }
 
-    /// Each has a pool, and rings on which frames come home from the others.
+    /// Each worker has a pool, and rings on which the others return frames.
     #[test]
     fn every_worker_of_the_tester_takes_memory() {
         let quickstart = include_str!("../../scenarios/quickstart.toml");

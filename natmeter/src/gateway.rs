@@ -1,5 +1,5 @@
-//! A gateway as a program: its technology built from its file, its ports opened, neighbours found, workers run, and
-//! its control socket answered. Nothing is measured here.
+//! The gateway as a program: builds its technology from its file, opens ports, finds next hops, runs workers and answers its
+//! control socket. It measures nothing.
 
 use crate::rig::files::open as open_file;
 use gateway::control::Control;
@@ -46,16 +46,16 @@ pub use running::Word;
 
 use running::Running;
 
-/// Why there is no gateway, or no longer.
+/// Why a gateway cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// Something that the command line or the file asks for cannot be.
+    /// The command line or the file asks for something that is not possible.
     #[error("{0}")]
     Usage(String),
-    /// A capture file.
+    /// A capture file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The technology's parameters.
+    /// The technology's parameters are wrong.
     #[error("[technology.{name}]: {why}")]
     Technology {
         /// Its name.
@@ -63,45 +63,45 @@ pub enum GatewayError {
         /// What is wrong, and what to do.
         why: String,
     },
-    /// An interface.
+    /// An interface cannot be used.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// A neighbour.
+    /// A next hop cannot be resolved.
     #[error(transparent)]
     Neighbour(#[from] NeighbourError),
-    /// A worker.
+    /// A worker failed.
     #[error(transparent)]
     Worker(#[from] EmbeddedError),
-    /// An interface that was there.
-    #[error("{0}; the gateway has ended")]
+    /// An interface was deleted or switched off.
+    #[error("{0}; the gateway has stopped")]
     Lost(#[from] Lost),
-    /// Limits that cannot be made.
+    /// Privileges cannot be dropped.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Signals.
-    #[error("handling signals: {0}")]
+    /// Signals cannot be handled.
+    #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// The control socket.
-    #[error("listening for `natmeter gateway status` at {path}: {cause}; choose another `socket` in [gateway]")]
+    /// The control socket cannot be opened.
+    #[error("control socket {path} cannot be opened: {cause}; choose another `socket` in [gateway]")]
     Socket {
         /// Its path.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         cause: std::io::Error,
     },
 }
 
 impl GatewayError {
-    /// Whether the command line or the file has to be changed; then nothing was touched.
+    /// Whether the command line or the file is wrong; natmeter then changed nothing.
     pub fn is_usage(&self) -> bool {
         matches!(self, GatewayError::Usage(_) | GatewayError::Technology { .. })
     }
 }
 
-/// Ethernet addresses of both sides: our own, and the neighbour's.
+/// Ethernet addresses of both sides: the gateway's own, and the next hop's.
 type Macs = [(Mac, Mac); 2];
 
-/// The functions of a gateway's technology. Those of a running lwAFTR find their binding table in `live`.
+/// Builds the functions of a gateway's technology. Those of a running lwAFTR use the binding table in `live`.
 fn build(
     gateway: &Gateway,
     macs: Macs,
@@ -123,7 +123,7 @@ fn build(
 
 /// The IPv4 side that the plane needs, once the Ethernet addresses are known.
 fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
-    // Of another version no function of the technology looks at it.
+    // No function of the technology reads an address of the other version.
     let address = if let IpAddr::V4(address) = side.address { address } else { Ipv4Addr::UNSPECIFIED };
     Side4 { mac, next_hop, address, mtu: side.mtu }
 }
@@ -154,10 +154,10 @@ fn own(side: &Side, mac: Mac) -> Own {
     own
 }
 
-/// Pass the packets of capture files through the gateway; what became of them, as text or JSON.
+/// Passes the packets of capture files through the gateway, and returns the counters as text or JSON.
 ///
 /// # Errors
-/// When a file or the configuration is wrong.
+/// If a file or the configuration is wrong.
 pub fn replay(
     gateway: &Gateway,
     files: &mut Files,
@@ -168,7 +168,8 @@ pub fn replay(
     let given = |side: &Side, own: u8, name: &str| match side.next_hop {
         NextHop::Mac(next) => Ok((side.mac.unwrap_or(crate::rig::mac(own, 1)), next)),
         NextHop::Ip(_) => Err(GatewayError::Usage(format!(
-            "between files nobody can be asked for an Ethernet address: write one as next-hop of [gateway.{name}]"
+            "next-hop of [gateway.{name}] is an IP address, which cannot be resolved between capture files: write an Ethernet \
+             address"
         ))),
     };
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
@@ -177,7 +178,7 @@ pub fn replay(
     build(gateway, macs, 1, seed, None)?.functions.hand_to(Replay { owns, vlans, files, linger, as_json })
 }
 
-/// The tag of a side's VLAN, if it is in one.
+/// The VLAN tag of a side, if it has one.
 fn tag(side: &Side) -> Option<Tag> {
     side.vlan.and_then(Tag::new)
 }
@@ -210,10 +211,10 @@ impl Use for Replay<'_> {
             "{received} packets in, {sent} out; {dropped} dropped, {answered} answered, {local} left to the machine\n"
         );
         if unwritten > 0 {
-            let _ = writeln!(text, "{unwritten} for a side without a file: add it to --pcap-out");
+            let _ = writeln!(text, "{unwritten} not written, because their side has no file: add it to --pcap-out");
         }
         if other_vlan > 0 {
-            let _ = writeln!(text, "{other_vlan} of another VLAN");
+            let _ = writeln!(text, "{other_vlan} ignored, because they belong to another VLAN");
         }
         for (name, n) in events {
             let _ = writeln!(text, "  {name:<24} {n}");
@@ -225,7 +226,7 @@ impl Use for Replay<'_> {
 /// Runs the gateway until it is told to stop.
 ///
 /// # Errors
-/// When it cannot start, a worker ends by itself, or an interface cannot be used any more.
+/// If it cannot start, a worker ends by itself, or an interface is lost.
 pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn Fn(&str)) -> Result<(), GatewayError> {
     let clock = Clock::calibrated();
     let stop = ending.stop();
@@ -249,22 +250,21 @@ struct Opened {
     pools: Vec<Pool>,
     /// Ethernet addresses of the interfaces.
     macs: [Mac; 2],
-    /// Frames of other VLANs than the sides'.
+    /// Ignored frames of other VLANs.
     other_vlan: OtherVlan,
 }
 
-/// Frames that were not received on each side because they are not of its VLAN.
+/// Frames that each side ignored because they belong to another VLAN.
 type OtherVlan = [Arc<AtomicU64>; 2];
 
-/// Frames of a worker's pool; each of its two XDP ports has this many lent to the kernel.
+/// Frames of a worker's pool, for each of its two AF_XDP ports.
 const FRAMES: usize = 16_384;
 
 fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
     let workers = gateway.workers;
     if workers > 1 && !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
         return Err(GatewayError::Usage(
-            "several workers need an interface with a queue for each: io = \"af-xdp-generic\" or \"af-xdp-native\""
-                .into(),
+            "several workers need a receive queue each: use io = \"af-xdp-generic\" or io = \"af-xdp-native\"".into(),
         ));
     }
     let mut pools = Pool::for_workers(PoolConfig::umem(workers, FRAMES))?;
@@ -276,7 +276,7 @@ fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
     Ok(Opened { ports: left.zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
 }
 
-/// Ports in the VLAN of their side, if that is in one.
+/// Wraps ports in the VLAN of their side, if it has one.
 fn in_vlan(
     side: &Side,
     ports: Vec<Box<dyn Port>>,
@@ -303,7 +303,7 @@ fn side_ports(
     })?;
     let here = Netns::current()?;
     let made = matches!(gateway.io, Io::Tap | Io::Tun);
-    // A device that the gateway makes: the kernel has the other end, so ours has an address of our own.
+    // The kernel has the other end of a TAP or TUN device, so the gateway's end has an address of its own.
     let mac = match side.mac {
         Some(mac) => mac,
         None if made => crate::rig::mac(number, 1),
@@ -350,7 +350,7 @@ struct Run<'a> {
     say: &'a dyn Fn(&str),
 }
 
-/// How often a gateway looks whether a worker has ended, if nothing else happens.
+/// Interval at which an idle gateway checks whether a worker has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Use for Run<'_> {
@@ -378,7 +378,7 @@ impl Use for Run<'_> {
         learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
         limit(gateway, file, ending, &queue, say)?;
         say(&format!(
-            "gateway of {} is running, {} worker{}; natmeter gateway status --socket {}\n",
+            "gateway {} is running, {} worker{}; to query it: natmeter gateway status --socket {}\n",
             file.display(),
             gateway.workers,
             if gateway.workers == 1 { "" } else { "s" },
@@ -405,7 +405,7 @@ impl Use for Run<'_> {
             control.serve(LOOK, &[presence.as_fd()], |words| running.answer(words));
             running.tidy();
         };
-        // A worker that ended by itself may have met first what has become of its interface.
+        // A worker may have failed because its interface was lost.
         let ended = embedded.stop();
         if let Some(lost) = lost.or(if ended.is_err() { presence.lost()? } else { None }) {
             return Err(lost.into());
@@ -416,7 +416,7 @@ impl Use for Run<'_> {
     }
 }
 
-/// Gives up, in all threads, what the gateway does not need any more; says what could not be given up.
+/// Drops the privileges that the gateway no longer needs, in all threads; warns about those that remain.
 fn limit<F: Function + 'static>(
     gateway: &Gateway,
     file: &Path,
@@ -430,7 +430,7 @@ fn limit<F: Function + 'static>(
     let signals = ending.insist(gateway.socket.clone(), limits.clone()).map_err(GatewayError::Signals)?;
     let all = workers.into_iter().flatten().chain(signals).chain(limits.apply()).map(|failed| failed.to_string());
     for failed in all.collect::<std::collections::BTreeSet<_>>() {
-        say(&format!("warning: the gateway keeps rights that it does not need: {failed}\n"));
+        say(&format!("warning: the gateway keeps privileges that it does not need: {failed}\n"));
     }
     Ok(())
 }

@@ -10,15 +10,15 @@ pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
 /// The quickstart scenario's name on the command line.
 pub const QUICKSTART_WORD: &str = "quickstart";
 
-/// Below the folder that holds `bin`: `/usr` for a Debian package, the unpacked folder for an archive.
+/// Path below the parent of `bin`, which is `/usr` for a Debian package and the unpacked folder for an archive.
 const FOLDER: &str = "share/natmeter/scenarios";
 
-/// The installed scenario that a bare name names. A file of this name in the working directory comes first, so it is `None` then.
+/// Returns the installed scenario of this name; `None` for a path, or if the working directory has a file of this name.
 pub fn find(name: &Path) -> Option<PathBuf> {
     find_in(&folder()?, name)
 }
 
-/// Name and first line of every scenario that can be run by name.
+/// Returns name and description of every scenario that can be run by name.
 pub fn all() -> BTreeMap<String, String> {
     let mut known = folder().map(|folder| all_in(&folder)).unwrap_or_default();
     known.entry(QUICKSTART_WORD.to_owned()).or_insert_with(|| about(QUICKSTART));
@@ -50,7 +50,7 @@ fn all_in(folder: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What a scenario says about itself.
+/// The description of a scenario.
 fn about(text: &str) -> String {
     scenario::about(text).unwrap_or_else(|| "no description".to_owned())
 }

@@ -1,5 +1,5 @@
-//! Everything that a person touches: command line, runs, test beds, self-test, the gateway program. No packet loop, search
-//! algorithm or report format lives here.
+//! Command line, runs, test beds, self-test and the gateway program. Packet loops, search algorithms and report formats are in
+//! other crates.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! `natmeter list`: the known kinds of everything, from the const lists of the crates. A new kind shows up here
-//! without a change; a new list is one entry in [`KNOWN`].
+//! `natmeter list`: the kinds that natmeter supports, from the const lists of the crates. A new kind appears without a change
+//! here; a new list is one entry in [`KNOWN`].
 
 use crate::installed;
 use scenario::axis::{AXES, Axis};
@@ -8,7 +8,7 @@ use scenario::{VETH_IO, VethIo, book};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// One known thing.
+/// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Its name in scenarios, reports and commands.
@@ -17,11 +17,11 @@ pub struct Row {
     pub about: String,
 }
 
-/// A list of known things.
+/// A list of supported kinds.
 pub struct List {
-    /// What `natmeter list NAME` is given.
+    /// Its name in `natmeter list NAME`.
     pub name: &'static str,
-    /// What stands above it.
+    /// Its heading.
     pub title: &'static str,
     /// Its entries.
     pub rows: fn() -> Vec<Row>,
@@ -38,7 +38,7 @@ fn technologies() -> Vec<Row> {
 
 /// The lists.
 pub const KNOWN: &[List] = &[
-    List { name: "scenarios", title: "Scenarios that `natmeter run NAME` finds", rows: scenarios },
+    List { name: "scenarios", title: "Scenarios for `natmeter run NAME`", rows: scenarios },
     List { name: "devices", title: "Devices under test, as tables of a scenario", rows: devices },
     List {
         name: "technologies",
@@ -58,7 +58,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|list| list.name)
 }
 
-/// The lists asked for: one, or all.
+/// Returns the list of this name, or all lists.
 pub fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
     KNOWN.iter().filter(move |list| name.is_none_or(|name| name == list.name))
 }
@@ -82,7 +82,7 @@ fn pairs(known: &[(&str, &str)]) -> Vec<Row> {
     known.iter().map(|&(name, about)| Row { name: name.to_owned(), about: about.to_owned() }).collect()
 }
 
-/// As the keys of `[link]` spell them, and `io` of a gateway's file.
+/// Back-ends, spelled as in `[link]` and in `io` of a gateway's file.
 fn back_ends() -> Vec<Row> {
     let row = |name: &str, key: &str, kind: &str| {
         let about = port::backend::KNOWN.iter().find(|known| known.0 == kind).map_or("", |known| known.1);
@@ -91,8 +91,8 @@ fn back_ends() -> Vec<Row> {
     let veth = VETH_IO.iter().map(|&(name, io, _)| {
         let (kind, mode) = match io {
             VethIo::AfPacket => ("af_packet", ""),
-            VethIo::AfXdpGeneric => ("af_xdp", ", XDP in the kernel's general receive path"),
-            VethIo::AfXdpNative => ("af_xdp", ", XDP in the driver"),
+            VethIo::AfXdpGeneric => ("af_xdp", ", generic XDP"),
+            VethIo::AfXdpNative => ("af_xdp", ", native XDP"),
         };
         row(name, &format!("[link.veth] io = \"{name}\"{mode}"), kind)
     });
@@ -103,7 +103,9 @@ fn back_ends() -> Vec<Row> {
 fn devices() -> Vec<Row> {
     let about = |kind: &str| match kind {
         "embedded" => "the embedded gateway: stateful NAT44 in this process, on threads of its own",
-        "simulated" => "no frames: a device with known capacity and set-up rate, to test the tool itself",
+        "simulated" => {
+            "a simulated device with known capacity and set-up rate, without frames, to test natmeter itself"
+        }
         software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
     };
     book(tech::ALL)
@@ -156,9 +158,9 @@ mod tests {
         }
     }
 
-    /// Every back-end stands there, and nothing without a word about it.
+    /// Every back-end is listed with a description.
     #[test]
-    fn back_ends_are_spelt_as_in_scenarios() {
+    fn back_ends_are_spelled_as_in_scenarios() {
         let rows = back_ends();
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names, ["in-process", "tap", "af-packet", "af-xdp-generic", "af-xdp-native"]);

@@ -1,7 +1,7 @@
-//! Priority while something is measured. Threads ask for the best nice value themselves; but where the kernel groups tasks by
-//! session (autogroup, sched(7)), a nice value counts only within the session, so the session's own value is raised too, and
-//! restored afterwards. A note says meanwhile what it was ([`note`]), so that the next run in the session or `natmeter clean`
-//! in any session can restore it when this run is killed.
+//! Scheduling priority during a measurement. Threads set the best nice value themselves. If the kernel groups tasks by session
+//! (autogroup, sched(7)), a nice value counts only within the session, so natmeter also raises the nice value of the session
+//! and restores it afterwards. A [`note`] keeps the old value, so that the next run in the session, or `natmeter clean` in any
+//! session, can restore it if this run is killed.
 
 mod note;
 
@@ -9,7 +9,7 @@ use dut::RunDir;
 use note::{Note, Notes};
 use std::path::Path;
 
-/// What a session has while natmeter measures in it.
+/// Nice value of a session while natmeter measures in it.
 const RAISED: i32 = -20;
 
 /// A session's group and its nice value, as the kernel writes them: `/autogroup-31 nice 0`.
@@ -26,12 +26,12 @@ impl Session {
         Some(Session { group: group.to_owned(), nice: nice.parse().ok()? })
     }
 
-    /// That of the process in this folder of `/proc`.
+    /// Reads the session of the process in this folder of `/proc`.
     fn of(process: &Path) -> Option<Session> {
         Session::parse(&std::fs::read_to_string(process.join("autogroup")).ok()?)
     }
 
-    /// Give the session of the process in this folder of `/proc` this nice value.
+    /// Sets this nice value for the session of the process in this folder of `/proc`.
     fn apply(&self, process: &Path) -> bool {
         std::fs::write(process.join("autogroup"), self.nice.to_string()).is_ok()
     }
@@ -42,22 +42,22 @@ pub struct Raised {
     note: Option<Note>,
 }
 
-/// Raise the priority of this session above other sessions, where the kernel groups by session and permits it.
+/// Raises the priority of this session above other sessions, if the kernel groups by session and permits it.
 pub fn raise() -> Raised {
     Raised { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
 }
 
-/// Note what the session is, then raise it with `apply`. What cannot be noted is not changed, and what could not be changed
-/// is not noted.
+/// Writes a note of the session's nice value, then raises it with `apply`. Without a note it changes nothing, and without a
+/// change it keeps no note.
 fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note> {
-    notes.forget_sessions_that_are_gone();
+    notes.remove_ended_sessions();
     let own = notes.own_process();
     let now = Session::of(&own)?;
     let note = notes.take(&now)?;
     if apply(&Session { nice: RAISED, ..now }, &own) {
         return Some(note);
     }
-    // A run that was killed may have raised it: what that one noted still holds.
+    // A killed run may have raised it, so its note remains valid.
     if note.is_new() {
         note.forget();
     }
@@ -67,25 +67,25 @@ fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note
 impl Drop for Raised {
     fn drop(&mut self) {
         let Some(mut note) = self.note.take() else { return };
-        // The last run in the session restores it. Where that fails the note stays, for `clean`.
+        // The last run in the session restores it. If that fails, the note remains for `clean`.
         if note.is_ours_alone() && note.before().apply(&note.own_process()) {
             note.forget();
         }
     }
 }
 
-/// Restore the nice value of each session in which a run was killed; forget sessions that are gone. Returns what was restored,
-/// in words.
+/// Restores the nice value of each session in which a run was killed, and removes notes of sessions that have ended. Returns
+/// the changes in words.
 pub fn restore(dir: &RunDir) -> Vec<String> {
     restored(&Notes::of(dir.clone(), "/proc"), Session::apply)
 }
 
 fn restored(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Vec<String> {
-    notes.forget_sessions_that_are_gone();
+    notes.remove_ended_sessions();
     let mut done = Vec::new();
     for mut note in notes.all() {
         if !note.is_ours_alone() {
-            // A run is alive in that session, and restores it at its end.
+            // A live run in that session restores it at its end.
             continue;
         }
         let Some((process, now)) = note.session() else { continue };

@@ -1,10 +1,10 @@
-//! The known-truth self-test: devices with exactly injected faults and limits are measured by the whole
-//! instrument, and the measured value must be the injected one. The truth is made by the gateway's
-//! known-truth device, which shares no code with judge, clock and counters; so a mistake there turns this red.
+//! The known-truth self-test: the complete tester measures devices with exactly injected faults and limits, and must measure the
+//! injected values. The gateway's known-truth device shares no code with judge, clock and counters, so an error in these makes
+//! the self-test fail.
 //!
-//! Counting checks run tester and device on one thread, so that a busy host cannot lose a frame in between: where
-//! everything was sent, wrong counts are a fault. A host that is too busy to let everything be sent, or that disturbs
-//! rates, leaves a check inconclusive, not failed, after a few more tries.
+//! Counting checks run tester and device on one thread, so that a busy host cannot lose frames in between: if every frame was
+//! sent, wrong counts are a fault. If the host prevents that, or disturbs a rate, natmeter repeats the check a few times, and
+//! the check is then inconclusive, not failed.
 
 mod count;
 mod kept;
@@ -34,12 +34,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
-/// How much a self-test does.
+/// Size and duration of a self-test.
 #[derive(Clone, Copy)]
 struct Depth {
     /// Frames of a counting trial.
     frames: u64,
-    /// One frame in so many is sent to a wrong port.
+    /// One of this many frames has a wrong port.
     misroute_every: u64,
     /// Rate of counting trials.
     rate: Rate,
@@ -47,12 +47,12 @@ struct Depth {
     trial: Nanos,
     /// Connections that are set up in a trial.
     connections: u64,
-    /// After this, what is left is inconclusive.
+    /// Time limit, after which the remaining checks are inconclusive.
     at_most: Duration,
 }
 
-/// A few seconds, before every run: counts are exact however few frames there are, and a trial inside a search is twice as
-/// long as the device needs to be exact.
+/// Before every run, in a few seconds. Counts are exact for any number of frames, and a trial of a search is twice as long as
+/// the device needs to be exact.
 const QUICK: Depth = Depth {
     frames: 100_000,
     misroute_every: 50_000,
@@ -72,7 +72,7 @@ const THOROUGH: Depth = Depth {
     at_most: Duration::from_secs(300),
 };
 
-/// What a self-test found.
+/// Result of a self-test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tested {
     /// Its verdict.
@@ -81,7 +81,7 @@ pub struct Tested {
     pub trials: Vec<TrialRecord>,
 }
 
-/// A verdict of which no trials are kept.
+/// A verdict without trials.
 impl From<SelfTest> for Tested {
     fn from(verdict: SelfTest) -> Tested {
         Tested { verdict, trials: Vec::new() }
@@ -89,10 +89,10 @@ impl From<SelfTest> for Tested {
 }
 
 impl Tested {
-    /// Writes verdict and trials into a folder, in place of those of an earlier self-test.
+    /// Writes verdict and trials into a folder, and replaces those of an earlier self-test.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// If the folder cannot be written.
     pub fn keep(&self, folder: &Path) -> Result<(), StoreError> {
         let json = |path: &Path, text: serde_json::Result<String>| {
             text.map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
@@ -112,17 +112,17 @@ impl Tested {
     }
 }
 
-/// Before every run. None when it was interrupted: what was cut short says nothing about the tester.
+/// Runs the self-test that precedes every run. `None` if it was interrupted.
 pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, QUICK).run(listener)
 }
 
-/// `natmeter selftest`.
+/// Runs the self-test of `natmeter selftest`. `None` if it was interrupted.
 pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, THOROUGH).run(listener)
 }
 
-/// Only the checks that count frames: where everything could be sent, exact on any host.
+/// Runs the counting checks only, which are exact on any host if every frame was sent.
 pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
     let tester = Tester::new(process, Depth { frames, misroute_every: frames / 2, ..QUICK });
     let tester = Tester { end: None, ..tester };
@@ -133,17 +133,17 @@ pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
 struct Tester<'a> {
     process: &'a Process,
     depth: Depth,
-    /// No check is begun after this.
+    /// No check begins after this.
     end: Option<Instant>,
-    /// What it says of a trial. In tests of the self-test something else, which must turn it red.
+    /// Maps the outcome of a trial. Tests of the self-test falsify the outcome, which must make it fail.
     says: fn(TrialOutcome) -> TrialOutcome,
-    /// The trials of checks that did not pass, and of the one that is being made.
+    /// The trials of the current check and of checks that did not pass.
     trials: RefCell<Vec<TrialRecord>>,
 }
 
-/// What the host may spoil before a check is inconclusive: trials that count, searches of a rate, looks at a delay.
+/// Attempts before a check is inconclusive: counting trials, searches, or delay measurements.
 const TRIES: u32 = 5;
-/// The measured value of a check for which no time was left.
+/// The measured value of a check after the time limit.
 const NO_TIME: &str = "nothing: no time was left";
 
 impl<'a> Tester<'a> {
@@ -169,14 +169,14 @@ impl<'a> Tester<'a> {
             listener.on(&Event::SelfTesting { number, of, check: check.clone() });
             checks.push(check);
         }
-        // Looked at last: an interrupted trial is one more check that has no result.
+        // Checked last, because an interrupt may have ended the last trial.
         (!self.is_interrupted()).then(|| Tested {
             verdict: SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks },
             trials: self.trials.take(),
         })
     }
 
-    /// Makes a check, and forgets its trials if it passes.
+    /// Runs a check, and drops its trials if it passes.
     fn made(&self, check: &dyn Fn() -> SelfTestCheck) -> SelfTestCheck {
         let before = self.trials.borrow().len();
         let check = check();
@@ -190,8 +190,8 @@ impl<'a> Tester<'a> {
         self.process.interrupted.load(Ordering::Relaxed)
     }
 
-    /// A device of known delay: what calibration calls the latency must grow by it. The device waits by the system's clock,
-    /// the tester has its own, and a wrong one is wrong by as much each time.
+    /// Measures a device of known delay: the latency of the calibration must grow by it. The device uses the system's clock, the
+    /// tester its own; a wrong clock has the same error each time.
     fn delay(&self) -> SelfTestCheck {
         let truth = format!("floor + {} ns within {} ns", grouped(DELAY.as_nanos() as u64), grouped(DELAY_ERROR));
         let mut check = SelfTestCheck { name: "delay".to_owned(), truth, ..SelfTestCheck::default() };
@@ -218,13 +218,13 @@ impl<'a> Tester<'a> {
         if check.measured.is_empty() {
             NO_TIME.clone_into(&mut check.measured);
         }
-        // The host makes frames late, but not all of them; a wrong clock does.
+        // Host noise delays some frames; a wrong clock delays all of them.
         let by_host = fastest.iter().any(|&grown| right(grown)) || differ(&fastest);
         check.inconclusive = !check.passed && (check.inconclusive || by_host);
         check
     }
 
-    /// Latency over a device with this delay that is polled by this thread.
+    /// Latency over a device with this delay, polled by this thread.
     fn latency(&self, delay: Duration) -> Result<Latency, String> {
         let clock = self.process.clock;
         let view = view::forwarding(&bed(40_000 * 100, SMALLEST).map_err(|e| e.to_string())?);
@@ -257,21 +257,20 @@ impl<'a> Tester<'a> {
     }
 }
 
-/// The injected delay, and how far the median of the measured ones may be from it: a clock that is wrong by a hundredth
-/// is wrong by twice as much.
+/// The injected delay.
 const DELAY: Duration = Duration::from_micros(400);
-/// In nanoseconds.
+/// Tolerance of the median delay, nanoseconds: half of the error of a clock that is wrong by 1 %.
 const DELAY_ERROR: u64 = 2_000;
 
-/// Whether these times are no more alike than noise makes them.
+/// Whether these times differ by more than the tolerance, as with host noise.
 fn differ(times: &[u64]) -> bool {
     let (least, most) = (times.iter().min(), times.iter().max());
     least.zip(most).is_some_and(|(least, most)| most - least > DELAY_ERROR)
 }
 
-/// Octets of a frame with its check sequence: all of its payload is the tag.
+/// Octets of a frame with FCS whose payload is the tag only.
 const SMALLEST: usize = 64;
-/// One that has payload beyond the tag.
+/// Octets of a frame with payload beyond the tag.
 const LARGER: usize = 128;
 
 fn bed(connections: u64, frame_size: usize) -> Result<Bed, RigError> {
@@ -310,7 +309,7 @@ fn times() -> Settings {
 mod tests {
     use super::*;
 
-    /// Noise of the host makes a delay longer, as this clock does: it excuses nothing.
+    /// Host noise also makes a delay longer, but must not excuse this clock.
     #[test]
     fn a_clock_that_is_wrong_by_a_hundredth_is_found() {
         let right = Process::new();
@@ -320,12 +319,12 @@ mod tests {
     }
 
     #[test]
-    fn delays_that_differ_from_look_to_look_say_nothing() {
+    fn delays_that_differ_between_measurements_are_inconclusive() {
         assert!(!differ(&[]) && !differ(&[404_000]) && !differ(&[404_000, 404_300, 405_000]));
         assert!(differ(&[404_000, 407_000]));
     }
 
-    /// A wrong tester's trials are there to be looked into; those of the checks that passed are not kept.
+    /// The trials of failed checks are kept for analysis, those of passed checks are not.
     #[test]
     fn the_trials_of_a_check_that_does_not_pass_are_kept() {
         let process = Process::new();
@@ -351,7 +350,7 @@ mod tests {
         assert_eq!(verdict.as_ref(), Some(&tested.verdict));
         let kept = store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap();
         assert_eq!(kept.values, tested.trials);
-        // A later self-test that passes leaves none of them behind.
+        // A later self-test that passes removes them.
         Tested::default().keep(folder.path()).unwrap();
         assert!(store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap().values.is_empty());
     }
@@ -367,9 +366,9 @@ mod tests {
         }
     }
 
-    /// Each check is told when it has ended, also those for which there is no time.
+    /// Each check is reported at its end, also after the time limit.
     #[test]
-    fn what_there_is_no_time_for_is_inconclusive() {
+    fn checks_after_the_time_limit_are_inconclusive() {
         let (process, mut heard) = (Process::new(), Heard::default());
         let tester = Tester::new(&process, Depth { at_most: Duration::ZERO, ..QUICK });
         let Tested { verdict, trials } = tester.run(&mut heard).expect("it was not interrupted");

@@ -1,5 +1,5 @@
-//! Signals that end: the first asks to stop and to undo everything, a later one stops at once. One that was ignored when
-//! natmeter was started stays ignored, as `nohup` and the shell's `trap ''` promise.
+//! Signals that end a command: the first asks it to stop and to restore everything, a later one ends it at once. Signals that
+//! were ignored at the start stay ignored, as `nohup` and the shell's `trap ''` require.
 
 use crate::exit::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -10,18 +10,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals within this time count as one: `timeout`, a shell and a service manager send them to a process and to its group,
-/// which is the same process twice.
+/// Signals within this time count as one, because `timeout`, shells and service managers signal the process and its process
+/// group.
 pub(crate) const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// Set `stop` on Ctrl-C, SIGTERM and SIGHUP; a further one that comes later ends the process at once, with
-/// [`Exit::Interrupted`]. Signals that are ignored stay so.
+/// Sets `stop` on Ctrl-C, SIGTERM and SIGHUP; a later signal ends the process at once, with [`Exit::Interrupted`]. Ignored
+/// signals stay ignored.
 ///
 /// # Errors
-/// When signals cannot be handled.
+/// If signals cannot be handled.
 pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let handled = handled()?;
-    // Before the flags: what sets one is seen here, too.
+    // Registered before the flags, so that it sees every signal that sets one.
     let mut signals = Signals::new(&handled)?;
     let insists = Arc::new(AtomicBool::new(false));
     for signal in handled {
@@ -37,16 +37,16 @@ pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP without those that were ignored when natmeter was started.
+/// Returns Ctrl-C, SIGTERM and SIGHUP without those that were ignored when natmeter was started.
 ///
 /// # Errors
-/// When `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub(crate) fn handled() -> io::Result<Vec<i32>> {
     let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
     Ok([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect())
 }
 
-/// The signals that a process ignores, of its `/proc/PID/status`.
+/// Returns the signals that a process ignores, from its `/proc/PID/status`.
 fn ignored(status: &str) -> Vec<i32> {
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     (1..=64).filter(|signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1).collect()
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(ignored("SigIgn:\t0000000000000000\n"), [0; 0]);
     }
 
-    /// Not a test of its own: what the next one sends signals to. Says for each line that it reads whether it was asked to stop.
+    /// Helper of the next test, which sends signals to it. Prints, for each line that it reads, whether it was asked to stop.
     #[test]
     #[ignore = "started by a_signal_that_was_ignored_stays_ignored"]
     fn say_whether_to_stop() {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     impl Asked {
-        /// Start it below a shell that runs `before`.
+        /// Starts the helper in a shell that runs `before` first.
         fn after(before: &str) -> Asked {
             let line =
                 format!("{before}; exec \"$0\" --ignored --exact signals::tests::say_whether_to_stop --nocapture");
@@ -123,7 +123,7 @@ mod tests {
     fn a_signal_that_was_ignored_stays_ignored() {
         let mut usual = Asked::after(":");
         usual.send(Signal::HUP);
-        // The signal may reach a thread that has not run yet.
+        // The signal may be delivered with a delay.
         while !usual.is_to_stop() {}
         let mut nohup = Asked::after("trap '' HUP INT");
         nohup.send(Signal::HUP);

@@ -1,5 +1,4 @@
-//! The commands of a plan: what kernel devices would be given at each point, rendered by `dut` and not carried
-//! out. Its own file because a plan knows nothing of how a device is brought up.
+//! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
 
 use crate::rig::kernel::{bed_with_cables, device_config};
 use dut::host::Order;
@@ -8,10 +7,10 @@ use record::plan::Plan;
 use scenario::axis::more_in_words;
 use scenario::{Dut, Point, Scenario};
 
-/// The commands of each kernel device, in order; a sentence for devices that get none.
+/// Returns the commands of each kernel device, in order; other devices have a comment only.
 ///
 /// # Errors
-/// When a device cannot be what the scenario asks for.
+/// If a device cannot be set up as the scenario asks.
 pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
     let mut points: Vec<&Point> = Vec::new();
     for m in &plan.measurements {
@@ -21,7 +20,7 @@ pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
     }
     let cable = points.iter().find_map(|point| bed_with_cables(scenario, point));
     let cable = cable.map_or(Ok(String::new()), |bed| {
-        let head = "\n# the tester alone, before each number of connections: a cable between its two ports\n";
+        let head = "\n# to calibrate the tester before each number of connections: a cable between its two ports\n";
         Ok(head.to_owned() + &listed(&dut::cable::plan(&bed)?))
     });
     std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point))).collect()

@@ -1,4 +1,4 @@
-//! The binary as a person or a script calls it: exit codes, what goes to stdout and what to stderr, colours.
+//! The binary as users and scripts call it: exit codes, stdout, stderr, colours.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn natmeter(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
-/// A command that measures, even with `--beside`, takes the machine's lock if it is free: such tests run one after the other.
+/// One test at a time, because a command that measures, even with `--beside`, takes the machine's lock if it is free.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn stdout(output: &Output) -> String {
@@ -30,12 +30,12 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn check_of_a_good_file() {
     let output = natmeter(&["check", "scenarios/quickstart.toml"]);
-    // A machine with one core is told what that means.
+    // A machine with one core gets a note.
     assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false));
     insta::assert_snapshot!(stdout(&output));
 }
 
-/// Of every command that prints; `--help` and `--version` included.
+/// For every command that prints, `--help` and `--version` included.
 #[test]
 fn output_that_is_lost_to_a_full_disk_is_an_error() {
     let run = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/record/version1/map-t");
@@ -59,15 +59,14 @@ fn output_that_is_lost_to_a_full_disk_is_an_error() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = command(arguments).stdout(full).output().unwrap();
         assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {:?}", output.status);
-        let lost =
-            "error: writing to stdout: No space left on device (os error 28); the output is incomplete: make room";
+        let lost = "error: stdout cannot be written: No space left on device (os error 28); the output is incomplete: free disk space";
         assert_eq!(stderr(&output).matches(lost).count(), 1, "{arguments:?}: {}", stderr(&output));
     }
 }
 
-/// As `natmeter list | head -0` does: nothing is lost that anyone waits for.
+/// As in `natmeter list | head -0`: the reader wants no more output.
 #[test]
-fn a_reader_that_has_gone_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     for arguments in [&["list"][..], &["check", "--json"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -162,7 +161,7 @@ fn a_missing_file_is_named() {
 
 /// A forgotten `run`, a scenario without its folder, a device instead of a scenario, and other slips.
 #[test]
-fn what_was_probably_meant_is_proposed() {
+fn slips_get_a_suggestion() {
     for (arguments, proposed) in [
         (&["scenarios/map-t.toml"][..], "did you mean `natmeter run scenarios/map-t.toml`?"),
         (&["map-t"], "did you mean `natmeter run scenarios/map-t.toml`?"),
@@ -199,7 +198,7 @@ fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
         assert_eq!(output.status.code(), Some(2), "{command}");
         assert!(stderr(&output).contains("the file of `eam-file` cannot be used"), "{command}: {}", stderr(&output));
     }
-    assert!(!runs.exists(), "nothing was touched");
+    assert!(!runs.exists(), "nothing was changed");
 }
 
 /// `--json` is the JSON report, unless a format is given.
@@ -303,13 +302,13 @@ fn a_run_whose_self_test_failed_does_not_end_well() {
     }
 }
 
-/// A run of a simulated device.
+/// A run on a simulated device.
 struct Simulated {
     /// More lines of [dut.simulated] and [measure].
     device: &'static str,
     measure: &'static str,
     metrics: &'static str,
-    /// Whether its self-test passed; none without one.
+    /// Whether its self-test passed; `None` without one.
     self_test: Option<bool>,
 }
 
@@ -317,7 +316,7 @@ const RATE: &str = "[\"max_conn_est_rate\"]";
 const BOTH: &str = "[\"max_conn_est_rate\", \"throughput\"]";
 const SIMULATED: Simulated = Simulated { device: "", measure: "", metrics: RATE, self_test: Some(true) };
 
-/// The folder of such a run, carried out here as far as it goes, so that who resumes it finds nothing to be done but to end.
+/// Runs it as far as possible and returns its folder, so that a resumed run only has to end.
 fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     use record::folder::{Facts, Header, SelfTest, SelfTestCheck};
     use scenario::{Options, parse};
@@ -334,9 +333,9 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
     let folder = record::store::RunFolder::create(parent, "x", std::time::SystemTime::UNIX_EPOCH, &text, &header)
         .expect("a folder");
     let path = folder.path().to_path_buf();
-    let mut nobody = ();
-    let run = natmeter::run::Run::begin(&header, folder, natmeter::rig::Process::new(), &mut nobody);
-    // Without facts, so that it is this machine's.
+    let mut listener = ();
+    let run = natmeter::run::Run::begin(&header, folder, natmeter::rig::Process::new(), &mut listener);
+    // Without facts, so that the self-test counts as one of this machine.
     let delay = SelfTestCheck { name: "delay".to_owned(), measured: "404 us".to_owned(), ..SelfTestCheck::default() };
     let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] }.into());
     run.complete(Facts::default(), tested).unwrap();
@@ -344,18 +343,18 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_run_ends_with_the_code_of_what_became_of_it() {
+fn a_run_exits_with_the_code_of_its_results() {
     let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     for (device, measure, metrics, code, says) in [
         ("", "", RATE, 0, ""),
-        // It does all that was asked for: that is an answer.
+        // The device reaches the scenario's `max-rate`: that is an answer.
         ("", "max-rate = \"100k\"", RATE, 0, ""),
-        // It does all that is ever tried, because nobody said where to end: that is a bound.
+        // Without `max-rate`, the device reaches the highest rate tried: that is a lower bound.
         ("set-up-rate = \"2G\"", "", RATE, 3, ""),
         ("set-up-rate = \"2G\"", "max-rate = \"2G\"", RATE, 0, ""),
-        // No rate that it can set up, so none for the phase 1 of a throughput.
-        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: not measured: "),
+        // No establishment rate passes, so phase 1 of the throughput has no rate.
+        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", BOTH, 6, "error: no result for "),
     ] {
         let path = carried_out(dir.path(), &Simulated { device, measure, metrics, ..SIMULATED });
         let output = natmeter(&["resume", "--beside", "-q", path.to_str().unwrap()]);
@@ -365,7 +364,7 @@ fn a_run_ends_with_the_code_of_what_became_of_it() {
     }
 }
 
-/// As every process on this machine sees it.
+/// The lock holds for every process on this machine.
 #[test]
 fn a_measurement_is_not_disturbed() {
     let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -397,9 +396,9 @@ fn a_measurement_is_not_disturbed() {
     assert_eq!(waiting.wait().unwrap().code(), Some(0), "{:?}", said.collect::<Vec<_>>());
 }
 
-/// `timeout` and others send a signal to the process and to its group: that is one wish, and everything is undone.
+/// `timeout` and others send a signal to the process and to its group; both count as one, and everything is restored.
 #[test]
-fn a_signal_that_comes_twice_is_one_wish_to_end() {
+fn two_signals_at_once_count_as_one() {
     use rustix::process::{Pid, Signal, kill_process};
     let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
@@ -409,7 +408,7 @@ fn a_signal_that_comes_twice_is_one_wish_to_end() {
         .spawn()
         .unwrap();
     let pid = Pid::from_child(&child);
-    // From its header on, a run undoes what it did.
+    // Once its header exists, a run restores its changes.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while !std::fs::read_dir(dir.path()).unwrap().any(|run| run.unwrap().path().join(record::store::HEADER).exists()) {
         assert!(std::time::Instant::now() < end, "no run was begun");

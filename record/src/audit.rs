@@ -1,10 +1,12 @@
-//! Whether the record of a run is whole and agrees with itself. Trials and results stand in files that anyone can edit
-//! and any copy can cut, so a report does not believe them unseen, and a resumed run does not go on from them.
+//! Checks whether the record of a run is complete and consistent. Its files can be edited, and copies can be truncated, so a
+//! report and a resumed run check them first.
 //!
-//! Two kinds of checks. *Structure* holds for every record: the trials are numbered without gaps, trials and results
-//! belong to the plan, the plan is that of the scenario, and each result has the trials that it names. *Rules* hold
-//! where this natmeter has the rules of the run: each trial is judged again, and each search is repeated over its
-//! recorded trials. A record of other rules keeps the verdicts that it has and is labelled so.
+//! There are two kinds of checks:
+//!
+//! - *Structure*, for every record: trials are numbered without gaps, trials and results belong to the plan, the plan is that
+//!   of the scenario, and each result has the trials that it names.
+//! - *Rules*, if this natmeter has the rules of the run: each trial is judged again, and each search is repeated over its
+//!   recorded trials. A record with other rules keeps its recorded verdicts, and the report says so.
 
 mod rules;
 mod structure;
@@ -17,7 +19,7 @@ use std::fmt;
 /// What to do about a changed file.
 const RESTORE: &str = "restore the file from a copy, or start a new run";
 
-/// Something that is wrong with a record.
+/// An error in a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The file.
@@ -26,66 +28,67 @@ pub struct Finding {
     pub line: Option<usize>,
     /// What is wrong.
     pub what: String,
-    /// What to do.
-    pub way_out: String,
+    /// How to fix it.
+    #[serde(rename = "way_out")]
+    pub remedy: String,
 }
 
 impl Finding {
     fn new(file: &'static str, line: impl Into<Option<usize>>, what: String) -> Finding {
-        Finding { file, line: line.into(), what, way_out: RESTORE.to_owned() }
+        Finding { file, line: line.into(), what, remedy: RESTORE.to_owned() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            Some(line) => write!(f, "{}, line {line}: {}; {}", self.file, self.what, self.way_out),
-            None => write!(f, "{}: {}; {}", self.file, self.what, self.way_out),
+            Some(line) => write!(f, "{}, line {line}: {}; {}", self.file, self.what, self.remedy),
+            None => write!(f, "{}: {}; {}", self.file, self.what, self.remedy),
         }
     }
 }
 
-/// What the verdicts and results of a report rest on.
+/// The basis of the verdicts and results of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// They were derived again from what the trials recorded.
     DerivedAgain,
-    /// They are those that the record holds: it has other rules than this natmeter, or does not name them.
+    /// They are as recorded: the record has other rules than this natmeter, or does not name its rules.
     AsRecorded,
 }
 
 /// The outcome of an audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Audit {
-    /// What verdicts and results rest on.
+    /// Basis of verdicts and results.
     pub basis: Basis,
-    /// What is wrong, in the order of files and lines.
+    /// Errors in the order of files and lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
 
-/// Why a run is not resumed.
+/// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Its record is damaged.
     #[error("the record of this run is damaged, so it cannot be resumed:{}", listed(.0))]
     Damaged(Vec<Finding>),
-    /// Its record does not name its rules, and they are not those of this natmeter.
+    /// Its record does not name its rules, and the rules of this natmeter give other verdicts or results.
     #[error(
-        "run.json: the run does not name its rules, and by those of this natmeter trials or results come out otherwise; \
-         resume it with natmeter {natmeter}, or start a new run:{}",
+        "run.json: the run does not name the version of its rules, and the rules of this natmeter give other verdicts or \
+         results; resume it with natmeter {natmeter}, or start a new run:{}",
         listed(.findings)
     )]
     Unnamed {
         /// The version that wrote it.
         natmeter: String,
-        /// What comes out otherwise.
+        /// The differences.
         findings: Vec<Finding>,
     },
-    /// It has rules that this natmeter does not have.
+    /// It has another version of the rules.
     #[error(
-        "run.json: the run has version {rules} of the rules, and this natmeter judges by version {}; \
+        "run.json: the run has version {rules} of the rules, but this natmeter has version {}; \
          resume it with natmeter {natmeter}, or start a new run",
         method::RULES
     )]
@@ -97,7 +100,7 @@ pub enum Refusal {
     },
     /// It has an order of trials that this natmeter does not know.
     #[error(
-        "run.json: this natmeter does not know the order of trials `{order}`; \
+        "run.json: the order of trials `{order}` is unknown to this natmeter; \
          resume it with natmeter {natmeter}, or start a new run"
     )]
     Order {
@@ -112,7 +115,7 @@ fn listed(findings: &[Finding]) -> String {
     findings.iter().flat_map(|finding| ["\n  ".to_owned(), finding.to_string()]).collect()
 }
 
-/// Check a record as far as its rules are known.
+/// Checks a record as far as its rules are known.
 pub fn audit(record: &Record) -> Audit {
     let mut findings = structure::findings(record);
     if !record.header.has_known_rules() {
@@ -125,11 +128,11 @@ pub fn audit(record: &Record) -> Audit {
     Audit { basis: Basis::DerivedAgain, findings }
 }
 
-/// Whether a run can be resumed: its record is whole, and this natmeter would have found the same.
+/// Checks that a run can be resumed: its record is complete, and this natmeter derives the same verdicts and results.
 ///
 /// # Errors
-/// Why it cannot.
-pub fn see_that_it_can_be_resumed(record: &Record) -> Result<(), Refusal> {
+/// The reason why it cannot be resumed.
+pub fn check_resumable(record: &Record) -> Result<(), Refusal> {
     let Header { version, rules, order, .. } = &record.header;
     let natmeter = version.clone();
     if let Some(rules) = rules.filter(|&rules| rules != method::RULES) {

@@ -1,5 +1,5 @@
-//! The run folder: append-only, the only truth. Names of its files, and the types of what stands in them
-//! one JSON document a line. Every report derives from these and nothing else.
+//! The run folder, which is append-only: names of its files, and the types of their content, one JSON document a line. A
+//! report derives from these files alone.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -23,11 +23,11 @@ use std::collections::BTreeMap;
 
 /// Version of the run folder that this natmeter writes.
 pub const RECORD: u32 = 2;
-/// Version of a run folder that names none.
+/// Version of a run folder that does not name its version.
 pub const RECORD_WITHOUT_VERSION: u32 = 1;
 
-/// The order of trials that this natmeter knows: the points in the order of the plan; at a point each metric with all
-/// its repetitions; the trials of a search without a break.
+/// The order of trials of this natmeter: points in the order of the plan; at a point, each metric with all its repetitions;
+/// the trials of a search without interruption by others.
 pub const POINT_BY_POINT: &str = "point-by-point";
 
 /// The first document of a run folder. [`crate::read::header`] reads it.
@@ -43,9 +43,9 @@ pub struct Header {
     pub order: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
-    /// What the command line said about the scenario.
+    /// Options of the command line that change the scenario.
     pub options: Options,
-    /// The scenario with all defaults and overrides. It is read again from its text, not from here.
+    /// The scenario with all defaults and overrides. A reader parses the scenario's text instead.
     pub scenario: Scenario,
     /// The plan.
     pub plan: Plan,
@@ -80,32 +80,32 @@ pub type Figures = BTreeMap<String, f64>;
 
 /// Figures of a table that a device loads before it is measured: softwires, or mapping rules.
 pub const TABLE_ENTRIES: &str = "table entries";
-/// From its parameters, or its file, to a table that answers.
+/// Time from parameters, or file, to a usable table.
 pub const TABLE_LOAD_TIME: &str = "table load time, ms";
 /// Memory of the table alone.
 pub const TABLE_MEMORY: &str = "table memory, KiB";
 
-/// Between the key of a measurement that gave no result and the reason, in a doubt.
+/// In a doubt: separates the key of a measurement without a result from the reason.
 pub const NO_RESULT: &str = ": no result: ";
 
-/// Between the key of a measurement whose invalid trials took too long and what came of it, in a doubt.
+/// In a doubt: follows the key of a measurement whose invalid trials took too long.
 pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
-/// The fact of the tester of [`Facts::build`].
+/// Name of the fact that [`Facts::build`] returns.
 pub const BUILD: &str = "build";
 
-/// Buckets of a kernel's connection tracking table, and entries that it may hold.
+/// Buckets of a kernel's connection tracking table.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
-/// As above.
+/// Maximum number of its entries.
 pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
 
-/// What is known about the machine and the devices.
+/// Facts of the machine and the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Kernel, CPU, governor, mitigations, memory, clock, …
     pub tester: FactTable,
     /// The same for each DUT, by name.
     pub duts: BTreeMap<String, FactTable>,
-    /// What may spoil the result: one sentence each.
+    /// Doubts about the results, one sentence each.
     pub doubts: Vec<String>,
 }
 
@@ -116,18 +116,18 @@ pub struct Calibration {
     pub clock: String,
     /// One reading of the clock, picoseconds.
     pub clock_read_ps: u64,
-    /// Departure error of a paced sender: median and 99th percentile, nanoseconds.
+    /// Departure error of a paced sender: median, nanoseconds.
     pub departure_p50_ns: u64,
-    /// As above.
+    /// Departure error: 99th percentile, nanoseconds.
     pub departure_p99_ns: u64,
     /// Median time of single frames from hand-over to receipt, nanoseconds.
     pub latency_floor_ns: u64,
-    /// What the tester can do at each number of connections that has been measured so far.
+    /// The tester ceiling at each number of connections measured so far.
     pub ceilings: Vec<Ceiling>,
 }
 
 impl Facts {
-    /// What natmeter was built from, for and how; `None` in folders of versions before 0.2.
+    /// The build of natmeter; `None` in folders of versions before 0.2.
     pub fn build(&self) -> Option<&str> {
         self.tester.get(BUILD).map(String::as_str)
     }
@@ -139,7 +139,7 @@ impl Facts {
 }
 
 impl SelfTestCheck {
-    /// What came of it, in a word.
+    /// Its verdict in one word.
     pub fn verdict(&self) -> &'static str {
         match (self.passed, self.inconclusive) {
             (true, _) => "passed",
@@ -150,7 +150,7 @@ impl SelfTestCheck {
 }
 
 impl SelfTest {
-    /// The checks of which this came, by name.
+    /// Names of the checks with this verdict.
     pub fn named(&self, verdict: &str) -> Vec<&str> {
         self.checks.iter().filter(|c| c.verdict() == verdict).map(|c| c.name.as_str()).collect()
     }
@@ -163,27 +163,27 @@ impl Calibration {
     }
 }
 
-/// What lay between the tester's two ports when it was measured.
+/// The link between the tester's two ports during calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Over {
-    /// The link within the process: the tester's own code, and no back-end of the kernel's.
+    /// The in-process link, without a back-end of the kernel.
     #[default]
     #[serde(rename = "in-process link")]
     Process,
-    /// A veth pair and packet sockets.
+    /// A veth pair and AF_PACKET sockets.
     #[serde(rename = "veth, af-packet")]
     AfPacket,
-    /// A veth pair and XDP sockets in the kernel's general receive path.
+    /// A veth pair and AF_XDP sockets in generic mode.
     #[serde(rename = "veth, af-xdp generic")]
     AfXdpGeneric,
-    /// A veth pair and XDP sockets in its driver.
+    /// A veth pair and AF_XDP sockets in native mode.
     #[serde(rename = "veth, af-xdp native")]
     AfXdpNative,
 }
 
 impl Over {
-    /// What the tester is measured over for a scenario: its own kind of cable, where there is one without a device. A TAP
-    /// has none, because its other end is the kernel itself.
+    /// The link of the calibration of a scenario: of the same kind as the scenario's link, if it can exist without a device.
+    /// A TAP cannot, because its other end is the kernel.
     pub fn of(link: &Link) -> Over {
         match link {
             Link::InProcess { .. } | Link::Tap => Over::Process,
@@ -204,7 +204,7 @@ impl Over {
     }
 }
 
-/// What the tester can do with no device in between, in the directions of the scenario.
+/// The tester ceiling without a device, in the directions of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// Connections (N) in the state table; 0: stateless, no table.
@@ -212,7 +212,7 @@ pub struct Ceiling {
     /// Values of further axes, which may change the flows.
     #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
     pub axes: AxisValues,
-    /// What it was measured over.
+    /// The link over which it was measured.
     #[serde(default)]
     pub over: Over,
     /// Threads of the tester.
@@ -220,15 +220,15 @@ pub struct Ceiling {
     pub workers: u32,
     /// Frames per second per direction that it sends, receives and judges, on connections in random order.
     pub frames: Rate,
-    /// Connections per second that it opens and learns in phase 1; `None` without a table.
+    /// Connections per second that it opens and receives in phase 1; `None` without a table.
     pub set_up: Option<Rate>,
-    /// Picoseconds a frame of sending, back-end excluded.
+    /// Time to send a frame, back-end excluded, picoseconds.
     pub send_ps: u64,
-    /// Picoseconds a frame of receiving and judging, back-end excluded.
+    /// Time to receive and judge a frame, back-end excluded, picoseconds.
     pub receive_ps: u64,
 }
 
-/// Of runs that were made before the tester could have several threads.
+/// Default for run folders of versions whose tester had one thread.
 fn one() -> u32 {
     1
 }
@@ -239,7 +239,7 @@ fn is_one(workers: &u32) -> bool {
 }
 
 impl Ceiling {
-    /// That of a metric: connections per second for what counts connections set up, else frames per second.
+    /// Returns the ceiling of a metric: connections per second for establishment rates, else frames per second.
     pub fn of(&self, metric: &str) -> Option<Rate> {
         if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
     }
@@ -250,7 +250,7 @@ impl Ceiling {
 pub struct SelfTest {
     /// No check failed; some may be inconclusive.
     pub passed: bool,
-    /// Each check: name, injected truth, measured value, passed.
+    /// The checks.
     pub checks: Vec<SelfTestCheck>,
 }
 
@@ -265,10 +265,10 @@ pub struct SelfTestCheck {
     pub measured: String,
     /// Whether they agree within the stated error.
     pub passed: bool,
-    /// They do not agree, but the host disturbed the check: no verdict.
+    /// They do not agree, but the host disturbed the check, so there is no verdict.
     #[serde(default)]
     pub inconclusive: bool,
-    /// Where they do not agree: the trial that contradicts the truth.
+    /// If they do not agree, the trial that contradicts the truth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deciding: Option<Box<TrialRecord>>,
 }
@@ -280,29 +280,29 @@ pub struct CommandLine {
     pub at: String,
     /// The DUT for which it was run, by name.
     pub dut: String,
-    /// What it was good for.
+    /// Its purpose.
     pub why: String,
-    /// The command as one would type it.
+    /// The command line.
     pub command: String,
-    /// Exit status; `None` if it did not end by itself.
+    /// Exit status; `None` if the command did not exit by itself.
     pub status: Option<i32>,
-    /// What it printed, errors included.
+    /// Its output, stderr included.
     pub output: String,
 }
 
-/// Result of one measurement: what was measured, and the result of the search beside it in the same JSON object.
+/// Result of one measurement. The fields of the search result are in the same JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What was measured.
     pub measurement: Measurement,
     /// Directions that were active (1 or 2): the total is the rate times this.
     pub directions: u32,
-    /// Tester and DUT shared a core, or there were more threads than cores: scaling over cores says nothing.
+    /// Tester and DUT shared a core, or there were more threads than cores: S_CPU is not a scaling result.
     pub shares_core: bool,
-    /// What was measured when the device was set up.
+    /// Figures measured while the device was set up.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub figures: Figures,
-    /// What was found, rates per direction.
+    /// Result of the search, rates per direction.
     #[serde(flatten)]
     pub result: SearchResult,
 }

@@ -1,5 +1,5 @@
-//! A run as a folder, and everything that derives from it: plan, run folder, audit, the searches repeated over recorded
-//! trials, reports. It sends nothing, opens no port and names no packet.
+//! Runs as folders, and everything that derives from them: plan, run folder, audit, searches repeated over recorded trials,
+//! reports. This crate sends no packets and opens no ports.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,5 @@
-//! The plan of a run: the matrix as a list of measurements, each with a key that never changes, so that
-//! a resumed run finds its place and a report finds its rows. How long it will take and how much memory it
-//! needs is written into it by `forecast`.
+//! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
+//! report find its trials and results. `forecast` adds predicted time and memory.
 
 use method::{Count, Nanos};
 use scenario::axis;
@@ -10,18 +9,18 @@ use serde::{Deserialize, Serialize};
 /// One search for one value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Where.
+    /// The point of the matrix.
     pub point: Point,
-    /// What: a key of `method::metric`.
+    /// The metric: a key of `method::metric`.
     pub metric: String,
-    /// Which repetition, from 1.
+    /// Number of the repetition, from 1.
     pub repetition: u32,
     /// Predicted duration; 0 without a forecast.
     pub predicted: Nanos,
 }
 
 impl Measurement {
-    /// The key under which trials and results are filed, e.g. `nftables/n=1000000/cores=1/throughput/3`, and with further
+    /// Returns the key of its trials and results, e.g. `nftables/n=1000000/cores=1/throughput/3`, and with further
     /// axes `lwaftr/n=0/cores=1/softwires=1000/throughput/3`.
     pub fn key(&self) -> String {
         let p = &self.point;
@@ -32,30 +31,30 @@ impl Measurement {
     }
 }
 
-/// What stands between the key of a measurement and the number of an attempt after the first.
+/// Separates the key of a measurement from the number of a later attempt.
 const ATTEMPT: &str = "#";
 
 impl Measurement {
-    /// The key under which the trials of an attempt are filed, counted from 1. There is a further one when the device did
-    /// not answer, or phase 1 did not complete, and the run is resumed: trials that led nowhere are no part of a result.
+    /// Returns the key of the trials of an attempt, counted from 1. A resumed run makes a further attempt if the device did not
+    /// answer or phase 1 did not complete; only the trials of the last attempt belong to the result.
     pub fn attempt_key(&self, attempt: u32) -> String {
         if attempt <= 1 { self.key() } else { format!("{}{ATTEMPT}{attempt}", self.key()) }
     }
 }
 
-/// Invalid trials of a measurement take at most so many times its predicted duration, …
+/// The invalid trials of a measurement take at most this many times its predicted duration, …
 pub const INVALID_TIMES_PREDICTED: u64 = 5;
-/// … and this time in any case: a short measurement on a busy host needs some repeats.
+/// … but always get this much time, because a short measurement on a busy host needs some repeats.
 pub const INVALID_FLOOR: Nanos = Nanos::from_secs(10);
 
 impl Measurement {
-    /// How long its invalid trials may take in all before none is repeated any more.
+    /// Returns the total time of invalid trials after which natmeter repeats no more of them.
     pub fn invalid_at_most(&self) -> Nanos {
         Nanos(self.predicted.0.saturating_mul(INVALID_TIMES_PREDICTED)).max(INVALID_FLOOR)
     }
 }
 
-/// The key of the measurement to which trials filed under this key belong.
+/// Returns the key of the measurement to which the trials with this key belong.
 pub fn without_attempt(key: &str) -> &str {
     let number = |(_, n): &(&str, &str)| n.parse::<u32>().is_ok();
     key.rsplit_once(ATTEMPT).filter(number).map_or(key, |(key, _)| key)
@@ -64,7 +63,7 @@ pub fn without_attempt(key: &str) -> &str {
 /// All measurements of a run, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In the order in which they are carried out.
+    /// The measurements in the order of execution.
     pub measurements: Vec<Measurement>,
     /// Bytes that the tester will need at the largest point; 0 without a forecast.
     pub tester_memory: u64,
@@ -73,9 +72,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The measurements of a scenario, without a forecast: for each DUT, number of cores, value of each further axis and number of connections the metrics in
-    /// the scenario's order, each with all its repetitions, so that phase 2 knows the smallest set-up rate of
-    /// its own point.
+    /// Lists the measurements of a scenario, without a forecast: by DUT, cores, further axes, connections, metric and
+    /// repetition. Metrics are in the scenario's order, so that phase 2 knows the smallest establishment rate of its point.
     pub fn new(scenario: &Scenario) -> Plan {
         let mut plan = Plan::default();
         for (dut, device) in scenario.duts.iter().enumerate() {
@@ -109,8 +107,8 @@ impl Plan {
     }
 }
 
-/// The metrics of a scenario that are measured on one DUT, in order. The throughput of a device that only
-/// forwards is the baseline of the others and filed under the name that it has in published tables.
+/// Returns the metrics of a scenario that apply to one DUT, in order. The throughput of a device that only forwards is the
+/// baseline of the others; its key is the name that published tables use.
 pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
     const BASELINE: &str = "ipv4_forwarding_throughput";
     let mut applicable: Vec<&str> = Vec::new();
@@ -170,7 +168,7 @@ mod tests {
         assert_eq!(keys.len(), 3 + 3 * 2 * 2 * 3);
     }
 
-    /// A device without an axis is measured without it; one with several at all combinations, and keys name what is swept.
+    /// Devices are measured at all combinations of the axes that apply to them, and keys name these axes.
     #[test]
     fn further_axes_are_part_of_points_and_keys() {
         let text = "name = \"x\"\n[dut.embedded]\npool = \"198.19.1.0/28\"\n[dut.simulated]\n[traffic]\n\

@@ -1,15 +1,15 @@
-//! Foreign text made safe to show. Names, descriptions and the output of devices come from files and programs that
-//! natmeter does not control; a control character or a bidirectional mark in them could change what a reader sees.
-//! The one function for all of them, used where output leaves natmeter: a report and the terminal.
+//! Makes foreign text safe to print. Names, descriptions and the output of devices come from files and programs that natmeter
+//! does not control; a control character or a bidirectional mark could change what the terminal shows. Reports and terminal
+//! output pass through these functions.
 
 use std::borrow::Cow;
 
-/// The text with U+FFFD for every character that [`is_hidden`].
+/// Replaces every character that [`is_hidden`] with U+FFFD.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_hidden) { text.replace(is_hidden, "\u{fffd}").into() } else { text.into() }
 }
 
-/// The same, but colours (SGR sequences) stay: natmeter's own output to a terminal.
+/// Like [`printable`], but keeps colours (SGR sequences), for natmeter's own terminal output.
 pub fn with_colours(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return text.into();
@@ -25,7 +25,7 @@ pub fn with_colours(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// JSON text in which every character that [`is_hidden`] is escaped, so that nothing is lost.
+/// Escapes every character that [`is_hidden`] in JSON text, so that no information is lost.
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
     let hidden = |c: char| c != '\n' && is_hidden(c);
     if !json.contains(hidden) {
@@ -35,7 +35,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     json.chars().map(escape).collect::<String>().into()
 }
 
-/// Whether a character has no shape of its own but acts on a terminal or on the order of the text: the C0 controls
+/// Whether a character is invisible but acts on a terminal or on the order of the text: the C0 controls
 /// except line feed and tab, DEL, the C1 controls, line and paragraph separators, and the bidirectional marks,
 /// embeddings, overrides and isolates.
 pub fn is_hidden(c: char) -> bool {

@@ -1,9 +1,8 @@
-//! A run as its folder holds it, read once: what reports derive from and what a resumed run goes on from. Reading is
-//! apart from `store`, which writes files, and from `folder`, which names their content, because a folder may have
-//! been written by an earlier version of natmeter.
+//! Reads the record of a run, for reports and resumed runs. It also reads folders of earlier versions of natmeter; `store`
+//! writes the current version only.
 //!
-//! The scenario of a run is its text, read again with the options that the run was started with. The values that
-//! `run.json` holds beside it are for people and scripts.
+//! The scenario of a run is parsed again from its text, with the options of the run. The values in `run.json` are for people
+//! and scripts.
 
 mod version1;
 
@@ -37,8 +36,8 @@ pub enum RecordError {
         /// Version of the natmeter that wrote it.
         natmeter: String,
     },
-    /// Its scenario is none.
-    #[error("{}: the scenario of this run cannot be read; restore the file from a copy\n{}", .path.display(), .complaints.render(false))]
+    /// Its scenario is not valid.
+    #[error("{}: the scenario of this run is not valid; restore the file from a copy\n{}", .path.display(), .complaints.render(false))]
     Scenario {
         /// The file.
         path: PathBuf,
@@ -47,7 +46,7 @@ pub enum RecordError {
     },
 }
 
-/// Everything that a run folder holds.
+/// The content of a run folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Versions, scenario, plan, time.
@@ -64,23 +63,23 @@ pub struct Record {
     pub trials: Vec<TrialRecord>,
     /// Commands that were run on the DUTs.
     pub commands: Vec<CommandLine>,
-    /// Files that end in a torn line.
+    /// Files that end in an incomplete line.
     pub torn: Vec<(&'static str, Torn)>,
 }
 
 impl Record {
-    /// Read a run folder, finished or not, without changing it.
+    /// Reads a run folder, finished or not, without changing it.
     ///
     /// # Errors
-    /// When it is no run folder, or a whole line of it cannot be read.
+    /// If it is not a run folder, or a complete line cannot be read.
     pub fn read(folder: &Path, technologies: Technologies) -> Result<Record, RecordError> {
         Ok(Record::of(header(folder, technologies)?, folder)?)
     }
 
-    /// The files beside the header of a run.
+    /// Reads the files of a run other than its header.
     ///
     /// # Errors
-    /// When a whole line cannot be read.
+    /// If a complete line cannot be read.
     pub fn of(header: Header, folder: &Path) -> Result<Record, StoreError> {
         let outcomes = read_lines::<Outcome>(&folder.join(store::RESULTS))?;
         let trials = read_lines::<TrialRecord>(&folder.join(store::TRIALS))?;
@@ -99,7 +98,7 @@ impl Record {
     }
 }
 
-/// What every version of the header says of itself.
+/// The fields that every version of the header has.
 #[derive(Deserialize)]
 struct Versions {
     #[serde(default = "without_version")]
@@ -111,7 +110,7 @@ fn without_version() -> u32 {
     RECORD_WITHOUT_VERSION
 }
 
-/// The header as version 1 and version 2 write it.
+/// The header as versions 1 and 2 write it.
 #[derive(Deserialize)]
 struct Stored {
     #[serde(default = "without_version")]
@@ -125,10 +124,10 @@ struct Stored {
     plan: Plan,
 }
 
-/// The header of a run folder, with its scenario read from the text.
+/// Reads the header of a run folder, and the scenario from its text.
 ///
 /// # Errors
-/// When it is no run folder, or a later version of natmeter has written it.
+/// If it is not a run folder, or a later version of natmeter wrote it.
 pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, RecordError> {
     let path = folder.join(store::HEADER);
     let missing = || StoreError::NotARun { path: folder.to_path_buf(), missing: store::HEADER };

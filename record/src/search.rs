@@ -1,6 +1,5 @@
-//! Which search a measurement is, and with which settings: everything that follows from scenario, calibration and
-//! earlier results alone. Its own file because a run searches with it and an audit searches again with it, over the
-//! recorded trials.
+//! The search of a measurement and its settings, which follow from scenario, calibration and earlier results. A run uses it
+//! with new trials, an audit with recorded trials.
 
 use crate::folder::{Calibration, Outcome};
 use crate::plan::{Measurement, without_attempt};
@@ -10,10 +9,11 @@ use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialReco
 use scenario::{Dut, Point, Scenario};
 use std::collections::BTreeMap;
 
-/// Share of the calibrated ceiling up to which a rate is believed (METHODOLOGY.md, the tester's own ceiling), in tenths.
-const BELIEVED_TENTHS: u64 = 9;
+/// Share of the calibrated ceiling up to which natmeter attributes a rate to the device (METHODOLOGY.md, the tester's own
+/// ceiling), in tenths.
+const USABLE_TENTHS: u64 = 9;
 
-/// One search, ready to be carried out.
+/// One search with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search<'a> {
     /// The measurement.
@@ -22,17 +22,17 @@ pub struct Search<'a> {
     pub settings: SearchSettings,
     /// Frames that the path can buffer; 0 if that is not known.
     pub buffered: u64,
-    /// Connections are validated at no higher rate.
+    /// Highest rate of the validation.
     validate_at_most: Option<Rate>,
-    /// The rate of preparing phases.
+    /// Rate of phase 1 before phase 2.
     phase1_rate: Option<Rate>,
 }
 
 impl<'a> Search<'a> {
-    /// The search for a measurement, after the results in `known`.
+    /// Returns the search for a measurement, given the earlier results in `known`.
     ///
     /// # Errors
-    /// [`TrialError::Tester`] without a calibration of its point.
+    /// [`TrialError::Tester`] if its point was not calibrated.
     pub fn new(
         measurement: &'a Measurement,
         scenario: &Scenario,
@@ -49,15 +49,15 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Directions that are active.
+    /// Number of active directions.
     pub fn directions(&self) -> u32 {
         self.settings.direction.count() as u32
     }
 
-    /// Search among these trials.
+    /// Runs the search with these trials.
     ///
     /// # Errors
-    /// As the procedure; [`TrialError::Phase1`] without a rate for phase 1.
+    /// Those of the procedure; [`TrialError::Phase1`] without a rate for phase 1.
     pub fn run(&self, trials: &mut impl Trials, watch: &mut dyn FnMut(&Progress)) -> Result<SearchResult, TrialError> {
         let connections = self.measurement.point.connections;
         if is_establishment(&self.measurement.metric) {
@@ -70,13 +70,15 @@ impl<'a> Search<'a> {
         }
         let rate = self.phase1_rate.ok_or_else(|| {
             let metric = MAX_CONN_EST_RATE.key;
-            TrialError::Phase1(format!("phase 2 needs a rate for its phase 1, and no {metric} was found at this point"))
+            TrialError::Phase1(format!(
+                "no rate for phase 1: phase 2 takes it from {metric}, which has no result at this point"
+            ))
         })?;
         throughput::established(trials, &self.settings, connections, rate, watch)
     }
 }
 
-/// The number of the last trial of each measurement, by its key.
+/// Returns the number of the last trial of each measurement, by key.
 pub fn last_trials(records: &[TrialRecord]) -> BTreeMap<&str, u64> {
     let mut last = BTreeMap::new();
     for record in records {
@@ -86,8 +88,8 @@ pub fn last_trials(records: &[TrialRecord]) -> BTreeMap<&str, u64> {
     last
 }
 
-/// The results that a search knew when trial `first` of its own was made; all of them if it has made none yet. A
-/// result that was found later would give it another rate for phase 1 than it began with.
+/// Returns the results that were known before trial `first` of a search; all results if it has no trial yet. A later result
+/// would change the rate of its phase 1.
 pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&str, u64>) -> Vec<Outcome> {
     let of = |outcome: &Outcome| last.get(outcome.measurement.key().as_str()).copied();
     outcomes.iter().filter(|outcome| first.is_none() || of(outcome) < first).cloned().collect()
@@ -114,7 +116,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
     })
 }
 
-/// What counts as a pass in every trial of a scenario.
+/// Returns the acceptance criteria of a scenario's trials.
 pub fn criteria(scenario: &Scenario) -> Criteria {
     Criteria {
         acceptance: Ratio::from_ppm(u64::from(scenario.measure.acceptance_ppm)),
@@ -122,9 +124,11 @@ pub fn criteria(scenario: &Scenario) -> Criteria {
     }
 }
 
-/// The rate of preparing phases: a safe share of the smallest establishment rate found at this point. Where the tester or
-/// its host was the limit of every search, of the largest: each is one that the device can do. Never above a share of a rate
-/// that failed in a search that knows no more than this.
+/// Returns the rate of phase 1 before phase 2: a safe share of
+///
+/// - the smallest exact establishment rate of this point;
+/// - without one, the largest lower bound, because the device reaches each of them;
+/// - at most the lowest rate that failed in a search in which no rate passed.
 fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -> Option<Rate> {
     let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_establishment(&o.measurement.metric));
     let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
@@ -134,29 +138,29 @@ fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -
     safe.map(|r| r.min(failed.unwrap_or(r))).map(|r| settings.phase1_share.of(r).max(Rate(1)))
 }
 
-/// The highest rate worth trying: the scenario's own limit, and what the tester can be believed at, at this number of
-/// connections.
+/// Returns the highest rate of a search: the lower of the scenario's limit and the usable share of the tester ceiling at this
+/// number of connections.
 fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
     let connections = m.point.connections;
-    let unknown = || TrialError::Tester(format!("it was not calibrated at {connections} connections"));
+    let unknown = || TrialError::Tester(format!("the tester was not calibrated at {connections} connections"));
     let ceiling = match scenario.duts.get(m.point.dut) {
-        // It has no frames, so no tester either that could be at its end.
+        // A simulated device has no frames, so the tester is no limit.
         Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
         _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
     };
-    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(believed(ceiling).0).max(1)))
+    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(ceiling).0).max(1)))
 }
 
-/// The share of a ceiling up to which a rate is believed.
-fn believed(ceiling: Rate) -> Rate {
-    ceiling.scaled(BELIEVED_TENTHS, 10)
+/// Returns the usable share of a ceiling.
+fn usable(ceiling: Rate) -> Rate {
+    ceiling.scaled(USABLE_TENTHS, 10)
 }
 
-/// Whether the tester, and not the scenario's `max-rate`, is the upper end of a search. Without a ceiling (a simulated device
-/// has no tester) it is, unless the scenario says where to end.
+/// Whether the upper end of a search is that of the tester, and not the scenario's `max-rate`. Without a ceiling (simulated
+/// device) it is, unless the scenario has a `max-rate`.
 pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>) -> bool {
-    let believed = ceiling.map_or(Rate(u64::MAX), believed);
-    max_rate.is_none_or(|max| max > believed.0)
+    let usable = ceiling.map_or(Rate(u64::MAX), usable);
+    max_rate.is_none_or(|max| max > usable.0)
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
-//! The run folder on disk: made, locked, appended to, repaired, read. Its own file because "append-only and the
-//! only truth" (ARCHITECTURE.md, invariant 8) is a promise about files, not about the types that stand in them.
+//! The run folder on disk: creates, locks, extends, repairs and reads its files (ARCHITECTURE.md, invariant 8).
 //!
-//! A line is one `write(2)`, so a kill leaves at most one torn line, and that one at the end. Trials are on the
-//! disk before the search sees them. A line that could not be written whole is taken back, so that a full disk
-//! costs the last trial and nothing that was measured before.
+//! A line is one `write(2)`, so a kill leaves at most one incomplete line, at the end. Trials are on the disk before the
+//! search sees them. A line that could not be written completely is removed, so a full disk loses the last trial only.
 
 pub mod date;
 mod jsonl;
@@ -28,35 +26,37 @@ pub const FACTS: &str = "facts.json";
 pub const CALIBRATION: &str = "calibration.json";
 /// [`crate::folder::SelfTest`].
 pub const SELF_TEST: &str = "selftest.json";
-/// The trials of a self-test's checks that did not pass, one a line; not there where all passed.
+/// The trials of a self-test's checks that did not pass, one a line; absent if all passed.
 pub const SELF_TEST_TRIALS: &str = "selftest.jsonl";
 /// Every DUT command with its output: [`crate::folder::CommandLine`].
 pub const COMMANDS: &str = "commands.jsonl";
-/// What happened, in order.
+/// Events, in order.
 pub const EVENTS: &str = "events.jsonl";
 /// One trial a line.
 pub const TRIALS: &str = "trials.jsonl";
 /// [`Outcome`] lines.
 pub const RESULTS: &str = "results.jsonl";
 
-/// Why the run folder could not be used.
+/// Why a run folder could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The name would not be one folder below the parent.
-    #[error("`{0}` cannot be part of a folder's name: use letters, digits, `-`, `_` and `.`, not first a `.`")]
+    /// The name is not one folder below the parent.
+    #[error(
+        "`{0}` cannot be part of a folder's name: use letters, digits, `-`, `_` and `.`, and do not begin with `.`"
+    )]
     Name(String),
     /// Something that is not a run folder was opened.
     #[error("{} is not a run folder ({} is missing): name the folder that `natmeter run` printed", .path.display(), .missing)]
     NotARun {
-        /// What was opened.
+        /// The opened path.
         path: PathBuf,
         /// The file that every run folder has.
         missing: &'static str,
     },
-    /// A version 1 folder whose values cannot be had from its text.
+    /// A version 1 folder whose values do not follow from its text.
     #[error(
-        "{}: no scenario in the text of this run gives the recorded values, so its report cannot be written by this version of \
-         natmeter; report it with natmeter 0.1.0", .path.display()
+        "{}: the recorded values do not follow from the scenario text of this run, so this version of natmeter cannot report \
+         it; use natmeter 0.1.0", .path.display()
     )]
     Underivable {
         /// The file with the values.
@@ -65,68 +65,68 @@ pub enum StoreError {
     /// Another process appends to it.
     #[error("{} is in use by another natmeter: wait until it has finished, or stop it", .0.display())]
     InUse(PathBuf),
-    /// A file that is written once is there already.
-    #[error("{} exists already and is never written twice", .0.display())]
+    /// A file that is written once exists already.
+    #[error("{} already exists, and natmeter never overwrites it", .0.display())]
     Exists(PathBuf),
-    /// No room for another line.
-    #[error("{} could not be extended: {source}. Everything before is stored whole; make room, then `natmeter resume`", .path.display())]
+    /// No space for another line.
+    #[error("{} could not be extended: {source}. Everything measured before is stored. Free disk space, then run `natmeter resume`", .path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A new folder for a run cannot be made: nothing has happened yet.
-    #[error("{} cannot be made: {source}. Nothing was measured; choose a folder for runs that you can write to with --runs", .path.display())]
+    /// A new run folder cannot be created; nothing was measured yet.
+    #[error("{} cannot be created: {source}. Nothing was measured. Name a writable folder with --runs", .path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The folder cannot be written.
-    #[error("{} cannot be written: {source}. What was measured is stored; make the folder writable, then `natmeter resume`", .path.display())]
+    #[error("{} cannot be written: {source}. Everything measured before is stored. Make the folder writable, then run `natmeter resume`", .path.display())]
     ReadOnly {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Any other failure of the system.
     #[error("{} could not be {doing}: {source}", .path.display())]
     Io {
-        /// What was being done, as a participle.
+        /// The failed operation, as a participle.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file whose end is unknown after an earlier failure.
-    #[error("{} may end in a torn line after an earlier failure: `natmeter resume` repairs it", .0.display())]
+    #[error("{} may end in an incomplete line after an earlier failure: run `natmeter resume`, which repairs it", .0.display())]
     Broken(PathBuf),
-    /// A whole line or document is not what it should be.
-    #[error("{}, line {line}: {source}; the file was changed, or written by another version of natmeter", .path.display())]
+    /// A complete line or document has the wrong content.
+    #[error("{}, line {line}: {source}; the file was changed, or another version of natmeter wrote it; restore it from a copy, or use that version", .path.display())]
     Content {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What the parser said.
+        /// The error of the parser.
         source: serde_json::Error,
     },
     /// A value that cannot be written as JSON.
-    #[error("{} got something that is no JSON: {source}", .path.display())]
+    #[error("{}: a value cannot be written as JSON: {source}", .path.display())]
     Serialize {
         /// The file.
         path: PathBuf,
-        /// What the serializer said.
+        /// The error of the serializer.
         source: serde_json::Error,
     },
 }
 
 impl StoreError {
-    /// The right variant for a failed system call.
+    /// Returns the variant for a failed system call.
     fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_path_buf();
         match source.kind() {
@@ -141,7 +141,7 @@ impl StoreError {
     }
 }
 
-/// What was taken away from a file when it was opened again.
+/// The incomplete line that was removed from a file when it was opened again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// When, RFC 3339, UTC.
@@ -150,11 +150,11 @@ pub struct Repair {
     pub event: &'static str,
     /// The file.
     pub file: &'static str,
-    /// Bytes of the torn line.
+    /// Bytes of the incomplete line.
     pub bytes: u64,
 }
 
-/// A run folder that this process, and no other, appends to.
+/// A run folder that only this process appends to.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -165,12 +165,12 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Make `parent/name-YYYYMMDD-HHMMSS` with scenario and header in it, and lock it. The folder appears together with
-    /// both: killed at any moment, a run leaves a folder that can be resumed or none (at most a hidden draft, which
-    /// nothing reads). Two runs that start in the same second get different folders; nothing is ever overwritten.
+    /// Creates and locks `parent/name-YYYYMMDD-HHMMSS` with scenario and header. The folder appears together with both files:
+    /// a run that is killed at any moment leaves a folder that can be resumed, or at most a hidden draft. Two runs that
+    /// start in the same second get different folders; nothing is overwritten.
     ///
     /// # Errors
-    /// When the name is no name, or the folder cannot be made.
+    /// If the name is not valid, or the folder cannot be created.
     pub fn create(
         parent: &Path,
         name: &str,
@@ -190,16 +190,16 @@ impl RunFolder {
         let (draft, path) = Draft::new(parent, &format!("{name}-{}", date::compact(now)))?;
         draft.publish(&path, &[(SCENARIO, scenario), (HEADER, &header)]).map_err(|e| no_folder(&path, e))?;
         let (folder, _) = RunFolder::open(path)?;
-        // The names must survive a power cut too: a trial is on the disk only if its file is.
+        // Syncs the directories too: after a power failure a trial exists only if the entry of its file does.
         sync_dir(&folder.path)?;
         sync_dir(parent)?;
         Ok(folder)
     }
 
-    /// Open a run that was interrupted, lock it, and take torn last lines away. Each of these becomes an event.
+    /// Opens and locks an interrupted run, and removes incomplete last lines. Each removal becomes an event.
     ///
     /// # Errors
-    /// When it is no run folder, is in use, or cannot be written.
+    /// If it is not a run folder, is in use, or cannot be written.
     pub fn open_for_resume(path: &Path) -> Result<(RunFolder, Vec<Repair>), StoreError> {
         if !path.join(HEADER).is_file() {
             return Err(StoreError::NotARun { path: path.to_path_buf(), missing: HEADER });
@@ -231,49 +231,49 @@ impl RunFolder {
         Ok((RunFolder { path, trials, results, events, commands }, repairs))
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Record a trial. When this returns, the trial is on the disk.
+    /// Records a trial. When this returns, the trial is on the disk.
     ///
     /// # Errors
-    /// When it could not be stored; the file then ends with the trial before.
+    /// If it could not be stored; the file then ends with the trial before.
     pub fn append_trial(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
         self.trials.append(record)?;
         self.trials.sync()
     }
 
-    /// Record the result of a measurement, and have it on the disk.
+    /// Records the result of a measurement on the disk.
     ///
     /// # Errors
-    /// As [`RunFolder::append_trial`].
+    /// Those of [`RunFolder::append_trial`].
     pub fn append_outcome(&mut self, outcome: &Outcome) -> Result<(), StoreError> {
         self.results.append(outcome)?;
         self.results.sync()
     }
 
-    /// Note what happened.
+    /// Records an event.
     ///
     /// # Errors
-    /// As [`RunFolder::append_trial`].
+    /// Those of [`RunFolder::append_trial`].
     pub fn append_event(&mut self, event: &impl Serialize) -> Result<(), StoreError> {
         self.events.append(event)
     }
 
-    /// Note a command with its output.
+    /// Records a command with its output.
     ///
     /// # Errors
-    /// As [`RunFolder::append_trial`].
+    /// Those of [`RunFolder::append_trial`].
     pub fn append_command(&mut self, command: &impl Serialize) -> Result<(), StoreError> {
         self.commands.append(command)
     }
 
-    /// Store a document under its name; a second time is an error.
+    /// Stores a document that must not exist yet.
     ///
     /// # Errors
-    /// When it exists or cannot be written.
+    /// If it exists or cannot be written.
     pub fn write_once(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
         let path = self.path.join(name);
         let text = document(value, &path)?;
@@ -286,7 +286,7 @@ impl RunFolder {
     /// The recorded trials.
     ///
     /// # Errors
-    /// When a whole line cannot be read.
+    /// If a complete line cannot be read.
     pub fn trials<T: DeserializeOwned>(&self) -> Result<Vec<T>, StoreError> {
         Ok(read_lines(&self.path.join(TRIALS))?.values)
     }
@@ -294,14 +294,14 @@ impl RunFolder {
     /// The results so far.
     ///
     /// # Errors
-    /// When a whole line cannot be read.
+    /// If a complete line cannot be read.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, StoreError> {
         Ok(read_lines(&self.path.join(RESULTS))?.values)
     }
 }
 
-/// A folder that is not a run yet: `.NAME.draft` beside the run that it becomes. Whoever has made it has the name, so of two
-/// processes that want the same one the second takes the next; one that a kill left behind does not stand in the way.
+/// A folder that is not a run yet: `.NAME.draft`, next to the run that it becomes. The process that creates the draft has the
+/// name; a second process takes the next name. The draft of a killed run does not block later runs.
 struct Draft(PathBuf);
 
 impl Draft {
@@ -312,7 +312,7 @@ impl Draft {
             let name = if copy == 1 { stem.to_owned() } else { format!("{stem}-{copy}") };
             let (draft, path) = (parent.join(format!(".{name}.draft")), parent.join(&name));
             match fs::create_dir(&draft) {
-                // Looked at while nobody else can make it.
+                // Checked while no other process can create it.
                 Ok(()) if !path.exists() => return Ok((Draft(draft), path)),
                 Ok(()) => drop(Draft(draft)),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -322,7 +322,7 @@ impl Draft {
         }
     }
 
-    /// Write the documents, have them on the disk, and give the folder its name.
+    /// Writes and syncs the documents, and gives the folder its name.
     fn publish(self, path: &Path, documents: &[(&str, &str)]) -> io::Result<()> {
         for (name, text) in documents {
             let mut file = File::create_new(self.0.join(name))?;
@@ -336,21 +336,21 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // Gone already when it has become a run; and a draft left behind is harmless.
+        // Fails if the draft has become a run. A remaining draft is harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A value as the text of a document.
+/// Returns a value as the text of a document.
 fn document(value: &impl Serialize, path: &Path) -> Result<String, StoreError> {
     let text = serde_json::to_string_pretty(value);
     text.map(|text| text + "\n").map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
 }
 
-/// Read one JSON document of a run folder; `None` if it was never written.
+/// Reads one JSON document of a run folder; `None` if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read or is not what it should be.
+/// If it cannot be read or has the wrong content.
 pub fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -364,7 +364,7 @@ pub fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Stor
     })
 }
 
-/// Read a text file of a run folder.
+/// Reads a text file of a run folder.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -372,7 +372,7 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
     fs::read_to_string(path).map_err(|e| StoreError::io("read", path, e))
 }
 
-/// Write a file so that it is there whole or not at all: for documents, and for reports, which may be replaced.
+/// Writes a file atomically; it may replace an existing file.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -384,7 +384,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), StoreError> {
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&draft, path));
     written.map_err(|e| {
-        // The error that is reported is the first one; a draft left behind is harmless.
+        // Reports the first error; a remaining draft is harmless.
         let _ = fs::remove_file(&draft);
         StoreError::io("written", path, e)
     })
@@ -395,7 +395,7 @@ fn sync_dir(path: &Path) -> Result<(), StoreError> {
     File::open(path).and_then(|d| d.sync_all()).map_err(|e| StoreError::io("written to the disk", path, e))
 }
 
-/// Lock a file for this process, at once or not at all.
+/// Locks a file for this process, without waiting.
 fn lock(file: &File, folder: &Path) -> Result<(), StoreError> {
     match file.try_lock() {
         Ok(()) => Ok(()),

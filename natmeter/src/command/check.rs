@@ -1,4 +1,4 @@
-//! `natmeter check`: is the scenario right, and what would it do?
+//! `natmeter check`: checks a scenario and summarises it.
 
 use super::load::{load, name, tell};
 use crate::advice::{self, Machine};
@@ -30,7 +30,7 @@ pub fn check(file: Option<&Path>, global: &Global) -> Exit {
         });
         term::json(&event);
     } else if !global.quiet {
-        out(&format!("{} is right.\n{summary}{}\n", name(file), forecast::total(&plan)));
+        out(&format!("{} is valid.\n{summary}{}\n", name(file), forecast::total(&plan)));
     }
     tell(&advice, global);
     Exit::Done

@@ -1,4 +1,4 @@
-//! `natmeter clean`: restore what a killed run left changed, from its journal and its notes and nothing else.
+//! `natmeter clean`: restores the settings that a killed run left changed, from its journal and its notes alone.
 
 use crate::exit::Exit;
 use crate::priority;
@@ -11,11 +11,11 @@ pub fn clean() -> Exit {
     let dir = RunDir::of_this_user();
     let restored = dut::journal::clean(&dir, &mut Here::new());
     if let Err(error @ DutError::Busy { .. }) = restored {
-        // A run that is alive has left nothing behind, and needs what it changed.
+        // A live run still needs the settings that it changed.
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
-    // The lock file of a killed run goes when the lock is released; a run that is alive keeps its own.
+    // Releasing the lock removes the lock file of a killed run; a live run keeps its own.
     drop(dut::MachineLock::take());
     let priority = priority::restore(&dir);
     let changes = restored.iter().flatten().map(ToString::to_string);
@@ -27,21 +27,21 @@ pub fn clean() -> Exit {
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
-    if let Some(whose) = left_to_root(&dir, &RunDir::of_root()) {
-        err(&format!("error: {whose}\n"));
+    if let Some(text) = left_to_root(&dir, &RunDir::of_root()) {
+        err(&format!("error: {text}\n"));
         return Exit::Failed;
     }
     if done.is_empty() {
-        out("nothing to clean: no run has left anything behind\n");
+        out("nothing to clean: no killed run left changes behind\n");
     }
     Exit::Done
 }
 
-/// What a run of root left behind, when `own` is somebody else's folder.
+/// An error if a killed run of root left changes behind and `own` is the folder of another user.
 fn left_to_root(own: &RunDir, root: &RunDir) -> Option<String> {
     let left = own != root && dut::journal::is_left(root);
     left.then(|| {
-        format!("a run of root has left something behind in {}: run `natmeter clean` as root", root.path().display())
+        format!("{}: a killed run of root left changes behind; run `natmeter clean` as root", root.path().display())
     })
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_root_left_behind_is_told_to_others_only() {
+    fn changes_left_by_root_are_reported_to_other_users_only() {
         let dir = tempfile::tempdir().unwrap();
         let (own, root) = (RunDir::at(dir.path().join("own")), RunDir::at(dir.path().join("root")));
         assert_eq!(left_to_root(&own, &root), None);

@@ -1,5 +1,4 @@
-//! `natmeter gateway`: the gateway as a program of its own, on interfaces or between capture files, and the words
-//! that its control socket understands.
+//! `natmeter gateway`: the gateway as a program, on interfaces or between capture files, and requests to a running gateway.
 
 use crate::cli::{GatewayArgs, Global, Word};
 use crate::exit::Exit;
@@ -20,7 +19,7 @@ pub fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
         return ask(word, args);
     }
     let Some(file) = &args.config else {
-        err("error: a gateway needs its file: natmeter gateway --config gateway.toml (see docs/gateway.md)\n");
+        err("error: --config is missing: use natmeter gateway --config gateway.toml (see docs/gateway.md)\n");
         return Exit::Usage;
     };
     let gateway = match config::read(file, tech::ALL) {
@@ -66,7 +65,9 @@ fn ask(word: Word, args: &GatewayArgs) -> Exit {
         }
         Err(error) => {
             let path = socket.display();
-            err(&format!("error: asking the gateway at {path}: {error}; does one run? --socket names another\n"));
+            err(&format!(
+                "error: no gateway answers at {path}: {error}; start one, or name its control socket with --socket\n"
+            ));
             Exit::Failed
         }
     }
@@ -93,12 +94,14 @@ fn pairs(given: &[String]) -> Result<Vec<(usize, PathBuf)>, GatewayError> {
     let pair = |text: &String| {
         let side = |name: &str| ["left", "right"].iter().position(|s| *s == name);
         let found = text.split_once('=').and_then(|(name, path)| Some((side(name)?, PathBuf::from(path))));
-        found.ok_or_else(|| GatewayError::Usage(format!("`{text}` is not left=FILE or right=FILE")))
+        found.ok_or_else(|| GatewayError::Usage(format!("`{text}` names no side: use left=FILE or right=FILE")))
     };
     let all: Vec<_> = given.iter().map(pair).collect::<Result<_, _>>()?;
     match all.as_slice() {
-        [(a, _), (b, _)] if a == b => Err(GatewayError::Usage("one file a side: left=FILE,right=FILE".into())),
-        [_, _, _, ..] => Err(GatewayError::Usage("one file a side: left=FILE,right=FILE".into())),
+        [(a, _), (b, _)] if a == b => {
+            Err(GatewayError::Usage("more than one file for a side: use left=FILE,right=FILE".into()))
+        }
+        [_, _, _, ..] => Err(GatewayError::Usage("more than one file for a side: use left=FILE,right=FILE".into())),
         _ => Ok(all),
     }
 }
@@ -116,16 +119,18 @@ fn on_interfaces(
         }
     };
     let seed = args.seed.map_or_else(drawn, Ok)?;
-    say(&format!("seed {seed}: who knows it can guess ports and identifications (RFC 6056, RFC 7739)\n"));
+    say(&format!(
+        "seed {seed}: keep it secret, because it determines ports and identifications (RFC 6056, RFC 7739)\n"
+    ));
     gateway::run(gateway, file, seed, ending, &say)
 }
 
-/// A seed that nobody can guess.
+/// A random seed from the system.
 fn drawn() -> Result<u64, GatewayError> {
     let mut octets = [0; 8];
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut octets))
-        .map_err(|e| GatewayError::Usage(format!("drawing a seed from /dev/urandom: {e}; give one with --seed")))?;
+        .map_err(|e| GatewayError::Usage(format!("/dev/urandom gives no seed: {e}; give one with --seed")))?;
     Ok(u64::from_ne_bytes(octets))
 }
 
@@ -134,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_gateways_draw_the_same() {
+    fn two_gateways_draw_different_seeds() {
         assert_ne!(drawn().unwrap(), drawn().unwrap());
     }
 }

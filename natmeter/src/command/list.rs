@@ -1,4 +1,4 @@
-//! `natmeter list`: what is known.
+//! `natmeter list`: lists devices, technologies, metrics and so on.
 
 use crate::cli::Global;
 use crate::exit::Exit;

@@ -1,5 +1,4 @@
-//! The scenario that a command line names, read and complained about in the way that the command line asks for. Its own
-//! file because four commands begin with it.
+//! Reads the scenario that the command line names, and prints its errors as text or JSON.
 
 use crate::cli::Global;
 use crate::did_you_mean;
@@ -11,19 +10,18 @@ use scenario::{Loaded, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
-/// What the quickstart is called in messages.
+/// Name of the quickstart in messages.
 const QUICKSTART_NAME: &str = "the built-in quickstart";
 
-/// What messages call the scenario of a command.
+/// Name of a command's scenario in messages.
 pub fn name(file: Option<&Path>) -> String {
     file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
 }
 
-/// Reads the scenario that the command line names, or the built-in quickstart, and the files that it names; when something is
-/// wrong, say so.
+/// Reads the named scenario, or the built-in quickstart, checks the files that it names, and prints any errors.
 ///
 /// # Errors
-/// The exit code, after everything that is wrong was shown.
+/// The exit code, after printing all errors.
 pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     let options = global.options();
     let loaded = match file {
@@ -32,11 +30,11 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
         }
         _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
     };
-    let sound = loaded.and_then(|loaded| {
-        rig::files::see_that_files_are_right(&loaded)?;
+    let checked = loaded.and_then(|loaded| {
+        rig::files::check(&loaded)?;
         Ok(loaded)
     });
-    sound.map_err(|error| {
+    checked.map_err(|error| {
         match &error {
             _ if global.json => term::json(&error_event(&error)),
             ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
@@ -49,7 +47,7 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     })
 }
 
-/// Print what is to be known of this machine before a run.
+/// Prints the notes on this machine before a run.
 pub fn tell(advice: &[String], global: &Global) {
     if !global.quiet && !global.json {
         for note in advice {
@@ -58,7 +56,7 @@ pub fn tell(advice: &[String], global: &Global) {
     }
 }
 
-/// A refused scenario for machines.
+/// A refused scenario as a JSON event.
 fn error_event(error: &ScenarioError) -> serde_json::Value {
     let errors = match error {
         ScenarioError::Unreadable { path, .. } => {
@@ -75,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_quickstart_is_right() {
+    fn the_built_in_quickstart_is_valid() {
         assert!(load(None, &Global::default()).is_ok());
         assert!(load(None, &Global { full: true, ..Global::default() }).is_ok());
     }

@@ -1,5 +1,4 @@
-//! The commands that do something: each turns arguments into a call of the library and its outcome into an
-//! exit code. One file a command.
+//! The commands. Each turns its arguments into a library call, and the outcome into an exit code.
 
 mod calibrate;
 mod check;
@@ -26,14 +25,14 @@ use record::plan::Plan;
 use scenario::{Dut, Scenario};
 use std::time::Duration;
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 pub fn dispatch(cli: Cli) -> Exit {
     let global = &cli.global;
     let changes = if global.full { Some("--full") } else { global.set.first().map(|_| "--set") };
     if let (Some(command), Some(option)) = (&cli.command, changes)
         && !command.reads_scenario()
     {
-        err(&format!("error: {option} changes a scenario, and this command reads none; leave it out\n"));
+        err(&format!("error: {option} changes a scenario, but this command reads none: leave it out\n"));
         return Exit::Usage;
     }
     match cli.command {
@@ -57,10 +56,10 @@ pub fn dispatch(cli: Cli) -> Exit {
     }
 }
 
-/// A process that ends its trial on Ctrl-C and then undoes everything; a later Ctrl-C ends it at once.
+/// A process that, on Ctrl-C, ends its trial and restores everything; a later Ctrl-C ends it at once.
 ///
 /// # Errors
-/// When signals cannot be handled.
+/// If signals cannot be handled.
 fn process() -> std::io::Result<Process> {
     let process = Process::new();
     signals::end_on(&process.interrupted)?;
@@ -70,11 +69,12 @@ fn process() -> std::io::Result<Process> {
 /// How often `--wait` asks whether the machine is free.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Take this machine to measure with, for as long as the command lasts: with `--wait` when it is free; with `--beside` at once,
-/// and so as root, whom other users do not stop. Returns a doubt when another process measures meanwhile.
+/// Locks this machine for measuring until the command ends. With `--wait`, waits until the machine is free. With `--beside`,
+/// and for root if another user measures, continues without the lock. Returns a doubt if another process measures at the
+/// same time.
 ///
 /// # Errors
-/// The exit code, after the holder of the machine was named.
+/// The exit code, after printing the holder of the lock.
 fn machine_lock(global: &Global) -> Result<(Option<MachineLock>, Option<String>), Exit> {
     let mut told = false;
     loop {
@@ -86,7 +86,9 @@ fn machine_lock(global: &Global) -> Result<(Option<MachineLock>, Option<String>)
             Err(DutError::Busy { holder, .. }) if global.beside || global.wait => (None, Some(holder)),
             Err(_) if global.beside => return Ok((None, None)),
             Err(error @ DutError::Busy { .. }) => {
-                err(&format!("error: {error}; or use --wait to start after it, --beside to measure beside it\n"));
+                err(&format!(
+                    "error: {error}; or use --wait to start after it, or --beside to measure at the same time\n"
+                ));
                 return Err(Exit::Failed);
             }
             Err(error) => return Err(fail(&RunError::Rig(error.into()))),
@@ -103,18 +105,18 @@ fn machine_lock(global: &Global) -> Result<(Option<MachineLock>, Option<String>)
     }
 }
 
-/// Kernel devices: refuse while another run has the test bed, before this one disturbs it by testing itself; and without
-/// root, become root of a namespace of our own, before the first thread is started.
+/// Prepares kernel devices. Refuses if another run uses the test bed, before the self-test could disturb that run. Without
+/// root, enters a user namespace, before the first thread starts.
 fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
     let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
     if !needs_namespace {
         return Ok(());
     }
     let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
-    rig::kernel::see_that_tools_are_there(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
+    rig::kernel::check_tools(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
     let root = rustix::process::geteuid().is_root();
-    rig::kernel::see_that_they_can_be_had(scenario, &points, root).map_err(|e| fail(&RunError::Rig(e)))?;
-    // One that measures beside us may be in it.
+    rig::kernel::check_devices(scenario, &points, root).map_err(|e| fail(&RunError::Rig(e)))?;
+    // A run with `--beside` may use the test bed.
     dut::lock::see_that_bed_is_free(&RunDir::of_this_user()).map_err(|e| fail(&RunError::Rig(e.into())))?;
     if root {
         return Ok(());
@@ -125,7 +127,7 @@ fn privilege(scenario: &Scenario, plan: &Plan) -> Result<(), Exit> {
     })
 }
 
-/// Say what went wrong and choose the exit code.
+/// Prints the error and returns the exit code.
 fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));
     match error {

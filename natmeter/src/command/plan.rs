@@ -1,4 +1,4 @@
-//! `natmeter plan`: the measurements of a scenario with what they will take, and nothing touched.
+//! `natmeter plan`: prints the measurements of a scenario with predicted time and memory, and changes nothing.
 
 use super::load::{load, tell};
 use crate::advice::{self, Machine};

@@ -1,4 +1,4 @@
-//! `natmeter report`: print a run folder again, in any format.
+//! `natmeter report`: prints the report of a run folder, in any format.
 
 use crate::exit::Exit;
 use crate::term::{err, out};
@@ -24,7 +24,7 @@ fn failed(error: &dyn std::error::Error) -> Exit {
     Exit::Failed
 }
 
-/// Says what is wrong with the record of a run that was reported.
+/// Prints the errors in the record of a reported run, and returns the exit code.
 pub(super) fn verdict(path: &Path, findings: &[Finding]) -> Exit {
     if findings.is_empty() {
         return Exit::Done;

@@ -30,7 +30,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let plan = forecast::plan(&loaded.scenario);
-    // Before anything is touched, and before entering a network namespace, from which other runs are not visible.
+    // Before any change, and before entering a network namespace, from which other runs are not visible.
     let (_lock, beside) = match machine_lock(global) {
         Ok(lock) => lock,
         Err(exit) => return exit,
@@ -43,7 +43,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
     let header = Header::new(rfc3339(now), loaded.scenario, global.options(), plan);
     let mut listener = listener(global);
     let begin = || {
-        // Before there is a folder: from then on a signal is a wish to end in order.
+        // Before the folder exists: from then on a signal must end the run in order.
         let process = process().map_err(RunError::Signals)?;
         let folder = RunFolder::create(&global.runs, &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
@@ -82,7 +82,7 @@ pub fn resume(path: &Path, global: &Global) -> Exit {
 }
 
 fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
-    // The self-test needs it as much as the measurements.
+    // Raised for the self-test, too.
     let _raised = priority::raise();
     let mut facts = facts::of_this_machine();
     facts.doubts.extend(beside);
@@ -100,7 +100,7 @@ fn listener(global: &Global) -> Box<dyn Listener> {
     if global.json { Box::new(JsonLines) } else { Box::new(Console::new(global.quiet)) }
 }
 
-/// Print what there is to print, write the report into the folder, choose the exit code.
+/// Prints the report, writes it into the folder and returns the exit code.
 fn conclude(
     ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
     global: &Global,
@@ -135,18 +135,22 @@ fn conclude(
     }
     let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
     if let Some(test) = tested.filter(|test| !test.passed) {
-        err("error: the self-test failed: the tester cannot be trusted here; see `natmeter selftest`\n");
+        err("error: the self-test failed: do not use the results of this run; see `natmeter selftest`\n");
         for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
             err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
             err(&deciding(check, "    "));
         }
-        err(&format!("  all trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
+        err(&format!("  trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
         return Exit::Failed;
     }
     let header = header(&path, tech::ALL).ok();
     let missing = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
     if !missing.is_empty() {
-        err(&format!("error: not measured: {}; `natmeter resume {}` goes on\n", missing.join(", "), path.display()));
+        err(&format!(
+            "error: no result for {}; `natmeter resume {}` continues the run\n",
+            missing.join(", "),
+            path.display()
+        ));
         return Exit::Incomplete;
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
@@ -157,8 +161,8 @@ fn conclude(
     if limited { Exit::TesterLimit } else { Exit::Done }
 }
 
-/// Whether a result is a bound that the tester or its host set, and no number of the device: also where everything passed up to
-/// the rate at which the tester is believed. Where it passed up to the highest rate that was asked for, that was the question.
+/// Whether a result is a bound set by the tester or its host, and not the device's rate. A search that passed up to the usable
+/// share of the tester ceiling is such a bound; a search that passed up to the scenario's `max-rate` is not.
 fn is_limited(outcome: &Outcome, max_rate: Option<u64>, calibration: Option<&Calibration>) -> bool {
     let Measurement { point, metric, .. } = &outcome.measurement;
     match outcome.result.kind {
@@ -171,7 +175,8 @@ fn is_limited(outcome: &Outcome, max_rate: Option<u64>, calibration: Option<&Cal
     }
 }
 
-/// Keys of the measurements that are due and have no result. Further repetitions may be left out by the scenario's own will.
+/// Keys of the measurements without a result. With a time limit, only first repetitions count, because the scenario allows
+/// natmeter to skip the others.
 fn missing(header: &Header, outcomes: &[Outcome]) -> Vec<String> {
     let limit = header.scenario.time_limit;
     let due = |m: &&Measurement| m.repetition <= 1 || limit.is_none();

@@ -1,4 +1,4 @@
-//! `natmeter selftest`: does the instrument find what was injected?
+//! `natmeter selftest`: tests the tester on devices with known truth.
 
 use super::{machine_lock, process};
 use crate::cli::{Global, SelftestArgs};
@@ -22,18 +22,18 @@ pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
     let process = match process() {
         Ok(process) => process,
         Err(error) => {
-            err(&format!("error: handling signals: {error}\n"));
+            err(&format!("error: signals cannot be handled: {error}\n"));
             return Exit::Failed;
         }
     };
     let _raised = priority::raise();
-    // What is going on goes to stderr, and only to a terminal: stdout is the verdict's.
+    // Progress goes to stderr, and only to a terminal; stdout has the verdict only.
     let mut console = Console::new(global.quiet);
     let tested =
         if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
     drop(console);
     let Some(tested) = tested else {
-        err("error: interrupted; there is no verdict\n");
+        err("error: interrupted: the self-test has no verdict\n");
         return Exit::Interrupted;
     };
     if let Some(folder) = &args.keep
@@ -54,12 +54,12 @@ fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
     let made = std::fs::create_dir_all(folder);
     let kept = made.map_err(|e| e.to_string()).and_then(|()| tested.keep(folder).map_err(|e| e.to_string()));
     kept.map_err(|error| {
-        err(&format!("error: keeping the self-test in {}: {error}\n", folder.display()));
+        err(&format!("error: the self-test cannot be written to {}: {error}\n", folder.display()));
         Exit::Failed
     })
 }
 
-/// The trial that contradicts the truth, a fact a line, after this margin.
+/// The trial that contradicts the truth, one fact a line, indented by `margin`.
 pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     let mut told = String::new();
     for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {
@@ -68,7 +68,7 @@ pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     told
 }
 
-/// A fault of the tester is a failure. A host that is too busy to say is no fault, but nothing was shown either.
+/// A fault of the tester fails the self-test. If the host is too busy, the self-test is inconclusive.
 fn exit(verdict: &SelfTest) -> Exit {
     match (verdict.passed, verdict.named("inconclusive").is_empty()) {
         (true, true) => Exit::Done,
@@ -90,9 +90,9 @@ fn text(verdict: &SelfTest) -> String {
     let lines: String = verdict.checks.iter().map(line).collect();
     let open = verdict.checks.iter().filter(|c| c.inconclusive).count();
     let summary = match (verdict.passed, open) {
-        (true, 0) => "every injected truth was recovered".to_owned(),
-        (true, n) => format!("{n} inconclusive, because the host is too busy; all others were recovered"),
-        (false, _) => "the tester cannot be trusted here".to_owned(),
+        (true, 0) => "passed: every check measured the injected truth".to_owned(),
+        (true, n) => format!("{n} inconclusive, because the host is too busy; all other checks passed"),
+        (false, _) => "failed: do not use results of this tester on this machine".to_owned(),
     };
     format!("{lines}{summary}\n")
 }
@@ -105,7 +105,7 @@ mod tests {
         judge,
     };
 
-    /// Everything that a verdict of validity rests on: without it a failure cannot be looked into.
+    /// A failure can be analysed only with everything that the verdict of the trial depends on.
     #[test]
     fn the_deciding_trial_is_told() {
         let leg = Leg { planned: 30_000, sent: 30_000, received: 29_847, ..Leg::default() };
@@ -128,8 +128,8 @@ mod tests {
         let check = SelfTestCheck { deciding: Some(Box::new(trial)), ..SelfTestCheck::default() };
         let told = text(&SelfTest { passed: false, checks: vec![check] });
         for fact in [
-            "trial 4 at 262,500 a second: fail, Left to Right: 29847 of 30000 frames received",
-            "30,000 planned, 30,000 sent (0 refused), 29,847 received right",
+            "trial 4 at 262,500/s: fail, Left to Right: 29847 of 30000 frames received",
+            "30,000 planned, 30,000 sent (0 refused), 29,847 received correctly",
             "longest stall: tester 0 µs, device 1,500 µs; run delay: tester unknown",
             "the queues absorb 1,950 µs",
         ] {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_left_open_is_neither_done_nor_failed() {
+    fn an_inconclusive_self_test_is_neither_done_nor_failed() {
         let check = |passed, inconclusive| SelfTestCheck { passed, inconclusive, ..SelfTestCheck::default() };
         let end = |checks: Vec<SelfTestCheck>| {
             exit(&SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks })

@@ -1,5 +1,4 @@
-//! The plan as text for people: what will be measured, how long it takes and what memory it needs, and on
-//! which guesses that rests.
+//! The plan as text for people: measurements, predicted time and memory, and the assumed rates.
 
 use super::guess;
 use Side::{Left, Right};
@@ -10,7 +9,7 @@ use scenario::quantity::{show_bytes, show_count, show_time};
 use scenario::{Scenario, conformance, technologies};
 use std::fmt::Write;
 
-/// The plan of a scenario, one line a value that will be measured.
+/// Returns the plan of a scenario, one line for each value to be measured.
 pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let mut out = scenario.name.clone();
     if !scenario.about.is_empty() {
@@ -30,21 +29,21 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
     let _ = writeln!(
         out,
-        "Invalid trials are repeated until those of a measurement have taken {INVALID_TIMES_PREDICTED} times its predicted time, \
-         and {floor} s at least."
+        "natmeter repeats the invalid trials of a measurement for at most {INVALID_TIMES_PREDICTED} times its predicted time, \
+         but always for {floor} s."
     );
     guesses(&mut out, scenario);
     out
 }
 
-/// The whole plan in a line: measurements, time, memory.
+/// Returns the totals of the plan in one line: measurements, time, memory.
 pub fn total(plan: &Plan) -> String {
-    let device = if plan.dut_memory == 0 { "as it is".to_owned() } else { show_bytes(plan.dut_memory) };
+    let device = if plan.dut_memory == 0 { "not predicted".to_owned() } else { show_bytes(plan.dut_memory) };
     let (time, tester) = (show_time(plan.predicted()), show_bytes(plan.tester_memory));
     format!("{} measurements, about {time}. Memory: tester {tester}, device {device}.", plan.measurements.len())
 }
 
-/// One row for all repetitions of a value.
+/// Writes one row for all repetitions of a value.
 fn table(out: &mut String, plan: &Plan) {
     // Further axes have a column each.
     let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name()));
@@ -73,19 +72,21 @@ fn table(out: &mut String, plan: &Plan) {
     }
 }
 
-/// The side of its column that a text stands on.
+/// Alignment of a text in its column.
 enum Side {
     Left,
     Right,
 }
 
 fn guesses(out: &mut String, scenario: &Scenario) {
-    out.push_str("Guessed, before anything is known of this machine (calibration, clearing tables and invalid trials not counted):\n");
+    out.push_str(
+        "The prediction assumes these rates, and no time for calibration, clearing tables and invalid trials:\n",
+    );
     for dut in &scenario.duts {
         let guess = guess(scenario, dut);
         let set_up =
             if dut.is_stateful() { format!("{} connections/s, ", show_count(guess.set_up.0)) } else { String::new() };
         let (forward, top) = (show_count(guess.forward.0), show_count(guess.top.0));
-        let _ = writeln!(out, "  {}: {set_up}{forward} frames/s per direction, searched from {top} down", dut.name());
+        let _ = writeln!(out, "  {}: {set_up}{forward} frames/s per direction; the search begins at {top}", dut.name());
     }
 }

@@ -1,4 +1,4 @@
-//! A gateway between capture files: what becomes of each packet, and that all are accounted for.
+//! A gateway between capture files: the fate of each packet, and complete counters.
 
 use super::*;
 use gateway::file::{Reader, Writer};
@@ -27,7 +27,7 @@ fn ip4(to_from: &str, protocol: u8, fragment: u16, [src, dst]: [[u8; 4]; 2], pay
     f
 }
 
-/// A whole ICMP echo request.
+/// A complete ICMP echo request.
 fn ping(to_from: &str, ends: [[u8; 4]; 2]) -> Vec<u8> {
     let mut message = hex("0800 0000 1234 0001 6162636465666768");
     let sum = Sum::default().bytes(&message).checksum();
@@ -47,7 +47,7 @@ fn pcap(path: &Path, frames: &[(u32, Vec<u8>)]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// What came out on both sides, and the last lines as JSON.
+/// Packets that left on both sides, and the counters as JSON.
 struct Outcome {
     left: Vec<Vec<u8>>,
     right: Vec<Vec<u8>>,
@@ -60,7 +60,7 @@ impl Outcome {
     }
 }
 
-/// Runs a gateway of this file (`FOLDER` stands for a folder of its own) and these packets, and goes on for a minute.
+/// Runs a gateway with this file (`FOLDER` stands for a new folder) and these packets, and simulates one more minute.
 fn pass_files(file: &str, left: &[(u32, Vec<u8>)], right: &[(u32, Vec<u8>)]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -104,7 +104,7 @@ fn fragments() -> [Vec<u8>; 2] {
     [ip4(RIGHT, 17, 0x2000, ends, &datagram[..200]), ip4(RIGHT, 17, 200 / 8, ends, &datagram[200..])]
 }
 
-/// RFC 7596, section 8.2: a later fragment waits for the first. It was counted as dropped although it left.
+/// RFC 7596, section 8.2: a later fragment waits for the first. Regression: it was counted as dropped.
 #[test]
 fn a_fragment_that_waits_is_not_dropped() {
     let [first, second] = fragments();
@@ -116,7 +116,7 @@ fn a_fragment_that_waits_is_not_dropped() {
     assert_eq!(counted, [1, 0, 1, 1, 1], "its first fragment never came: {}", outcome.told);
 }
 
-/// RFC 2473, section 7.2: fragments of a tunnel packet leave as what they were part of.
+/// RFC 2473, section 7.2: fragments of a tunnel packet leave as the reassembled packet.
 #[test]
 fn a_fragment_that_is_reassembled_is_not_dropped() {
     let payload = [hex("1450 0035 0590 0000"), vec![b'x'; 1416]].concat();
@@ -150,7 +150,7 @@ fn pings_to_the_gateway_are_answered_and_those_to_its_pool_are_not() {
 }
 
 #[test]
-fn a_side_in_a_vlan_takes_and_gives_frames_with_its_tag() {
+fn a_side_in_a_vlan_receives_and_sends_frames_with_its_tag() {
     let tagged = |tag: [u8; 4], f: &[u8]| [&f[..12], &tag, &f[12..]].concat();
     let from_customer = |port: u8| {
         let ends = [[10, 0, 0, 2], [203, 0, 113, 9]];

@@ -1,5 +1,4 @@
-//! The next hops of a gateway's sides: found before it starts, asked again when its file is read again. Apart from the
-//! messages themselves, because this is about what the file says of them.
+//! Resolves the next hops of a gateway's sides before it starts, and again when its file is reloaded.
 
 use super::{BothPorts, Macs, own};
 use gateway::ControlQueue;
@@ -12,20 +11,20 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::Mac;
 
-/// Both sides as the plane numbers them.
+/// Both sides, in the order of the plane.
 const SIDES: [PlaneSide; 2] = [PlaneSide::Customer, PlaneSide::Internet];
-/// How often a running gateway asks, and how long it waits each time.
+/// Requests that a running gateway sends; it waits [`WAIT`] after each.
 const ATTEMPTS: u32 = 3;
 const WAIT: Duration = Duration::from_millis(300);
-/// Between two looks whether an answer has come.
+/// Interval between two checks for an answer.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The far end of a link without Ethernet addresses.
+/// Returns the Ethernet address of the far end of a TUN device.
 pub(super) fn tun_neighbour(number: u8) -> Mac {
     crate::rig::mac(number, 2)
 }
 
-/// The IP address by which a side's next hop is asked for, if it is.
+/// Returns the IP address of a side's next hop, if it must be resolved.
 fn asked(gateway: &Gateway, side: &Side) -> Option<IpAddr> {
     match side.next_hop {
         Written::Ip(ip) if gateway.io != Io::Tun => Some(ip),
@@ -33,7 +32,7 @@ fn asked(gateway: &Gateway, side: &Side) -> Option<IpAddr> {
     }
 }
 
-/// Ethernet addresses of both sides and of their next hops, asked for where the file gives IP addresses.
+/// Returns the Ethernet addresses of both sides and of their next hops; resolves next hops with IP addresses.
 pub(super) fn find(
     gateway: &Gateway,
     own_macs: [Mac; 2],
@@ -57,14 +56,13 @@ pub(super) fn find(
     Ok(macs)
 }
 
-/// What the workers of a gateway learn, which starts with these Ethernet addresses.
+/// Returns the next hops whose Ethernet addresses the workers learn, with their initial addresses.
 pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
     let one = |side, (_, next)| asked(gateway, side).map(|ip| NextHop::new(ip, next));
     NextHops { customer: one(&gateway.left, macs[0]), internet: one(&gateway.right, macs[1]) }
 }
 
-/// Asks for the next hops of a running gateway again and waits for their answers, about a second at most; gives those that
-/// do not answer.
+/// Resolves the next hops of a running gateway again, for about one second at most; returns those that do not answer.
 pub(super) fn ask_again<F: Function>(
     gateway: &Gateway,
     next_hops: &NextHops,
@@ -77,7 +75,7 @@ pub(super) fn ask_again<F: Function>(
         open.filter_map(|(on, (side, mac))| next_hops.on(on).map(|n| (on, side, mac, n, n.heard()))).collect();
     for _ in 0..ATTEMPTS {
         for (on, side, mac, next_hop, _) in &open {
-            // A port that is broken ends the gateway, and says so.
+            // A broken port stops the gateway with its own error.
             let _ = queue.send(*on, request(*mac, side.address, next_hop.address()));
         }
         let end = Instant::now() + WAIT;
@@ -89,8 +87,8 @@ pub(super) fn ask_again<F: Function>(
     open.into_iter().map(|(.., next_hop, _)| next_hop.address()).collect()
 }
 
-/// Ethernet addresses for functions that are made now: those of the file `new`, and of next hops that it names by IP address
-/// where they are known to be.
+/// Returns the Ethernet addresses for new functions: those of the file `new`, and the known addresses of next hops that it
+/// names by IP address.
 pub(super) fn known(new: &Gateway, next_hops: &NextHops, before: &Macs) -> Macs {
     let sides = [&new.left, &new.right];
     [0, 1].map(|i| {
@@ -103,7 +101,7 @@ pub(super) fn known(new: &Gateway, next_hops: &NextHops, before: &Macs) -> Macs 
     })
 }
 
-/// Functions have been made with these addresses.
+/// Records that functions were built with these addresses.
 pub(super) fn built_with(next_hops: &NextHops, macs: &Macs) {
     for (on, (_, next)) in SIDES.into_iter().zip(macs) {
         if let Some(next_hop) = next_hops.on(on) {
@@ -112,8 +110,8 @@ pub(super) fn built_with(next_hops: &NextHops, macs: &Macs) {
     }
 }
 
-/// Whether next hops are named in another way than those that the workers learn about.
-pub(super) fn named_otherwise(new: &Gateway, next_hops: &NextHops) -> bool {
+/// Whether the file names other next hops than those that the workers learn.
+pub(super) fn have_changed(new: &Gateway, next_hops: &NextHops) -> bool {
     let sides = [&new.left, &new.right].map(|side| asked(new, side));
     SIDES.into_iter().zip(sides).any(|(on, asked)| next_hops.on(on).map(NextHop::address) != asked)
 }

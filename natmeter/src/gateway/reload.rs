@@ -1,5 +1,5 @@
-//! How a running gateway becomes what its file says now: everything is read and made beside the packets, refused as a whole
-//! where something cannot be changed, and then given to all workers.
+//! Reloads the file of a running gateway: reads and builds the new configuration while packets flow, and gives it to all
+//! workers, or refuses it as a whole if something cannot change.
 
 use super::running::Running;
 use super::table_file::{Changes, TableFile};
@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tech::Use;
 
-/// A worker that has answered lets go of what it was given within this time.
-const LETS_GO_WITHIN: Duration = Duration::from_secs(1);
+/// A worker that has answered releases its old configuration within this time.
+const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
 impl<F: Function + 'static> Running<'_, F> {
-    /// Reads the file again and gives every worker its new configuration, or none of them. Says what a new binding table
-    /// changes, and which next hops do not answer.
+    /// Reads the file again, and gives all workers the new configuration, or none. Returns the changes of the binding table, and
+    /// the next hops that do not answer.
     pub(super) fn reload(&mut self) -> Result<String, String> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
@@ -28,14 +28,16 @@ impl<F: Function + 'static> Running<'_, F> {
             build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
         let (functions, table) = (built.functions.hand_to(Any), built.table);
         table_file.map_or(Ok(()), |file| file.is_unchanged())?;
-        let functions = functions.downcast::<Vec<F>>().map_err(|_| "the technology cannot be changed; restart")?;
+        let functions = functions
+            .downcast::<Vec<F>>()
+            .map_err(|_| "the technology cannot change while the gateway runs: restart the gateway")?;
         let changes = self.changes(table.as_ref())?;
         self.adopt(*functions)?;
         if let (Some(live), Some(table)) = (&self.live, table) {
             live.replace(table);
         }
-        let silent_worker = |worker| format!("worker {worker}: it does not answer");
-        if next_hops::named_otherwise(&new, &self.next_hops) {
+        let silent_worker = |worker| format!("worker {worker} does not answer");
+        if next_hops::have_changed(&new, &self.next_hops) {
             self.next_hops = Arc::new(next_hops::learnt(&new, &macs));
             self.queue.learn(&self.next_hops).map_err(silent_worker)?;
         } else {
@@ -47,22 +49,24 @@ impl<F: Function + 'static> Running<'_, F> {
         Ok(told(changes, &silent))
     }
 
-    /// What a new binding table changes, if there is one.
+    /// Returns the changes of a new binding table, if there is one.
     fn changes(&self, new: Option<&Table>) -> Result<Option<Changes>, String> {
         let (Some(live), Some(new)) = (&self.live, new) else { return Ok(None) };
         let old = live.current();
         if new.is_empty() && !old.is_empty() {
             let kept = old.len();
-            return Err(format!("the new binding table has no softwire; the one with {kept} softwires is kept"));
+            return Err(format!(
+                "the new binding table has no softwire; the gateway keeps the old one with {kept} softwires"
+            ));
         }
         Ok(Some(Changes::between(&old, new)))
     }
 
-    /// Every worker becomes what its new function is, or none does.
+    /// Gives all workers their new functions, or none.
     fn adopt(&self, functions: Vec<F>) -> Result<(), String> {
         let new: Arc<Vec<Mutex<F>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
         let mut result = Ok(());
-        // If one worker refuses, all others must be as they were.
+        // The first round only asks: if one worker refuses, no worker may have changed.
         for round in [Round::Try, Round::Do] {
             let with = Arc::clone(&new);
             let answers = self.queue.ask(move |worker, running| {
@@ -70,14 +74,14 @@ impl<F: Function + 'static> Running<'_, F> {
                 if round == Round::Try { running.can_adopt(&new) } else { running.adopt(&mut new) }
             });
             result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
-                said.unwrap_or_else(|| Err("it does not answer".into())).map_err(|why| format!("worker {w}: {why}"))
+                said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"))
             });
             if result.is_err() {
                 break;
             }
         }
-        // What was replaced is freed here and not by a worker, which may have answered but not yet let go of it.
-        let end = Instant::now() + LETS_GO_WITHIN;
+        // Waits until all workers have released the old functions, so that this thread frees them and no worker does.
+        let end = Instant::now() + RELEASED_WITHIN;
         while Arc::strong_count(&new) > 1 && Instant::now() < end {
             std::thread::yield_now();
         }
@@ -85,11 +89,11 @@ impl<F: Function + 'static> Running<'_, F> {
     }
 }
 
-/// The answer to a reload that was done.
+/// The answer to a successful reload.
 fn told(changes: Option<Changes>, silent: &[IpAddr]) -> String {
     let mut text = changes.map_or_else(|| "reloaded".into(), |c| format!("reloaded: {c}"));
     for address in silent {
-        let _ = write!(text, "; next hop {address} does not answer, its Ethernet address stays as it was");
+        let _ = write!(text, "; next hop {address} does not answer, so its Ethernet address stays as it was");
     }
     text + "\n"
 }
@@ -100,7 +104,7 @@ enum Round {
     Do,
 }
 
-/// Functions of any technology, to be compared with those that run.
+/// Returns functions of any technology, to be downcast to the type of the running ones.
 struct Any;
 
 impl Use for Any {

@@ -1,5 +1,4 @@
-//! A gateway that runs, as its control socket sees it: the words it understands and what it answers. Apart from the rest of
-//! the gateway, because all of it happens beside the packets.
+//! The control socket of a running gateway: its requests and answers. All of it runs outside the packet loop.
 
 use super::status::Status;
 use super::{Macs, OtherVlan};
@@ -16,12 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A gateway that runs, as its control socket sees it.
+/// A running gateway, as its control socket needs it.
 pub(super) struct Running<'a, F> {
-    /// As its file was when it was read last.
+    /// Its file, as last read.
     pub(super) gateway: Gateway,
     pub(super) file: &'a Path,
-    /// Ethernet addresses that its functions were made with.
+    /// Ethernet addresses with which its functions were built.
     pub(super) macs: Macs,
     pub(super) next_hops: Arc<NextHops>,
     pub(super) other_vlan: OtherVlan,
@@ -33,37 +32,37 @@ pub(super) struct Running<'a, F> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Sessions that are shown unless a number is given.
+/// Default number of sessions to list.
 const SHOWN: usize = 1000;
-/// Most sessions that are shown at once.
+/// Maximum number of sessions to list.
 const MOST_SHOWN: usize = 100_000;
-/// Places of a state table that a worker looks at between two rounds: some tens of microseconds.
+/// Slots of a state table that a worker reads between two rounds, which takes some tens of microseconds.
 const PLACES: u64 = 1024;
-/// How long all of them look, at most.
-const LOOKS_FOR: Duration = Duration::from_secs(4);
+/// Maximum time to list sessions.
+const LISTING_AT_MOST: Duration = Duration::from_secs(4);
 
-/// What a gateway is asked for over its control socket.
+/// A request over the control socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Counters and entries as JSON.
     Status,
     /// The same as OpenMetrics text.
     Metrics,
-    /// So many sessions at most.
+    /// At most this many sessions.
     Sessions(usize),
-    /// To read its file again.
+    /// Read the file again.
     Reload,
-    /// To forget all state.
+    /// Delete all state.
     Clear,
-    /// To end.
+    /// Stop.
     Stop,
 }
 
 impl Word {
-    /// What a line asks for.
+    /// Parses a request.
     ///
     /// # Errors
-    /// What is not understood, and what would be.
+    /// The error, and the valid requests.
     pub fn read(line: &str) -> Result<Word, String> {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("status", "") => Ok(Word::Status),
@@ -76,13 +75,13 @@ impl Word {
             ("reload", "") => Ok(Word::Reload),
             ("clear", "") => Ok(Word::Clear),
             ("stop", "") => Ok(Word::Stop),
-            _ => Err(format!("`{line}` is not understood: status, metrics, sessions [MOST], reload, clear, stop")),
+            _ => Err(format!("`{line}` is not a request: use status, metrics, sessions [MOST], reload, clear or stop")),
         }
     }
 }
 
 impl<F: Function + 'static> Running<'_, F> {
-    /// What the control socket says to some words.
+    /// Returns the answer to a request.
     pub(super) fn answer(&mut self, words: &str) -> String {
         if self.stop.load(Ordering::Relaxed) {
             return "error: the gateway is stopping\n".into();
@@ -110,17 +109,13 @@ impl<F: Function + 'static> Running<'_, F> {
         Ok(Status { workers: workers.collect::<Result<_, _>>()?, next_hops: macs, other_vlan })
     }
 
-    /// One JSON document a session. The workers look at a few places of their tables at a time, between packets.
+    /// Returns one JSON document for each session. Workers read a few slots of their tables at a time, between packets.
     fn sessions(&self, most: usize) -> Result<String, String> {
-        let (clock, end) = (self.clock, Instant::now() + LOOKS_FOR);
+        let (clock, end) = (self.clock, Instant::now() + LISTING_AT_MOST);
         let (mut text, mut first, mut shown, mut more) = (String::new(), 0, 0, true);
         while more && shown < most && !self.stop.load(Ordering::Relaxed) {
             if Instant::now() > end {
-                let _ = writeln!(
-                    text,
-                    "{}",
-                    json!({ "incomplete": "the tables are too large to be looked through at once" })
-                );
+                let _ = writeln!(text, "{}", json!({ "incomplete": "the tables are too large to list completely" }));
                 break;
             }
             let places = first..first + PLACES;
@@ -138,7 +133,7 @@ impl<F: Function + 'static> Running<'_, F> {
         Ok(text)
     }
 
-    /// Gives how many.
+    /// Appends these entries, and returns their number.
     fn show(text: &mut String, worker: usize, entries: &[Entry]) -> usize {
         for e in entries {
             let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
@@ -154,7 +149,7 @@ impl<F: Function + 'static> Running<'_, F> {
         entries.len()
     }
 
-    /// Free what the workers read no more.
+    /// Frees tables that no worker reads any more.
     pub(super) fn tidy(&self) {
         if let Some(live) = &self.live {
             live.tidy();

@@ -1,10 +1,10 @@
-//! What a gateway takes from its interfaces when neighbours and groups are left to the kernel: everything of IP but what
-//! keeps a link together. Apart from the gateway, because it is a list of protocol numbers and their complement.
+//! The frames that a gateway takes from its interfaces if the kernel handles neighbour discovery and multicast groups: all IP
+//! packets but those of the link.
 
 use port::backend::af_xdp::{Condition, Select, Width};
 use std::ops::RangeInclusive;
 
-/// Where the fields of a frame with IPv6 stand: type, next header, and behind the IPv6 header.
+/// Offsets in a frame with IPv6: EtherType, next header, and the end of the IPv6 header.
 const TYPE: u16 = 12;
 const NEXT: u16 = 20;
 const BEHIND: u16 = 54;
@@ -15,18 +15,18 @@ const ICMPV6: u8 = 58;
 /// redirects, inverse Neighbor Discovery and MLDv2, secure Neighbor Discovery, multicast router discovery.
 const OF_THE_LINK: [RangeInclusive<u8>; 4] = [130..=137, 141..=143, 148..=149, 151..=153];
 
-/// Everything of IP but ICMPv6 of the link; ARP is no IP.
+/// Selects all IP packets but the ICMPv6 messages of the link. ARP is not IP.
 pub fn without_the_link() -> Select {
     let version = |v| Condition::equals(TYPE, Width::Two, v);
     let six = |more: Vec<Condition>| [vec![version(0x86dd)], more].concat();
     let is = |offset, value: u8| Condition::equals(offset, Width::One, value.into());
     let mut any_of = vec![vec![version(0x0800)]];
-    // What comes most is found first: IPv4 in IPv6, TCP, UDP, fragments.
+    // The most frequent protocols come first: IPv4 in IPv6, TCP, UDP, fragments.
     any_of.extend([4, 6, 17, 44].map(|next| six(vec![is(NEXT, next)])));
     any_of.extend(all_but(NEXT, &[HOP_BY_HOP..=HOP_BY_HOP, ICMPV6..=ICMPV6]).into_iter().map(|c| six(vec![c])));
     let of_link = |at| all_but(at, &OF_THE_LINK);
     any_of.extend(of_link(BEHIND).into_iter().map(|c| six(vec![is(NEXT, ICMPV6), c])));
-    // Listener Discovery comes behind a hop-by-hop header of eight octets, as nothing else does.
+    // Multicast Listener Discovery follows a hop-by-hop header of eight octets; nothing else does.
     any_of.extend(all_but(BEHIND, &[ICMPV6..=ICMPV6]).into_iter().map(|c| six(vec![is(NEXT, HOP_BY_HOP), c])));
     let behind = of_link(BEHIND + 8).into_iter();
     let header = [is(NEXT, HOP_BY_HOP), is(BEHIND, ICMPV6), is(BEHIND + 1, 0)];
@@ -34,7 +34,7 @@ pub fn without_the_link() -> Select {
     Select { any_of }
 }
 
-/// The same of the frames that are tagged with a VLAN (IEEE 802.1Q): fields behind the tag stand four octets later.
+/// The same for frames with a VLAN tag (IEEE 802.1Q), in which fields after the tag are four octets later.
 pub fn in_vlan(id: u16, select: Select) -> Select {
     const TAG: u16 = 12;
     let tagged = Condition::equals(TAG, Width::Two, 0x8100);
@@ -44,7 +44,7 @@ pub fn in_vlan(id: u16, select: Select) -> Select {
     Select { any_of: select.any_of.into_iter().map(within).collect() }
 }
 
-/// Conditions of which one is met when the octet is none of these: prefixes, as few as there can be.
+/// The smallest set of prefixes that together match every value of an octet but these.
 fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
     let mut all = Vec::new();
     cover(0, 8, not, &mut |value, bits| {
@@ -54,7 +54,7 @@ fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
     all
 }
 
-/// The numbers from `first` on that differ in the last `bits` bits only, without these.
+/// Covers the numbers that share all but the last `bits` bits with `first`, without these.
 fn cover(first: u8, bits: u32, not: &[RangeInclusive<u8>], found: &mut impl FnMut(u8, u32)) {
     let last = first | (0xff_u32 >> (8 - bits)) as u8;
     if not.iter().all(|n| last < *n.start() || *n.end() < first) {

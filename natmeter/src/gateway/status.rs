@@ -1,5 +1,4 @@
-//! Counters and entries of a running gateway as text for programs. Apart from what is asked of it, because these are formats that
-//! others rely on.
+//! Counters and table entries of a running gateway, as JSON and OpenMetrics text for programs.
 
 use gateway::control_queue::Account;
 use serde_json::json;
@@ -10,7 +9,7 @@ use wire::Mac;
 pub(super) struct Status {
     pub(super) workers: Vec<Account>,
     pub(super) next_hops: [Mac; 2],
-    /// Frames of other VLANs than the side's (left, right).
+    /// Ignored frames of other VLANs (left, right).
     pub(super) other_vlan: [u64; 2],
 }
 
@@ -30,7 +29,7 @@ impl Status {
         ]
     }
 
-    /// Entries of one kind over all workers; none of a function without state.
+    /// Entries of one kind over all workers; `None` for a stateless function.
     fn entries(&self, kind: impl Fn((u64, u64)) -> u64) -> Option<u64> {
         self.workers.iter().filter_map(|w| w.entries.map(&kind)).reduce(|sum, n| sum + n)
     }

@@ -1,6 +1,6 @@
-//! Table files of a gateway that is running: a binding table or address maps may be written just when the gateway is told to
-//! read them again. What is empty, ends within a line or changes meanwhile is not taken, and what a new binding table changes
-//! is counted.
+//! Table files of a running gateway. Another program may be writing a binding table or address maps while the gateway reloads
+//! them. The gateway refuses a file that is empty, ends within a line, or changes while it is read. It counts the changes of
+//! a new binding table.
 
 use plane::lw4o6::{Softwire, Table};
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tech::Technology;
 
-/// A table file as it was before it is read.
+/// A table file, with its state before it is read.
 pub(super) struct TableFile {
     key: &'static str,
     path: PathBuf,
@@ -22,18 +22,19 @@ pub(super) struct TableFile {
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl TableFile {
-    /// The table file of a technology that is to be read again, if it has one.
+    /// Returns the table file of a technology, if it has one.
     ///
     /// # Errors
-    /// When the file is empty or ends within a line.
+    /// If the file is empty or ends within a line.
     pub(super) fn of(technology: &dyn Technology) -> Result<Option<TableFile>, String> {
         let Some((key, path)) = technology.file() else { return Ok(None) };
-        let refused = |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the table is kept", path.display());
+        let refused =
+            |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the gateway keeps the old table", path.display());
         let last = File::open(path).and_then(|file| last_octet(&file)).map_err(|e| refused(&e))?;
         match last {
             Some(b'\n') => {}
             Some(_) => {
-                return Err(refused(&"the file ends within a line: write it whole, with a line feed at its end"));
+                return Err(refused(&"the file ends within a line: end its last line with a line feed"));
             }
             None => return Err(refused(&"the file is empty")),
         }
@@ -42,14 +43,14 @@ impl TableFile {
     }
 
     /// # Errors
-    /// When the file has changed since.
+    /// If the file has changed since.
     pub(super) fn is_unchanged(&self) -> Result<(), String> {
         if stamp(&self.path).is_ok_and(|now| now == self.stamp) {
             return Ok(());
         }
         let (key, path) = (self.key, self.path.display());
         Err(format!(
-            "{key} = \"{path}\": the file changed while it was read; the table is kept: reload when it is whole"
+            "{key} = \"{path}\": the file changed while it was read; the gateway keeps the old table: reload again when the file is complete"
         ))
     }
 }
@@ -68,18 +69,18 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
     std::fs::metadata(path).map(|m| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec()))
 }
 
-/// What a new binding table changes.
+/// The changes of a new binding table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     all: u64,
     added: u64,
     removed: u64,
-    /// The same ports of the same address, for another lwB4 or through another lwAFTR address.
+    /// Softwires with the same address and port set, but another lwB4 or another lwAFTR address.
     changed: u64,
 }
 
 impl Changes {
-    /// From one table to another; both give their softwires by address and PSID.
+    /// Compares two tables, whose softwires are sorted by address and PSID.
     pub(super) fn between(old: &Table, new: &Table) -> Changes {
         let by = |s: &Softwire| (s.ipv4, s.ports.psid);
         let mut changes = Changes { all: new.len(), ..Changes::default() };

@@ -1,6 +1,5 @@
-//! A gateway of two functions in a row that reads its file again while it runs: sessions, counters and the way back
-//! stay, and what cannot be changed is refused as a whole. Through the words of the control socket, with packets over
-//! in-process links.
+//! Reloads of running gateways: sessions, counters and reverse mappings remain, and a change that is not possible is refused as a
+//! whole. The tests use requests of the control socket, and packets over in-process links.
 
 use super::*;
 use port::link::{LinkPort, Steer, link};
@@ -97,13 +96,13 @@ struct Ends {
 }
 
 impl Ends {
-    /// Send a UDP packet in on one side and give what comes out on the other.
+    /// Sends a UDP packet to one side, and returns the packet that leaves on the other.
     fn pass(&mut self, out: bool, (src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16)) -> Vec<u8> {
         self.send(out, &udp(out, (src, sport), (dst, dport)));
         self.receive(!out)
     }
 
-    /// Send a frame from the left and give what comes back.
+    /// Sends a frame from the left, and returns the answer.
     fn ask(&mut self, frame: &[u8]) -> Vec<u8> {
         self.send(true, frame);
         self.receive(true)
@@ -130,7 +129,7 @@ impl Ends {
         frame
     }
 
-    /// Forget what waits on the left.
+    /// Discards the frames that wait on the left.
     fn discard(&mut self) {
         let mut burst = port::burst();
         while self.left.receive(&mut self.pool, &mut burst).unwrap() > 0 {
@@ -144,7 +143,7 @@ impl Ends {
         (f[26..30].try_into().unwrap(), be16(&f, 34))
     }
 
-    /// Whether the server's answer finds its way.
+    /// Whether the server's answer reaches the customer.
     fn answered(&mut self, outside: ([u8; 4], u16)) -> bool {
         let f = self.pass(false, (SERVER, 80), outside);
         f[30..34] == CUSTOMER && be16(&f, 36) == 1234
@@ -169,7 +168,7 @@ fn udp(out: bool, (src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16)) ->
     f
 }
 
-/// What is done with a running gateway: its ends, its file, and a way to say words to it.
+/// A test of a running gateway: gets the link ends, the file, and a function that sends requests.
 type Play<'a> = &'a mut dyn FnMut(&mut Ends, &Path, &mut dyn FnMut(&str) -> String);
 
 /// Runs a gateway on in-process links.
@@ -188,7 +187,7 @@ impl Use for InProcess<'_> {
         let (clock, workers) = (Clock::system(), gateway.workers);
         let mut pools = Pool::for_workers(PoolConfig::compact(workers + 1, 256, 2048))?;
         let pool = pools.remove(0);
-        // Everything comes in at the first worker, so that whatever is another's must be handed over.
+        // All packets arrive at the first worker, which must hand over those of the others.
         let end = |name| link(name, clock, 64, (1, Steer::First), (workers, Steer::First));
         let ((mut left, customer), (mut right, internet)) = (end("left"), end("right"));
         let boxed = |p: LinkPort| Box::new(p) as Box<dyn Port>;
@@ -231,14 +230,14 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     functions.hand_to(InProcess { gateway: &gateway, file: &file, macs, live, play }).unwrap();
 }
 
-/// Change words of a file.
+/// Replaces words in a file.
 fn edit(file: &Path, from: &str, to: &str) {
     let text = std::fs::read_to_string(file).unwrap();
     assert!(text.contains(from), "{from} in {text}");
     std::fs::write(file, text.replace(from, to)).unwrap();
 }
 
-/// The sessions without how long they have been idle.
+/// The sessions without their idle times.
 fn sessions(say: &mut dyn FnMut(&str) -> String) -> Vec<serde_json::Value> {
     let read = |line: &str| {
         let mut e: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -254,7 +253,7 @@ fn event(say: &mut dyn FnMut(&str) -> String, name: &str) -> u64 {
     status["workers"].as_array().unwrap().iter().map(|w| w["events"][name].as_u64().unwrap()).sum()
 }
 
-/// A change that can be made is made, and the session goes on; one that cannot be made says so, and nothing has changed.
+/// A possible change is applied and the session remains; an impossible one is refused and changes nothing.
 fn stays(technology: &str, part: &str, counter: &str, refused: (&str, &str, &str)) {
     running(technology, 1, &mut |ends, file, say| {
         let outside = ends.map();
@@ -298,7 +297,7 @@ fn sessions_of_ds_lite_stay_when_the_file_is_read_again() {
 
 #[test]
 fn sessions_of_map_e_stay_when_the_file_is_read_again() {
-    // Another customer has other ports, and perhaps the same address.
+    // Another customer has other ports, and may have the same address.
     stays(MAP_E, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
 }
 
@@ -312,8 +311,8 @@ fn sessions_of_lw4o6_stay_when_the_file_is_read_again() {
     stays(LW4O6, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
 }
 
-/// The NAT before the translator has only numbers for outside addresses: these stay the same when the addresses change, and
-/// change when maps take their place.
+/// The NAT before the translator has only indexes of outside addresses. They remain if the addresses change, and change if maps
+/// replace the addresses.
 #[test]
 fn outside_addresses_of_a_nat46_stay_when_the_file_is_read_again() {
     let sides = SIDES.replace("198.19.0.254", "2001:2:0:ff::1");
@@ -343,7 +342,7 @@ fn outside_addresses_of_a_nat46_stay_when_the_file_is_read_again() {
 }
 
 #[test]
-fn customers_are_listed_as_who_they_are() {
+fn sessions_list_the_customers_own_addresses() {
     running(XLAT464, 1, &mut |ends, _, say| {
         ends.map();
         // 198.18.0.2 in the prefix of the CLAT.
@@ -361,14 +360,14 @@ fn another_technology_is_refused() {
     running(XLAT464, 1, &mut |ends, file, say| {
         let outside = ends.map();
         std::fs::write(file, SIDES.replace("WORKERS", "1") + DS_LITE).unwrap();
-        assert_eq!(say("reload"), "error: the technology cannot be changed; restart\n");
+        assert_eq!(say("reload"), "error: the technology cannot change while the gateway runs: restart the gateway\n");
         assert!(ends.answered(outside));
     });
 }
 
-/// The stateless half's part of a change is made too, not only kept.
+/// A change is applied to the stateless part, too.
 #[test]
-fn what_has_no_state_goes_on_with_its_new_settings() {
+fn a_stateless_function_gets_its_new_settings() {
     running(XLAT464, 1, &mut |ends, file, say| {
         let outside = ends.map();
         edit(file, "2001:2:0:1000::/96", "2001:2:0:2000::/96");
@@ -382,7 +381,7 @@ fn what_has_no_state_goes_on_with_its_new_settings() {
     });
 }
 
-/// Who is asked for by ARP, from the left.
+/// An ARP request for this address, from the left.
 fn who_has(addr: [u8; 4]) -> Vec<u8> {
     let mut f = vec![0xff; 6];
     f.extend(LEFT);
@@ -395,7 +394,7 @@ fn who_has(addr: [u8; 4]) -> Vec<u8> {
     f
 }
 
-/// A few places at a time, of all workers, and no more entries than asked for.
+/// The list has a few slots of each worker at a time, and no more entries than requested.
 #[test]
 fn sessions_are_listed_up_to_a_number() {
     running(XLAT464, 3, &mut |ends, _, say| {
@@ -407,7 +406,7 @@ fn sessions_are_listed_up_to_a_number() {
         assert_eq!(listed("sessions 0"), 0);
         assert!(say("sessions 100001").starts_with("error: `100001` is not a number of sessions up to 100000"));
     });
-    // One worker has more than it is asked to look at at once.
+    // One worker has more slots than it reads at once.
     running(XLAT464, 1, &mut |ends, _, say| {
         for k in 0..1100 {
             ends.pass(true, (CUSTOMER, 2000 + k), (SERVER, 80));
@@ -416,7 +415,7 @@ fn sessions_are_listed_up_to_a_number() {
     });
 }
 
-/// Both edges go on with the new table: one by its own softwire in it, the other by all of them.
+/// Both edges use the new table: one its own softwire, the other all of them.
 #[test]
 fn softwires_of_lw4o6_follow_the_file() {
     for workers in [1, 3] {
@@ -432,7 +431,7 @@ fn softwires_of_lw4o6_follow_the_file() {
     }
 }
 
-/// What the gateway answers for follows its file: here the Ethernet address of a side.
+/// The addresses that the gateway answers for follow its file; here, the Ethernet address of a side.
 #[test]
 fn a_changed_address_is_answered_for() {
     running(XLAT464, 1, &mut |ends, file, say| {
@@ -443,7 +442,7 @@ fn a_changed_address_is_answered_for() {
     });
 }
 
-/// With several workers packets are handed over in the middle of chains in chains: all come through, before and after.
+/// With several workers, packets are handed over within nested chains; all pass, before and after the reload.
 #[test]
 fn several_workers_read_their_file_again() {
     for technology in [XLAT464, DS_LITE, MAP_E, MAP_T, LW4O6] {
@@ -467,16 +466,15 @@ fn several_workers_read_their_file_again() {
     }
 }
 
-/// Softwires of these PSIDs, with the last hexadecimal digits of their lwB4 addresses.
+/// Softwires with these PSIDs and last hexadecimal digits of their lwB4 addresses.
 fn softwires(all: &[(u16, u16)]) -> String {
     let lines = all.iter().map(|(psid, b4)| format!("2001:db8:1:{b4:x}::1 203.0.113.1 {psid}/3\n"));
     lines.collect::<Vec<_>>().concat()
 }
 
-/// A table that is empty or not whole leaves the one in use, and its softwires, as they are; another one is taken, and what it
-/// changes is told.
+/// An empty or incomplete table is refused, and the softwires remain; a valid table is loaded, and its changes are reported.
 #[test]
-fn a_binding_table_is_taken_whole_or_not_at_all() {
+fn a_binding_table_is_loaded_completely_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("softwires.txt");
     let lw4o6 = format!(
@@ -488,11 +486,11 @@ fn a_binding_table_is_taken_whole_or_not_at_all() {
         let outside = ends.map();
         let whole = softwires(&[(1, 1), (3, 3), (4, 4), (5, 9)]);
         for (text, why) in [
-            ("", "the file is empty; the table is kept"),
+            ("", "the file is empty; the gateway keeps the old table"),
             ("# nothing\n", "ce = 0: the table has no such softwire"),
             (
                 whole.trim_end(),
-                "the file ends within a line: write it whole, with a line feed at its end; the table is kept",
+                "the file ends within a line: end its last line with a line feed; the gateway keeps the old table",
             ),
             (&whole[..whole.len() - 9], "the file ends within a line"),
         ] {
@@ -508,7 +506,7 @@ fn a_binding_table_is_taken_whole_or_not_at_all() {
     });
 }
 
-/// A lwAFTR alone would take a table without softwires, and forget all of them.
+/// Without this check, a lwAFTR would load a table without softwires and lose all of them.
 #[test]
 fn a_binding_table_without_softwires_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -518,12 +516,12 @@ fn a_binding_table_without_softwires_is_refused() {
     let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
     running_at(&sides, &lw4o6, 1, &mut |_, _, say| {
         std::fs::write(&table, "# nothing\n").unwrap();
-        let refused = "error: the new binding table has no softwire; the one with 3 softwires is kept\n";
+        let refused = "error: the new binding table has no softwire; the gateway keeps the old one with 3 softwires\n";
         assert_eq!(say("reload"), refused);
     });
 }
 
-/// A next hop that tells of another Ethernet address is sent to there, by every worker, and so it is after a reload.
+/// If a next hop announces another Ethernet address, every worker sends to this address, also after a reload.
 #[test]
 fn frames_follow_a_next_hop_that_moves() {
     let sides = SIDES.replace("\"02:00:00:00:01:02\"", "\"198.18.0.2\"");
@@ -542,7 +540,7 @@ fn frames_follow_a_next_hop_that_moves() {
         edit(file, "\"1000 s\"", "\"2000 s\"");
         let said = say("reload");
         assert!(said.starts_with("reloaded; next hop 198.18.0.2 does not answer"), "{said}");
-        // The gateway has asked for it in vain.
+        // The gateway got no answer to its request.
         ends.discard();
         let f = ends.pass(false, (SERVER, 80), outside);
         assert_eq!(f[..6], moved);

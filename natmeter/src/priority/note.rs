@@ -1,6 +1,6 @@
-//! Notes of the nice values that sessions had before a run raised them: one file a session, named by the session's id and by
-//! the start time of its leader. The runs of a session hold their note with a shared lock of the kernel's (flock), which ends
-//! with them, so that a note without a lock is one that a killed run left.
+//! Notes of the nice values that sessions had before a run raised them: one file for each session, named by the session's id
+//! and the start time of its leader. The runs of a session hold a shared lock (flock) on their note, which the kernel releases
+//! when they end, so a note without a lock belongs to a killed run.
 
 use super::{RAISED, Session};
 use dut::{RunDir, private_file};
@@ -10,10 +10,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How the names of all notes begin. Version 0.1.0 had one file of this name for all sessions.
+/// Prefix of the names of all notes. Version 0.1.0 had one file of this name for all sessions.
 const PREFIX: &str = "session-priority";
 
-/// How often a note is tried to be taken: other runs may come and go, and a file that is no note may have its name.
+/// Attempts to take a note: other runs may start and end meanwhile, and a foreign file may have the name of a note.
 const ATTEMPTS: u32 = 100;
 
 /// The notes of a user, and the processes that they are about.
@@ -32,7 +32,7 @@ pub(super) struct Note {
     is_new: bool,
 }
 
-/// Which session a note is about, by its file's name.
+/// The session of a note, from its file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     session: u32,
@@ -50,24 +50,24 @@ impl Notes {
         self.proc.join("self")
     }
 
-    /// All that can be read, in no order.
+    /// Returns all readable notes, in no order.
     pub(super) fn all(&self) -> Vec<Note> {
         let entries = fs::read_dir(self.dir.path()).into_iter().flatten().flatten();
         let names = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
         names.filter_map(|entry| self.open(entry.path())).collect()
     }
 
-    pub(super) fn forget_sessions_that_are_gone(&self) {
+    pub(super) fn remove_ended_sessions(&self) {
         for mut note in self.all() {
-            // In this order: a run that ends in a session that is there must not find its note locked.
+            // Checks the session first, so that no run that ends in a live session finds its note locked.
             if note.session().is_none() && note.is_ours_alone() {
                 note.forget();
             }
         }
     }
 
-    /// Take the note of a session, which other runs in it may have taken too. If there is none, or it does not hold any more,
-    /// it is written.
+    /// Takes the note of a session, which other runs in the session may share. Writes a new note if there is none, or if it is
+    /// out of date.
     pub(super) fn take(&self, now: &Session) -> Option<Note> {
         for _ in 0..ATTEMPTS {
             let found = self.all().into_iter().find(|note| note.is_about(now));
@@ -84,7 +84,7 @@ impl Notes {
                 continue;
             }
             flock(&note.file, FlockOperation::LockShared).ok()?;
-            // The run that had it may have forgotten it since it was opened.
+            // The run that held it may have removed it since it was opened.
             if is_at(&note.file, &note.path) {
                 return Some(note);
             }
@@ -92,17 +92,17 @@ impl Notes {
         None
     }
 
-    /// Write the note of this process's session.
+    /// Writes the note of this process's session.
     ///
     /// # Errors
-    /// When no note can be written: [`ErrorKind::AlreadyExists`] if another run was faster.
+    /// If the note cannot be written: [`ErrorKind::AlreadyExists`] if another run was faster.
     fn create(&self, now: &Session) -> io::Result<Note> {
         self.dir.make().map_err(io::Error::other)?;
         let key = Key::of(&self.proc, &self.own_process()).ok_or(ErrorKind::NotFound)?;
         let path = self.dir.path().join(format!("{PREFIX}-{}-{}", key.session, key.leader_started));
-        // It appears whole and locked, so that no other process finds half of it.
+        // The note appears complete and locked, by hard link.
         let draft = self.dir.path().join(format!("draft-{}", std::process::id()));
-        // A process of this number that was killed.
+        // A draft of a killed process with the same PID.
         let _ = fs::remove_file(&draft);
         let mut file = private_file::create(&draft)?;
         flock(&file, FlockOperation::LockShared)?;
@@ -125,12 +125,12 @@ impl Notes {
 }
 
 impl Note {
-    /// What the session was before it was raised.
+    /// Returns the session as it was before the raise.
     pub(super) fn before(&self) -> &Session {
         &self.before
     }
 
-    /// No run had noted anything of this session.
+    /// Whether no other run had a note of this session.
     pub(super) fn is_new(&self) -> bool {
         self.is_new
     }
@@ -143,10 +143,10 @@ impl Note {
         self.before.group == session.group && self.session().is_some()
     }
 
-    /// A process of its session, and what the session is now; none when the session is gone.
+    /// Returns a process of its session, and the session's current state; `None` if the session has ended.
     pub(super) fn session(&self) -> Option<(PathBuf, Session)> {
         let key = self.path.file_name().and_then(|name| Key::parse(name.to_str()?));
-        // Groups are numbered from the machine's start; a note may be older than that.
+        // Group numbers restart at boot; a note may be older.
         if key.is_some_and(|key| key.is_of_another_session(&self.proc)) {
             return None;
         }
@@ -158,21 +158,21 @@ impl Note {
         processes.filter(|process| is_numbered(process)).find_map(of_it)
     }
 
-    /// Whether no other process holds it; it is held exclusively from then on.
+    /// Takes the exclusive lock, and returns whether that succeeded.
     pub(super) fn is_ours_alone(&mut self) -> bool {
         flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_at(&self.file, &self.path)
     }
 
-    /// Remove it: there is nothing to restore any more.
+    /// Removes the note after its value was restored.
     pub(super) fn forget(self) {
-        // At worst `clean` finds a note of a value that is restored already.
+        // If this fails, `clean` finds a note of a value that is already restored.
         let _ = fs::remove_file(&self.path);
         self.dir.tidy();
     }
 }
 
 impl Key {
-    /// That of the session of a process.
+    /// Returns the key of a process's session.
     fn of(proc: &Path, process: &Path) -> Option<Key> {
         let session = stat(process)?.session;
         let leader = stat(&proc.join(session.to_string()));
@@ -184,14 +184,14 @@ impl Key {
         Some(Key { session: session.parse().ok()?, leader_started: started.parse().ok()? })
     }
 
-    /// Whether the session's id is that of a later session by now.
+    /// Whether a later session has the same id.
     fn is_of_another_session(self, proc: &Path) -> bool {
         let leader = stat(&proc.join(self.session.to_string()));
         leader.is_some_and(|leader| self.leader_started != 0 && leader.started != self.leader_started)
     }
 }
 
-/// What `/proc/PID/stat` says of a process.
+/// Fields of `/proc/PID/stat`.
 struct Stat {
     session: u32,
     started: u64,
@@ -199,7 +199,7 @@ struct Stat {
 
 fn stat(process: &Path) -> Option<Stat> {
     let text = fs::read_to_string(process.join("stat")).ok()?;
-    // The fields are counted from behind the name, which is in parentheses and may hold any text (proc_pid_stat(5)).
+    // Fields are counted from the end of the name, which is in parentheses and may contain any text (proc_pid_stat(5)).
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();
     Some(Stat { session: fields.get(3)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }

@@ -1,4 +1,4 @@
-//! Sessions of a `/proc` made of files: whatever runs are killed in them, each gets its own value back.
+//! Sessions in a simulated `/proc`: after killed runs, each session gets its own nice value back.
 
 use super::*;
 use std::fs;
@@ -39,7 +39,7 @@ impl Machine {
     fn end(&self, session: u32) {
         fs::remove_dir_all(self.proc().join(session.to_string())).unwrap();
     }
-    /// Everything that happens from now on happens in this session.
+    /// Sets the session for the following calls.
     fn enter(&self, session: u32) {
         self.process("self", session, 7);
         Machine::set(&self.proc().join("self"), session, self.nice(session));
@@ -50,7 +50,7 @@ impl Machine {
     fn nice(&self, session: u32) -> i32 {
         Session::of(&self.proc().join(session.to_string())).unwrap().nice
     }
-    /// As the kernel does: the value is the whole session's.
+    /// Like the kernel: the value applies to the whole session.
     fn apply(&self, to: &Session, process: &Path) -> bool {
         let session: u32 = Session::of(process).unwrap().group["/autogroup-".len()..].parse().unwrap();
         for process in [self.proc().join("self"), self.proc().join(session.to_string())] {
@@ -66,19 +66,19 @@ impl Machine {
     fn raise(&self) -> Option<Note> {
         raised(&self.notes(), |to, process| self.apply(to, process))
     }
-    /// A run to its end.
+    /// A complete run.
     fn run_in(&self, session: u32) {
         self.enter(session);
         self.end_run(self.raise().unwrap());
     }
-    /// As [`Raised`] is dropped.
+    /// Like dropping [`Raised`].
     fn end_run(&self, mut note: Note) {
         if note.is_ours_alone() {
             assert!(self.apply(note.before(), &note.own_process()));
             note.forget();
         }
     }
-    /// A run that is killed: the kernel gives its lock back.
+    /// A killed run: the kernel releases its lock.
     fn killed_in(&self, session: u32) {
         self.enter(session);
         drop(self.raise().unwrap());
@@ -100,7 +100,7 @@ fn a_session_that_a_killed_run_raised_gets_its_value_back_though_another_session
     m.killed_in(31);
     m.run_in(32);
     assert_eq!((m.nice(31), m.nice(32)), (RAISED, 0));
-    // Whichever session asks.
+    // From any session.
     assert_eq!(m.clean(), ["nice value of /autogroup-31: restored from -20 to 0"]);
     assert_eq!((m.nice(31), m.files()), (0, 0));
     assert!(m.clean().is_empty());
@@ -119,7 +119,7 @@ fn the_value_of_a_killed_run_is_not_taken_for_the_old_one() {
 }
 
 #[test]
-fn the_note_of_a_session_that_is_gone_goes_with_it() {
+fn the_note_of_an_ended_session_is_removed() {
     let m = Machine::new();
     m.session(31, 100);
     m.killed_in(31);
@@ -129,7 +129,7 @@ fn the_note_of_a_session_that_is_gone_goes_with_it() {
     assert_eq!(m.files(), 1);
     assert!(m.clean().is_empty());
     assert_eq!(m.files(), 0);
-    // Its number came again, of its leader and of its group: after the machine was started anew.
+    // After a reboot, leader and group may have the same numbers.
     m.killed_in(32);
     m.session(32, 201);
     Machine::set(&m.proc().join("32"), 32, RAISED);
@@ -167,7 +167,7 @@ fn the_last_of_two_runs_in_a_session_restores_it() {
 }
 
 #[test]
-fn what_the_user_set_since_is_left_alone_and_believed() {
+fn a_value_that_the_user_has_set_since_is_kept() {
     let m = Machine::new();
     m.session(31, 100);
     m.killed_in(31);

@@ -1,5 +1,5 @@
-//! Commands that a device was given, on their way to the run folder: `dut` tells them one by one, the run
-//! fetches them between measurements.
+//! A queue of device commands on their way to the run folder: `dut` adds them one by one, the run takes them between
+//! measurements.
 
 use dut::{Event, Executed, Sink};
 use record::folder::CommandLine;
@@ -12,17 +12,17 @@ pub struct Commands {
     waiting: Arc<Mutex<Waiting>>,
 }
 
-/// What has gathered.
+/// The content of the queue.
 #[derive(Default)]
 pub struct Waiting {
     /// Commands with their output.
     pub commands: Vec<CommandLine>,
-    /// What could not be undone, or was restored after an earlier run: sentences.
+    /// Settings that could not be restored, or that were restored after an earlier run: sentences.
     pub notes: Vec<String>,
 }
 
 impl Commands {
-    /// Where `dut` sends what it does to the device of this name.
+    /// Returns the sink for the commands of the device of this name.
     pub fn sink(&self, dut: &str) -> Sink {
         let (waiting, dut) = (Arc::clone(&self.waiting), dut.to_owned());
         Arc::new(move |event: &Event| {
@@ -35,7 +35,7 @@ impl Commands {
         })
     }
 
-    /// Take what has gathered.
+    /// Empties the queue.
     pub fn take(&self) -> Waiting {
         std::mem::take(&mut *self.waiting.lock().expect("no panic while held"))
     }

@@ -1,4 +1,4 @@
-//! The embedded gateway as device: in-process links, one worker a core, the tester on cores of its own.
+//! The embedded gateway as device: in-process links, one core for each worker, isolated cores for the tester.
 
 use super::wires::Wires;
 use super::{Process, Rig, RigError, mac};
@@ -24,17 +24,18 @@ pub(super) const MTU: u16 = 9_216 + 40;
 /// Frames that may be inside the DUT beyond its queues.
 const SLACK: usize = 512;
 
-/// A host may take a worker's core away for seconds. The trial in which it did so is judged by that stall; only a worker that
-/// stays away for longer ends the run.
+/// Longest stall of a worker that the run tolerates. A host may preempt a worker for seconds; the trial is then judged by that
+/// stall.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Frames of the pool of each worker, of the tester's as of the gateway's: what the rings hold between one of the tester's and so
-/// many of the gateway's, to and fro on both sides.
+/// Frames in the pool of each worker of tester and gateway: the content of all rings between one worker of the tester and
+/// `workers` of the gateway, in both directions on both sides.
 pub fn pool_frames(depth: usize, workers: usize) -> usize {
     4 * depth * workers + SLACK
 }
 
-/// A rig of the tester's threads and one worker a function, on these cores, joined by in-process links of this depth.
+/// Builds a rig with the tester's threads and one worker for each function, on these cores, with in-process links of this
+/// depth.
 ///
 /// # Errors
 /// No memory, or cores that cannot be used.
@@ -49,10 +50,10 @@ pub fn assemble<F: Function + 'static>(
     wired(view, functions, depth, settings, cores, process, Wires::bare(process.clock), STEERING)
 }
 
-/// How a NAT44's packets are spread over its workers.
+/// Steering of a NAT44's packets to its workers.
 const STEERING: [Steering; 2] = [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET];
 
-/// As [`assemble`], with something around the tester's ports.
+/// Like [`assemble`], with wrappers around the tester's ports.
 #[allow(clippy::too_many_arguments, reason = "what a rig is made of; each is used once")]
 pub(super) fn wired<F: Function + 'static>(
     view: Arc<View>,
@@ -86,7 +87,7 @@ pub(super) fn wired<F: Function + 'static>(
         let (embedded, _queue) = Embedded::start(clock, config, functions);
         let embedded = embedded.patient(PATIENCE);
         embedded.rest();
-        cores.leave_workers_alone()?;
+        cores.keep_off_workers()?;
         (embedded, None)
     };
     // With a companion there is one lane.
@@ -126,7 +127,7 @@ pub(super) fn wired<F: Function + 'static>(
     })
 }
 
-/// A NAT44 of one worker as the self-test needs it, one mapping a connection.
+/// Returns a NAT44 of one worker for the self-test, with one mapping for each connection.
 ///
 /// # Errors
 /// No memory.
@@ -148,23 +149,23 @@ fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
     config
 }
 
-/// Which cores the threads of a rig run on.
+/// The cores of the threads of a rig.
 pub struct Cores {
-    /// One for each of the tester's threads.
+    /// The core of each of the tester's threads.
     testers: Vec<Option<usize>>,
     workers: Vec<Option<usize>>,
     shared: bool,
     only_one: bool,
-    /// Workers of the tester that were asked for.
+    /// Requested workers of the tester.
     wanted: usize,
 }
 
-/// Whether workers of tester and gateway must share cores where there are so many.
+/// Whether workers of tester and gateway must share these cores.
 pub fn are_too_few(cores: usize, testers: usize, workers: usize) -> bool {
     cores < testers + workers
 }
 
-/// Workers that the tester has on a machine with so many cores: on a single one its only thread is the gateway's, too.
+/// Returns the number of the tester's workers on a machine with these cores. On one core, one thread runs tester and gateway.
 pub fn testers(scenario: &Scenario, cores: usize) -> usize {
     testers_of(scenario.tester.workers as usize, cores)
 }
@@ -173,8 +174,7 @@ fn testers_of(wanted: usize, cores: usize) -> usize {
     if cores <= 1 { 1 } else { wanted }
 }
 
-/// Where the tester's threads run while it is measured without a device: on the first cores, or wherever there is room if there
-/// are too few.
+/// Returns the cores of the tester's threads during calibration: the first cores, or no pinning if there are too few.
 pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
     let all = port::host::cores();
     let testers = testers(scenario, all.len());
@@ -182,13 +182,13 @@ pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
 }
 
 impl Cores {
-    /// Those of a point of a scenario.
+    /// Returns the cores for a point of a scenario.
     pub fn at(scenario: &Scenario, point: &Point) -> Cores {
         Cores::assign(scenario.tester.workers as usize, point.cores as usize)
     }
 
-    /// The tester's threads on the first cores, each worker of the gateway on one of the next; if these are too few, nobody
-    /// is pinned.
+    /// Assigns the first cores to the tester's threads and the next to the gateway's workers; without pinning if there are too
+    /// few cores.
     pub fn assign(wanted: usize, workers: usize) -> Cores {
         let all = port::host::cores();
         let testers = testers_of(wanted, all.len());
@@ -203,19 +203,19 @@ impl Cores {
         }
     }
 
-    /// That the tester has fewer workers than were asked for.
+    /// Returns a doubt if the tester has fewer workers than requested.
     fn doubt(&self) -> Option<String> {
         let Cores { testers, wanted, .. } = self;
         (testers.len() < *wanted).then(|| {
             format!(
-                "The tester had one worker and not {wanted}: on the machine's one core its thread is the device's, too."
+                "The tester used 1 worker instead of {wanted}: this machine has one core, so tester and device share one thread."
             )
         })
     }
 
-    /// Keep this thread, and those that it will start, off the workers' cores: a thread that begins its life on the core
-    /// of a worker that never pauses has to wait there for its first turn, and takes it from the worker.
-    fn leave_workers_alone(&self) -> Result<(), port::PortError> {
+    /// Keeps this thread, and threads that it starts, off the workers' cores. A thread that starts on the core of a polling
+    /// worker waits for the scheduler and then preempts the worker.
+    fn keep_off_workers(&self) -> Result<(), port::PortError> {
         if self.shared {
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl Cores {
         port::host::keep_to(&own)
     }
 
-    /// Everything on one thread, as on a machine with one core: no queue can overflow then, whatever the host does.
+    /// Puts everything on one thread, as on a machine with one core, so that host noise cannot overflow a queue.
     pub fn one_thread(workers: usize) -> Cores {
         let first = port::host::cores().first().copied();
         Cores { testers: vec![first], workers: vec![first; workers], shared: true, only_one: true, wanted: 1 }
@@ -241,7 +241,7 @@ fn stop(running: &Running) -> Vec<String> {
     taken.and_then(|e| e.stop().err()).map(|e| e.to_string()).into_iter().collect()
 }
 
-/// The engine's handle on the running gateway.
+/// The engine's handle of the running gateway.
 struct Gateway {
     running: Running,
 }
@@ -265,7 +265,7 @@ impl Device for Gateway {
         Ok(Away { stall: Nanos(away.stall), run_delay: away.run_delay.map(Nanos) })
     }
     fn wake(&mut self, lasts: Nanos) {
-        // A gateway that has been stopped is reported by whatever is asked of it next.
+        // The next request reports a stopped gateway.
         let _ = self.with(|e| {
             e.wake(lasts.into());
             Ok(())

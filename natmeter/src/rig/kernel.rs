@@ -1,8 +1,8 @@
-//! This kernel as device, in a namespace that the tool makes: the crate `dut` builds and undoes it, here its
-//! ports and the engine are joined.
+//! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and tears it
+//! down; this module joins its ports and the engine.
 
 use super::wires::Wires;
-use super::{Process, Rig, RigError, connections, flow_space, see_that_frames_fit, settings};
+use super::{Process, Rig, RigError, check_frames_fit, connections, flow_space, settings};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
@@ -16,9 +16,9 @@ use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
 use std::sync::{Arc, Mutex};
 use wire::{Mac, OuterRange, View};
 
-/// MTU of the interfaces of the test bed, which nobody changes.
+/// MTU of the interfaces of the test bed.
 const MTU: usize = 1500;
-/// Frames that the tester keeps in flight at most; more only wait in the kernel's queues.
+/// Maximum number of the tester's frames in flight; more would only wait in the kernel's queues.
 pub const FRAMES: usize = 4096;
 
 // `scenario` refuses what `dut` would refuse, without a dependency on it.
@@ -28,7 +28,7 @@ const _: () = assert!(
         && scenario::MOST_BUCKETS == conntrack::MOST_BUCKETS
 );
 
-/// What `dut` is asked for at a point of a scenario.
+/// Returns the configuration of a device at a point of a scenario, for `dut`.
 pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
     let config = match nat {
         Some(nat) => software::Config {
@@ -46,7 +46,7 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
         None => software::Config::default(),
     };
     let cores = port::host::cores();
-    // With cores as an axis the DUT gets cores of its own; else its work is done where a frame is sent.
+    // With cores as an axis the DUT has isolated cores; otherwise it works on the sender's core.
     let dut_cores = if scenario.sweep.cores == [1] {
         Vec::new()
     } else {
@@ -64,19 +64,19 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
     DeviceConfig { software: software.to_owned(), config, bed }
 }
 
-/// The test bed of a kernel device at a point, where it has cables: over one of the same kind the tester can be measured
-/// without the device.
+/// Returns the test bed of a kernel device at a point, if it uses cables: the tester can be calibrated over a cable of the same
+/// kind, without the device.
 pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> {
     let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { return None };
     let bed = device_config(scenario, software, nat44.as_ref(), point).bed;
     bed.back_end.has_cables().then_some(bed)
 }
 
-/// See that the programs are installed that the kernel devices of a scenario need.
+/// Checks that the programs of a scenario's kernel devices are installed.
 ///
 /// # Errors
-/// Which are missing.
-pub fn see_that_tools_are_there(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
+/// The missing programs.
+pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
     let config = |p: &Point| match &scenario.duts[p.dut] {
         Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
         _ => None,
@@ -85,12 +85,12 @@ pub fn see_that_tools_are_there(scenario: &Scenario, points: &[Point]) -> Result
     Ok(dut::see_that_tools_are_there(&configs)?)
 }
 
-/// See that the kernel devices of a scenario can be had on this machine by root or another user, before anything is touched: else one of them
-/// would be refused when the others are measured.
+/// Checks, before any change, that this machine supports all kernel devices of a scenario, for root or another user. Otherwise
+/// a run could fail after it has measured other devices.
 ///
 /// # Errors
-/// The first that cannot, with the way out.
-pub fn see_that_they_can_be_had(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
+/// The first unsupported device, and the remedy.
+pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
     for point in points {
         let scenario = &*point.of(scenario);
         let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
@@ -103,10 +103,10 @@ pub fn see_that_they_can_be_had(scenario: &Scenario, points: &[Point], root: boo
     Ok(())
 }
 
-/// Build the rig.
+/// Builds the rig.
 ///
 /// # Errors
-/// When the kernel or the machine lacks something; what was set up is undone.
+/// If the kernel or the machine lacks something; everything set up until then is restored.
 pub fn build(
     scenario: &Scenario,
     software: &str,
@@ -118,13 +118,13 @@ pub fn build(
     let device =
         dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
     let view = Arc::new(view(scenario, nat, point)?);
-    see_that_frames_fit(&view, MTU)?;
+    check_frames_fit(&view, MTU)?;
     let mut wires = Wires::of(scenario, process.clock);
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
     let (left, right) = device.open_ports(process.clock, &mut pool)?;
     let inline = left.facts().inline;
     let dut_loop = match inline {
-        // A frame that is written into a TAP is forwarded within that call; veth leaves it to the kernel's packet threads.
+        // The write of a frame into a TAP also forwards it; with veth, the kernel's packet threads may forward it.
         true if left.facts().backend == "tap" => Loop::Inline,
         true => Loop::Closed,
         false => Loop::Open,
@@ -153,7 +153,7 @@ pub fn build(
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
         trials: Box::new(engine),
-        // Inline nothing waits: each frame is done when the call returns.
+        // Inline, no frame is queued: each is forwarded when the call returns.
         buffered: if inline { 0 } else { buffered },
         facts,
         figures,
@@ -188,7 +188,7 @@ fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result
 
 fn back_end(link: &Link) -> BackEnd {
     match link {
-        // A scenario that joins a kernel DUT in-process is refused when it is read.
+        // The scenario parser refuses an in-process link for a kernel DUT.
         Link::Tap | Link::InProcess { .. } => BackEnd::Tap,
         Link::Veth { io: VethIo::AfPacket } => BackEnd::AfPacket,
         Link::Veth { io: VethIo::AfXdpGeneric } => BackEnd::AfXdpGeneric,
@@ -196,13 +196,13 @@ fn back_end(link: &Link) -> BackEnd {
     }
 }
 
-/// The engine's handle on the device.
+/// The engine's handle of the device.
 struct Kernel {
     running: Arc<Mutex<Option<dut::Device>>>,
     threads: PacketThreads,
 }
 
-/// Those on cores of the device alone: on the tester's core they wait for the tester, which is no noise.
+/// The packet threads on isolated cores of the device. On the tester's core they wait for the tester, which is not noise.
 fn packet_threads(bed: &BedConfig) -> PacketThreads {
     let own: Vec<usize> = bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect();
     PacketThreads::of(&own)
@@ -211,7 +211,7 @@ fn packet_threads(bed: &BedConfig) -> PacketThreads {
 impl Kernel {
     fn with<T>(&self, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
         let mut running = self.running.lock().expect("no panic while held");
-        f(running.as_mut().ok_or("the device has been taken down")?).map_err(|e| e.to_string())
+        f(running.as_mut().ok_or("the device has been torn down")?).map_err(|e| e.to_string())
     }
 }
 
@@ -223,7 +223,7 @@ impl Device for Kernel {
         self.with(dut::Device::count)
     }
     fn away(&mut self) -> Result<Away, String> {
-        // The kernel's threads do not tell how long they were away at a time.
+        // The kernel's threads do not report single stalls.
         Ok(Away { stall: Nanos(0), run_delay: self.threads.run_delay().map(Nanos) })
     }
 }
@@ -235,11 +235,11 @@ mod tests {
     use scenario::{Options, parse};
 
     #[test]
-    fn what_a_later_device_cannot_have_is_refused_before_the_first() {
+    fn an_unsupported_later_device_is_refused_before_the_first() {
         let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
         let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let points: Vec<Point> = Plan::new(&scenario).measurements.into_iter().map(|m| m.point).collect();
-        let refused = see_that_they_can_be_had(&scenario, &points, false).unwrap_err().to_string();
+        let refused = check_devices(&scenario, &points, false).unwrap_err().to_string();
         assert!(refused.contains("AF_XDP takes root"), "{refused}");
     }
 }

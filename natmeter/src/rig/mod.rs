@@ -1,5 +1,5 @@
-//! A rig: device, links and engine joined for one point of the matrix. One file a kind of device; each
-//! gives back the same thing, so that a run does not care.
+//! A rig joins device, links and engine for one point of the matrix. Each kind of device has one module; all return the same
+//! type.
 
 mod commands;
 pub mod embedded;
@@ -22,24 +22,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::{FlowSpace, Mac, View};
 
-/// Why a rig cannot be put together.
+/// Why a rig cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
-    /// A port, pool or pin.
+    /// A port, a pool or CPU pinning failed.
     #[error(transparent)]
     Port(#[from] port::PortError),
-    /// The engine.
+    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// Flow ranges.
+    /// The flow ranges are wrong.
     #[error(transparent)]
     Flow(#[from] wire::FlowError),
-    /// A link that is too narrow.
+    /// The MTU of a link is too small.
     #[error(
         "frames of {frame} octets with FCS need an MTU of {needed} on the {side} link, which has {mtu}: use smaller frames"
     )]
     Mtu {
-        /// left or right.
+        /// `left` or `right`.
         side: &'static str,
         /// Octets with FCS on that link.
         frame: usize,
@@ -48,38 +48,37 @@ pub enum RigError {
         /// The MTU of the link.
         mtu: usize,
     },
-    /// The embedded gateway.
+    /// The embedded gateway failed.
     #[error("the embedded gateway cannot be set up: {0}")]
     Gateway(String),
-    /// A device under test of another kind.
+    /// Another kind of device failed.
     #[error(transparent)]
     Dut(#[from] dut::DutError),
 }
 
-/// See that the frames of both sides fit links of this MTU: or the device would fragment, and something else be measured
-/// (METHODOLOGY.md, frames).
+/// Checks that the frames of both sides fit this MTU; otherwise the device would fragment (METHODOLOGY.md, frames).
 ///
 /// # Errors
 /// [`RigError::Mtu`].
-fn see_that_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
+fn check_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
     let sides = ["left", "right"].into_iter().zip(size::mtus(view)).zip(size::frame_sizes(view));
     let wide = sides.into_iter().find(|((_, needed), _)| *needed > mtu);
     wide.map_or(Ok(()), |((side, needed), frame)| Err(RigError::Mtu { side, frame, needed, mtu }))
 }
 
-/// What is needed of the process to build a rig.
+/// The resources of the process that a rig needs.
 #[derive(Clone)]
 pub struct Process {
     /// The clock.
     pub clock: Clock,
     /// Set on Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
-    /// What devices were told to do, for the run folder.
+    /// Commands of the devices, for the run folder.
     pub commands: Commands,
 }
 
 impl Process {
-    /// A process with a calibrated clock that nothing interrupts yet.
+    /// Returns a process with a calibrated clock, without signal handlers.
     pub fn new() -> Process {
         Process { clock: Clock::calibrated(), interrupted: Arc::default(), commands: Commands::default() }
     }
@@ -91,12 +90,12 @@ impl Default for Process {
     }
 }
 
-/// A simulated device varies by at most so much from trial to trial, and its host spoils so many trials: enough that a
-/// resumed run which is not the run that was begun shows.
+/// Variation of a simulated device from trial to trial, and its share of trials that host noise invalidates: large enough to
+/// reveal a resumed run that differs from an uninterrupted one.
 const SIMULATED_JITTER_PPM: u64 = 5_000;
 const SIMULATED_STALLS_PPM: u64 = 50_000;
 
-/// Nanoseconds that a device spent on frames, and frames, since the last call.
+/// Returns the nanoseconds that a device spent on frames, and the number of frames, since the last call.
 type Price = Box<dyn Fn() -> Option<(u64, u64)>>;
 
 /// Device, links and engine, ready for trials.
@@ -104,27 +103,27 @@ pub struct Rig {
     trials: Box<dyn Trials>,
     /// Frames that the path can buffer; 0 if unknown.
     pub buffered: u64,
-    /// What is known about device and ports.
+    /// Facts of device and ports.
     pub facts: FactTable,
-    /// What was measured when it was set up, by name with unit: of this point, and not of the device.
+    /// Figures measured during set-up, by name with unit; they belong to this point, not to the device.
     pub figures: Figures,
-    /// What may spoil results on this device: one sentence each.
+    /// Doubts about results on this device, one sentence each.
     pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
-    /// Nanoseconds that embedded workers spent on frames, and frames, since the last time; `None` for other devices.
+    /// Cost of the embedded gateway's workers since the last call; `None` for other devices.
     price: Option<Price>,
     /// Captures of its ports.
     pub captures: Captures,
-    /// Undoes everything that was set up; errors in words.
+    /// Restores everything that was set up; returns errors in words.
     teardown: Option<Box<dyn FnOnce() -> Vec<String>>>,
 }
 
 impl Rig {
-    /// Put together what `point` of the scenario needs.
+    /// Builds the rig for `point` of the scenario.
     ///
     /// # Errors
-    /// When anything of it cannot be had; what was set up until then is undone.
+    /// If any part of it is not available; everything set up until then is restored.
     pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
         match &scenario.duts[point.dut] {
             Dut::Gateway { plays, technology, .. } => {
@@ -158,15 +157,15 @@ impl Rig {
         }
     }
 
-    /// Nanoseconds that the embedded gateway's workers spent on frames (link, plane, link), and how many frames, since
-    /// the last call; `None` for devices whose time is not ours to look at.
+    /// Returns the nanoseconds that the embedded gateway's workers spent on frames (link, plane, link), and the number of frames,
+    /// since the last call; `None` for devices outside this process.
     pub fn price(&self) -> Option<(u64, u64)> {
         self.price.as_ref().and_then(|f| f())
     }
 
-    /// Undo everything; what could not be undone, in words.
+    /// Tears the rig down; returns the settings that could not be restored, in words.
     pub fn teardown(mut self) -> Vec<String> {
-        // Engine and ports first: what is set up around them can only go when they are gone.
+        // Engine and ports first, because the settings around them can be restored only without them.
         self.trials = Box::new(Gone);
         self.teardown.take().map(|f| f()).unwrap_or_default()
     }
@@ -193,25 +192,25 @@ impl Trials for Rig {
     }
 }
 
-/// In place of an engine that has been taken apart.
+/// Replaces the engine of a rig that has been torn down.
 struct Gone;
 
 impl Trials for Gone {
     fn run(&mut self, _spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        Err(TrialError::Tester("the rig has been taken apart".into()))
+        Err(TrialError::Tester("the rig has been torn down".into()))
     }
 }
 
 /// The flows of a scenario.
 ///
 /// # Errors
-/// When the ranges do not fit; scenarios are checked when they are read, so only for hand-made ones.
+/// If the ranges are inconsistent; the scenario parser prevents that.
 pub fn flow_space(scenario: &Scenario) -> Result<FlowSpace, wire::FlowError> {
     let t = &scenario.traffic;
     FlowSpace::new(t.flows.inside, t.flows.source_ports, t.flows.remote, t.flows.destination_ports)
 }
 
-/// Connections of the view at a point: all flows when the test is stateless.
+/// Returns the connections of the view at a point: all flows in a stateless test.
 pub fn connections(flows: &FlowSpace, point: &Point) -> u64 {
     if point.connections == 0 { flows.size() } else { point.connections }
 }

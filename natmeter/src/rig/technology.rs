@@ -1,11 +1,10 @@
-//! The embedded gateway with any technology: its functions on an in-process link, and the tester's own part. With both edges in
-//! the device the tester speaks IPv4 on both sides; with one of them it plays the other, for many subscribers where that is
-//! the customer's.
+//! The embedded gateway with any technology, on an in-process link. In a dual DUT set-up the tester sends IPv4 on both sides. In
+//! a single DUT set-up it plays the other edge; as customer edge, for many subscribers.
 
 use super::embedded::{Cores, MTU, wired};
 use super::files::open;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, mac, see_that_frames_fit, settings};
+use super::{Process, Rig, RigError, check_frames_fit, mac, settings};
 use method::Loop;
 use plane::{Function, Hop, Side4, Side6, Steering};
 use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
@@ -15,10 +14,10 @@ use std::sync::Arc;
 use tech::{Built, Job, Links, Plays, Setting, TableLoad, Technology, Use};
 use wire::View;
 
-/// The rig of a technology.
+/// Builds the rig of a technology.
 ///
 /// # Errors
-/// Parameters that do not fit each other or the flows, no memory, or cores that cannot be used.
+/// Inconsistent parameters, no memory, or cores that cannot be used.
 pub fn build(
     scenario: &Scenario,
     plays: Plays,
@@ -29,10 +28,10 @@ pub fn build(
     build_on(scenario, plays, technology, point, process, &Cores::at(scenario, point))
 }
 
-/// The same with its threads on these cores.
+/// Like [`build`], with threads on these cores.
 ///
 /// # Errors
-/// As [`build`].
+/// Those of [`build`].
 pub fn build_on(
     scenario: &Scenario,
     plays: Plays,
@@ -42,7 +41,7 @@ pub fn build_on(
     cores: &Cores,
 ) -> Result<Rig, RigError> {
     let view = Arc::new(view(scenario, plays, technology, point)?);
-    see_that_frames_fit(&view, MTU.into())?;
+    check_frames_fit(&view, MTU.into())?;
     let workers = point.cores as usize;
     let job = Job { plays, links: links(), workers, seed: scenario.traffic.seed, open: &open, live: None };
     let Built { functions, loaded, .. } = technology
@@ -77,7 +76,7 @@ impl Use for Assemble<'_> {
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Rig, RigError> {
         let depth = match self.scenario.link {
             Link::InProcess { depth } => depth,
-            // A scenario with another link for the embedded gateway is refused when it is read.
+            // The scenario parser refuses other links for the embedded gateway.
             Link::Tap | Link::Veth { .. } => 512,
         };
         let wires = Wires::of(self.scenario, self.process.clock);
@@ -86,7 +85,7 @@ impl Use for Assemble<'_> {
     }
 }
 
-/// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), wide enough for every frame size.
+/// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), with an MTU for every frame size.
 fn links() -> Links {
     let side4 =
         |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: MTU };
@@ -104,10 +103,10 @@ fn links() -> Links {
     }
 }
 
-/// What the tester's two sides send and expect.
+/// Returns the frames that the tester's two sides send and expect.
 ///
 /// # Errors
-/// As [`build`].
+/// Those of [`build`].
 pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, point: &Point) -> Result<View, RigError> {
     let setting = Setting {
         flows: &scenario.traffic.flows,

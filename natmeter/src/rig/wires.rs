@@ -1,5 +1,5 @@
-//! What a scenario puts around the tester's ports: damage on purpose, and a capture. Its own file because it is the same
-//! for every rig, and because captures outlive a trial: they are written down between trials, where time costs nothing.
+//! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures are written between trials,
+//! when time does not matter.
 
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
@@ -10,12 +10,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use wire::pcap;
 
-/// Frames a second that are held at most while they are delayed; what comes beyond waits in the port.
+/// Maximum number of delayed frames, per second of delay; further frames wait in the port.
 const HELD_PER_SECOND: u64 = 5_000_000;
-/// First octet that may be corrupted: the Ethernet header would only make frames somebody else's.
+/// First octet that may be corrupted: a frame with a corrupted Ethernet header would count as foreign.
 const BEHIND_ETHERNET: usize = 14;
 
-/// Wraps ports while a rig is put together.
+/// Wraps the ports of a rig.
 pub struct Wires {
     impair: Option<scenario::Impair>,
     capture: Option<scenario::Capture>,
@@ -25,34 +25,34 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// What the scenario asks for.
+    /// Returns the wrappers of a scenario.
     pub fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
         Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
     }
 
-    /// Nothing.
+    /// Returns no wrappers.
     pub fn bare(clock: Clock) -> Wires {
         Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
     }
 
-    /// Frames that are held at most on each side.
+    /// Maximum number of delayed frames on each side.
     fn held(&self) -> usize {
         self.impair.as_ref().map_or(0, |i| (i.delay.0 * HELD_PER_SECOND / 1_000_000_000).clamp(256, 1 << 17) as usize)
     }
 
-    /// Frames that a pool needs besides.
+    /// Returns the additional frames that a pool needs.
     pub fn frames(&self) -> usize {
-        // Doubled ones included, on two sides.
+        // Two sides, duplicates included.
         4 * self.held()
     }
 
-    /// The port that the tester gets: what is captured is what is judged, damage included.
+    /// Wraps a port. The capture has the frames that the judge sees, impairment included.
     pub fn wrap(&mut self, side: &'static str, port: Box<dyn Port>) -> Box<dyn Port> {
         let mut port = port;
         if let Some(i) = &self.impair {
             let what = Impairment {
-                // Both sides see frames of the same numbers: they shall not lose the same ones.
+                // Frames of both sides have the same numbers; different seeds avoid losing the same ones.
                 seed: i.seed ^ (side.len() as u64) << 32,
                 loss: i.loss_ppm,
                 duplicates: i.duplicate_ppm,
@@ -74,22 +74,22 @@ impl Wires {
         port
     }
 
-    /// What every report of it must say.
+    /// Returns the doubts that every report must print.
     pub fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
             let words = impair_in_words(i);
-            format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. No figure here is one of the device alone.")
+            format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. Every figure includes this impairment.")
         });
         let captured = self.capture.as_ref().map(|c| {
             let frames = c.frames;
             format!(
-                "Frames were captured ({frames} of each port and trial): that costs the tester time, rates are lower."
+                "Frames were captured ({frames} per port and trial): capturing slows the tester, so rates are lower."
             )
         });
         impaired.into_iter().chain(captured).collect()
     }
 
-    /// The captures, to be written down after each trial.
+    /// Returns the captures, to be written after each trial.
     pub fn into_captures(self) -> Captures {
         Captures { pages: self.pages, place: None }
     }
@@ -109,19 +109,19 @@ struct Place {
 }
 
 impl Captures {
-    /// Where the next trials belong: run folder, key of the measurement, number of its next trial.
+    /// Sets the target of the next trials: run folder, key of the measurement, number of its next trial.
     pub fn belong_to(&mut self, run: &Path, measurement: &str, next_trial: u64) {
         let measurement = measurement.replace('/', ".");
         self.place = Some(Place { folder: run.join("captures"), measurement, next_trial });
     }
 
-    /// Write down what was captured in a trial: a file a port, named after measurement, trial and port.
+    /// Writes the capture of a trial: one file for each port, named by measurement, trial and port.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn write(&mut self) -> Result<(), String> {
         let Some(place) = self.place.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
-        let failed = |path: &Path, e: io::Error| format!("writing the capture {}: {e}", path.display());
+        let failed = |path: &Path, e: io::Error| format!("capture {} cannot be written: {e}", path.display());
         fs::create_dir_all(&place.folder).map_err(|e| failed(&place.folder, e))?;
         for (side, pages) in &self.pages {
             let name = format!("{}.trial-{}.{side}.pcap", place.measurement, place.next_trial);

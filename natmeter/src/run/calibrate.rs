@@ -1,6 +1,5 @@
-//! The tester is measured at each point with the point's own number of connections, its state table filled: a table larger
-//! than the caches halves what the tester can do, and a ceiling of another point would promise too much. So would one without
-//! the back-end that the point needs: over veth the tester is measured with a cable of the same kind.
+//! Calibrates the tester at each point: with the point's number of connections and a filled state table, because a table larger
+//! than the caches halves the ceiling; and with the point's back-end, over veth with a cable of the same kind.
 
 use super::RunError;
 use crate::rig::{self, Process, RigError, embedded, kernel};
@@ -15,16 +14,16 @@ use scenario::{Dut, Point, Scenario};
 use std::sync::Arc;
 use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 
-/// Each of several runs at a point lasts about so long.
+/// Duration of each of several runs at a point.
 const RUN: Nanos = Nanos::from_millis(30);
-/// Whose commands those of the cable are, in the list of the run.
+/// Name under which the run lists the commands of the cable.
 const TESTER: &str = "tester";
 
-/// Add to `known` what is not yet known of the tester at this point; says what that was. With a simulated device there is
-/// nothing to know: it has no frames.
+/// Adds the ceiling of this point to `known`, if it is not there, and returns it. A simulated device has no frames and needs
+/// no ceiling.
 ///
 /// # Errors
-/// When the tester's own loop does not work, or its cable cannot be laid; on an interrupt [`RunError::Calibrate`] says so.
+/// If the tester's loop does not work, or the cable cannot be created; [`RunError::Calibrate`] on an interrupt.
 pub fn calibrate(
     known: &mut Calibration,
     scenario: &Scenario,
@@ -46,7 +45,7 @@ fn measured(
     point: &Point,
     process: &Process,
 ) -> Result<Ceiling, RunError> {
-    // The tester is measured with the threads that it has at the point.
+    // Calibrates with the threads of the point.
     let (clock, cores) = (process.clock, embedded::tester_cores(scenario));
     let workers = cores.len() as u32;
     let view = cable(scenario, point).map_err(|e| CalibrateError::from(TrialError::Refused(e.to_string())))?;
@@ -83,19 +82,19 @@ fn measured(
     })
 }
 
-/// Measure over a cable that is what those of the device are, laid for it and taken up again whatever happens.
+/// Measures the ceiling over a temporary cable of the same kind as those of the device.
 fn over_cable(bed: &BedConfig, how: &How, view: &Arc<View>, process: &Process) -> Result<calibrate::Ceiling, RunError> {
     let failed = |e: dut::DutError| RunError::Rig(RigError::Dut(e));
     let cable = Cable::lay(bed, &RunDir::of_this_user(), &process.commands.sink(TESTER)).map_err(failed)?;
     let mut pool = Pool::single(bed.pools(1, kernel::FRAMES, view.longest())).map_err(RigError::Port)?;
     let (left, right) = cable.open_ports(how.clock, &mut pool).map_err(failed)?;
     let found = calibrate::ceiling(how, view, Some(Ends { pool, left, right }));
-    // What could not be undone has gone to the sink.
+    // Errors have gone to the sink.
     cable.take_up();
     Ok(found?)
 }
 
-/// Flows for so many connections: what a technology's customers have between them, many hosts of one scenario have here.
+/// Returns flows for this many connections. More hosts replace the subscribers of a technology.
 fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<FlowSpace, FlowError> {
     let (t, times) = (&scenario.traffic, connections.div_ceil(flows.size()));
     if times <= 1 {
@@ -110,8 +109,8 @@ fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<Flo
     )
 }
 
-/// What the two sides send and expect at this point with a plain cable between them: where a state table is needed, that
-/// of a NAT which translates nothing.
+/// Returns the frames that the two sides send and expect over a plain cable; with connections, as behind a NAT that translates
+/// nothing.
 fn cable(scenario: &Scenario, point: &Point) -> Result<View, FlowError> {
     let flows = enough(scenario, rig::flow_space(scenario)?, point.connections)?;
     let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };

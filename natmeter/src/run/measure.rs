@@ -1,4 +1,4 @@
-//! One measurement: the search that it is, on a rig, with every trial recorded and told.
+//! One measurement: runs its search on a rig, and records and reports every trial.
 
 use super::recorded::Recorded;
 use super::until::Until;
@@ -13,19 +13,19 @@ use record::store::RunFolder;
 use scenario::Scenario;
 use std::time::Instant;
 
-/// What one search needs.
+/// The context of one search.
 pub struct Searcher<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The tester's limits.
     pub calibration: &'a Calibration,
-    /// What has been found so far.
+    /// The results so far.
     pub outcomes: &'a [Outcome],
-    /// When no further trial is begun.
+    /// Time after which no trial begins.
     pub end: Option<Instant>,
-    /// Where trials are written.
+    /// The run folder, to which trials are written.
     pub folder: &'a mut RunFolder,
-    /// Who is told.
+    /// Receives the events.
     pub listener: &'a mut dyn Listener,
     /// Predicted time of this measurement.
     pub predicted: Nanos,
@@ -38,10 +38,10 @@ pub struct Searcher<'a> {
 }
 
 impl Searcher<'_> {
-    /// Search, with the trials of an interrupted attempt first; new ones are filed under the same key.
+    /// Runs the search, with the trials of an interrupted attempt first; new trials get the same key.
     ///
     /// # Errors
-    /// As the procedure.
+    /// Those of the procedure.
     pub fn search(
         &mut self,
         m: &Measurement,
@@ -50,12 +50,12 @@ impl Searcher<'_> {
         rig: &mut Rig,
     ) -> Result<Outcome, TrialError> {
         let mut search = Search::new(m, self.scenario, self.calibration, self.outcomes)?;
-        // Every attempt has the same noise: what a device does must not depend on how often it was asked.
+        // Every attempt has the same noise, so that the device does not depend on the number of attempts.
         rig.begin(&m.key(), recorded.len() as u64);
         rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
         search.buffered = rig.buffered;
         let (shares_core, figures) = (rig.shares_core, rig.figures.clone());
-        // The procedure's `watch` and the recorder both tell the listener, one after the other, never at once.
+        // The procedure's `watch` and the recorder share the listener, but never use it at the same time.
         let listener: &mut dyn Listener = &mut *self.listener;
         let listener = std::cell::RefCell::new(listener);
         let began = Instant::now();

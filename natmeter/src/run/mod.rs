@@ -1,5 +1,5 @@
-//! A run: the plan carried out measurement by measurement, every trial recorded before the search sees it.
-//! A resumed run is the same code with recorded trials in front.
+//! A run: executes the plan measurement by measurement, and records every trial before the search sees it. A resumed run uses
+//! the same code and begins with the recorded trials.
 
 mod calibrate;
 mod measure;
@@ -28,14 +28,14 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Why a run ended before its plan did.
+/// Why a run ended before the end of its plan.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Ctrl-C: what was measured is in the folder.
+    /// Ctrl-C: everything measured is in the folder.
     #[error("interrupted; continue with `natmeter resume {0}`")]
     Interrupted(PathBuf),
-    /// Nobody would hear of a wish to end.
-    #[error("handling signals: {0}")]
+    /// Signal handlers cannot be installed.
+    #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
     /// The device does not answer.
     #[error("{0}")]
@@ -43,15 +43,15 @@ pub enum RunError {
     /// The folder cannot be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The rig cannot be put together.
+    /// The rig cannot be built.
     #[error(transparent)]
     Rig(#[from] RigError),
-    /// A trial could not be carried out.
+    /// A trial failed to run.
     #[error("{measurement}: {error}")]
     Trial {
-        /// Which measurement.
+        /// Key of the measurement.
         measurement: String,
-        /// What happened.
+        /// The error.
         error: TrialError,
     },
     /// Its record is damaged, or has other rules than this natmeter.
@@ -65,8 +65,8 @@ pub enum RunError {
     /// The run folder cannot be read.
     #[error(transparent)]
     Unread(#[from] RecordError),
-    /// The tester itself could not be measured.
-    #[error("calibrating the tester: {0}")]
+    /// The tester cannot be calibrated.
+    #[error("the tester cannot be calibrated: {0}")]
     Calibrate(#[from] CalibrateError),
 }
 
@@ -82,34 +82,34 @@ pub struct Run<'a> {
     outcomes: Vec<Outcome>,
     records: Vec<TrialRecord>,
     began: Instant,
-    /// No trial is begun after this: twice the scenario's time limit.
+    /// No trial begins after this: twice the scenario's time limit.
     end: Option<Instant>,
-    /// Measured against predicted time so far, to correct the prediction of the rest.
+    /// Time spent on measurements so far, to correct the prediction of the rest.
     spent: Duration,
-    /// The measurements in which it was spent.
+    /// The measurements on which it was spent.
     made: Vec<Measurement>,
-    /// Everybody knows that it has begun.
+    /// Whether the start of the run was reported.
     announced: bool,
 }
 
-/// What happens before the plan is carried out belongs to the run, too.
+/// Records events from before the first measurement, too.
 impl Listener for Run<'_> {
     fn on(&mut self, event: &Event) {
-        // A folder that cannot be written shows with the next event of the run's own.
+        // The next event of the run itself reports a folder that cannot be written.
         let _ = self.tell(event);
     }
 }
 
 impl<'a> Run<'a> {
-    /// Begin a run in a fresh folder, which holds this header already.
+    /// Begins a run in a new folder that already holds this header.
     pub fn begin(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Run<'a> {
         Run::with(header, folder, process, listener, Vec::new(), Vec::new())
     }
 
-    /// Continue a run where it stopped.
+    /// Continues a run where it stopped.
     ///
     /// # Errors
-    /// When the folder cannot be read, its record is damaged, or this natmeter has other rules.
+    /// If the folder cannot be read, its record is damaged, or this natmeter has other rules.
     pub fn resume(
         header: &Header,
         folder: RunFolder,
@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
     ) -> Result<Run<'a>, RunError> {
         let path = folder.path().to_path_buf();
         let recorded = record::read::Record::of(header.clone(), &path)?;
-        audit::see_that_it_can_be_resumed(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
+        audit::check_resumable(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
         Ok(Run::with(header, folder, process, listener, recorded.trials, recorded.outcomes))
     }
 
@@ -150,10 +150,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Say what is to be done, unless that was said before.
+    /// Reports the start of the run, once.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// If the folder cannot be written.
     pub fn announce(&mut self) -> Result<(), RunError> {
         if std::mem::replace(&mut self.announced, true) {
             return Ok(());
@@ -167,25 +167,25 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Whether the folder has a verdict of the self-test that was made on this machine, by this version.
+    /// Whether the folder has a verdict of a self-test on this machine, by this version.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn is_tested_on(&self, facts: &Facts) -> Result<bool, RunError> {
         let verdict: Option<SelfTest> = record::store::read_document(&self.folder.path().join(SELF_TEST))?;
         let first: Option<Facts> = record::store::read_document(&self.folder.path().join(FACTS))?;
         Ok(verdict.is_some() && first.is_none_or(|first| differences(&first, facts).is_empty()))
     }
 
-    /// The end of a run that was interrupted: what was measured is in the folder.
+    /// Returns the error of an interrupted run.
     pub fn interrupted(&self) -> RunError {
         RunError::Interrupted(self.folder.path().to_path_buf())
     }
 
-    /// Carry out what is left of the plan.
+    /// Executes the rest of the plan.
     ///
     /// # Errors
-    /// The first thing that makes going on pointless; everything measured until then is in the folder.
+    /// The first error after which the run cannot continue; everything measured until then is in the folder.
     pub fn complete(mut self, facts: Facts, self_test: Option<Tested>) -> Result<Vec<Outcome>, RunError> {
         self.facts = facts;
         self.announce()?;
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
         }
         let order = self.in_order();
         self.compare_with_the_first_machine()?;
-        // A resumed run keeps the limits that its searches began with, or their recorded trials would not fit.
+        // A resumed run keeps the ceilings with which its searches began; with others, the recorded trials would not match.
         let known = record::store::read_document(&self.folder.path().join(CALIBRATION))?;
         self.calibration = known.unwrap_or_default();
         for point in points(&order) {
@@ -210,8 +210,8 @@ impl<'a> Run<'a> {
         Ok(self.outcomes)
     }
 
-    /// The measurements of the plan. What was interrupted comes before everything else that is left: trials made in between,
-    /// of a repetition that had been left out, would stand in the middle of its own.
+    /// Returns the measurements of the plan in order, an interrupted one first. Otherwise the trials of a skipped repetition
+    /// would come between the trials of the interrupted one.
     fn in_order(&self) -> Vec<Measurement> {
         let mut order = self.plan.measurements.clone();
         let last = self.records.iter().max_by_key(|r| r.seq).map(|r| without_attempt(&r.measurement));
@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
         order
     }
 
-    /// Measurements of one point, on one rig.
+    /// Runs the measurements of one point, on one rig.
     fn at_point(&mut self, point: &Point, measurements: &[Measurement]) -> Result<(), RunError> {
         self.tell(&Event::DutPreparing {
             dut: point.dut_name.clone(),
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
             cores: point.cores,
             axes: point.axes.clone(),
         })?;
-        // Before the rig stands: its threads would be in the way.
+        // Before the rig is built, because its threads would disturb the calibration.
         let calibrated = calibrate(&mut self.calibration, &self.scenario, point, &self.process);
         self.note_commands()?;
         let calibrated = calibrated.map_err(|error| match error {
@@ -249,20 +249,20 @@ impl<'a> Run<'a> {
             if self.has_time_for(m) { self.one(m, &mut rig) } else { self.leave_out(std::slice::from_ref(m)) }
         });
         for failure in rig.teardown() {
-            self.tell(&Event::Doubt { text: format!("not undone: {failure}") })?;
+            self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }
         self.note_commands()?;
         result
     }
 
-    /// There is no time for these.
+    /// Reports measurements that are skipped because of the time limit.
     fn leave_out(&mut self, measurements: &[Measurement]) -> Result<(), RunError> {
         let left: Vec<String> = self.left().filter(|m| measurements.contains(m)).map(Measurement::key).collect();
         left.into_iter().try_for_each(|measurement| self.tell(&Event::LeftOut { measurement }))
     }
 
-    /// Whether there is time for this measurement: for the first of its kind until the end; for a further repetition only
-    /// if, as fast or slow as things have gone until now, the first ones of all others still fit into the scenario's limit.
+    /// Whether there is time for this measurement. A first repetition may begin until the end. A further repetition may begin
+    /// only if the first repetitions of all other measurements still fit into the scenario's limit, at the speed so far.
     fn has_time_for(&self, m: &Measurement) -> bool {
         if is_over(self.end) {
             return false;
@@ -280,7 +280,7 @@ impl<'a> Run<'a> {
         self.began.elapsed().as_secs_f64() + slower * needed <= limit.as_secs_f64()
     }
 
-    /// Write down what the rig is.
+    /// Records facts and doubts of the rig.
     fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
         self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
         for doubt in &rig.doubts {
@@ -309,17 +309,17 @@ impl<'a> Run<'a> {
         }
         let mut found = self.attempt(measurement, attempt, rig)?;
         while let (Err(TrialError::Phase1(_) | TrialError::DutDead(_)), true) = &found {
-            // That is what it said when it was recorded; whoever resumes a run wants to know what it says now.
+            // The recorded trials give this error; a new attempt shows whether the device still fails.
             attempt += 1;
             found = self.attempt(measurement, attempt, rig)?;
         }
         let (found, _) = found;
         if matches!(found, Err(TrialError::Interrupted)) && !self.process.interrupted.load(Ordering::Relaxed) {
-            // It was not Ctrl-C: the time is over. Its trials are on record, and `resume` goes on with them.
+            // Not Ctrl-C but the time limit: `resume` continues with the recorded trials.
             return self.leave_out(std::slice::from_ref(measurement));
         }
         if let Err(TrialError::Phase1(text)) = &found {
-            // No result is not a bad result: the other measurements go on, and `resume` tries this one again.
+            // The other measurements continue, and `resume` repeats this one.
             return self.doubt(format!("{key}{NO_RESULT}{text}"));
         }
         let outcome = found.map_err(|error| match error {
@@ -337,7 +337,7 @@ impl<'a> Run<'a> {
         self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
     }
 
-    /// Says so where a measurement repeated no invalid trial any more, because those before had taken too long.
+    /// Adds a doubt if the invalid trials of a measurement took so long that natmeter stopped repeating them.
     fn doubt_invalid_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
         let invalid = |r: &&TrialRecord| r.measurement == filed_under && matches!(r.verdict, Verdict::Invalid(_));
         let took = Nanos(self.records.iter().filter(invalid).map(|r| r.outcome.wall.0).sum());
@@ -346,21 +346,21 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.doubt(format!(
-            "{}{INVALID_TOO_LONG}{}, and from {} on none is repeated; quieten the host, or use a machine that is not shared",
+            "{}{INVALID_TOO_LONG}{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
             measurement.key(),
             show_time(took),
             show_time(most)
         ))
     }
 
-    /// Files a doubt, and tells it.
+    /// Records and reports a doubt.
     fn doubt(&mut self, text: String) -> Result<(), RunError> {
         self.facts.doubts.push(text.clone());
         self.write_again(FACTS, &self.facts.clone())?;
         self.tell(&Event::Doubt { text })
     }
 
-    /// One attempt at a measurement, its recorded trials first. Says also whether there was nothing but recorded trials.
+    /// Runs one attempt at a measurement, its recorded trials first. Also returns whether all its trials were recorded ones.
     fn attempt(
         &mut self,
         measurement: &Measurement,
@@ -392,7 +392,7 @@ impl<'a> Run<'a> {
         Ok((found, only_replayed))
     }
 
-    /// Write down what the device was told to do since the last time.
+    /// Records the commands of the device since the last call.
     fn note_commands(&mut self) -> Result<(), RunError> {
         let waiting = self.process.commands.take();
         for command in &waiting.commands {
@@ -404,12 +404,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A run that is resumed elsewhere, or by another version, mixes what should not be mixed: say so, and keep saying it.
+    /// Adds a doubt if the run is resumed on another machine or by another version, and keeps earlier doubts of this kind.
     fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
         let first: Option<Facts> = record::store::read_document(&self.folder.path().join(FACTS))?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
             let text = format!(
-                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
+                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare the results of both parts"
             );
             self.facts.doubts.push(text.clone());
             self.tell(&Event::Doubt { text })?;
@@ -433,7 +433,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Documents that a resumed run finds already there are written anew: the machine may be another one.
+    /// Writes a document that may exist from before a resume.
     fn write_again(&mut self, name: &str, document: &impl serde::Serialize) -> Result<(), StoreError> {
         let path = self.folder.path().join(name);
         let text = serde_json::to_string_pretty(document)
@@ -442,7 +442,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// In what the tester is not the one that it was: name, then, now.
+/// Returns the facts in which the tester differs: name, old value, new value.
 fn differences(first: &Facts, now: &Facts) -> Vec<(&'static str, String, String)> {
     let differs = |name: &'static str| {
         let then = first.tester.get(name)?.clone();

@@ -1,5 +1,4 @@
-//! Trials that are recorded: each outcome is judged, written to the run folder and told to the listener
-//! before whoever asked for it sees it.
+//! Records trials: judges each outcome, writes it to the run folder and reports it to the listener before the search sees it.
 
 use crate::event::{Event, Listener};
 use method::validity::{Criteria, Verdict, judge};
@@ -8,17 +7,17 @@ use record::store::RunFolder;
 
 /// Middleware around the trials of one measurement.
 pub struct Recorded<'a, T> {
-    /// Who carries them out.
+    /// Runs the trials.
     pub inner: T,
     /// Key of the measurement.
     pub measurement: String,
-    /// What counts as a pass, for the recorded verdict.
+    /// Acceptance criteria of the recorded verdict.
     pub criteria: Criteria,
     /// Number of the next trial.
     pub next_seq: u64,
-    /// Where they are written.
+    /// The run folder.
     pub folder: &'a mut RunFolder,
-    /// Who is told.
+    /// Receives the events.
     pub listener: &'a mut dyn Listener,
     /// All records made here.
     pub made: &'a mut Vec<TrialRecord>,

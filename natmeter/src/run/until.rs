@@ -1,18 +1,17 @@
-//! Trials until a certain time. Middleware, so that no search knows that time is short: one that runs out of it is left
-//! as Ctrl-C would leave it, its trials on record, to be gone on with.
+//! Trials until a time limit. At the limit a search ends as on Ctrl-C: its trials are recorded, and a resumed run continues it.
 
 use method::{TrialError, TrialOutcome, TrialSpec, Trials};
 use std::time::Instant;
 
-/// Trials of which none is begun after the end.
+/// Begins no trial after `end`.
 pub struct Until<T> {
-    /// Who carries them out.
+    /// Runs the trials.
     pub inner: T,
-    /// When it is over; never, if not given.
+    /// The time limit; `None` for no limit.
     pub end: Option<Instant>,
 }
 
-/// Whether it is over.
+/// Whether the time limit is reached.
 pub fn is_over(end: Option<Instant>) -> bool {
     end.is_some_and(|end| Instant::now() >= end)
 }

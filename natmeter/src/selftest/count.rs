@@ -1,5 +1,5 @@
-//! Checks that count: how many frames of a trial are right, and how many are wrong in which way. Its own file because these
-//! are exact, and nothing of the host can excuse a wrong count once everything was sent.
+//! Counting checks: the number of correct frames of a trial, and of faulty frames by fault. They are exact: once every frame was
+//! sent, host noise cannot excuse a wrong count.
 
 use super::kept::Kept;
 use super::{LARGER, NO_TIME, SMALLEST, TRIES, Tester};
@@ -11,20 +11,20 @@ use plane::Side;
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
 
-/// What is injected, and what must be counted then.
+/// The injected faults, and the expected counts.
 pub(super) struct Case {
     name: String,
     inject: TruthConfig,
-    /// Connections of a NAT44, through which the frames go in phase 2; 0: a device without state.
+    /// Connections of a NAT44 in phase 2; 0 for a stateless device.
     connections: u64,
     /// Octets of a frame.
     frame_size: usize,
-    /// Only the sum of both directions is known.
+    /// Whether only the sum of both directions is known.
     together: bool,
     expected: Tally,
 }
 
-/// What was counted, forward and reverse.
+/// Counts, forward and reverse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Tally {
     right: [u64; 2],
@@ -54,19 +54,19 @@ impl Tally {
             |n: [u64; 2]| if together { grouped(n[0]) } else { format!("{} + {}", grouped(n[0]), grouped(n[1])) };
         let faults = Fault::ALL.map(|fault| (self.faults.map(|faults| faults.get(fault)), format!("{fault:?}")));
         let more = faults.into_iter().chain([(self.reordered, "reordered".to_owned())]).filter(|(n, _)| *n != [0, 0]);
-        let mut words = vec![format!("{} right", both(self.right))];
+        let mut words = vec![format!("{} correct", both(self.right))];
         words.extend(more.map(|(n, what)| format!("{} {what}", both(n))));
         words.join(", ")
     }
 }
 
 impl Tester<'_> {
-    /// Everything that is injected to be counted.
+    /// Returns all cases.
     pub(super) fn cases(&self) -> Vec<Case> {
         let none = TruthConfig::default();
         let port = self.depth.misroute_every;
         let misroute = TruthConfig { misroute_every: port, ..none };
-        let mut cases = vec![self.nothing(), self.duplicates(), self.overtaken()];
+        let mut cases = vec![self.nothing(), self.duplicates(), self.reordered()];
         for side in [Side::Customer, Side::Internet] {
             let bad_payload = TruthConfig { bad_payload_every: 333, ..none };
             cases.extend([
@@ -76,8 +76,8 @@ impl Tester<'_> {
                 Case { frame_size: LARGER, ..self.one_side("bad payload", side, BAD_PAYLOAD, 333, bad_payload) },
             ]);
         }
-        // Right learns what the outside of each connection is: there a source that is not the learned one is wrong. What
-        // comes back to Left must be what Left sent, after a translation by what was learned.
+        // Right learns the outside of each connection, so another source is a fault there. Left expects what it sent, after the
+        // reverse translation.
         let connections = self.connections();
         let disguise = TruthConfig { disguise_every: port, after: connections, ..none };
         for (side, inject) in [(Side::Customer, disguise), (Side::Internet, misroute)] {
@@ -99,7 +99,7 @@ impl Tester<'_> {
         Case { name, inject, connections: 0, frame_size: SMALLEST, together: false, expected }
     }
 
-    /// One frame in so many that come from this side is lost, or wrong in one way.
+    /// One of `every` frames from this side is lost, or has this fault.
     fn one_side(&self, what: &str, side: Side, fault: Option<Fault>, every: u64, inject: TruthConfig) -> Case {
         let (at, way) = if side == Side::Customer { (0, "forward") } else { (1, "reverse") };
         let mut case = self.nothing();
@@ -111,10 +111,10 @@ impl Tester<'_> {
         Case { name: format!("{what}, {way}"), inject: TruthConfig { only: Some(side), ..inject }, ..case }
     }
 
-    /// Frames of both sides are counted together by the device: only the sum is exact.
+    /// Duplicates; the device counts frames of both sides together, so only the sum is exact.
     fn duplicates(&self) -> Case {
         let n = self.depth.frames;
-        // Fewer copies than the link's queue holds: a slow machine is behind all the time, and then each of them waits there.
+        // Fewer duplicates than the queue depth of the link, because on a slow machine all of them wait there.
         let every = (n / 100).max(1);
         let mut expected = Tally { right: [2 * n, 0], ..Tally::default() };
         expected.faults[0].0[Fault::Duplicate as usize] = 2 * n / every;
@@ -122,15 +122,15 @@ impl Tester<'_> {
         Case { name: "duplicates".to_owned(), inject, together: true, expected, ..self.nothing() }
     }
 
-    /// Frames that were overtaken are right and counted as reordered. The last frame of all would have nobody to overtake it.
-    fn overtaken(&self) -> Case {
+    /// Reordered frames; they are correct and also counted as reordered. No frame follows the last one, so it is excluded.
+    fn reordered(&self) -> Case {
         let inject = TruthConfig { overtake_every: 777, only: Some(Side::Internet), ..TruthConfig::default() };
-        let mut case = Case { name: "frames overtaken, reverse".to_owned(), inject, ..self.nothing() };
+        let mut case = Case { name: "frames reordered, reverse".to_owned(), inject, ..self.nothing() };
         case.expected.reordered[1] = (self.depth.frames - 1) / 777;
         case
     }
 
-    /// Make a trial, slower each time that not everything could be sent, and compare what was counted.
+    /// Runs a trial and compares its counts; repeats it at half the rate as long as not every frame could be sent.
     pub(super) fn count(&self, case: &Case) -> SelfTestCheck {
         let mut check = SelfTestCheck {
             name: case.name.clone(),
@@ -194,12 +194,12 @@ impl Tester<'_> {
 const BAD_CHECKSUM: Option<Fault> = Some(Fault::BadChecksum);
 const BAD_PAYLOAD: Option<Fault> = Some(Fault::WrongPayload);
 
-/// Whether the host kept the tester from making the trial that was asked for: a sender that gave up, frames that the tester's
-/// own side dropped, a phase 1 of which that is true. Being late is no reason: on one thread it loses nothing.
+/// Whether the host prevented the requested trial: a sender gave up, the tester dropped frames, or phase 1 did. A late sender
+/// does not count, because on one thread it loses nothing.
 fn was_cut_short(spec: &TrialSpec, outcome: &TrialOutcome) -> bool {
     let all = |leg: &Leg| leg.sent >= leg.planned && leg.refused == 0;
     let sent = match &outcome.phase1 {
-        // There was no phase 2, because phase 1 did not set up all connections.
+        // No phase 2, because phase 1 did not set up all connections.
         Some(leg) if outcome.forward.planned == 0 => all(leg),
         _ => [&outcome.forward, &outcome.reverse].into_iter().all(|leg| all(leg) && leg.planned == spec.frames()),
     };
@@ -212,7 +212,7 @@ mod tests {
     use crate::rig::Process;
     use crate::selftest::QUICK;
 
-    /// What the self-test says of this case when the tester says something else than what it found.
+    /// Runs this case with a tester that falsifies its outcome.
     fn said(says: fn(TrialOutcome) -> TrialOutcome, case: &str) -> SelfTestCheck {
         let process = Process::new();
         let depth = crate::selftest::Depth { frames: 5_000, misroute_every: 2_500, ..QUICK };
@@ -229,10 +229,10 @@ mod tests {
         outcome
     }
 
-    /// What it measured was the whole trial, and it was wrong.
+    /// Asserts that the check fails because of a wrong count in a complete trial.
     fn assert_red(says: fn(TrialOutcome) -> TrialOutcome, case: &str) {
         let check = said(says, case);
-        // A host that is too busy even for the slowest of the tries says nothing of the judge.
+        // If the host is too busy even for the slowest attempt, the check says nothing about the judge.
         assert!(!check.passed, "{case}: {check:?}");
         let honest = said(|outcome| outcome, case);
         assert!(honest.passed || honest.inconclusive, "{case}: {honest:?}");
@@ -264,7 +264,7 @@ mod tests {
             outcome.reverse.reordered = 0;
             outcome
         };
-        assert_red(never, "frames overtaken, reverse");
+        assert_red(never, "frames reordered, reverse");
     }
 
     #[test]

@@ -1,19 +1,18 @@
-//! The trials behind a self-test: kept while a check runs, so that one that does not pass can be looked into. Its own file
-//! because what a trial's validity rests on is also told to people here.
+//! The trials of a self-test: kept during a check, so that a check that does not pass can be analysed; and a trial in words.
 
 use method::validity::{Criteria, judge};
 use method::{HostNoise, Leg, Nanos, TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials, Verdict};
 use record::report::number::grouped;
 use std::cell::RefCell;
 
-/// Trials of one check, each judged as a search judges it.
+/// The trials of one check, each judged as in a search.
 pub(super) struct Kept<'a> {
     check: &'a str,
     trials: &'a RefCell<Vec<TrialRecord>>,
 }
 
 impl<'a> Kept<'a> {
-    /// Keeps trials under the name of this check, behind those that are kept already.
+    /// Keeps trials under the name of this check, after those kept before.
     pub(super) fn new(check: &'a str, trials: &'a RefCell<Vec<TrialRecord>>) -> Kept<'a> {
         Kept { check, trials }
     }
@@ -31,17 +30,17 @@ impl<'a> Kept<'a> {
         trials.push(record);
     }
 
-    /// How many trials are kept so far.
+    /// Returns the number of trials kept so far.
     pub(super) fn count(&self) -> usize {
         self.trials.borrow().len()
     }
 
-    /// The last trial of this check.
+    /// Returns the last trial of this check.
     pub(super) fn last(&self) -> Option<TrialRecord> {
         self.trials.borrow().iter().rfind(|trial| trial.measurement == self.check).cloned()
     }
 
-    /// Those after the first so many of which this holds; of several at one rate the last.
+    /// Returns the trials after the first `after` for which `holds` is true; of several at one rate, the last.
     pub(super) fn those(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> Vec<TrialRecord> {
         let mut found: Vec<TrialRecord> = Vec::new();
         for trial in self.trials.borrow().iter().skip(after).filter(|trial| holds(trial)) {
@@ -52,7 +51,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Trials that are kept.
+/// Keeps every trial that it runs.
 pub(super) struct Keeping<'a, T> {
     pub(super) inner: T,
     pub(super) kept: &'a Kept<'a>,
@@ -66,11 +65,11 @@ impl<T: Trials> Trials for Keeping<'_, T> {
     }
 }
 
-/// A trial with everything on which its validity rests, a fact a line.
+/// Returns a trial with all facts that its validity depends on, one a line.
 pub fn in_words(trial: &TrialRecord) -> Vec<String> {
     let TrialOutcome { forward, reverse, host, .. } = &trial.outcome;
     let legs = [("Left to Right", forward), ("Right to Left", reverse)].into_iter().filter(|(_, leg)| leg.planned > 0);
-    let mut lines = vec![format!("trial {} at {} a second: {}", trial.seq, grouped(trial.spec.rate.0), verdict(trial))];
+    let mut lines = vec![format!("trial {} at {}/s: {}", trial.seq, grouped(trial.spec.rate.0), verdict(trial))];
     lines.extend(legs.map(|(name, leg)| leg_in_words(name, leg)));
     lines.push(host_in_words(host));
     lines
@@ -87,7 +86,7 @@ fn verdict(trial: &TrialRecord) -> String {
 fn leg_in_words(name: &str, leg: &Leg) -> String {
     let timing = &leg.timing;
     format!(
-        "{name}: {} planned, {} sent ({} refused), {} received right, {} wrong; last frame {} late, latest {}; \
+        "{name}: {} planned, {} sent ({} refused), {} received correctly, {} faulty; last frame {} late, latest {}; \
          largest burst {}, {} frames in catch-up bursts",
         grouped(leg.planned),
         grouped(leg.sent),

@@ -1,9 +1,9 @@
-//! Checks of a rate: a search must find what the device can do. Its own file because rates need the clock and a core for
-//! tester and device each, so that the host may have a part in a wrong result.
+//! Rate checks: a search must find the rate of the device. They need the clock and a core each for tester and device, so host
+//! noise can cause a wrong result.
 //!
-//! Such a result is the tester's fault only if it is reproducible: the trial that contradicts the truth is repeated at the
-//! same rate, on the same device. A wrong tester contradicts it again. What does not come back was the host's, and the search is
-//! made again.
+//! A wrong result is the tester's fault only if it is reproducible: natmeter repeats the trial that contradicts the truth, at
+//! the same rate on the same device. A wrong tester contradicts the truth again. Otherwise the host was the cause, and natmeter
+//! repeats the search.
 
 use super::kept::{Keeping, Kept};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
@@ -20,21 +20,21 @@ use record::folder::SelfTestCheck;
 use record::report::number::si;
 use std::time::Instant;
 
-/// How close the search's own bounds are at its end, of the rate.
+/// Precision of the search, as a share of the rate.
 const PRECISION: Ratio = Ratio::from_ppm(5_000);
-/// How far outside of them the truth may be: a first frame that comes 0.1 ms late shifts it by so much of the 32 ms after
-/// which the device is exact. A clock that is wrong by a hundredth is farther off than this and the precision together.
+/// Tolerance beyond the bounds of the search: a first frame 0.1 ms late is 0.3 % of the 32 ms after which the device is exact.
+/// A clock with an error of 1 % exceeds this tolerance and the precision together.
 const SLACK: Ratio = Ratio::from_ppm(3_000);
-/// How far below the truth a search that found it may end: both together.
+/// Maximum distance of a correct result below the truth: tolerance and precision together.
 const BELOW: Ratio = Ratio::from_ppm(8_000);
-/// Decisions at its rate by which a contradiction is looked for again, at most.
+/// Maximum number of decisions at the rate of a contradiction, to reproduce it.
 const REPEATS: u32 = 4;
-/// So many of these that contradict the truth again are the tester's fault. A tester that is wrong in every second valid trial
-/// is found so by two searches of three.
+/// Decisions that must contradict the truth again for a fault of the tester. With this number, two of three searches find a
+/// tester that is wrong in every second valid trial.
 const REPRODUCED: u32 = 2;
 
 impl Tester<'_> {
-    /// A device of known capacity: the throughput must be that within the error.
+    /// Checks the throughput of a device of known capacity.
     pub(super) fn capacity(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         let settings = self.settings(truth);
@@ -45,7 +45,7 @@ impl Tester<'_> {
         )
     }
 
-    /// A device of known set-up rate.
+    /// Checks the establishment rate of a device of known set-up rate.
     pub(super) fn set_up_rate(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { set_up_rate: truth.0, ..TruthConfig::default() };
         let connections = self.depth.connections;
@@ -69,7 +69,7 @@ impl Tester<'_> {
         }
     }
 
-    /// Compares what searches on fresh devices find with the truth.
+    /// Compares the results of searches on new devices with the truth.
     fn near<T: Trials>(
         &self,
         known: Known,
@@ -85,7 +85,7 @@ fn tester(error: &RigError) -> TrialError {
     TrialError::Tester(error.to_string())
 }
 
-/// What is known of a device, and what it is called.
+/// The known truth of a device, its name and its unit.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     name: &'a str,
@@ -93,17 +93,17 @@ struct Known<'a> {
     unit: &'a str,
 }
 
-/// What one search says of the tester.
+/// The result of one search.
 enum Found {
     /// The truth.
     Truth,
-    /// Something else, and again when it was asked again: by this trial.
+    /// A reproducible contradiction, shown by this trial.
     Fault(Box<TrialRecord>),
-    /// Something else, by this trial, if by one; whether the host disturbed a trial.
+    /// Another result: the trial that contradicts the truth, if any, and whether the host disturbed a trial.
     Else { deciding: Option<Box<TrialRecord>>, disturbed: bool },
 }
 
-/// Searches that are compared with the truth.
+/// Compares searches with the truth.
 struct Comparison<'a> {
     known: Known<'a>,
     end: Option<Instant>,
@@ -111,8 +111,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Searches until the truth is found, a few times at most. The check has failed if a contradiction is reproducible, or if
-    /// the host disturbed no search and there was time for all.
+    /// Searches until a result is the truth, a few times at most. The check fails if a contradiction is reproducible, or if no
+    /// search finds the truth although the host disturbed none and there was time for all.
     fn make<T: Trials>(
         &self,
         device: impl Fn() -> Result<T, TrialError>,
@@ -134,9 +134,9 @@ impl Comparison<'_> {
                     open |= disturbed;
                     check.deciding = deciding.or(check.deciding);
                 }
-                // Out of time, or interrupted, which the caller finds out itself.
+                // Time limit or interrupt; the caller checks which.
                 Err(TrialError::Interrupted) => open = true,
-                // That frames come back at all is what the counting checks have shown.
+                // The counting checks have shown that the device returns frames.
                 Err(TrialError::DutDead(error)) => (check.measured, open) = (error, true),
                 Err(error) => (check.measured, fault) = (error.to_string(), true),
             }
@@ -173,11 +173,11 @@ impl Comparison<'_> {
                 return Ok(Found::Fault(Box::new(again)));
             }
         }
-        // The last one left the search with the result that it has.
+        // The last contradiction decided the result.
         Ok(Found::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
 
-    /// The trial that contradicts the truth again, if this one is reproducible.
+    /// Returns a trial that contradicts the truth again, if the contradiction is reproducible.
     fn reproduced(&self, trials: &mut impl Trials, trial: &TrialRecord) -> Result<Option<TrialRecord>, TrialError> {
         let (before, truth) = (self.kept.count(), self.known.truth);
         let mut judged = Judged::new(trials, Criteria::default());
@@ -199,7 +199,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether a trial's verdict cannot be right.
+/// Whether a trial's verdict contradicts the truth.
 fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     let rate = trial.spec.rate;
     match &trial.verdict {
@@ -239,7 +239,7 @@ mod tests {
 
     const TRUTH: Rate = Rate(600_000);
 
-    /// The check on devices that `device` makes; each is told how many were made before it.
+    /// Runs the check on devices that `device` returns; its argument is the number of devices before.
     fn check<T: Trials>(device: impl Fn(u64) -> Result<T, TrialError>) -> SelfTestCheck {
         lasting(SearchSettings::default().duration, device)
     }
@@ -261,8 +261,8 @@ mod tests {
         check(|seed| Ok(SimulatedDut::new(device.clone(), seed)))
     }
 
-    /// What the check says of a tester that finds a device of this capacity, on a host that disturbs so many of a million
-    /// trials: passed, inconclusive.
+    /// Returns (passed, inconclusive) for a tester that measures this capacity, on a host that disturbs `disturbed` trials of a
+    /// million.
     fn verdict(capacity: u64, disturbed: u64) -> (bool, bool) {
         let host_stalls = Ratio::from_ppm(disturbed);
         let check = simulated(&Device { host_stalls, ..Device::new(Rate(capacity), Rate(capacity)) });
@@ -270,7 +270,7 @@ mod tests {
         (check.passed, check.inconclusive)
     }
 
-    /// A hundredth, as a clock that is wrong by so much finds it, is more than the search's precision and the device's.
+    /// An error of 1 %, as of a wrong clock, exceeds the precision of search and device.
     #[test]
     fn a_wrong_rate_is_a_fault_also_on_a_busy_host() {
         for disturbed in [0, 300_000] {
@@ -282,11 +282,11 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_disturbs_everything_leaves_it_open() {
+    fn a_host_that_disturbs_everything_is_inconclusive() {
         assert_eq!(verdict(600_000, 1_000_000), (false, true));
     }
 
-    /// Loses a frame in the first trial at less than the truth, and nothing says why.
+    /// Loses a frame in the first trial below the truth, without a recorded cause.
     struct LosesOnce {
         device: SimulatedDut,
         lost: bool,
@@ -302,9 +302,9 @@ mod tests {
         }
     }
 
-    /// The host did something of which no account is kept.
+    /// Host noise that no counter shows.
     #[test]
-    fn one_loss_that_does_not_come_back_is_no_fault() {
+    fn one_loss_that_is_not_reproducible_is_no_fault() {
         let device = || SimulatedDut::new(Device::new(TRUTH, TRUTH), 1);
         let once = check(|made| Ok(LosesOnce { device: device(), lost: made > 0 }));
         assert!(once.passed && once.deciding.is_none(), "{once:?}");
@@ -316,7 +316,7 @@ mod tests {
         );
     }
 
-    /// How many of 100 testers that lose so many of a million frames at random are found, in trials as long as before a run.
+    /// Returns how many of 100 testers are found that lose `ppm` of a million frames at random, in trials of the quick self-test.
     fn found(ppm: u64) -> usize {
         let device = Device { loss: Ratio::from_ppm(ppm), ..Device::new(TRUTH, TRUTH) };
         let check = |seed: u64| {
@@ -326,8 +326,8 @@ mod tests {
         (0..100).map(check).filter(|check| !check.passed && !check.inconclusive).count()
     }
 
-    /// A trial has 72,000 frames or fewer. A tester of which few trials are lossy does not contradict the truth again; the counting
-    /// checks find it (METHODOLOGY.md has the shares).
+    /// A trial has at most 72,000 frames. If few trials of a tester are lossy, its contradictions are not reproducible; the counting
+    /// checks find such a tester (METHODOLOGY.md has the shares).
     #[test]
     fn a_tester_that_loses_frames_in_most_trials_is_found() {
         let shares = [100, 10, 1, 0].map(found);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_does_not_answer_any_more_and_a_lack_of_time_leave_it_open() {
+    fn a_dead_device_and_the_time_limit_are_inconclusive() {
         let verdict = |error: fn() -> TrialError| {
             let check = check(|_| Err::<SimulatedDut, _>(error()));
             (check.passed, check.inconclusive, check.measured)

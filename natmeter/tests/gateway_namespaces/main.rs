@@ -24,7 +24,7 @@ fn run(ns: &Netns, words: &str) {
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A cable between two namespaces, checksums and segmentation not left to hardware that is not there.
+/// A cable between two namespaces, without checksum and segmentation offload.
 fn cable(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     run(a, &format!("ip link add {name_a} type veth peer name {name_b} netns {}", b.path().display()));
     plug(a, name_a);
@@ -37,7 +37,7 @@ fn plug(ns: &Netns, name: &str) {
     run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
 }
 
-/// An end of a gateway's link has no address of the kernel's.
+/// Removes the kernel's addresses from an end of a gateway's link.
 fn bare(ns: &Netns, name: &str) {
     run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
 }
@@ -46,7 +46,7 @@ fn address(ns: &Netns, name: &str, address: &str) {
     run(ns, &format!("ip addr add {address} dev {name}"));
 }
 
-/// A gateway that runs, ended with the test.
+/// A running gateway, stopped at the end of the test.
 struct Running {
     child: Child,
     socket: PathBuf,
@@ -57,7 +57,7 @@ impl Running {
         Running::start_with(ns, folder, name, text, false)
     }
 
-    /// The same; what it says on standard error is kept for the test if wanted.
+    /// The same; optionally keeps stderr for the test.
     fn start_with(ns: &Netns, folder: &Path, name: &str, text: &str, heard: bool) -> Running {
         let socket = folder.join(format!("{name}.sock"));
         let file = folder.join(format!("{name}.toml"));
@@ -68,7 +68,7 @@ impl Running {
         Running { child, socket }
     }
 
-    /// A customer edge and a provider edge, each with its file in a namespace of its own, once they answer.
+    /// Starts a customer edge and a provider edge, each in its own namespace, and waits until they answer.
     fn both_edges(folder: &Path, (ce, ce_file): (&Netns, &str), (pe, pe_file): (&Netns, &str)) -> [Running; 2] {
         let mut edges = [Running::start(ce, folder, "ce", ce_file), Running::start(pe, folder, "pe", pe_file)];
         edges.iter_mut().for_each(Running::wait);
@@ -208,7 +208,7 @@ both_set_ups! {
     map_t_edges map_t_dual MAP_T
 }
 
-/// A host with IPv6 alone reaches an IPv4 server: the kernel's IPv6 on one side, its IPv4 on the other.
+/// An IPv6-only host reaches an IPv4 server.
 fn from_ipv6_host(technology: &str, seen_as: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
@@ -243,8 +243,7 @@ fn siit() {
     );
 }
 
-/// A host reaches an IPv6 server by the addresses that the gateway has for it: a host with IPv6 as the server is, one with
-/// IPv4 alone by an address of its own kind.
+/// A host reaches an IPv6 server: an IPv6 host by the server's address, an IPv4-only host by an IPv4 address of the gateway.
 fn to_ipv6_server(six: bool, technology: &str, seen_as: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
@@ -290,8 +289,8 @@ fn nat66() {
     to_ipv6_server(true, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", "2001:2:0:3000::2");
 }
 
-/// Links with two queues, a worker at each. Flows and answers come in at either worker whoever's they are: they must find
-/// the worker that has their state.
+/// Links with two queues and one worker at each. Packets may arrive at the other worker and must be handed over to the worker
+/// that has their state.
 #[test]
 #[ignore = "needs root"]
 fn nat44_with_two_workers() {
@@ -301,8 +300,8 @@ fn nat44_with_two_workers() {
     }
 }
 
-/// The same with XDP in generic mode, where veth gives all packets to the first queue: its worker hands over what is the
-/// other's.
+/// The same with XDP in generic mode, in which veth gives all packets to the first queue: its worker hands over those of the
+/// other.
 #[test]
 #[ignore = "needs root"]
 fn nat44_with_two_workers_in_generic_mode() {
@@ -314,7 +313,7 @@ fn nat44_with_two_workers_in_generic_mode() {
     }
 }
 
-/// What a worker of the gateway counted.
+/// Counters of a worker of the gateway.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Frames {
@@ -357,8 +356,8 @@ fn with_two_workers(io: &str) -> [Frames; 2] {
     })
 }
 
-/// One small datagram there and back, from a port of its own. On this link nothing is lost, but a first one may wait for a
-/// neighbour.
+/// Sends one small datagram and its answer, from a new port. This link loses nothing, but the first datagram may wait for
+/// address resolution.
 fn round_trip(from: &Netns, to: &Netns) {
     let server = to.run_in(|| UdpSocket::bind("198.19.0.2:0")).unwrap().unwrap();
     let client = from.run_in(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
@@ -377,8 +376,8 @@ fn round_trip(from: &Netns, to: &Netns) {
     assert!(came_back, "UDP from {}", client.local_addr().unwrap());
 }
 
-/// What the tester alone does over a cable of each kind: less than over the link within the process, because the kernel has
-/// its part in it, and nothing is left of the cable afterwards.
+/// The tester ceiling over a cable of each kind is lower than over the in-process link, because the kernel takes part; and the
+/// cable is removed afterwards.
 #[test]
 #[ignore = "needs root"]
 fn ceilings_over_cables() {

@@ -1,5 +1,5 @@
-//! What happens to a gateway that runs for long: its neighbour gets another network card, clients of its control socket are slow
-//! or many, its interface goes away, it is told to end; and what it may do by then.
+//! Operation of a running gateway: a next hop gets another Ethernet address, control clients are slow or many, an interface is
+//! removed, signals stop it; and its privileges.
 
 use super::{LAN, NAT44, Running, WAN, address, bare, cable, config, plug, round_trip, run};
 use port::Netns;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// A customer's host, a gateway's machine and a server, with cables of so many queues.
+/// A customer's host, a gateway's machine and a server, with cables of this many queues.
 struct Street {
     host: Netns,
     middle: Netns,
@@ -37,7 +37,7 @@ impl Street {
         Street { host, middle, server, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A gateway with these further keys, once it answers.
+    /// Starts a gateway with these further keys, and waits until it answers.
     fn gateway(&self, keys: &str) -> Running {
         let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\n{keys}"));
         let mut gateway = Running::start(&self.middle, self.folder.path(), "gateway", &file);
@@ -54,7 +54,7 @@ fn next_hops(gateway: &Running) -> [String; 2] {
 
 const NEW: &str = "02:00:00:00:0e:0e";
 
-/// Without a word of the server nothing can be learnt, but its ARP request for the gateway is one.
+/// The gateway learns the address from the server's ARP request.
 fn learns_from_arp(queues: u32, keys: &str) {
     let street = Street::new(queues);
     let gateway = street.gateway(keys);
@@ -62,7 +62,7 @@ fn learns_from_arp(queues: u32, keys: &str) {
     run(&street.server, &format!("ip link set wan address {NEW}"));
     run(&street.server, "ping -c 1 -W 5 198.19.0.1");
     assert_eq!(next_hops(&gateway)[1], NEW);
-    // Each from a port of its own, so that every worker has some.
+    // Each from another port, so that every worker has some.
     for _ in 0..16 {
         round_trip(&street.host, &street.server);
     }
@@ -91,15 +91,15 @@ fn a_reload_asks_for_the_next_hop_again() {
     assert_eq!(String::from_utf8(gateway.ask("reload").stdout).unwrap(), "reloaded\n");
     assert_eq!(next_hops(&gateway)[1], NEW);
     round_trip(&street.host, &street.server);
-    // It is not there any more: the gateway says so and keeps what it knows.
+    // The next hop is gone: the gateway reports it and keeps the known address.
     run(&street.server, "ip link set wan arp off");
     let said = String::from_utf8(gateway.ask("reload").stdout).unwrap();
-    assert_eq!(said, "reloaded; next hop 198.19.0.2 does not answer, its Ethernet address stays as it was\n");
+    assert_eq!(said, "reloaded; next hop 198.19.0.2 does not answer, so its Ethernet address stays as it was\n");
     assert_eq!(next_hops(&gateway)[1], NEW);
     gateway.stop();
 }
 
-/// A neighbor solicitation of a host that speaks IPv6 alone.
+/// A Neighbor Solicitation of an IPv6-only host.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_new_ethernet_address_is_learnt_over_ipv6() {
@@ -148,7 +148,7 @@ fn connect(gateway: &Running, words: &str) -> UnixStream {
     stream
 }
 
-/// Two silent clients held the socket for four seconds, and 200 honest ones behind them for half a minute.
+/// Regression: two silent clients blocked the socket for four seconds, and 200 clients behind them for half a minute.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn slow_clients_delay_neither_others_nor_the_end() {
@@ -168,7 +168,7 @@ fn slow_clients_delay_neither_others_nor_the_end() {
     assert!(!gateway.socket.exists());
 }
 
-/// The gateway waits for a file that never comes (a named pipe that has no writer): the second signal ends it.
+/// The gateway waits for a file that never ends (a named pipe without a writer): the second signal ends it.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_second_signal_leaves_no_socket_behind() {
@@ -179,7 +179,7 @@ fn a_second_signal_leaves_no_socket_behind() {
     let file = config("pe", (LAN.0, "2001:2::1", NEW), WAN, &siit);
     let mut gateway = Running::start(&street.middle, street.folder.path(), "gateway", &file);
     gateway.wait();
-    // What it reads next has no end.
+    // The file that it reads next never ends.
     std::fs::remove_file(&maps).unwrap();
     assert!(Command::new("mkfifo").arg(&maps).status().unwrap().success());
     let _waiting = connect(&gateway, "reload\n");
@@ -211,7 +211,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     assert!(ends(&mut gateway, Duration::from_secs(1)).success());
 }
 
-/// What becomes of a gateway when `ip` does this to an interface: exit code and message.
+/// Exit code and message of a gateway after this `ip` command on an interface.
 fn after_ip(words: &str, keys: &str) -> (Option<i32>, String) {
     let street = Street::new(1);
     let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\n{keys}"));
@@ -231,9 +231,9 @@ fn an_interface_that_goes_away_ends_the_gateway_at_once() {
     for keys in ["", "io = \"af-xdp-generic\""] {
         let (code, text) = after_ip("ip link del g-wan", keys);
         let gone = "error: interface g-wan is gone: it was deleted, renamed or moved to another namespace";
-        assert_eq!((code, text.lines().next().unwrap()), (Some(7), &*format!("{gone}; the gateway has ended")));
+        assert_eq!((code, text.lines().next().unwrap()), (Some(7), &*format!("{gone}; the gateway has stopped")));
         let (code, text) = after_ip("ip link set g-lan down", keys);
-        assert_eq!((code, &*text), (Some(7), "error: interface g-lan was switched off; the gateway has ended\n"));
+        assert_eq!((code, &*text), (Some(7), "error: interface g-lan was switched off; the gateway has stopped\n"));
     }
 }
 
@@ -248,7 +248,7 @@ fn threads(gateway: &Running, key: &str) -> Vec<String> {
     std::fs::read_dir(tasks).unwrap().map(line).collect()
 }
 
-/// Whatever it needed to open its ports, it has not any more, and goes on with all that it is there for.
+/// The gateway has dropped the privileges for opening its ports, and still works.
 fn is_limited(queues: u32, keys: &str) {
     let street = Street::new(queues);
     let gateway = street.gateway(keys);
@@ -305,7 +305,7 @@ fn the_capabilities_of_the_systemd_unit_are_enough() {
     std::fs::copy(env!("CARGO_BIN_EXE_natmeter"), &program).unwrap();
     assert_eq!(unit("AmbientCapabilities"), unit("CapabilityBoundingSet"));
     let some: Vec<_> = unit("AmbientCapabilities").split(' ').map(|c| format!(",+{}", c[4..].to_lowercase())).collect();
-    // A test may not raise the limit of locked memory: this capability stands for it.
+    // A test may not raise the limit of locked memory, so it uses this capability instead.
     assert_eq!(unit("LimitMEMLOCK"), "infinity");
     let some = format!("-all,+ipc_lock{}", some.concat());
     for io in ["af-packet", "af-xdp-generic", "af-xdp-native"] {

@@ -1,4 +1,4 @@
-//! Traffic of this kernel's own programs from one namespace to another.
+//! Traffic of ordinary programs from one namespace to another.
 
 use super::PATIENCE;
 use port::Netns;
@@ -13,7 +13,7 @@ fn ping(from: &Netns, to: IpAddr) {
     assert!(output.status.success(), "ping {to}: {}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Both ways through one connection, in segments as large as the first link lets them be.
+/// Both directions of one connection, in segments as large as the first link permits.
 fn tcp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
     let text: Vec<u8> = (0..400_000u32).flat_map(u32::to_be_bytes).collect();
     let listener = to.run_in(|| TcpListener::bind((there, 0)).unwrap()).unwrap();
@@ -39,8 +39,8 @@ fn tcp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
     });
 }
 
-/// Datagrams of one packet, of just one packet, and of several fragments. A lost one is sent again: the first that is too
-/// large for the path teaches its sender the path's MTU.
+/// Datagrams of one packet, of exactly one MTU, and of several fragments. A lost datagram is sent again, because the first that
+/// exceeds the path MTU only tells its sender this MTU.
 fn udp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
     let server = to.run_in(|| UdpSocket::bind((there, 0)).unwrap()).unwrap();
     let port = server.local_addr().unwrap().port();
@@ -53,7 +53,7 @@ fn udp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
         let text: Vec<u8> = (0..size).map(|n| (n * 7) as u8).collect();
         let mut buffer = vec![0; 65_536];
         let came_back = (0..10).any(|_| {
-            // The kernel may say at once that the path has become narrower; the next attempt fits.
+            // The kernel may report a smaller path MTU at once; the next attempt fits.
             let _ = client.send_to(&text, (seen_as, port));
             let Ok((n, peer)) = server.recv_from(&mut buffer) else { return false };
             assert_eq!(&buffer[..n], &text);
@@ -64,7 +64,7 @@ fn udp(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
     }
 }
 
-/// A page of 1.6 MB by HTTP, asked for by curl.
+/// A page of 1.6 MB over HTTP, fetched by curl.
 fn web(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
     let page: Vec<u8> = (0..400_000u32).flat_map(u32::to_le_bytes).collect();
     let listener = to.run_in(|| TcpListener::bind((there, 0)).unwrap()).unwrap();

@@ -1,6 +1,5 @@
-//! Gateways between TUN devices that they make, with the kernel of their namespace as router on both ends: what comes in from the
-//! customer is routed into one of them, what is for the addresses of the outside into the other. IP packets of both versions without
-//! Ethernet. Apart from the gateways on interfaces of their own, because here routes do what there a cable does.
+//! Gateways on TUN devices that they create; the kernel of their namespace is the router on both ends. It routes packets of the
+//! customer into one device, and packets to outside addresses into the other. The packets are IPv4 and IPv6 without Ethernet.
 
 use super::traffic::traffic;
 use super::{DS_LITE, LW4O6, MAP_E, MAP_T, NAT44, NAT64, Running, XLAT464, address, bare, cable, config, run};
@@ -14,7 +13,7 @@ fn on_tun(plays: &str, left: (&str, &str, &str), right: (&str, &str, &str), tech
     config(plays, left, right, technology).replace("[gateway]", "[gateway]\nio = \"tun\"")
 }
 
-/// Let a namespace be a router, whose TUN devices bring packets from anywhere.
+/// Makes a namespace a router that accepts packets from any source on its TUN devices.
 fn routes(ns: &Netns) {
     run(ns, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0");
     run(ns, "sysctl -qw net.ipv6.conf.all.forwarding=1");
@@ -40,7 +39,7 @@ fn with_host(router: &Netns) -> Netns {
     behind(router, "lan", "192.168.1.2", "192.168.1.1", 24)
 }
 
-/// Send what the customer's host sends into the gateway.
+/// Routes the packets of the customer's host into the gateway.
 fn lead_in(router: &Netns) {
     run(router, "ip rule add iif lan table 100");
     run(router, "ip route add default dev g-lan table 100");
@@ -62,7 +61,7 @@ fn nat44_between_tun_devices() {
     gateway.stop();
 }
 
-/// IPv6 packets into one TUN device, IPv4 packets out of the other.
+/// IPv6 packets enter by one TUN device, IPv4 packets leave by the other.
 #[test]
 #[ignore = "needs root"]
 fn nat64_between_tun_devices() {

@@ -1,5 +1,5 @@
-//! A side in a VLAN: the link between customer edge and provider edge has tags, on every kind of interface. Apart from the others,
-//! because here a third party looks at the frames of that link.
+//! A side in a VLAN: frames between customer edge and provider edge have tags, on every kind of interface. A third program
+//! inspects these frames.
 
 use super::traffic::traffic;
 use super::{LAN, MAP_T, Running, WAN, address, bare, cable, config, run};
@@ -8,7 +8,7 @@ use port::{Clock, Netns, Pool, PoolConfig, Port};
 
 const TAG: [u8; 4] = [0x81, 0, 0, 100];
 
-/// All that is sent between the edges, and what a host gets through both, where the kernel may keep the tag beside the frame.
+/// Checks the frames between the edges, and the traffic through both; the kernel may keep the tag outside the frame.
 fn between_edges_in_a_vlan(io: &str) {
     let folder = tempfile::tempdir().unwrap();
     let [host, ce, pe, server] = std::array::from_fn(|_| Netns::new().unwrap());
@@ -23,7 +23,7 @@ fn between_edges_in_a_vlan(io: &str) {
     run(&host, "ip route add default via 192.168.1.1");
     address(&server, "wan", "198.19.0.2/16");
     run(&server, "ip route add default via 198.19.0.1");
-    // Where XDP takes a frame, no packet socket sees it: this one hears what the customer's edge sends.
+    // A packet socket does not see frames that XDP takes, so this one sees only frames that the customer edge sends.
     let mut tap = AfPacketPort::open(&ce, &AfPacketConfig::named("g-access"), Clock::system()).unwrap();
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
     let file = |plays, left, right| {
@@ -37,7 +37,7 @@ fn between_edges_in_a_vlan(io: &str) {
     let tagged = received(&mut tap);
     assert!(io != "af-packet" || tagged.len() > 100, "{} frames", tagged.len());
     assert!(tagged.iter().all(|frame| frame[12..16] == TAG), "a frame without the tag");
-    // Frames without the tag are not received, and counted.
+    // Frames without the tag are ignored and counted.
     let mut pool = Pool::single(PoolConfig::compact(1, 64, 1518)).unwrap();
     let mut untagged = port::burst();
     pool.alloc_burst(3, 60, &mut untagged);
@@ -56,7 +56,7 @@ fn between_edges_in_a_vlan(io: &str) {
     edges.into_iter().for_each(Running::stop);
 }
 
-/// Every frame that waits at a port.
+/// Returns all frames waiting at a port.
 fn received(port: &mut AfPacketPort) -> Vec<Vec<u8>> {
     let mut pool = Pool::single(PoolConfig::compact(1, 64, 1522)).unwrap();
     let (mut burst, mut all) = (port::burst(), Vec::new());

@@ -1,5 +1,5 @@
-//! Whole runs: on the simulated device, where every byte is known, and counting on the real engine and
-//! gateway. A run that was killed and resumed must be the run that was not.
+//! Whole runs on the simulated device, whose bytes are known, and counting checks on the real engine and gateway. A killed and
+//! resumed run must equal an uninterrupted run.
 
 use crate::simulated::{header, resume, run, trials};
 use method::ResultKind;
@@ -16,16 +16,16 @@ fn the_injected_truth_is_found() {
         let truth = if o.measurement.metric == "throughput" { 3_000_000 } else { 700_000 };
         let r = o.result;
         assert_eq!(r.kind, ResultKind::Exact);
-        // A simulated device varies by half a per cent from trial to trial.
+        // A simulated device varies by 0.5 % from trial to trial.
         let noise = truth / 200;
         assert!(r.rate.0 <= truth + noise && r.rate.0 + r.error.0 >= truth - noise, "{} is not {truth}", r.rate);
         assert!(r.error.0 <= truth / 90, "{} is no error of 1 %", r.error);
     }
 }
 
-/// The predicted time of each search is far above the limit: one of each is made, and no more.
+/// The predicted time of each search exceeds the limit: natmeter runs one repetition of each, and no more.
 #[test]
-fn a_time_limit_leaves_out_repetitions_and_nothing_else() {
+fn a_time_limit_skips_repetitions_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let mut header = header();
     header.scenario.time_limit = Some(method::Nanos::from_millis(600_000));
@@ -34,7 +34,7 @@ fn a_time_limit_leaves_out_repetitions_and_nothing_else() {
     assert_eq!(outcomes.iter().map(|o| o.measurement.repetition).collect::<Vec<_>>(), [1; 4]);
 }
 
-/// What a scenario says about the search reaches the search.
+/// The scenario's settings reach the search.
 #[test]
 fn a_failed_rate_is_verified_and_phase_1_has_its_share_where_the_scenario_says_so() {
     let dir = tempfile::tempdir().unwrap();
@@ -46,11 +46,11 @@ fn a_failed_rate_is_verified_and_phase_1_has_its_share_where_the_scenario_says_s
     let trials = trials(&path);
     assert_eq!(trials[0].spec, trials[1].spec, "the upper end failed, and was tried again");
     assert!(trials.iter().filter_map(|t| t.spec.phase1_rate).all(|rate| rate.0 < 75_000), "a tenth of 700 k");
-    // A probe for a dead device is no step of the search.
+    // A probe for a dead device is not a step of the search.
     assert!(trials.iter().all(|t| t.spec.rate.0 >= 100_000 || t.spec.rate.0 == 1_000));
 }
 
-/// Cut the run off after any number of trials, resume, and compare bytes. Results are cut off with their trials.
+/// Truncates the run after any number of trials and their results, resumes it, and compares bytes.
 #[test]
 fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
     let dir = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
     let trials = fs::read_to_string(whole.join("trials.jsonl")).unwrap();
     let results = fs::read_to_string(whole.join("results.jsonl")).unwrap();
     let lines: Vec<&str> = trials.lines().collect();
-    // With nothing drawn at random, nothing could differ.
+    // Without random values the comparison would prove nothing.
     assert!(trials.contains(r#""verdict":{"invalid":{"host-"#));
     for cut in (0..=lines.len()).step_by(7) {
         let path = dir.path().join(format!("cut-{cut}"));
@@ -66,7 +66,7 @@ fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
         for name in ["scenario.toml", "run.json", "facts.json"] {
             fs::copy(whole.join(name), path.join(name)).unwrap();
         }
-        // A torn line at the end, as kill -9 leaves it.
+        // A torn last line, as after kill -9.
         let torn = lines.get(cut).map_or("", |l| &l[..l.len() / 2]);
         let kept: String = lines[..cut].iter().flat_map(|l| [l, "\n"]).collect();
         fs::write(path.join("trials.jsonl"), format!("{kept}{torn}")).unwrap();
@@ -78,7 +78,7 @@ fn a_resumed_run_has_the_bytes_of_one_that_was_not_interrupted() {
     }
 }
 
-/// Whether the last trial of a result's measurement lies before the cut, and one of a later measurement was begun.
+/// Whether the last trial of a result's measurement is before the cut, and a later measurement had begun.
 fn all_trials_kept(result: &str, trials: &[&str], cut: usize) -> bool {
     let outcome: Outcome = serde_json::from_str(result).unwrap();
     let key = format!("\"measurement\":\"{}\"", outcome.measurement.key());
@@ -87,9 +87,9 @@ fn all_trials_kept(result: &str, trials: &[&str], cut: usize) -> bool {
 
 /// Engine, gateway and judge together, on one thread: every injected fault is counted exactly.
 #[test]
-fn what_was_injected_is_counted() {
+fn injected_faults_are_counted() {
     for check in natmeter::selftest::counting(&Process::new(), 100_000) {
-        // A host that is too busy to let everything be sent, even slowly, says nothing.
+        // If the host is too busy to send every frame even slowly, the check is inconclusive.
         assert!(
             check.passed || check.inconclusive,
             "{}: truth {}, measured {}",

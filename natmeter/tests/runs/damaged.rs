@@ -1,5 +1,5 @@
-//! Every way in which a record of this version can be cut, doubled or edited: found, named with file and line, and not
-//! gone on from.
+//! Every kind of damage to a record of this version: truncated, duplicated or edited. natmeter names file and line, and refuses to
+//! resume the run.
 
 use crate::folder_copy::{FolderCopy, stderr};
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
@@ -31,7 +31,7 @@ fn whole() -> FolderCopy {
     FolderCopy::of(&path)
 }
 
-/// Changes one line of a file as the value that it holds.
+/// Changes the value in one line of a file.
 fn change<T: Serialize + DeserializeOwned>(copy: &FolderCopy, file: &str, line: usize, change: impl FnOnce(&mut T)) {
     copy.edit_lines(file, |lines| {
         let mut value: T = serde_json::from_str(&lines[line - 1]).unwrap();
@@ -48,7 +48,7 @@ fn findings(copy: &FolderCopy) -> Vec<String> {
     audit(&Record::read(&copy.path, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
 }
 
-/// What is found after a change, which must not be resumed either.
+/// Returns the errors found after a change, and checks that the run cannot be resumed.
 fn found(damage: impl FnOnce(&FolderCopy)) -> Vec<String> {
     let copy = whole();
     damage(&copy);
@@ -82,8 +82,8 @@ fn trials_that_are_missing_doubled_or_swapped_are_named() {
     let lines = |edit: fn(&mut Vec<String>)| found(|copy| copy.edit_lines(TRIALS, edit));
     begins(&lines(|l| drop(l.remove(4))), "trials.jsonl, line 5: 1 trial is missing before trial 5; restore the file");
     begins(&lines(|l| drop(l.drain(..3))), "trials.jsonl, line 1: 3 trials are missing before trial 3;");
-    begins(&lines(|l| l.insert(3, l[2].clone())), "trials.jsonl, line 4: trial 2 stands here again, after line 3;");
-    begins(&lines(|l| l.swap(5, 6)), "trials.jsonl, line 7: trial 5 stands behind trial 6;");
+    begins(&lines(|l| l.insert(3, l[2].clone())), "trials.jsonl, line 4: trial 2 is recorded twice, first in line 3;");
+    begins(&lines(|l| l.swap(5, 6)), "trials.jsonl, line 7: trial 5 comes after trial 6;");
     let forged = found(|copy| change(copy, TRIALS, 3, |trial: &mut TrialRecord| trial.seq = u64::MAX));
     assert!(forged[0].contains("trials are missing before trial 18446744073709551615;"), "{forged:#?}");
 }
@@ -97,10 +97,12 @@ fn trials_and_results_of_another_plan_are_named() {
     assert!(
         outcome
             .iter()
-            .any(|f| f.starts_with("results.jsonl, line 1: the result of `") && f.contains("not of this plan"))
+            .any(|f| f.starts_with("results.jsonl, line 1: the result of `") && f.contains("not in the plan"))
     );
     let doubled = found(|copy| copy.edit_lines(RESULTS, |l| l.insert(1, l[0].clone())));
-    assert!(doubled[0].contains("results.jsonl, line 2: `") && doubled[0].contains("has a result in line 1 already"));
+    assert!(
+        doubled[0].contains("results.jsonl, line 2: `") && doubled[0].contains("has two results, the first in line 1")
+    );
 }
 
 #[test]
@@ -115,9 +117,9 @@ fn a_plan_that_is_not_that_of_the_scenario_is_named() {
         })
     };
     let emptied = edit(Vec::clear);
-    begins(&emptied, "run.json: the plan has 0 measurements and the scenario asks for 4: `simulated/n=20000/");
-    begins(&edit(|m| drop(m.pop())), "run.json: the plan has 3 measurements and the scenario asks for 4: `simulated/");
-    begins(&edit(|m| m.swap(0, 1)), "run.json: the plan has 4 measurements and the scenario asks for 4: they stand in");
+    begins(&emptied, "run.json: the plan has 0 measurements, but the scenario asks for 4: `simulated/n=20000/");
+    begins(&edit(|m| drop(m.pop())), "run.json: the plan has 3 measurements, but the scenario asks for 4: `simulated/");
+    begins(&edit(|m| m.swap(0, 1)), "run.json: the plan has 4 measurements, but the scenario asks for 4: they are in");
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn results_that_do_not_follow_from_their_trials_are_named() {
     ] {
         begins(&found, key);
     }
-    // A step and a result that agree with each other, but the search would not have gone there.
+    // Step and result agree, but the search would not have tried this rate.
     let lowered = edited(|o| {
         let lowest = o.result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).min().unwrap();
         o.result.trace.retain(|s| s.verdict != StepVerdict::Pass || s.rate == lowest);
@@ -163,7 +165,7 @@ fn results_that_do_not_follow_from_their_trials_are_named() {
     );
 }
 
-/// Its trials are whole, so `resume` finds it again; a report cannot.
+/// Its trials are complete, so `resume` derives it again; a report cannot.
 #[test]
 fn a_result_that_is_missing_is_named_and_found_again() {
     let copy = whole();
@@ -172,7 +174,7 @@ fn a_result_that_is_missing_is_named_and_found_again() {
     assert_eq!(findings(&copy), [] as [&str; 0], "killed before the last result was written");
     copy.edit_lines(RESULTS, |lines| drop(lines.remove(1)));
     let key = "simulated/n=20000/cores=1/max_conn_est_rate/2";
-    begins(&findings(&copy), &format!("results.jsonl: `{key}` has no result, and its trials give "));
+    begins(&findings(&copy), &format!("results.jsonl: `{key}` has no result, but its trials give "));
     let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
     let header = header(&copy.path, tech::ALL).unwrap();
     let again = Run::resume(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None);
@@ -197,10 +199,13 @@ fn another_version_is_named() {
     };
     let own = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
     let later = findings(&with(own, "\"version\": \"9.9.9\""));
-    assert!(later[0].starts_with("run.json: natmeter 9.9.9 is later than this one ("), "{later:?}");
+    assert!(
+        later[0].starts_with("run.json: the run was written by natmeter 9.9.9, which is newer than this one ("),
+        "{later:?}"
+    );
     assert!(later[0].contains("use natmeter 9.9.9 if it wrote this run"), "{later:?}");
     let none = findings(&with(own, "\"version\": \"mine\""));
-    assert!(none[0].starts_with("run.json: `mine` is no version of natmeter;"), "{none:?}");
+    assert!(none[0].starts_with("run.json: `mine` is not a version of natmeter;"), "{none:?}");
 
     let record = header(&with("\"record\": 2", "\"record\": 3").path, tech::ALL).unwrap_err();
     assert!(matches!(record, RecordError::Later { found: 3, .. }), "{record}");
@@ -212,8 +217,7 @@ fn another_version_is_named() {
     let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(report.contains("The run has version 99 of the rules") && report.contains("not derived again"), "{report}");
     let order = with(POINT_BY_POINT, "at-random");
-    for (copy, says) in
-        [(rules, "has version 99 of the rules"), (order, "does not know the order of trials `at-random`")]
+    for (copy, says) in [(rules, "has version 99 of the rules"), (order, "the order of trials `at-random` is unknown")]
     {
         let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
         assert_eq!(output.status.code(), Some(1));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The copy.
+/// The copy of a run folder.
 pub struct FolderCopy {
     _dir: tempfile::TempDir,
     pub path: PathBuf,

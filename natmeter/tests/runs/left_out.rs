@@ -1,5 +1,5 @@
-//! Runs with a time limit that are interrupted and resumed: what had been left out must not get between the trials of
-//! what had been begun, nor change what that was begun with. Apart from `complete.rs`, because no bytes are compared here.
+//! Runs with a time limit that are interrupted and resumed. Skipped measurements must neither come between the trials of an
+//! interrupted measurement nor change its settings.
 
 use crate::simulated::{folder, header, resume, run, trials};
 use method::{Nanos, TrialRecord};
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Keep the trials and results that are wanted.
+/// Keeps these trials and results only.
 fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str) -> bool) {
     let lines = |name| fs::read_to_string(path.join(name)).unwrap();
     let trials = lines(TRIALS);
@@ -26,16 +26,14 @@ fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str)
     fs::write(path.join(RESULTS), results).unwrap();
 }
 
-/// A device that sets up fewer connections than it did when the run was begun, so that a further repetition would lower
-/// the rate of phase 1.
+/// A device that has become slower since the run began, so that a further repetition would lower the rate of phase 1.
 fn slower(mut header: Header) -> Header {
     let Dut::Simulated(device) = &mut header.scenario.duts[0] else { panic!("not simulated") };
     device.set_up_rate = scenario::quantity::WrittenRate::Frames(650_000);
     header
 }
 
-/// A run that leaves out all further repetitions for lack of time, and the same without a limit, on a device that has become
-/// slower.
+/// A run that skips all further repetitions because of its time limit, and the same run without a limit on a slower device.
 fn limited_and_not() -> (Header, Header) {
     let mut limited = header();
     limited.scenario.time_limit = Some(Nanos::from_millis(600_000));
@@ -46,7 +44,7 @@ fn limited_and_not() -> (Header, Header) {
 }
 
 #[test]
-fn what_was_begun_is_ended_before_what_was_left_out_and_can_be_interrupted_again() {
+fn an_interrupted_measurement_ends_before_skipped_ones_and_can_be_interrupted_again() {
     let dir = tempfile::tempdir().unwrap();
     let (limited, unlimited) = limited_and_not();
     for begun in ["simulated/n=100000/cores=1/throughput/1", "simulated/n=1000000/cores=1/throughput/1"] {
@@ -65,7 +63,7 @@ fn what_was_begun_is_ended_before_what_was_left_out_and_can_be_interrupted_again
 }
 
 #[test]
-fn a_search_that_is_asked_again_knows_what_it_knew() {
+fn a_repeated_search_knows_the_same_results() {
     let dir = tempfile::tempdir().unwrap();
     let (limited, unlimited) = limited_and_not();
     let (path, _) = run(dir.path(), &limited);
@@ -74,7 +72,7 @@ fn a_search_that_is_asked_again_knows_what_it_knew() {
     assert_eq!(resume(&path, &unlimited).len(), 8);
 }
 
-/// Counts what it hears, and lets time pass.
+/// Counts events, and waits.
 #[derive(Default)]
 struct Slow {
     trials: u32,
@@ -96,7 +94,7 @@ impl Listener for Slow {
     }
 }
 
-/// Of a search that is under way no further trial is begun, and of the rest none; they are named, and `resume` goes on.
+/// After twice the limit, no trial begins; the skipped measurements are reported, and `resume` continues them.
 #[test]
 fn nothing_is_begun_after_twice_the_limit() {
     let dir = tempfile::tempdir().unwrap();

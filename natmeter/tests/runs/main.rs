@@ -1,4 +1,4 @@
-//! Runs to their end, interrupted and resumed; folders as they come back: of an earlier version, cut, doubled, edited.
+//! Complete, interrupted and resumed runs; and run folders that are old, truncated or edited.
 
 mod complete;
 mod damaged;

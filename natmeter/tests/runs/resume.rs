@@ -1,4 +1,4 @@
-//! A resumed run asks again what led nowhere: a device that was dead is not dead because that was recorded.
+//! A resumed run repeats measurements that failed: a device that was dead may answer now.
 
 use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
 use natmeter::event::{Event, Listener};
@@ -14,9 +14,9 @@ use std::time::SystemTime;
 const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
                         metrics = [\"max_conn_est_rate\"]\nduration = \"1 s\"\nrepetitions = 1\n";
 
-struct Nobody;
+struct Silent;
 
-impl Listener for Nobody {
+impl Listener for Silent {
     fn on(&mut self, _: &Event) {}
 }
 
@@ -31,17 +31,17 @@ fn trials(path: &Path) -> Vec<TrialRecord> {
 }
 
 #[test]
-fn a_device_that_was_dead_is_asked_again() {
+fn a_dead_device_is_measured_again() {
     let dir = tempfile::tempdir().unwrap();
     let header = header();
     let folder = RunFolder::create(dir.path(), "alive", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let alive = folder.path().to_path_buf();
-    let mut nobody = Nobody;
-    let run = Run::begin(&header, folder, Process::new(), &mut nobody);
+    let mut listener = Silent;
+    let run = Run::begin(&header, folder, Process::new(), &mut listener);
     let expected = run.complete(Facts::default(), None).unwrap();
     let first = trials(&alive).remove(0);
 
-    // The same run on a dead device: nothing came back of the first trial, and nothing of the probe.
+    // The same run on a dead device: it returned no frame of the first trial and of the probe.
     let mut folder = RunFolder::create(dir.path(), "dead", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let dead = folder.path().to_path_buf();
     for seq in 0..2 {
@@ -56,14 +56,14 @@ fn a_device_that_was_dead_is_asked_again() {
     }
     drop(folder);
     let (folder, _) = RunFolder::open_for_resume(&dead).unwrap();
-    let found = Run::resume(&header, folder, Process::new(), &mut Nobody).unwrap().complete(Facts::default(), None);
+    let found = Run::resume(&header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None);
     assert_eq!(found.unwrap(), expected);
     let keys: Vec<String> = trials(&dead).into_iter().map(|t| t.measurement).collect();
     assert!(keys[..2].iter().all(|k| *k == first.measurement));
     assert!(keys[2..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
 }
 
-/// A host that made one trial invalid for longer than all invalid ones may take: none is repeated any more.
+/// One invalid trial took longer than all invalid trials may take: natmeter repeats no more of them.
 #[test]
 fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
     let dir = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
         (folder.path().to_path_buf(), folder)
     };
     let (quiet, folder) = begin("quiet");
-    Run::begin(&header, folder, Process::new(), &mut Nobody).complete(Facts::default(), None).unwrap();
+    Run::begin(&header, folder, Process::new(), &mut Silent).complete(Facts::default(), None).unwrap();
     let (busy, mut folder) = begin("busy");
     let mut record = trials(&quiet).remove(0);
     record.outcome.forward.received = record.outcome.forward.sent - 1;
@@ -85,7 +85,7 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
     drop(folder);
 
     let (folder, _) = RunFolder::open_for_resume(&busy).unwrap();
-    Run::resume(&header, folder, Process::new(), &mut Nobody).unwrap().complete(Facts::default(), None).unwrap();
+    Run::resume(&header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None).unwrap();
     assert_ne!(trials(&busy)[1].spec.rate, record.spec.rate, "it was not repeated");
     let report = record::report::Report::from_folder(&busy, tech::ALL).unwrap().render("text").unwrap();
     assert!(report.contains("invalid trials took"), "{report}");
@@ -93,14 +93,14 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
     assert!(events.contains("invalid trials took"), "{events}");
 }
 
-/// A report reads what was recorded, a search judges anew: they must not tell two stories.
+/// A report reads recorded verdicts, a search judges again: both must agree.
 #[test]
 fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let header = header();
     let folder = RunFolder::create(dir.path(), "changed", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let path = folder.path().to_path_buf();
-    Run::begin(&header, folder, Process::new(), &mut Nobody).complete(Facts::default(), None).unwrap();
+    Run::begin(&header, folder, Process::new(), &mut Silent).complete(Facts::default(), None).unwrap();
     let file = path.join(record::store::TRIALS);
     let lines: Vec<String> = std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
     let passed = lines.iter().position(|l| l.contains(r#""verdict":"pass""#)).unwrap();
@@ -110,23 +110,25 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     with[passed] = serde_json::to_string(&changed).unwrap();
     std::fs::write(&file, with.join("\n") + "\n").unwrap();
     let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
-    let error = Run::resume(&header, folder, Process::new(), &mut Nobody).err().unwrap().to_string();
+    let error = Run::resume(&header, folder, Process::new(), &mut Silent).err().unwrap().to_string();
     assert!(error.starts_with(&path.display().to_string()), "{error}");
     let (line, seq, key) = (passed + 1, changed.seq, changed.measurement);
-    let found = format!(
-        "\n  trials.jsonl, line {line}: trial {seq} of `{key}` is recorded as a pass, and by its figures it is"
-    );
+    let found =
+        format!("\n  trials.jsonl, line {line}: trial {seq} of `{key}` is recorded as a pass, but its counters give");
     assert!(error.contains(&found), "{error}");
-    assert!(error.contains("it is a fail (Left to Right: ") && error.contains("start a new run"), "{error}");
+    assert!(
+        error.contains("its counters give a fail (Left to Right: ") && error.contains("start a new run"),
+        "{error}"
+    );
 }
 
-/// One that is complete, with this verdict of its self-test.
+/// A complete run with this verdict of its self-test.
 fn complete(parent: &Path, passed: bool) -> PathBuf {
     let header = header();
     let folder = RunFolder::create(parent, "complete", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
     let path = folder.path().to_path_buf();
-    let mut nobody = Nobody;
-    let run = Run::begin(&header, folder, Process::new(), &mut nobody);
+    let mut listener = Silent;
+    let run = Run::begin(&header, folder, Process::new(), &mut listener);
     let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
     assert!(!run.is_tested_on(&facts).unwrap());
     run.complete(facts, Some(SelfTest { passed, checks: Vec::new() }.into())).unwrap();
@@ -134,11 +136,11 @@ fn complete(parent: &Path, passed: bool) -> PathBuf {
 }
 
 #[test]
-fn the_self_test_is_made_again_on_another_machine() {
+fn the_self_test_is_repeated_on_another_machine() {
     let dir = tempfile::tempdir().unwrap();
     let (folder, _) = RunFolder::open_for_resume(&complete(dir.path(), true)).unwrap();
-    let mut nobody = Nobody;
-    let run = Run::resume(&header(), folder, Process::new(), &mut nobody).unwrap();
+    let mut listener = Silent;
+    let run = Run::resume(&header(), folder, Process::new(), &mut listener).unwrap();
     let with = |cpu: &str| Facts { tester: [("cpu".to_owned(), cpu.to_owned())].into(), ..Facts::default() };
     assert!(run.is_tested_on(&with("One")).unwrap());
     assert!(!run.is_tested_on(&with("Another")).unwrap());

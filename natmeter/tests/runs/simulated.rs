@@ -1,4 +1,4 @@
-//! Whole runs on the simulated device, for the tests of runs that are compared and of runs that are left out.
+//! Whole runs on the simulated device, shared by several tests.
 
 use method::TrialRecord;
 use natmeter::forecast;
@@ -35,11 +35,11 @@ pub fn header() -> Header {
     Header::new("2026-01-01T00:00:00Z".into(), scenario, Options::default(), plan)
 }
 
-/// A new run folder, and a run in it that listens to nobody.
+/// A new run folder, and a run in it without a listener.
 pub fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
     let (path, folder) = folder(parent, header);
-    let mut nobody = ();
-    let run = Run::begin(header, folder, Process::new(), &mut nobody);
+    let mut listener = ();
+    let run = Run::begin(header, folder, Process::new(), &mut listener);
     (path, run.complete(Facts::default(), None).unwrap())
 }
 

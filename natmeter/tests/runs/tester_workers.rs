@@ -1,6 +1,6 @@
-//! Several workers of the tester through a whole rig: every frame of both phases comes back and is judged, whoever sent it,
-//! with one worker of the gateway and with several. Nothing is said of rates: the rings hold all frames of a trial, so that
-//! a busy machine loses none.
+//! Several workers of the tester through a whole rig, with one and with several workers of the gateway: every frame of both
+//! phases returns and is judged, whichever worker sent it. The tests do not check rates: the rings hold all frames of a trial,
+//! so that a busy machine loses none.
 
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig, embedded};
@@ -13,13 +13,13 @@ use std::sync::Mutex;
 const N: u64 = 8192;
 
 const NAT44: &str = "mapping = \"address-and-port-dependent\"";
-/// Subscribers in a tunnel: frames are of one layout on the left and of another on the right.
+/// Subscribers in a tunnel: frames differ in layout between left and right.
 const AFTR: &str = "plays = \"pe\"\n[technology.ds-lite]\nb4 = \"2001:db8:0:1::1\"\naftr = \"2001:2:0:100::1\"\npool = \"203.0.113.1 - 203.0.113.8\"";
-/// A translator without state.
+/// A stateless translator.
 const MAP_T_BR: &str = "plays = \"pe\"\n[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:db8:1::/50\"\n\
                         ipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\npsid-offset = 0";
 
-/// Each test wants the machine's cores.
+/// One test at a time, because each needs the machine's cores.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
@@ -33,7 +33,7 @@ fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
     );
     let loaded =
         parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
-    // Fewer connections than a measurement may have, for rings that hold all of them.
+    // Few connections, so that the rings hold all of them.
     let mut scenario = Scenario { link: Link::InProcess { depth: N as usize }, ..loaded.scenario };
     if stateful {
         scenario.sweep.connections = vec![N];
@@ -41,7 +41,7 @@ fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
     scenario
 }
 
-/// Both phases, or one without state; the facts of the device.
+/// Runs both phases, or one stateless trial; also returns the facts of the device.
 fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
     let _turn = TURN.lock();
     let scenario = scenario(device, traffic, testers, cores);
@@ -63,12 +63,11 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
         keep_table: false,
         responder_order: Order::Random,
     };
-    // A thread that was kept from its core for long gives up, or has not done its work when the trial is over; that says nothing
-    // about who may judge what.
-    let kept_away =
+    // A thread that is descheduled for long gives up or is late; that says nothing about the distribution of frames.
+    let was_descheduled =
         |o: &TrialOutcome| [o.host.tester_stall, o.host.dut_stall].iter().any(|&stall| stall > Nanos::from_millis(50));
     let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
-    let outcome = attempts.find(|o| !kept_away(o)).expect("this machine lets nobody work");
+    let outcome = attempts.find(|o| !was_descheduled(o)).expect("host noise invalidated every attempt");
     if let (true, Some(store)) = (stateful, &outcome.store) {
         let entries = [store.learned, store.dut_entries.unwrap(), store.dut_entries_after.unwrap()];
         assert_eq!(entries, [N; 3], "connections; {outcome:?}");
@@ -94,7 +93,7 @@ fn two_workers_and_two_of_a_nat44() {
     passes(NAT44, PORTS, 2, 2);
 }
 
-/// No share of frames, connections or rate is even.
+/// Frames, connections and rate do not divide evenly by three.
 #[test]
 fn three_workers_and_two_of_a_nat44() {
     passes(NAT44, PORTS, 3, 2);
@@ -110,7 +109,7 @@ fn two_workers_and_one_of_a_map_t_border_relay() {
     passes(MAP_T_BR, MANY, 2, 1);
 }
 
-/// The ceiling is that of all workers of the tester, as many as the rig has.
+/// The ceiling is that of all workers of the tester in the rig.
 #[test]
 fn the_tester_is_measured_with_its_workers() {
     let _turn = TURN.lock();

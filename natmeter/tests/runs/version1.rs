@@ -39,7 +39,7 @@ fn every_format_reports_the_recorded_verdicts_and_says_so() {
         for format in KNOWN {
             let text = report.render(format.name).unwrap();
             let label = if format.name == "csv" { "as-recorded" } else { "does not name its rules" };
-            // A line of the text may break within the label.
+            // The text may wrap within the label.
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(label), "{name} as {}: {text}", format.name);
         }
@@ -74,7 +74,7 @@ fn a_report_does_not_change_the_folder() {
 }
 
 #[test]
-fn a_torn_line_is_left_out_and_said() {
+fn a_torn_line_is_ignored_and_reported() {
     let copy = FolderCopy::of(&folder("simulated-killed"));
     let whole = Report::from_folder(&copy.path, tech::ALL).unwrap();
     for name in [store::TRIALS, store::RESULTS, store::COMMANDS] {
@@ -82,20 +82,21 @@ fn a_torn_line_is_left_out_and_said() {
         copy.edit(name, |text| text + "{\"measurem");
         let torn = Report::from_folder(&copy.path, tech::ALL).unwrap();
         assert_eq!((&torn.results, torn.measured), (&whole.results, whole.measured), "{name}");
-        let said = format!("{name} ends in a torn line of 10 bytes, which was left out: the run was killed.");
+        let said =
+            format!("{name} ends in an incomplete line of 10 bytes, which this report ignores: the run was killed.");
         assert!(torn.doubts.contains(&said), "{:?}", torn.doubts);
         copy.edit(name, |_| before);
     }
 }
 
-/// A run goes on only by the rules that it began with. This fixture is of rules version 1.
+/// A run can be resumed only with the rules with which it began. This fixture has version 1 of the rules.
 #[test]
 fn a_killed_run_is_resumed_by_its_order_and_rules_or_refused() {
     let copy = FolderCopy::of(&folder("simulated-killed"));
     let before = Record::read(&copy.path, tech::ALL).unwrap();
     let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
-    let mut nobody = ();
-    let resumed = Run::resume(&before.header, folder, Process::new(), &mut nobody);
+    let mut listener = ();
+    let resumed = Run::resume(&before.header, folder, Process::new(), &mut listener);
     if method::RULES != 1 && resumed.is_err() {
         let refusal = resumed.err().unwrap().to_string();
         assert!(refusal.contains("resume it with natmeter 0.1.0, or start a new run"), "{refusal}");
@@ -115,15 +116,15 @@ fn a_complete_run_is_resumed_and_nothing_is_left_to_do() {
         let copy = FolderCopy::of(&folder(name));
         let before = Record::read(&copy.path, tech::ALL).unwrap();
         let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
-        let mut nobody = ();
-        let resumed = Run::resume(&before.header, folder, Process::new(), &mut nobody);
+        let mut listener = ();
+        let resumed = Run::resume(&before.header, folder, Process::new(), &mut listener);
         let outcomes = resumed.unwrap().complete(Facts::default(), None).unwrap();
         assert_eq!(outcomes, before.outcomes, "{name}");
         assert_eq!(Record::read(&copy.path, tech::ALL).unwrap().trials, before.trials, "{name}");
     }
 }
 
-/// A change of the rules raises their version: these trials and results are of version 1.
+/// These trials and results have version 1 of the rules; a change of the rules must raise their version.
 #[test]
 fn the_rules_of_version_1_judge_as_version_0_1_0_did() {
     if method::RULES != 1 {
@@ -148,7 +149,7 @@ fn a_version_1_folder_that_was_changed_is_named_and_not_resumed() {
     let output = copy.natmeter(&["report"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("trials.jsonl, line 4: 1 trial is missing before trial 4"), "{}", stderr(&output));
-    assert!(stdout(&output).contains("The record of this run is damaged: believe none of its figures."));
+    assert!(stdout(&output).contains("The record of this run is damaged: do not use its figures."));
     let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("cannot be resumed:\n  trials.jsonl, line 4"), "{}", stderr(&output));

@@ -1,6 +1,6 @@
-//! The binary from a scenario that is shipped to its report: run to its end, interrupted and resumed, killed, cleaned up and
-//! resumed. Only what is done counts here, never how fast: trials are short, and every documented end of a run that
-//! was not interrupted will do. A file of its own because nothing else looks at the machine around a whole run.
+//! The binary, from a shipped scenario to its report: complete runs, interrupted and resumed runs, and killed runs that are
+//! cleaned up and resumed. The tests do not check rates: trials are short, and a run may end with any documented exit code.
+//! They also check that the machine's settings are restored.
 
 use method::ResultKind::{AtUpperLimit, Exact};
 use method::TrialRecord;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any of these runs lasts on a machine that has other things to do.
+/// Timeout of a run, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What makes a scenario of minutes one of seconds.
+/// Overrides that shorten a scenario from minutes to seconds.
 const SHORT: [&str; 6] =
     ["connections=10k", "repetitions=1", "duration=20 ms", "error=20 %", "settle=10 ms", "time-limit=60 s"];
 
@@ -45,7 +45,7 @@ fn only_run(runs: &Path) -> Option<PathBuf> {
     found.first().map(|path| (*path).clone())
 }
 
-/// A run that was not disturbed has its report, each measurement a result or a word about why not, and the exit code says which.
+/// An undisturbed run has a report; each measurement has a result or a reason, and the exit code agrees.
 fn see_that_it_is_complete(output: &Output, run: &Path) {
     let said = said(output);
     let header = record::read::header(run, tech::ALL).unwrap();
@@ -56,7 +56,7 @@ fn see_that_it_is_complete(output: &Output, run: &Path) {
     let missing: Vec<&String> = keys.iter().filter(|key| !has_result(key)).collect();
     assert!(missing.iter().all(|key| said.contains(key.as_str())), "not named: {missing:?} in {said}");
     assert!(missing.len() < keys.len(), "nothing was measured: {said}");
-    // Whether the upper end of a search was the scenario's or the tester's depends on how fast this machine is just now.
+    // The current speed of this machine decides whether the upper end of a search was the scenario's or the tester's.
     let codes: &[i32] = if !missing.is_empty() {
         &[6]
     } else if outcomes.iter().any(|o| !matches!(o.result.kind, Exact | AtUpperLimit)) || facts.without_result() > 0 {
@@ -74,7 +74,7 @@ fn see_that_it_is_complete(output: &Output, run: &Path) {
     }
 }
 
-/// A run in the background, ended with the test.
+/// A run in the background, ended at the end of the test.
 struct Running(Option<Child>);
 
 impl Running {
@@ -82,7 +82,7 @@ impl Running {
         Running(Some(command.spawn().expect("the binary starts")))
     }
 
-    /// Wait until trials of this device are on record: now it is in the middle.
+    /// Waits until trials of this device are recorded, so that the run is in the middle.
     fn wait_for_trials_of(&mut self, device: &str, runs: &Path) -> PathBuf {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -115,7 +115,7 @@ impl Drop for Running {
     }
 }
 
-/// Everything of the machine that a run could leave behind, as far as it can be seen from outside.
+/// The visible settings and objects of the machine that a run could leave behind.
 fn machine() -> String {
     let sh = "ip -br link; ip netns list; nft list ruleset; iptables-legacy -S; cat /proc/self/autogroup; \
               ls /run/natmeter 2>&1; \
@@ -125,14 +125,14 @@ fn machine() -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How many connections the machine's table holds.
+/// Maximum number of connections in the machine's table.
 fn table_size() -> u64 {
     let text = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").expect("nf_conntrack is loaded");
     text.trim().parse().unwrap()
 }
 
-/// Plain forwarding and nftables of the shipped scenario with more connections than the machine's table holds, so that the run
-/// must change the machine. Where the table is very large that would take too long, and the run changes nothing.
+/// Plain forwarding and nftables of the shipped scenario, with more connections than the machine's table holds, so that the run
+/// must change settings of the machine. If the table is very large, the run would take too long, and changes nothing.
 fn that_changes_the_machine(dir: &Path, runs: &Path) -> Command {
     let shipped = include_str!("../../../scenarios/kernel-nat44.toml");
     let text = shipped.replacen("[dut.iptables-legacy]", "", 1).replacen("[dut.iptables-nft]", "", 1);
@@ -152,7 +152,7 @@ fn must_change() -> bool {
     table_size() <= 500_000
 }
 
-/// Interrupted runs go on until they are complete.
+/// Resumes an interrupted run until it is complete.
 fn see_that_it_resumes(run: &Path) {
     let output = natmeter(&["resume", "--beside", "--quiet"], &[run]).output().unwrap();
     see_that_it_is_complete(&output, run);
@@ -166,7 +166,7 @@ fn the_first_scenario_comes_to_its_report() {
 }
 
 #[test]
-fn a_device_that_does_not_answer_is_said_to_be_dead_and_has_no_figure() {
+fn a_device_that_does_not_answer_is_reported_and_has_no_figure() {
     let dir = tempfile::tempdir().unwrap();
     let mut run = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
     let output = run.args(["--set", "link.impair.loss=1"]).output().unwrap();
@@ -193,9 +193,9 @@ fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
     }
 }
 
-/// End a run by this signal while it measures nftables, which has changed the machine; see that `put_back` and the run's own end leave
-/// the machine as it was, and that the run can be resumed.
-fn ended_in_the_middle(signal: Signal, put_back: impl Fn(Output)) {
+/// Ends a run by this signal while it measures nftables, after it has changed the machine. Checks that `restore` and the end of
+/// the run restore the machine, and that the run can be resumed.
+fn ended_in_the_middle(signal: Signal, restore: impl Fn(Output)) {
     let dir = tempfile::tempdir().unwrap();
     let runs = dir.path().join("runs");
     std::fs::create_dir(&runs).unwrap();
@@ -207,7 +207,7 @@ fn ended_in_the_middle(signal: Signal, put_back: impl Fn(Output)) {
     if signal == Signal::KILL {
         assert_eq!(table_size() != size, must_change, "what `clean` is for");
     }
-    put_back(output);
+    restore(output);
     assert_eq!(machine(), before);
     see_that_it_resumes(&run);
     assert_eq!(machine(), before);
@@ -215,7 +215,7 @@ fn ended_in_the_middle(signal: Signal, put_back: impl Fn(Output)) {
 
 #[test]
 #[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
-fn a_run_on_the_kernel_that_is_interrupted_undoes_everything_and_is_resumed() {
+fn a_run_on_the_kernel_that_is_interrupted_restores_everything_and_is_resumed() {
     ended_in_the_middle(Signal::INT, |output| assert_eq!(output.status.code(), Some(5), "{}", said(&output)));
 }
 

@@ -1,5 +1,5 @@
-//! What stands beside a link, through a whole rig: damage that the judge finds, and captures that are files beside the
-//! results. What the host loses besides makes no difference: only bounds are checked that damage alone explains.
+//! Impairment and captures through a whole rig: the judge finds the impairment, and captures are files in the run folder. Losses
+//! of the host do not matter: the tests check bounds that only impairment explains.
 
 use method::{Direction, Fault, Load, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig};
@@ -12,7 +12,7 @@ use std::path::Path;
 const FRAMES: u64 = 4000;
 
 fn scenario(kind: &str, beside: &str) -> Scenario {
-    // A device that keeps no connections has no rate of setting them up.
+    // A stateless device has no establishment rate.
     let metrics = if kind == KERNEL { "metrics = [\"throughput\"]" } else { "" };
     let text = format!(
         r#"
@@ -59,7 +59,7 @@ delay = "1 ms"
 seed = 7
 "#;
 
-/// One trial, whose captures go below `folder`; and what the rig says about itself.
+/// Runs one trial, with captures below `folder`; also returns the facts and doubts of the rig.
 fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
     let point = Plan::new(scenario).measurements[0].point.clone();
     let mut rig = Rig::build(scenario, &point, &Process::new()).unwrap();
@@ -79,7 +79,7 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
         rig.captures.belong_to(folder, "device/n=4000", 17);
         rig.run(&spec).unwrap()
     };
-    // A sender that a busy host kept from its core gives up: such a trial measures nothing and is repeated.
+    // A sender that the host deschedules gives up; such a trial is invalid and repeated.
     let mut outcome = once();
     for _ in 0..20 {
         if outcome.forward.sent == FRAMES {
@@ -92,8 +92,8 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
     (outcome, doubts)
 }
 
-/// Half of all frames lost, and of the others a fifth doubled and a fifth corrupted: bounds far outside what chance
-/// can do, and above what is left when the host loses frames of its own.
+/// Half of all frames are lost; of the others, a fifth are duplicates and a fifth are corrupt. The bounds hold for any chance
+/// and for losses of the host.
 fn damage_is_found(kind: &str) {
     let scenario = scenario(kind, DAMAGE);
     let dir = tempfile::tempdir().unwrap();
@@ -101,14 +101,14 @@ fn damage_is_found(kind: &str) {
     let seen = &outcome.forward;
     // On a busy host the sender may give up before the last frame.
     assert!(seen.sent > 500, "{} sent", seen.sent);
-    assert!(seen.received > 0 && seen.received < seen.sent / 2, "{} right", seen.received);
+    assert!(seen.received > 0 && seen.received < seen.sent / 2, "{} correct", seen.received);
     for fault in [Fault::Duplicate, Fault::BadChecksum] {
         let count = seen.faults.get(fault);
         assert!(count > 0 && count < seen.sent / 4, "{count} {fault:?}");
     }
     assert!(doubts[0].starts_with("IMPAIRED ON PURPOSE"), "{doubts:?}");
     assert!(conformance(&scenario).iter().any(|d| d.contains("500000 in a million lost")));
-    assert!(!dir.path().join("captures").exists(), "nobody asked for a capture");
+    assert!(!dir.path().join("captures").exists(), "no capture was requested");
 }
 
 /// Both ports have a file of the trial, no longer than asked for, and the left one begins with what was sent.
@@ -142,7 +142,7 @@ fn captures_of_the_embedded_gateway_are_files() {
     captures_are_files(EMBEDDED);
 }
 
-/// One after the other: there is one test bed on a machine.
+/// One test at a time, because a machine has one test bed.
 #[test]
 #[ignore = "takes root"]
 fn damage_to_this_kernel_is_found_and_its_captures_are_files() {

@@ -1,6 +1,6 @@
-//! Many inside and outside addresses at a point of their axes (METHODOLOGY.md, set-ups of the technologies): all of them are used and no other,
-//! by IPv4 and by IPv6 customers, and a frame with a wrong one of them is found. The device is the embedded gateway with a
-//! witness around it, that can also lead frames astray.
+//! Points with many inside and outside addresses (METHODOLOGY.md, set-ups of the technologies): IPv4 and IPv6 customers use all
+//! of these addresses and no others, and the judge finds a frame with a wrong one. A wrapper around the embedded gateway
+//! records the addresses, and can misdirect frames.
 
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::embedded::{Cores, assemble};
@@ -27,10 +27,10 @@ const NAT66: &str = "plays = \"pe\"\n[technology.nat66]\npool = \"2001:2:0:200::
 /// Connections, and frames of phase 2 in each direction.
 const N: u64 = 60_000;
 const FRAMES: u64 = 10_000;
-/// Every so manieth frame goes astray.
+/// One of this many frames is misdirected.
 const EVERY: u64 = 97;
 
-/// What the device does wrong.
+/// The fault of the device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Astray {
     Nothing,
@@ -38,7 +38,7 @@ enum Astray {
     Outside,
     /// From phase 2 on, frames to Left go to another customer.
     Inside,
-    /// In phase 1, connections get the address behind the point's outside addresses, which the pool has, too.
+    /// In phase 1, connections get the pool's address after the outside addresses of the point.
     BeyondPool,
 }
 
@@ -60,7 +60,7 @@ struct Witness<F> {
 }
 
 impl<F> Witness<F> {
-    /// Whether this frame is to go astray, and if so to which address after its own, of how many.
+    /// If this frame is to be misdirected: the new address, counted from its own, and the number of addresses.
     fn turn(&self, seen: &Seen, to: Side) -> Option<u64> {
         let phase1 = seen.forwarded[0] <= N;
         let n = seen.forwarded[usize::from(to == Side::Customer)];
@@ -74,7 +74,7 @@ impl<F> Witness<F> {
     }
 }
 
-/// Where a frame's source and destination stand, how long they are, and where the UDP checksum is.
+/// Offsets and length of a frame's source and destination, and offset of the UDP checksum.
 fn places(f: &[u8]) -> (usize, usize, usize, usize) {
     if f[14] >> 4 == 4 { (26, 30, 4, 40) } else { (22, 38, 16, 60) }
 }
@@ -87,8 +87,8 @@ fn address(f: &[u8], at: usize, len: usize) -> IpAddr {
     }
 }
 
-/// Change the last octets of an address, with all checksums kept right: to the next of `count` that begin at `first`, or with
-/// `count` 0 to `first`.
+/// Changes the last octets of an address and corrects all checksums: to the next of `count` addresses from `first` on, or, with
+/// `count` 0, to `first`.
 fn lead_astray(f: &mut [u8], source: bool, first: u16, count: u64) {
     let (src, dst, len, udp) = places(f);
     let at = if source { src } else { dst } + len - 2;
@@ -179,9 +179,9 @@ impl Use for Beside<'_> {
     }
 }
 
-/// Both phases at a point with so many inside and outside addresses of eight each.
+/// Runs both phases at a point with this many inside and outside addresses, of eight each.
 fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, Seen) {
-    // One after the other: each wants a core of its own.
+    // One test at a time, because each needs a core of its own.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();
     let [inside, outside] = addresses;
@@ -207,7 +207,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
         keep_table: false,
         responder_order: Order::Random,
     };
-    // A tester that was kept from its core for long gives up; that says nothing about the device.
+    // A tester that is descheduled for long gives up; that says nothing about the device.
     for _ in 0..20 {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let mut rig = device(&scenario, &point, &seen, astray, addresses);
@@ -218,7 +218,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
             return (outcome, seen);
         }
     }
-    panic!("this machine lets nobody work");
+    panic!("host noise invalidated every attempt");
 }
 
 fn device(

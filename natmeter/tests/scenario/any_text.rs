@@ -1,5 +1,5 @@
-//! Whatever stands in a scenario file or an override, reading it ends with a scenario or with complaints that can
-//! be drawn, never with a panic. The texts are mutations of a good file, so that they get past the parser.
+//! Reading any scenario file and any override gives a scenario or printable errors, and never panics. The texts are mutations of
+//! a valid file, so that they pass the parser.
 
 use natmeter::forecast::{self, text};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use scenario::{Options, parse};
 
 const GOOD: &str = include_str!("../../../scenarios/kernel-nat44.toml");
 
-/// Words that are likely to be understood somewhere.
+/// Words that are valid in some places.
 const WORDS: &[&str] = &[
     "0",
     "1",
@@ -45,7 +45,7 @@ const WORDS: &[&str] = &[
     ".",
 ];
 
-/// Read, and draw or plan whatever comes out of it.
+/// Reads a text, and renders its errors or plans its scenario.
 fn exercise(file: &str, set: Vec<String>, full: bool) {
     match parse("any.toml", file, &Options { full, set }, tech::ALL) {
         Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
@@ -60,7 +60,7 @@ fn exercise(file: &str, set: Vec<String>, full: bool) {
     }
 }
 
-/// The good file with the value of one line replaced.
+/// The valid file with the value of one line replaced.
 fn other_value(line: usize, value: &str) -> String {
     let keys = GOOD.lines().filter(|line| line.contains(" = ")).count();
     let mut left = line % keys;
@@ -76,7 +76,7 @@ fn other_value(line: usize, value: &str) -> String {
 }
 
 proptest! {
-    // The same cases every time: a test that fails, fails again.
+    // The same cases every time, so that failures are reproducible.
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every file under `scenarios/` is right, plans within its promise, and conforms with `--full`.
+//! Every file in `scenarios/` is valid, its quick plan is short, and it conforms with `--full`.
 
 use method::Nanos;
 use natmeter::forecast::{self, text};
@@ -18,7 +18,7 @@ fn load(path: &Path, full: bool) -> Loaded {
 }
 
 #[test]
-fn all_are_right_and_named_like_their_file() {
+fn all_are_valid_and_named_like_their_file() {
     assert!(files().len() >= 4);
     for path in files() {
         let scenario = load(&path, false).scenario;
@@ -47,7 +47,7 @@ fn of_the_page(text: &str) -> Loaded {
 }
 
 #[test]
-fn the_example_of_the_page_is_right_and_quick() {
+fn the_example_of_the_page_is_valid_and_quick() {
     let example = of_the_page(files_of_the_page()[0]).scenario;
     assert!(forecast::plan(&example).predicted() < Nanos::from_secs(60));
     let full =
@@ -67,12 +67,12 @@ fn workers_of_the_tester_are_counted() {
     };
     let (one, two) = (with(&[]), with(&["workers=2", "connections=300k"]));
     assert_eq!((one.tester.workers, two.tester.workers), (1, 2));
-    // A hundredth of the connections holds all rings.
+    // One percent of the connections is more than all rings hold.
     let depth = |link: &Link| if let Link::InProcess { depth } = link { *depth } else { 0 };
     assert_eq!([&with(&["connections=300k"]), &two].map(|s| depth(&s.link)), [2048, 1024]);
 }
 
-/// What the schema refuses in a table: keys that it does not know or that are missing.
+/// Errors that the schema finds in a table: unknown and missing keys.
 fn refused(schema: &serde_json::Value, table: &toml::Table, path: &str) -> Vec<String> {
     let properties = schema["properties"].as_object().unwrap();
     let needed = schema["required"].as_array().into_iter().flatten().filter_map(|key| key.as_str());
@@ -105,7 +105,7 @@ fn the_schema_accepts_what_the_reader_accepts() {
     assert_eq!(refused(&schema, &"nam = 1".parse().unwrap(), ""), [".nam is unknown"]);
 }
 
-/// What stands in front of the generated part of a page.
+/// The part of a page before its generated part.
 const GENERATED: &str =
     "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files -->\n\n";
 
@@ -136,7 +136,7 @@ fn the_pages_of_keys_are_made_of_the_tables() {
 #[test]
 fn the_form_of_the_page_has_the_defaults() {
     let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
-    // What the file wrote differs; what it means does not.
+    // The text differs; the meaning is the same.
     let meaning = |text| scenario::Scenario { parameters: String::new(), ..of_the_page(text).scenario };
     assert_eq!(meaning(short), meaning(form));
 }
@@ -209,7 +209,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
 }
 
-/// A line carries what it carries where the frames are longest (RFC 8219, section 4.1).
+/// A line rate is computed with the longest frames on the path (RFC 8219, section 4.1).
 #[test]
 fn a_line_rate_is_that_of_the_longest_frames() {
     let of = |text: &str| {
@@ -278,8 +278,8 @@ fn overrides() {
     );
 }
 
-/// Of technologies: truth values; and an axis may have the name of a key elsewhere, then a short name means the axis where the
-/// scenario sweeps it.
+/// Overrides set booleans of technologies. A short name that is both an axis and a key means the axis, if the scenario sweeps
+/// it.
 #[test]
 fn overrides_of_technologies_and_axes() {
     let with = |text: &str, set: &str| {

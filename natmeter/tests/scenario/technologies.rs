@@ -1,6 +1,6 @@
-//! Every technology in every set-up: both edges in the device, the provider's alone with many subscribers, the
-//! customer's alone. All on one thread, where nothing can be lost but by the device: every frame must come back right,
-//! and for stateful devices every connection must be learned.
+//! Every technology in every set-up: both edges, the provider edge alone with many subscribers, the customer edge alone. Tester
+//! and device run on one thread, so only the device can lose frames: every frame must be received correctly, and the tester
+//! must receive every connection of a stateful device.
 
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::embedded::Cores;
@@ -78,9 +78,9 @@ fn passes(plays: &str, technology: &str, traffic: &str) {
     passes_with(plays, technology, traffic, 1);
 }
 
-/// Phase 1 and phase 2 of a stateful device, or one trial of a stateless one.
+/// Runs phase 1 and phase 2 of a stateful device, or one trial of a stateless one.
 fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
-    // One after the other: each wants a core of its own.
+    // One test at a time, because each needs a core of its own.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();
     let plays_line = format!("plays = \"{plays}\"");
@@ -118,10 +118,10 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         keep_table: false,
         responder_order: Order::Random,
     };
-    // A tester that was kept from its core for long gives up; that says nothing about the device.
-    let kept_away = |o: &TrialOutcome| o.host.tester_stall > Nanos::from_millis(50);
+    // A tester that is descheduled for long gives up; that says nothing about the device.
+    let was_descheduled = |o: &TrialOutcome| o.host.tester_stall > Nanos::from_millis(50);
     let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
-    let outcome = attempts.find(|o| !kept_away(o)).expect("this machine lets nobody work");
+    let outcome = attempts.find(|o| !was_descheduled(o)).expect("host noise invalidated every attempt");
     if let (true, Some(store)) = (stateful, &outcome.store) {
         assert_eq!((store.learned, store.dut_entries), (N, Some(N)), "{name}: connections; {outcome:?}");
         assert_eq!(store.dut_entries_after, Some(N), "and none but these");
@@ -173,7 +173,7 @@ set_ups! {
     map_t_ce: "ce" MAP_T PORTS
 }
 
-/// The largest frames of RFC 8219, section 4.1: nobody cuts them, although translators cut to 1280 octets as they are made.
+/// The largest frames of RFC 8219, section 4.1, are not fragmented, although translators fragment to 1280 octets by default.
 #[test]
 fn large_frames() {
     let large = |traffic: &str| format!("frame-size = 9216\n{traffic}");
@@ -198,13 +198,14 @@ fn customers_with_a_prefix() {
         passes("pe", &prefixes, &customers);
         passes("dual", &prefixes, hosts);
     }
-    // Of MAP-T the tester learns which of its addresses the CE has chosen.
+    // With MAP-T, the tester learns which of its addresses the CE has chosen.
     for technology in [MAP_E, MAP_T] {
         passes("ce", &technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5"), hosts);
     }
 }
 
-/// Four kinds of rules in one domain: shared addresses, whole ones, prefixes, and one address for two by PSIDs of their own.
+/// Four kinds of rules in one domain: shared addresses, whole addresses, prefixes, and one address shared by two explicit
+/// PSIDs.
 fn several_rules(of: &str, ce: u64) -> String {
     let relay = if of == "map-e" { "br = \"2001:2:0:100::2\"" } else { "dmr = \"2001:2:0:1000::/96\"" };
     let rules = [
@@ -229,7 +230,7 @@ fn several_mapping_rules() {
             passes("ce", &several_rules(of, ce), traffic);
         }
     }
-    // With the loaded rules' longest match: what the second rule has of the first one's addresses is its own.
+    // Longest match: addresses of the first rule that the second rule also has belong to the second.
     let nested = "ipv6-prefix = \"2001:db8:2::/56\"\nipv4-prefix = \"203.0.113.4/30\"\nea-bits = 2";
     let table = several_rules("map-e", 0);
     let second = table.find("ipv6-prefix = \"2001:db8:2").unwrap();
@@ -268,7 +269,7 @@ fn flows_are_spread_over_all_rules() {
     }
 }
 
-/// What is written of tunnels does no harm to frames that fit them.
+/// Options of tunnels do not affect frames that fit the MTU.
 #[test]
 fn options_of_tunnels_and_limits() {
     let tunnel = "tunnel-hop-limit = 33\ntunnel-dscp = 46\ntunnel-flow-label = \"hash\"\ntunnel-ecn = \"compatibility\"\n\
@@ -289,7 +290,7 @@ fn options_of_tunnels_and_limits() {
     passes("pe", &format!("{SIIT}hairpinning = \"off\"\nicmp-errors-per-second = 0\n"), PORTS);
 }
 
-/// Outside addresses that do not follow each other, nor their order: with paired pooling each host has one of them.
+/// Outside addresses that are neither contiguous nor in order; with paired pooling each host has one of them.
 #[test]
 fn a_pool_of_several_ranges() {
     let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
@@ -314,7 +315,7 @@ fn explicit_maps_of_a_file() {
     passes("pe", &(table + "ipv6 = \"right\"\n"), PORTS);
 }
 
-/// Frames to addresses that a file has are held to laboratories as those of the scenario are (RFC 6815).
+/// Addresses of a file must be laboratory addresses, like those of the scenario (RFC 6815).
 #[test]
 fn explicit_maps_out_of_laboratories() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -332,7 +333,7 @@ fn explicit_maps_out_of_laboratories() {
     assert!(refused.contains("198.19.0.2: its explicit map to 2600::9 is not for laboratories"), "{refused}");
 }
 
-/// Limits and options that do no harm to frames within them.
+/// Limits and options do not affect frames within them.
 #[test]
 fn options_of_nats_and_translators() {
     let nat = "tcp-timeout = \"3 h\"\nicmp-timeout = \"90 s\"\nsession-quota = 100000\nport-quota = 60000\nport-block = 4096\nport-blocks = 8\n";
@@ -346,7 +347,7 @@ fn options_of_nats_and_translators() {
     passes("pe", &format!("{MAP_T}{translator}"), MANY);
 }
 
-/// Addresses of a laboratory behind the well-known prefix, where that is asked for (RFC 6052, section 3.1).
+/// Laboratory addresses with the well-known prefix, if the scenario asks for them (RFC 6052, section 3.1).
 #[test]
 fn the_well_known_prefix() {
     let well_known = "64:ff9b::/96\"\nprivate-behind-well-known = true\n#";
@@ -362,7 +363,7 @@ fn the_well_known_prefix() {
     }
 }
 
-/// The number of softwires is not that of the addresses, and the one rule is cut into many.
+/// The number of softwires differs from the number of addresses, and one rule becomes many.
 #[test]
 fn at_a_point_of_an_axis() {
     let swept = |axis: &str| format!("source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\n[sweep]\n{axis}\n");
@@ -398,18 +399,18 @@ fn softwires_of_a_file() {
             format!("source-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = {subscribers}");
         passes("pe", &table, &traffic);
     }
-    // The softwire of `ce`, whose ports are those of 252 of a shared address or of a whole one.
+    // The softwire of `ce` has 252 ports of a shared address, or a whole address.
     passes("dual", &table.replace("ce = 3", "ce = 2"), PORTS);
     passes("ce", &table.replace("ce = 3", "ce = 2"), PORTS);
 }
 
-/// Two workers: whatever the steering, the same frames come out.
+/// Two workers return the same frames as one, whatever the steering.
 #[test]
 fn two_workers_are_one_gateway() {
-    // With a quota all customers of a /64 are one worker's.
+    // With a quota, one worker has all customers of a /64.
     let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
     let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
-    // Each address a subscriber of its own, of no more than its own connections.
+    // Each address is one subscriber, with its own connections only.
     let each = counted.replace("60000", "1000\nsubscriber-prefix = 128");
     let each66 = counted66.replace("60000", "1000\nsubscriber-prefix = 128");
     for (plays, technology, traffic) in [

@@ -1,9 +1,9 @@
-//! What a person sees when a scenario is wrong: one snapshot a mistake, as text without colours. The snapshots
-//! are the specification of the messages: each must show the words at fault and the way out.
+//! Error messages for wrong scenarios: one snapshot for each mistake, as text without colours. The snapshots specify the
+//! messages: each must show the wrong words and the remedy.
 
 use scenario::{Options, parse};
 
-/// A scenario without mistakes, into which each test writes one.
+/// A valid scenario, into which each test writes one mistake.
 const GOOD: &str = include_str!("../../../scenarios/quickstart.toml");
 
 /// The complaints about a text.
@@ -15,13 +15,13 @@ fn with(text: &str, options: &Options) -> String {
     parse("wrong.toml", text, options, tech::ALL).expect_err("this scenario must be refused").to_string()
 }
 
-/// The good scenario with some words replaced.
+/// The valid scenario with some words replaced.
 fn but(old: &str, new: &str) -> String {
     assert!(GOOD.contains(old), "the good scenario has no `{old}`");
     complaints(&GOOD.replacen(old, new, 1))
 }
 
-/// The good scenario with an override.
+/// The valid scenario with an override.
 fn set(overrides: &[&str]) -> String {
     let set = overrides.iter().map(|&text| text.to_owned()).collect();
     with(GOOD, &Options { full: false, set })
@@ -35,7 +35,7 @@ fn small(rest: &str) -> String {
 /// A scenario of a stateful provider edge that sweeps subscribers.
 const AFTR: &str = include_str!("../../../scenarios/aftr-subscribers.toml");
 
-/// A scenario of a stateless provider edge, its subscribers left to be swept.
+/// A scenario of a stateless provider edge without its subscribers, which an axis sets.
 const LWAFTR: &str = include_str!("../../../scenarios/lwaftr.toml");
 
 fn lwaftr(sweep: &str) -> String {
@@ -56,13 +56,13 @@ fn instead(good: &str, words: &[(&str, &str)]) -> String {
     complaints(&changed)
 }
 
-/// What is wrong with the file that a good scenario names.
+/// The errors in a file that a valid scenario names.
 fn named(text: &str) -> String {
-    let loaded = parse("wrong.toml", text, &Options::default(), tech::ALL).expect("the scenario itself is right");
-    natmeter::rig::files::see_that_files_are_right(&loaded).expect_err("this file must be refused").to_string()
+    let loaded = parse("wrong.toml", text, &Options::default(), tech::ALL).expect("the scenario itself is valid");
+    natmeter::rig::files::check(&loaded).expect_err("this file must be refused").to_string()
 }
 
-/// The provider edge of lw4o6 with a binding table from a file, and so many subscribers.
+/// The provider edge of lw4o6 with a binding table from a file, and this many subscribers.
 fn softwires(file: &str, subscribers: u32) -> String {
     let subscribers = format!("subscribers = {subscribers}");
     LWAFTR
@@ -78,17 +78,17 @@ fn maps(file: &str) -> String {
 }
 
 #[test]
-fn files_that_are_right_are_no_mistake() {
+fn valid_files_are_no_mistake() {
     for text in [
         softwires("tests/files/softwires.txt", 2),
         maps("tests/files/maps.txt") + "[traffic]\nremote = \"198.18.0.9\"\n",
     ] {
         let loaded = parse("right.toml", &text, &Options::default(), tech::ALL).unwrap();
-        natmeter::rig::files::see_that_files_are_right(&loaded).unwrap();
+        natmeter::rig::files::check(&loaded).unwrap();
     }
 }
 
-/// A prefix length is one with its slash, too.
+/// A prefix length may begin with a slash.
 #[test]
 fn prefix_lengths_may_have_their_slash() {
     let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
@@ -96,7 +96,7 @@ fn prefix_lengths_may_have_their_slash() {
     assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
 }
 
-/// A table that suffices for one worker alone is refused with several, and one that suffices for the fullest is not.
+/// With several workers, a table must be large enough for the fullest worker.
 #[test]
 fn a_table_is_large_enough_for_the_fullest_worker() {
     let text = AFTR.replace("[sweep]", "[sweep]\ncores = [1, 4]").replace("pool =", "table = \"677k\"\npool =");

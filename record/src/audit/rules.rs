@@ -1,5 +1,5 @@
-//! What holds where the rules of a run are known: a trial is judged again as it was judged, and a search that is
-//! repeated over its recorded trials finds what it found.
+//! Checks for records with the rules of this natmeter: judging a trial again gives the recorded verdict, and repeating a
+//! search over its recorded trials gives the recorded result.
 
 use super::Finding;
 use super::structure::{ByKey, attempt_of, by_key};
@@ -11,7 +11,7 @@ use crate::store::{RESULTS, TRIALS};
 use method::{Replay, SearchResult, TrialError, TrialOutcome, TrialSpec, Trials, judge};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that comes out otherwise.
+/// All differences.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     verdicts(record).chain(results(record)).collect()
 }
@@ -22,7 +22,7 @@ fn verdicts(record: &Record) -> impl Iterator<Item = Finding> {
         let now = judge(&trial.spec, &trial.outcome, &criteria);
         (now != trial.verdict).then(|| {
             let (seq, key, recorded) = (trial.seq, &trial.measurement, &trial.verdict);
-            let what = format!("trial {seq} of `{key}` is recorded as {recorded}, and by its figures it is {now}");
+            let what = format!("trial {seq} of `{key}` is recorded as {recorded}, but its counters give {now}");
             Finding::new(TRIALS, line, what)
         })
     })
@@ -40,8 +40,8 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Measurements whose recorded trials give a result that is not recorded. That of the last trial may have been killed
-/// before its result was written. A resumed run finds all of them again.
+/// Measurements whose recorded trials give a result that is not recorded; without the last measurement, because the run may
+/// have been killed before it wrote that result. A resumed run derives all of them again.
 pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
     let again = Again::new(record);
     let last = record.trials.last().map(|t| without_attempt(&t.measurement));
@@ -52,13 +52,13 @@ pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
             return None;
         }
         let lost = again.search(m).ok()?.result;
-        let what = format!("`{key}` has no result, and its trials give {}/s", lost.rate);
-        let way_out = "find it again with `natmeter resume`, or restore the file from a copy".to_owned();
-        Some(Finding { way_out, ..Finding::new(RESULTS, None, what) })
+        let what = format!("`{key}` has no result, but its trials give {}/s", lost.rate);
+        let remedy = "run `natmeter resume` to derive it again, or restore the file from a copy".to_owned();
+        Some(Finding { remedy, ..Finding::new(RESULTS, None, what) })
     })
 }
 
-/// The searches of a record, once more over their recorded trials.
+/// Repeats the searches of a record over their recorded trials.
 struct Again<'a> {
     record: &'a Record,
     by_key: ByKey<'a>,
@@ -66,11 +66,11 @@ struct Again<'a> {
     calibration: Calibration,
 }
 
-/// What a search found again.
+/// Result of a repeated search.
 struct Found {
     result: SearchResult,
     directions: u32,
-    /// Trials that it did not ask for.
+    /// Recorded trials that it did not ask for.
     pending: usize,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// In what a result differs from the one that was found again. Reasons are texts for people and may change.
+/// How a result differs from that of the repeated search. Reasons of steps are not compared, because their text may change.
 fn differs(Found { result, directions, pending }: &Found, outcome: &Outcome) -> Option<String> {
     let without_reasons = |result: &SearchResult| {
         let mut result = result.clone();
@@ -103,7 +103,7 @@ fn differs(Found { result, directions, pending }: &Found, outcome: &Outcome) -> 
     }
     if found.rate != recorded.rate || found.kind != recorded.kind {
         return Some(format!(
-            "they give {}/s ({}), recorded is {}/s ({})",
+            "they give {}/s ({}), but {}/s ({}) is recorded",
             found.rate,
             found.kind.name(),
             recorded.rate,
@@ -111,7 +111,7 @@ fn differs(Found { result, directions, pending }: &Found, outcome: &Outcome) -> 
         ));
     }
     if *directions != outcome.directions {
-        return Some(format!("they have {directions} directions, recorded are {}", outcome.directions));
+        return Some(format!("they have {directions} directions, but {} are recorded", outcome.directions));
     }
     (found != recorded).then(|| "they give the same rate with another error or other steps".to_owned())
 }
@@ -121,6 +121,6 @@ struct NoMore;
 
 impl Trials for NoMore {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        Err(TrialError::Mismatch(format!("the search asks for a trial at {}/s, and none is recorded", spec.rate)))
+        Err(TrialError::Mismatch(format!("the search asks for a trial at {}/s, but none is recorded", spec.rate)))
     }
 }

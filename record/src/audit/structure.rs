@@ -1,4 +1,4 @@
-//! What holds for every record, whatever its rules: numbers, names and counts that agree.
+//! Checks for every record, whatever its rules: numbers, names and counts must agree.
 
 use super::Finding;
 use crate::folder::{Header, Outcome, POINT_BY_POINT};
@@ -8,29 +8,29 @@ use crate::store::{HEADER, RESULTS, TRIALS};
 use method::{Rate, Step, StepVerdict, TrialRecord, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that does not agree.
+/// All disagreements.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut findings: Vec<Finding> = version(&record.header).into_iter().chain(plan(&record.header)).collect();
     findings.extend(numbers(&record.trials));
-    findings.extend(strangers(record));
+    findings.extend(unplanned(record));
     findings.extend(results(record));
     findings
 }
 
-/// A version of natmeter that wrote a folder which this one reads is no later than this one.
+/// The version that wrote a folder of a known format is not newer than this one.
 fn version(header: &Header) -> Option<Finding> {
     let number = |version: &str| version.split('.').map(|part| part.parse().ok()).collect::<Option<Vec<u32>>>();
     let (own, found) = (env!("CARGO_PKG_VERSION"), &header.version);
     let what = match number(found) {
         Some(number_found) if Some(&number_found) <= number(own).as_ref() => return None,
-        Some(_) => format!("natmeter {found} is later than this one ({own})"),
-        None => format!("`{found}` is no version of natmeter"),
+        Some(_) => format!("the run was written by natmeter {found}, which is newer than this one ({own})"),
+        None => format!("`{found}` is not a version of natmeter"),
     };
-    let way_out = format!("use natmeter {found} if it wrote this run, else restore the file from a copy");
-    Some(Finding { way_out, ..Finding::new(HEADER, None, what) })
+    let remedy = format!("use natmeter {found} if it wrote this run, else restore the file from a copy");
+    Some(Finding { remedy, ..Finding::new(HEADER, None, what) })
 }
 
-/// The plan is that of the scenario. Another order of trials has another plan, of which nothing is known here.
+/// The plan is that of the scenario. With another order of trials the plan is unknown and not checked.
 fn plan(header: &Header) -> Option<Finding> {
     let keys = |plan: &Plan| plan.measurements.iter().map(Measurement::key).collect::<Vec<_>>();
     let (planned, recorded) = (keys(&Plan::new(&header.scenario)), keys(&header.plan));
@@ -38,11 +38,12 @@ fn plan(header: &Header) -> Option<Finding> {
         return None;
     }
     let other = planned.iter().find(|key| !recorded.contains(key)).map(|key| format!("`{key}` is missing"));
-    let other = other
-        .or_else(|| recorded.iter().find(|key| !planned.contains(key)).map(|key| format!("`{key}` is none of them")));
-    let other = other.unwrap_or_else(|| "they stand in another order, or more than once".to_owned());
+    let other = other.or_else(|| {
+        recorded.iter().find(|key| !planned.contains(key)).map(|key| format!("`{key}` is not in the scenario"))
+    });
+    let other = other.unwrap_or_else(|| "they are in another order, or one occurs twice".to_owned());
     let what =
-        format!("the plan has {} measurements and the scenario asks for {}: {other}", recorded.len(), planned.len());
+        format!("the plan has {} measurements, but the scenario asks for {}: {other}", recorded.len(), planned.len());
     Some(Finding::new(HEADER, None, what))
 }
 
@@ -55,9 +56,9 @@ fn numbers(trials: &[TrialRecord]) -> Vec<Finding> {
     for (line, trial) in (1..).zip(trials) {
         let seq = trial.seq;
         if let Some(first) = seen.insert(seq, line) {
-            findings.push(Finding::new(TRIALS, line, format!("trial {seq} stands here again, after line {first}")));
+            findings.push(Finding::new(TRIALS, line, format!("trial {seq} is recorded twice, first in line {first}")));
         } else if seq < next {
-            findings.push(Finding::new(TRIALS, line, format!("trial {seq} stands behind trial {}", next - 1)));
+            findings.push(Finding::new(TRIALS, line, format!("trial {seq} comes after trial {}", next - 1)));
         } else {
             let missing = (seq - next) - all.range(next..seq).count() as u64;
             let which = if missing == 1 { "1 trial is".to_owned() } else { format!("{missing} trials are") };
@@ -70,7 +71,7 @@ fn numbers(trials: &[TrialRecord]) -> Vec<Finding> {
 }
 
 /// Every trial and every result belongs to a measurement of the plan, and a measurement has one result.
-fn strangers(record: &Record) -> Vec<Finding> {
+fn unplanned(record: &Record) -> Vec<Finding> {
     let planned: BTreeMap<String, &Measurement> =
         record.header.plan.measurements.iter().map(|m| (m.key(), m)).collect();
     let mut findings = Vec::new();
@@ -84,10 +85,14 @@ fn strangers(record: &Record) -> Vec<Finding> {
     for (line, outcome) in (1..).zip(&record.outcomes) {
         let key = outcome.measurement.key();
         if planned.get(&key).is_none_or(|m| **m != outcome.measurement) {
-            findings.push(Finding::new(RESULTS, line, format!("the result of `{key}` is not of this plan")));
+            findings.push(Finding::new(
+                RESULTS,
+                line,
+                format!("the result of `{key}` is for a measurement that is not in the plan"),
+            ));
         }
         if let Some(first) = first.insert(key.clone(), line) {
-            findings.push(Finding::new(RESULTS, line, format!("`{key}` has a result in line {first} already")));
+            findings.push(Finding::new(RESULTS, line, format!("`{key}` has two results, the first in line {first}")));
         }
     }
     findings
@@ -129,7 +134,7 @@ pub(super) fn attempt_of<'t, 'a>(measurement: &Measurement, by_key: &'t ByKey<'a
     later.unwrap_or_else(|| of(1)).map_or(&[], Vec::as_slice)
 }
 
-/// Where a result contradicts its trials, whatever the rules are.
+/// How a result contradicts its trials, whatever the rules are.
 fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     let result = &outcome.result;
     if result.trace.is_empty() {
@@ -137,12 +142,12 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     }
     let tried = |step: &Step| trials.iter().any(|t| t.spec.rate == step.rate && agrees(&t.verdict, step.verdict));
     if let Some(step) = result.trace.iter().find(|step| !tried(step)) {
-        return Some(format!("no trial at {}/s has the verdict of that step of the search", step.rate));
+        return Some(format!("no trial at {}/s has the verdict that its step of the search has", step.rate));
     }
     let passed = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).max();
     if passed.unwrap_or(Rate(0)) != result.rate {
         return Some(format!(
-            "its rate is {}/s, and the highest that passed is {}/s",
+            "its rate is {}/s, but the highest rate that passed is {}/s",
             result.rate,
             passed.unwrap_or_default()
         ));
@@ -150,7 +155,7 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     let in_steps = result.trace.iter().fold(0u64, |sum, step| sum.saturating_add(step.trials));
     if in_steps != result.trials || in_steps > trials.len() as u64 {
         return Some(format!(
-            "it names {} trials, its steps {in_steps}, and {} are recorded",
+            "it counts {} trials and its steps {in_steps}, but {} are recorded",
             result.trials,
             trials.len()
         ));

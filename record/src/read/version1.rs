@@ -1,15 +1,15 @@
-//! Version 1 of the run folder did not record `--set`, only the values that came of it. This file finds the options again:
-//! each recorded value that the text alone does not give becomes the override that gives it.
+//! Version 1 of the run folder did not record `--set`, only the resulting values. This module derives the options: each
+//! recorded value that differs from the text becomes an override.
 
 use crate::store::StoreError;
 use scenario::{Options, Scenario, Technologies, book, parse};
 use serde_json::Value;
 use std::path::Path;
 
-/// The scenario of a run with the options that give it.
+/// Returns the scenario of a run with its options.
 ///
 /// # Errors
-/// When no options lead from the text to the recorded values.
+/// If no options lead from the text to the recorded values.
 pub(super) fn scenario(
     name: &str,
     text: &str,
@@ -22,10 +22,10 @@ pub(super) fn scenario(
         let scenario = parse(name, text, &options, technologies).ok()?.scenario;
         Some((scenario, options))
     };
-    // Without the words of the technology's table: other words may give the same values.
+    // The text of the technology's table is not compared: other text may give the same values.
     let values = |(scenario, _)| Scenario { parameters: String::new(), ..scenario };
     let plain = read(Vec::new()).map(values);
-    // An override that changes nothing is none; one that is refused alone may be right beside others.
+    // Drops overrides that change nothing. An override that is refused alone may be valid with others.
     let alone = |set: &String| read(vec![set.clone()]).map(values);
     let changes = |set: &String| plain.is_none() || alone(set).is_none_or(|scenario| Some(scenario) != plain);
     let all: Vec<String> = overrides(recorded, technologies).into_iter().filter(changes).collect();
@@ -65,13 +65,13 @@ fn overrides(recorded: &Value, technologies: Technologies) -> Vec<String> {
     found
 }
 
-/// The table of a device in the text, and its values.
+/// Returns the name of a device's table in the text, and its values.
 fn device(dut: &Value) -> Option<(String, Value)> {
     let (kind, values) = dut.as_object()?.iter().next()?;
     match kind.as_str() {
         "kernel" => {
             let mut nat = values["nat44"].clone();
-            // The key `table` of a kernel device is recorded as `entries`; this one follows from the connections.
+            // The key `table` of a kernel device is recorded as `entries`; this `table` follows from the connections.
             nat.as_object_mut()?.remove("table");
             Some((format!("dut.{}", values["software"].as_str()?), nat))
         }

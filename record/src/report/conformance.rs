@@ -1,5 +1,5 @@
-//! The label of a run: whether its figures may be called results of RFC 2544 and RFC 9693. Its own file because the
-//! label stands on every report and must follow from the settings and from what became of them, not from what somebody hoped for.
+//! The conformance label of a run: whether its figures are results of RFC 2544 and RFC 9693. Every report prints it. It
+//! follows from the settings and from the recorded trials.
 
 use super::number;
 use super::result::{PointResult, Repetition};
@@ -8,19 +8,19 @@ use method::{Count, ResultKind, TrialRecord};
 use scenario::{Scenario, conformance};
 use serde::Serialize;
 
-/// The label of a run.
+/// The conformance label of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conformance {
-    /// In a few words, for a title.
+    /// Short form, for titles.
     pub label: String,
-    /// Nothing departs from the RFCs.
+    /// Whether nothing departs from the RFCs.
     pub conforming: bool,
-    /// What departs, each with the section that asks for something else.
+    /// Departures, each with the section of the RFC.
     pub departures: Vec<String>,
 }
 
 impl Conformance {
-    /// Judge the settings of a scenario, and what became of them.
+    /// Derives the label from the settings of a scenario and from the run.
     pub fn of(scenario: &Scenario, run: &Found<'_>) -> Conformance {
         let mut departures = conformance(scenario);
         departures.extend(run.departures(scenario));
@@ -33,7 +33,7 @@ impl Conformance {
     }
 }
 
-/// What a run found.
+/// Results and trials of a run.
 pub struct Found<'a> {
     /// Its results.
     pub results: &'a [PointResult],
@@ -44,34 +44,34 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// What no setting asked for, one sentence each.
+    /// Departures that follow from the run and not from its settings, one sentence each.
     fn departures(&self, scenario: &Scenario) -> Vec<String> {
         let mut departures = Vec::new();
         if self.self_test.is_some_and(|test| !test.passed) {
             departures.push("the tester's self-test failed".to_owned());
         }
         if scenario.capture.is_some() {
-            departures.push("frames were captured while they were measured".to_owned());
+            departures.push("frames were captured during the measurements".to_owned());
         }
         let resent: Count =
             self.trials.iter().filter_map(|t| t.outcome.store.as_ref()).map(|store| store.phase1_resent).sum();
         if resent > 0 {
             departures.push(format!(
-                "preparing phases 1 sent {} again that the host had swallowed (RFC 9693 has each connection opened once)",
+                "phase 1 before phase 2 opened {} again after losses in the host (RFC 9693 opens each connection once)",
                 number::plural(resent, "connection")
             ));
         }
-        let by_host = |r: &&Repetition| {
+        let undecided = |r: &&Repetition| {
             matches!(
                 r.bound,
                 ResultKind::HostLimit | ResultKind::Between | ResultKind::Below | ResultKind::NothingMeasured
             )
         };
         let ended: usize =
-            self.results.iter().map(|c| c.ended_early + c.repetitions.iter().filter(by_host).count()).sum();
+            self.results.iter().map(|c| c.ended_early + c.repetitions.iter().filter(undecided).count()).sum();
         if ended > 0 {
             let searches = if ended == 1 { "1 search".to_owned() } else { format!("{ended} searches") };
-            departures.push(format!("{searches} ended before the bounds were as close as asked for"));
+            departures.push(format!("{searches} ended before reaching the requested precision"));
         }
         if self.results.iter().any(|c| c.shares_core) {
             departures.push("tester and device share a core".to_owned());

@@ -1,5 +1,5 @@
 //! The report as CSV, one value a line, for spreadsheets and scripts: the columns of `published/all.csv`, then what
-//! only a measured value has. Its own file: one format, one file.
+//! only a measured value has.
 
 use super::facts::technology;
 use super::result::{PointResult, Repetition};
@@ -21,8 +21,8 @@ const COLUMNS: &str = "table_id,document,label,technology,implementation,setup,m
 connections,src_ports,dst_ports,cpu_cores,hash_table_size,conntrack_table_size,experiments,search_error,loss_tolerance,\
 frame_size_ipv4,bound,repetition,conformance";
 
-/// The table that the device loaded, after a column for each further axis; then what natmeter was built from, for and how, and
-/// what verdicts and results rest on.
+/// Columns after those of the further axes: the table that the device loaded, the build of natmeter, and the basis of
+/// verdicts and results.
 const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build,verdicts";
 
 fn render(report: &Report) -> String {
@@ -66,7 +66,7 @@ impl Line<'_> {
             _ => ("", None),
         };
         for r in &result.repetitions {
-            // Where nothing is known there is no value, and where only a failure is, its rate is the upper bound.
+            // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
             let known = match r.bound {
                 ResultKind::NothingMeasured => None,
                 ResultKind::Below => Some(r.error.0 as f64),
@@ -90,7 +90,7 @@ impl Line<'_> {
                 self.value(out, stat, total, Some(value * f64::from(result.directions)), None);
             }
         }
-        // Where tester and device share a core, scaling over cores is no result, and a number without a mark would be one.
+        // If tester and device share a core, S_CPU is not a result, and CSV has no mark for that.
         let s_cpu = result.s_cpu.filter(|_| !result.shares_core);
         let ratios = [("scaling_over_connections", result.s_c), ("rel_scale_up", s_cpu)];
         for (stat, value) in ratios {
@@ -103,7 +103,7 @@ impl Line<'_> {
         }
     }
 
-    /// One line; without a value its fields stay empty.
+    /// Writes one line; without a value, the value fields are empty.
     fn value(&self, out: &mut String, stat: &str, unit: &str, value: Option<f64>, repetition: Option<&Repetition>) {
         let (report, result) = (self.report, self.result);
         let scenario = &report.header.scenario;
@@ -165,7 +165,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether one device was tested or two in a row, as published tables say it.
+/// Single or dual DUT set-up, in the words of the published tables.
 fn setup(dut: Option<&Dut>) -> &'static str {
     match dut {
         Some(Dut::Gateway { plays: Plays::Dual, technology, .. }) if technology.names().has_edges() => "dual DUT",
@@ -173,7 +173,7 @@ fn setup(dut: Option<&Dut>) -> &'static str {
     }
 }
 
-/// What verdicts and results rest on.
+/// The basis of verdicts and results.
 fn verdicts(report: &Report) -> &'static str {
     match report.audit.basis {
         _ if !report.audit.findings.is_empty() => "damaged",

@@ -1,5 +1,5 @@
-//! What a report says beside the results: conditions of the run, what the judge counted, and doubts. Its own file
-//! because these sentences are the same in every format.
+//! What a report says besides the results: conditions of the run, counters of the judge, and doubts. Every format prints the
+//! same sentences.
 
 use super::Report;
 use super::number::{self, grouped, si};
@@ -19,33 +19,33 @@ use serde::Serialize;
 pub struct Judged {
     /// Trials recorded.
     pub trials: u64,
-    /// Of these: worth nothing.
+    /// Of these: invalid.
     pub invalid: u64,
-    /// Of these: spoiled by the host, by the tester, by an incomplete phase 1.
+    /// Of these: invalid because of the host.
     pub by_host: u64,
-    /// As above.
+    /// Of the invalid ones: because of the tester.
     pub by_tester: u64,
-    /// As above.
+    /// Of the invalid ones: because of an incomplete phase 1.
     pub by_phase1: u64,
-    /// Trials after whose phase 1 the device counted fewer connections than had come through.
+    /// Trials after whose phase 1 the device counted fewer connections than the tester had received.
     pub uncounted: u64,
-    /// The worst of these: what it counted, and what had come through.
+    /// The worst of these: connections in the device's table, and connections that the tester had received.
     pub worst_count: Option<(Count, Count)>,
     /// Frames sent.
     pub sent: Count,
-    /// Distinct right frames received.
+    /// Frames received correctly, duplicates excluded.
     pub received: Count,
-    /// Of these: overtaken by a later one.
+    /// Of these: reordered.
     pub reordered: Count,
-    /// Everything else that came, by fault.
+    /// All other frames received, by fault.
     pub faults: Vec<(Fault, Count)>,
-    /// A hop limit of right frames that is not below the one that they were sent with.
+    /// A hop limit of correctly received frames that is not below the hop limit sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_hop: Option<u8>,
 }
 
 impl Judged {
-    /// Add up all trials, whose frames were sent with this hop limit.
+    /// Adds up all trials, whose frames were sent with hop limit `sent_with`.
     pub fn of(trials: &[TrialRecord], sent_with: u8) -> Judged {
         let mut sum = Leg::default();
         for outcome in trials.iter().map(|t| &t.outcome) {
@@ -58,17 +58,17 @@ impl Judged {
                 sum.faults.merge(&leg.faults);
             }
         }
-        let spoiled = |by: Spoiler| {
+        let invalid = |by: Spoiler| {
             let mine = |t: &&TrialRecord| matches!(&t.verdict, Verdict::Invalid(reason) if reason.spoiler() == by);
             trials.iter().filter(mine).count() as u64
         };
-        // The device's own count against the tester's: a connection that is in no table was never tracked.
+        // Compares the device's table with the tester's: a connection that is missing there was never tracked.
         let counts = || {
             let stores = trials.iter().filter_map(|t| t.outcome.store.as_ref());
             stores.filter_map(|s| Some((s.dut_entries?, s.learned))).filter(|(counted, learned)| counted < learned)
         };
-        let (by_host, by_tester) = (spoiled(Spoiler::Host), spoiled(Spoiler::Tester));
-        let by_phase1 = spoiled(Spoiler::Phase1);
+        let (by_host, by_tester) = (invalid(Spoiler::Host), invalid(Spoiler::Tester));
+        let by_phase1 = invalid(Spoiler::Phase1);
         Judged {
             trials: trials.len() as u64,
             invalid: by_host + by_tester + by_phase1,
@@ -90,7 +90,7 @@ impl Judged {
 pub fn judged_in_words(judged: &Judged) -> String {
     let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
     format!(
-        "{} ({} invalid): {} frames sent, {} came back right{}.",
+        "{} ({} invalid): {} frames sent, {} received correctly{}.",
         number::plural(judged.trials, "trial"),
         grouped(judged.invalid),
         grouped(judged.sent),
@@ -103,7 +103,7 @@ pub fn judged_in_words(judged: &Judged) -> String {
 pub fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::Foreign => "foreign",
-        Fault::Late => "of an earlier trial",
+        Fault::Late => "late",
         Fault::Unexpected => "never sent",
         Fault::WrongLength => "of wrong length",
         Fault::WrongAddress => "with a wrong address",
@@ -117,11 +117,13 @@ pub fn fault_name(fault: Fault) -> &'static str {
     }
 }
 
-/// How long the frames are where they are longest, if that is not as IPv4.
+/// The largest length of a frame, if translation or encapsulation makes it longer than the IPv4 frame.
 fn longest(scenario: &Scenario) -> String {
     match scenario.duts.iter().map(Dut::overhead).max() {
         None | Some(0) => String::new(),
-        Some(more) => format!(" as IPv4, {} where they are longest", scenario.traffic.frame_size + more),
+        Some(more) => {
+            format!(" as IPv4, up to {} after translation or encapsulation", scenario.traffic.frame_size + more)
+        }
     }
 }
 
@@ -134,7 +136,8 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
         Direction::Forward => "left to right only",
         Direction::Reverse => "right to left only",
     };
-    let waits = [("start", m.start_delay), ("drain", m.drain), ("rest", m.settle), ("phase 1 drain", m.phase1_drain)];
+    let waits =
+        [("start delay", m.start_delay), ("drain", m.drain), ("settle", m.settle), ("phase 1 drain", m.phase1_drain)];
     let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();
     let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
     let mut conditions = vec![
@@ -144,7 +147,7 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
         (
             "Search",
             format!(
-                "stops at {} of the result; accepted: {} received, phase 1 {}",
+                "precision {} of the result; acceptance {} of the frames, in phase 1 {}",
                 percent(m.error_ppm),
                 percent(m.acceptance_ppm),
                 percent(m.phase1_acceptance_ppm)
@@ -163,7 +166,7 @@ pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
 
 fn link(scenario: &Scenario) -> String {
     let link = match &scenario.link {
-        Link::InProcess { depth } => format!("in-process, {} frames deep", grouped(*depth as u64)),
+        Link::InProcess { depth } => format!("in-process, queue depth {} frames", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),
         Link::Veth { io } => {
             let io = match io {
@@ -197,8 +200,8 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     let shared = report.results.iter().filter(|c| c.shares_core).count();
     let sharing = match shared {
         0 => "no".to_owned(),
-        n if n == report.results.len() => "yes: scaling figures say nothing".to_owned(),
-        n => format!("in {n} of {} results: scaling figures say nothing there", report.results.len()),
+        n if n == report.results.len() => "yes: S_CPU is not a scaling result".to_owned(),
+        n => format!("in {n} of {} results: their S_CPU is not a scaling result", report.results.len()),
     };
     let mut rows: Vec<_> = c.ceilings.iter().map(|c| (ceiling_over(scenario, c.over), ceiling_in_words(c))).collect();
     rows.extend([
@@ -215,7 +218,7 @@ pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// What a ceiling was measured over. That of a TAP is not known: it has no other end than the kernel.
+/// The link over which a ceiling was measured. A TAP has no ceiling, because its only other end is the kernel.
 fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
     match over {
         Over::Process if scenario.link == Link::Tap => "Ceiling without the TAP",
@@ -226,8 +229,8 @@ fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
     }
 }
 
-/// The ceilings are of the tester as it is in this scenario, back-end included. Over a TAP they are not, because it cannot
-/// work without the kernel; and in runs of before it was measured over veth they were not either.
+/// Whether the ceilings include the back-end of this scenario. They do not over a TAP, which cannot work without the kernel,
+/// nor in runs of versions that did not yet calibrate over veth.
 pub fn ceiling_is_whole(report: &Report) -> bool {
     let link = &report.header.scenario.link;
     let over = |c: &Calibration| c.ceilings.iter().all(|c| c.over == Over::of(link));
@@ -236,7 +239,7 @@ pub fn ceiling_is_whole(report: &Report) -> bool {
 
 fn ceiling_in_words(c: &Ceiling) -> String {
     let workers = if c.workers > 1 { format!("{} workers together, ", c.workers) } else { String::new() };
-    let frames = format!("{} a direction", number::si_unit(c.frames.0 as f64, 3, "fps"));
+    let frames = format!("{} per direction", number::si_unit(c.frames.0 as f64, 3, "fps"));
     let rates = match c.set_up {
         None if c.axes.is_empty() => frames,
         None => format!("{}: {frames}", in_words(&c.axes)),
@@ -263,10 +266,11 @@ fn nanoseconds(picoseconds: u64) -> String {
     format!("{} ns", number::significant(picoseconds as f64 / 1e3, 3))
 }
 
-/// Share of the tester's own ceiling above which a figure is not believed as the device's (METHODOLOGY.md, the tester's own ceiling).
+/// Share of the tester ceiling above which natmeter attributes no rate to the device (METHODOLOGY.md, the tester's own
+/// ceiling).
 pub const BELIEVED_SHARE: f64 = 0.9;
 
-/// The tester's own ceiling for what a result counts, at its number of connections, per direction.
+/// The tester ceiling for the metric of a result, at its number of connections, per direction.
 pub fn ceiling(report: &Report, result: &super::PointResult) -> Option<f64> {
     let ceiling = report.calibration.as_ref()?.at(result.connections, &result.axes)?.of(&result.metric)?.0;
     (ceiling > 0).then_some(ceiling as f64)
@@ -277,42 +281,40 @@ pub fn missing(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     let without = report.facts.without_result();
     if without > 0 {
-        sentences.push(format!("{} gave no result, see the doubts.", number::plural(without as u64, "measurement")));
+        sentences.push(format!("{} gave no result; see the doubts.", number::plural(without as u64, "measurement")));
     }
     if report.measured + without < report.planned {
         let limited = report.header.scenario.time_limit.is_some();
         let what = if limited { "Within the time limit" } else { "Not finished" };
         let all = number::plural(report.planned as u64, "measurement");
         let done = grouped((report.measured + without) as u64);
-        sentences.push(format!("{what}: {done} of {all}; `natmeter resume` goes on."));
+        sentences.push(format!("{what}: {done} of {all} done; `natmeter resume` continues the run."));
     }
     sentences
 }
 
-/// What ended a search whose highest rate passed.
+/// The upper end of a search whose highest rate passed, in words.
 pub fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     match is_upper_end_the_testers(report.header.scenario.max_rate(), ceiling) {
         false => "the scenario's highest rate",
-        true if ceiling_is_whole(report) => {
-            "90 % of the tester's own ceiling, the highest rate at which it is believed,"
-        }
-        true => "90 % of what the tester does without the kernel's part of the link",
+        true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
+        true => "90 % of the tester ceiling, measured without the kernel's end of the link,",
     }
 }
 
-/// Doubts: those recorded with the facts, and those that follow from the results.
+/// All doubts: those recorded with the facts, and those that follow from the results.
 pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
     let mut doubts: Vec<String> =
         report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
     doubts.extend(rules_of_another_version(report));
     if let Some(test) = report.self_test.as_ref().filter(|t| !t.passed) {
         let failed = test.named("failed").join(", ");
-        doubts.push(format!("The self-test failed ({failed}): believe none of these figures."));
+        doubts.push(format!("The self-test failed ({failed}): do not use any of these figures."));
     }
     let open = report.self_test.as_ref().map(|t| t.named("inconclusive").join(", ")).filter(|open| !open.is_empty());
     if let Some(open) = open {
-        doubts.push(format!("The self-test was inconclusive ({open}), because the host was too busy: repeat it."));
+        doubts.push(format!("The self-test was inconclusive ({open}) because the host was too busy: repeat it."));
     }
     doubts.extend(report.facts.doubts.iter().cloned());
     let shared = report.results.iter().filter(|c| c.shares_core).count();
@@ -321,7 +323,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
         let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
-            "Tester and device share a core{at}: rates are those of both{there}, and scaling over cores is not measured."
+            "Tester and device share a core{at}: each rate{there} is that of both together, and S_CPU is not a scaling result."
         ));
     }
     near_the_ceiling(report, &mut doubts);
@@ -329,16 +331,16 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
     let one_sided = repetitions().filter(|r| r.one_sided).count();
     if one_sided > 0 {
         doubts.push(format!(
-            "{one_sided} of {} one-sided: one early verdict may have pinned the result; look at the search traces.",
+            "{one_sided} of {} one-sided: a single early verdict may have decided the result; check the search traces.",
             searches(repetitions().count(), "was", "were", one_sided)
         ));
     }
     let j = &report.judged;
     if j.invalid * 10 > j.trials {
         let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "incomplete phase 1")];
-        let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, who)| format!("{} by the {who}", grouped(*n)));
+        let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{} because of the {cause}", grouped(*n)));
         doubts.push(format!(
-            "{} of {} trials were spoiled and measured nothing: {}.",
+            "{} of {} trials were invalid: {}.",
             grouped(j.invalid),
             grouped(j.trials),
             by.collect::<Vec<_>>().join(", ")
@@ -347,14 +349,14 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
     let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
     if phase1_lost > 0 {
         doubts.push(format!(
-            "Phases 1 before phase 2 lost {} in all; they were repeated, or completed where the host explains the loss.",
+            "Phase 1 before phase 2 lost {} in total. natmeter repeated it, or completed it where host noise accounts for the loss.",
             number::plural(phase1_lost, "frame")
         ));
     }
     if let Some((counted, learned)) = j.worst_count {
         doubts.push(format!(
-            "In {} the device's own table held fewer entries after phase 1 than connections had come through, at worst {} of {}: \
-             perhaps it tracks only a part of them.",
+            "In {} the device's own table held fewer entries after phase 1 than the tester had received connections, at worst \
+             {} of {}: the device may not track every connection.",
             number::plural(j.uncounted, "trial"),
             grouped(counted),
             grouped(learned)
@@ -363,7 +365,7 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
     let by_validation: usize = report.results.iter().map(|c| c.validation_failed).sum();
     if by_validation > 0 {
         doubts.push(format!(
-            "{by_validation} of {} bounded by the validation, not by setting up: with a smaller alpha the rate may be higher.",
+            "{by_validation} of {} limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.",
             searches(repetitions().count(), "was", "were", by_validation)
         ));
     }
@@ -371,20 +373,20 @@ pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
     if let Some(hop) = j.kept_hop {
         let sent_with = report.header.scenario.traffic.ttl;
         doubts.push(format!(
-            "Frames sent with a hop limit of {sent_with} came back with {hop}: no router has forwarded them (RFC 1812, \
-             section 5.3.1)."
+            "Frames sent with a hop limit of {sent_with} were received with {hop}: no router forwarded them, because a router \
+             decrements the hop limit (RFC 1812, section 5.3.1)."
         ));
     }
     for (file, torn) in torn {
         doubts.push(format!(
-            "{file} ends in a torn line of {} bytes, which was left out: the run was killed.",
+            "{file} ends in an incomplete line of {} bytes, which this report ignores: the run was killed.",
             torn.bytes
         ));
     }
     doubts
 }
 
-/// Verdicts and results that were not derived again.
+/// A doubt if verdicts and results were not derived again.
 fn rules_of_another_version(report: &Report) -> Option<String> {
     let header = &report.header;
     if report.audit.basis == Basis::DerivedAgain {
@@ -392,12 +394,10 @@ fn rules_of_another_version(report: &Report) -> Option<String> {
     }
     let rules = match header.rules {
         None => format!("Version {} of the run folder does not name its rules", header.record),
-        Some(rules) => format!("The run has version {rules} of the rules, and this natmeter version {}", method::RULES),
+        Some(rules) => format!("The run has version {rules} of the rules, this natmeter version {}", method::RULES),
     };
     let natmeter = &header.version;
-    Some(format!(
-        "{rules}: verdicts and results are those that natmeter {natmeter} recorded, and were not derived again."
-    ))
+    Some(format!("{rules}: verdicts and results are as natmeter {natmeter} recorded them, not derived again."))
 }
 
 fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
@@ -411,10 +411,8 @@ fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
     };
     let results: Vec<String> = report.results.iter().filter(near).map(place).collect();
     if !results.is_empty() {
-        doubts.push(format!(
-            "Above 90 % of the tester's own ceiling, so perhaps not the device's limit: {}.",
-            results.join("; ")
-        ));
+        doubts
+            .push(format!("Above 90 % of the tester ceiling, so the tester may be the limit: {}.", results.join("; ")));
     }
 }
 
@@ -427,11 +425,11 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
         .map(|&(fault, n)| format!("{} {}", grouped(n), fault_name(fault)))
         .collect();
     if !wrong.is_empty() {
-        doubts.push(format!("Frames came back wrong and were counted as lost or apart: {}.", wrong.join(", ")));
+        doubts.push(format!("Faulty frames arrived and do not count as received: {}.", wrong.join(", ")));
     }
 }
 
-/// Where a result stands, in words.
+/// Metric, device, cores, connections and further axes of a result, in words.
 pub fn place(result: &super::PointResult) -> String {
     let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
     let cores = number::plural(result.cores.into(), "core");

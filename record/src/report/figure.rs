@@ -1,5 +1,5 @@
-//! Which figures a report has: rate against connections, cores or what else is swept, devices side by side, and for each result its search
-//! and its loss curve. Its own file because it knows results and no shapes; those stand in `svg`.
+//! The figures of a report: rate against connections, cores or a further axis; devices side by side; and, for each result, its
+//! search and its loss curve. `svg` draws them.
 
 use super::result::{PointResult, Worth};
 use super::scale::Axis;
@@ -16,15 +16,15 @@ pub struct Figure {
     pub caption: String,
     /// The drawing.
     pub svg: String,
-    /// It needs the whole width of the page.
+    /// Whether it needs the whole width of the page.
     pub wide: bool,
 }
 
-/// Width of a figure across the page, and of one of two beside each other.
+/// Width of a figure across the page; `NARROW` is for two figures side by side.
 const WIDE: f64 = 1000.0;
 const NARROW: f64 = 490.0;
 
-/// The figures that compare results: one a metric and axis.
+/// The figures that compare results: one for each metric and axis.
 pub fn overview(report: &Report) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
     for result in report.results.iter().filter(|c| c.summary.is_some()) {
@@ -33,7 +33,7 @@ pub fn overview(report: &Report) -> Vec<Figure> {
         }
     }
     let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
-    // Plain forwarding stands in the chart of throughput, as what it is measured against.
+    // The chart of throughput includes plain forwarding, its baseline.
     let merged = metrics.contains(&metric::THROUGHPUT.key);
     let mut figures = Vec::new();
     for metric in metrics.into_iter().filter(|&m| m != forwarding || !merged) {
@@ -66,13 +66,13 @@ fn title_and_unit(metric: &str) -> (String, &'static str) {
     }
 }
 
-/// The value in words for people who cannot see the figure.
+/// The value in words, for screen readers.
 fn spoken(result: &PointResult) -> String {
     let value = remarks::value(result, result.median());
     format!("{}: {value}", facts::place(result))
 }
 
-/// What a rate is drawn against.
+/// The x axis of a figure.
 #[derive(Clone, Copy)]
 enum Against {
     Connections,
@@ -80,7 +80,7 @@ enum Against {
     Swept(&'static axis::Axis),
 }
 
-/// What the points of one line have in common: device, cores, connections, further axes; the one drawn against left out.
+/// What the points of one line have in common: device, cores, connections, further axes; without the x axis.
 type Line = (usize, u32, u64, AxisValues);
 
 impl Against {
@@ -160,7 +160,7 @@ fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> 
         Against::Swept(axis) => (axis.heading, Axis::log(axis.heading, first, last)),
     };
     if matches!(against, Against::Connections) {
-        // A device without connections is no curve but what the others are measured against.
+        // A stateless device has one rate, drawn as a level line.
         series.extend(stateless.iter().filter_map(|c| level(c, x.range)));
     }
     let highest = series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |w| w.1)).fold(0.0, f64::max);
@@ -183,7 +183,7 @@ fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> 
     };
     let mut caption = format!("{title}. Marks: median; bars: minimum to maximum of the repetitions.");
     if results.iter().any(|c| c.at_least()) {
-        caption.push_str(" Hollow with an arrow: lower bound, the device can do at least this.");
+        caption.push_str(" Hollow mark with an arrow: lower bound.");
     }
     Figure { caption, svg: plot.render(), wide: false }
 }
@@ -201,13 +201,13 @@ fn level(result: &PointResult, range: (f64, f64)) -> Option<Series> {
     Some(Series { name, class: "s5 ideal".to_owned(), shape: None, joined: true, points })
 }
 
-/// n × P(1), to be compared with.
+/// The line of ideal scaling, n × P(1).
 fn ideal(results: &[&PointResult], group: impl Fn(&PointResult) -> Line, key: &Line, i: usize) -> Option<Series> {
     let own: Vec<&&PointResult> = results.iter().filter(|c| group(c) == *key).collect();
     let one = own.iter().find(|c| c.cores == 1)?.median()?;
     let at =
         |c: &&&PointResult| Point { x: c.cores.into(), y: one * f64::from(c.cores), whisker: None, at_least: false };
-    let name = if i == 0 { "n times one core" } else { "" };
+    let name = if i == 0 { "n × rate on one core" } else { "" };
     let points = own.iter().map(at).collect();
     Some(Series { name: name.to_owned(), class: format!("s{} ideal", i % 6), shape: None, joined: true, points })
 }
@@ -236,7 +236,7 @@ fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
     }
 }
 
-/// Search and loss curve of a result, as far as there is something to show.
+/// Search and loss curve of a result, as far as it has trials.
 pub fn details(result: &PointResult, n: usize) -> Vec<Figure> {
     [trace(result, n), loss(result, n)].into_iter().flatten().collect()
 }
@@ -274,8 +274,8 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
             series("", "path", None, of(None)),
             series("passed", "pass", Some(Shape::Circle), of(Some(StepVerdict::Pass))),
             series("failed", "fail", Some(Shape::Cross), of(Some(StepVerdict::Fail))),
-            series("tester's bound", "bound", Some(Shape::Triangle), of(Some(StepVerdict::TesterBound))),
-            series("spoiled by the host", "host", Some(Shape::Triangle), of(Some(StepVerdict::HostBound))),
+            series("invalid: tester", "bound", Some(Shape::Triangle), of(Some(StepVerdict::TesterBound))),
+            series("invalid: host", "host", Some(Shape::Triangle), of(Some(StepVerdict::HostBound))),
         ],
         labels: Labels::None,
         size: (NARROW, 280.0),
@@ -289,7 +289,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
     Some(Figure { caption, svg: plot.render(), wide: false })
 }
 
-/// What was still open before each step: from the highest rate passed to the lowest that did not.
+/// The open interval before each step: from the highest rate that passed to the lowest that did not.
 fn interval(trace: &[method::Step], highest: f64) -> Vec<(f64, f64, f64)> {
     let (mut low, mut high) = (0.0f64, highest * 1.02);
     let mut band = Vec::new();
@@ -341,10 +341,10 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
     };
     let mut caption = format!("Loss of {} in all repetitions.", number::plural(result.loss.len() as u64, "trial"));
     if result.loss.iter().any(|p| p.verdict == Worth::Invalid) {
-        caption.push_str(" Invalid trials were spoiled by tester or host: they measured nothing.");
+        caption.push_str(" Invalid trials say nothing about the device: tester or host disturbed them.");
     }
     if result.closed_loop > 0 {
-        caption.push_str(" Failed without loss: late, in a closed loop.");
+        caption.push_str(" Trials that failed without loss: in a closed loop, the sender was late.");
     }
     Some(Figure { caption, svg: plot.render(), wide: false })
 }

@@ -1,5 +1,5 @@
-//! The report as one HTML page: tables, figures, facts, commands. It needs no network and no script, follows the
-//! reader's light or dark setting, and can be read aloud. Its own file: one format, one file.
+//! The report as one HTML page: tables, figures, facts, commands. The page needs no network and no script, follows the
+//! light or dark setting of the browser, and works with screen readers.
 
 use super::figure::{self, Figure};
 use super::svg::escaped as e;
@@ -67,7 +67,7 @@ fn head(out: &mut String, report: &Report, name: &str) {
         out.push_str("</ul>\n</section>\n");
     }
     if !report.conformance.departures.is_empty() {
-        out.push_str("<details>\n<summary>What departs from the RFCs</summary>\n<ul>\n");
+        out.push_str("<details>\n<summary>Departures from the RFCs</summary>\n<ul>\n");
         list(out, &report.conformance.departures);
         out.push_str("</ul>\n</details>\n");
     }
@@ -79,7 +79,7 @@ fn list(out: &mut String, items: &[String]) {
     }
 }
 
-/// A sentence: what stands between backticks is typed, so it is set as such.
+/// A sentence as HTML; text between backticks becomes `<code>`.
 fn prose(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{}</code>", e(part)) } else { e(part) }).collect()
@@ -160,7 +160,8 @@ fn beside(out: &mut String, report: &Report) {
     if report.beside.is_empty() {
         return;
     }
-    let _ = writeln!(out, "<h2>Beside the published</h2>\n<p>{}</p>", e(&published::common_conditions(report)));
+    let _ =
+        writeln!(out, "<h2>Compared with published results</h2>\n<p>{}</p>", e(&published::common_conditions(report)));
     for c in published::compared(&report.beside) {
         let _ = write!(
             out,
@@ -285,7 +286,7 @@ fn commands(out: &mut String, report: &Report) {
         let status = match c.status {
             Some(0) => String::new(),
             Some(n) => format!(" · status {n}"),
-            None => " · did not end by itself".to_owned(),
+            None => " · no exit status".to_owned(),
         };
         let _ = writeln!(
             out,

@@ -1,5 +1,4 @@
-//! The report as one JSON document, for programs: the whole model, in the order of its fields. Its own file: one
-//! format, one file.
+//! The report as one JSON document, for programs: the whole model, in the order of its fields.
 
 use super::{Format, Report};
 use crate::printable::escaped_json;
@@ -8,7 +7,7 @@ use crate::printable::escaped_json;
 pub const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
-    // Field by field in the order of the types, maps sorted by key: the same report is the same text.
+    // Fields are in the order of the types and maps are sorted by key, so the same report gives the same text.
     let text = serde_json::to_string_pretty(report).expect("the model has only names and numbers");
     format!("{}\n", escaped_json(&text))
 }

@@ -1,5 +1,4 @@
-//! What other than the device bounded its rates, in sentences. Apart from the other sentences, because each kind of bound is one
-//! line here, and who reads a report looks for exactly these.
+//! Sentences that say what limited the rates if the device did not: tester, host, upper end of the search.
 
 use super::number::{self, plural, si};
 use super::result::PointResult;
@@ -8,7 +7,7 @@ use method::ResultKind;
 use method::metric;
 use scenario::axis::more_in_words;
 
-/// A sentence about the results of a device with this bound; what it says after the places where they are.
+/// A sentence about the results with this bound: `subject`, their places, and `rest`.
 struct Sentence {
     bound: ResultKind,
     subject: &'static str,
@@ -16,31 +15,27 @@ struct Sentence {
 }
 
 const SENTENCES: [Sentence; 3] = [
-    Sentence {
-        bound: ResultKind::TesterLimit,
-        subject: "The tester was the limit",
-        rest: "the device can do at least this",
-    },
+    Sentence { bound: ResultKind::TesterLimit, subject: "The tester was the limit", rest: "the rate is a lower bound" },
     Sentence {
         bound: ResultKind::HostLimit,
-        subject: "The host was too busy to try more",
-        rest: "the device can do at least this",
+        subject: "Host noise invalidated every trial at a higher rate",
+        rest: "the rate is a lower bound",
     },
     Sentence {
         bound: ResultKind::Between,
-        subject: "Searches ended early, because trials were spoiled",
-        rest: "the device can do at least this, and less than the rates that failed",
+        subject: "Searches ended early because of invalid trials",
+        rest: "the rate is a lower bound, and the lowest rate that failed is the upper bound",
     },
 ];
 
-/// As above, where nothing is known: what follows is what to do about it.
+/// Bounds without a rate, with the subject of their sentence; it ends with advice.
 const UNKNOWN: [(ResultKind, &str); 2] = [
-    (ResultKind::NothingMeasured, "Not in every repetition was a single trial worth anything"),
-    (ResultKind::Below, "Below the lowest rate that failed every trial was spoiled"),
+    (ResultKind::NothingMeasured, "Some repetitions have no valid trial"),
+    (ResultKind::Below, "Every trial below the lowest rate that failed was invalid"),
 ];
 
-/// What bounded the results of a device, one sentence a kind; empty if the device itself did everywhere. `said`: what the
-/// figures before have said already.
+/// The sentences about the results of one device, one for each kind of bound; none if the device was the limit of all.
+/// Results in `said` are in the sentences before.
 pub fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> Vec<String> {
     let with =
         |bound: ResultKind| -> Vec<&PointResult> { results.iter().filter(|c| c.count(bound) > 0).copied().collect() };
@@ -61,21 +56,21 @@ pub fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> V
     let upper = with(ResultKind::AtUpperLimit);
     if let Some(first) = upper.first() {
         let end = number::capitalised(facts::upper_end(report, first));
-        say(&upper, &format!("{end} passed"), ": the device can do at least this");
+        say(&upper, &format!("{end} passed"), ": the rate is a lower bound");
     }
     let already = |c: &&&PointResult| c.nothing_passed() && said.iter().any(|s| std::ptr::eq(*s, **c));
     let nothing: Vec<&PointResult> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();
-    say(&nothing, "Not in every repetition did a rate pass", "");
+    say(&nothing, "In some repetitions no rate passed", "");
     let closed: Vec<&PointResult> = results.iter().filter(|c| c.closed_loop > 0).copied().collect();
-    say(&closed, "Device and tester worked in one closed loop", ": the rate is that of both");
+    say(&closed, "Device and tester ran in a closed loop on one thread", ": the rate is that of both together");
     let free = |c: &&PointResult| c.bound == ResultKind::Exact && c.closed_loop == 0;
     if !sentences.is_empty() && results.iter().any(free) {
-        sentences.push("Elsewhere the device was the limit.".to_owned());
+        sentences.push("For the other results the device was the limit.".to_owned());
     }
     sentences
 }
 
-/// Where some of the results are: nothing if that is everywhere.
+/// The places of some results in parentheses; empty if these are all results.
 fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
     if some.len() == all.len() {
         return String::new();

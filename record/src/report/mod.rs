@@ -1,5 +1,5 @@
-//! The report of a run: a model derived from the run folder alone, and the list of formats in which it is printed.
-//! Same folder, same bytes: nothing here reads a clock, the environment or anything outside the folder.
+//! The report of a run: a model derived from the run folder alone, and the formats that print it. The same folder gives the
+//! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
 mod conformance;
 mod csv;
@@ -31,14 +31,14 @@ use scenario::Technologies;
 use serde::Serialize;
 use std::path::Path;
 
-/// A format in which a report is printed.
+/// A format of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
     /// Extension of a file that holds it.
     pub extension: &'static str,
-    /// What it is for.
+    /// Its purpose, in one line.
     pub about: &'static str,
     render: fn(&Report) -> String,
 }
@@ -46,41 +46,41 @@ pub struct Format {
 /// The known formats.
 pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT];
 
-/// Why there is no report.
+/// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The folder cannot be read, or is no run folder.
-    #[error("the run cannot be reported: {0}")]
+    #[error(transparent)]
     Record(#[from] RecordError),
     /// No such format.
-    #[error("there is no format `{name}`: use one of {}", KNOWN.iter().map(|f| f.name).collect::<Vec<_>>().join(", "))]
+    #[error("`{name}` is not a report format: use one of {}", KNOWN.iter().map(|f| f.name).collect::<Vec<_>>().join(", "))]
     Format {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
 }
 
-/// Everything that a report says.
+/// The model of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Scenario, plan, version, time.
     pub header: Header,
-    /// What verdicts and results rest on, and what is wrong with the record.
+    /// Basis of verdicts and results, and damage of the record.
     pub audit: Audit,
-    /// Whether the figures may be called results of RFC 2544 and RFC 9693.
+    /// Whether the figures are results of RFC 2544 and RFC 9693.
     pub conformance: Conformance,
     /// Finished measurements.
     pub measured: usize,
     /// Planned measurements.
     pub planned: usize,
-    /// Last lines: what was found, in sentences.
+    /// The results in sentences.
     pub sentences: Vec<String>,
     /// The results.
     #[serde(rename = "cells")]
     pub results: Vec<PointResult>,
-    /// Published values nearest to them.
+    /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,
-    /// What may spoil the results.
+    /// Doubts about the results.
     pub doubts: Vec<String>,
     /// The tester's own limits.
     pub calibration: Option<Calibration>,
@@ -90,7 +90,7 @@ pub struct Report {
     pub facts: Facts,
     /// Commands run on the DUTs.
     pub commands: Vec<CommandLine>,
-    /// What the judge counted over all trials.
+    /// Counters of the judge over all trials.
     pub judged: facts::Judged,
 }
 
@@ -98,14 +98,14 @@ impl Report {
     /// Reads a run folder, finished or not, without changing it, and audits its record.
     ///
     /// # Errors
-    /// When it is no run folder, or a whole line of it cannot be read.
+    /// If it is not a run folder, or a complete line cannot be read.
     pub fn from_folder(path: &Path, technologies: Technologies) -> Result<Report, ReportError> {
         let record = Record::read(path, technologies)?;
         let audit = audit(&record);
         Ok(Report::of(record, audit))
     }
 
-    /// The report of a record that was audited.
+    /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
         let Record { header, facts, calibration, self_test, outcomes, trials, commands, torn } = record;
         let results = result::group(&header.scenario, &header.plan, &outcomes, &trials);
@@ -132,10 +132,10 @@ impl Report {
         report
     }
 
-    /// Print in one of the [`KNOWN`] formats.
+    /// Renders the report in one of the [`KNOWN`] formats.
     ///
     /// # Errors
-    /// When there is no such format.
+    /// If there is no such format.
     pub fn render(&self, format: &str) -> Result<String, ReportError> {
         let known = KNOWN.iter().find(|f| f.name == format);
         known
@@ -143,7 +143,7 @@ impl Report {
             .ok_or_else(|| ReportError::Format { name: format.to_owned() })
     }
 
-    /// What was found, in sentences.
+    /// The results in sentences.
     pub fn sentences(&self) -> &[String] {
         &self.sentences
     }

@@ -1,5 +1,4 @@
-//! Numbers as people read them. Its own file because every format prints the same value in the same words, and
-//! because rounding belongs in one place.
+//! Numbers as text. Every format uses these functions, so that all print and round a value in the same way.
 
 /// `12,345,678`.
 pub fn grouped(value: u64) -> String {
@@ -20,15 +19,15 @@ pub fn grouped_f64(value: f64) -> String {
     if halves.is_multiple_of(2) { grouped(halves / 2) } else { format!("{}.5", grouped(halves / 2)) }
 }
 
-/// To so many significant digits towards what a bound says: a lower bound (`≥`) is never rounded up, an upper one (`<`) never down.
+/// Rounds to `digits` significant digits: a lower bound (`≥`) never up, an upper bound (`<`) never down.
 pub fn bound(sign: &str, value: f64, digits: i32) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return value;
     }
     let power = value.log10().floor() as i32;
-    // Whole digits before an SI prefix are never cut.
+    // Digits before the decimal point are always kept.
     let step = 10f64.powi(power + 1 - digits.max(power.rem_euclid(3) + 1));
-    // A hair's breadth beside a step is on it.
+    // Floating-point error must not move a value to the next step.
     let steps = value / step;
     match sign.trim() {
         "≥" => (steps + 1e-9).floor() * step,
@@ -53,7 +52,7 @@ fn si_parts(value: f64, digits: usize) -> (String, &'static str) {
     const PREFIXES: [&str; 5] = ["", "k", "M", "G", "T"];
     let mut scaled = value;
     let mut at = 0;
-    // 999,950 with three digits is 1 M, not 1000 k: compare what will be printed.
+    // 999,950 with three digits is 1 M, not 1000 k: compare the rounded value.
     while at + 1 < PREFIXES.len() && rounded(scaled, digits).abs() >= 1_000.0 {
         scaled /= 1_000.0;
         at += 1;
@@ -71,7 +70,7 @@ fn rounded(value: f64, digits: usize) -> f64 {
     (value * scale).round() / scale
 }
 
-/// At most `digits` significant digits; whole digits are never cut.
+/// At most `digits` significant digits; digits before the decimal point are always kept.
 pub fn significant(value: f64, digits: usize) -> String {
     let value = rounded(value, digits);
     let places = digits.saturating_sub(whole_digits(value));

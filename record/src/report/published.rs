@@ -1,6 +1,5 @@
-//! Published results beside the measured ones: the shipped table, and the search for the value whose conditions are
-//! nearest. Its own file because the reading rules (totals of both directions, tolerated loss, known errors) belong
-//! to the data and not to a format.
+//! Comparison with published results: the shipped table, and the search for the value with the nearest conditions. The
+//! rules for reading the table are here: totals of both directions, loss tolerance, errata.
 
 use super::Report;
 use super::number::{self, grouped, grouped_f64, plural};
@@ -28,13 +27,13 @@ pub struct Published {
     pub technology: String,
     /// Implementation with version.
     pub implementation: String,
-    /// How it was joined to the tester.
+    /// Test set-up.
     pub setup: String,
     /// Key of the metric.
     pub metric: String,
-    /// The value; of frames per second that of **one** direction.
+    /// The value; frames per second are per direction.
     pub value: f64,
-    /// Connections, source ports, destination ports; `None` where not stated.
+    /// Connections; `None` if not stated.
     pub connections: Option<u64>,
     /// As above.
     pub source_ports: Option<u64>,
@@ -48,7 +47,7 @@ pub struct Published {
     pub table_size: Option<u64>,
     /// Repetitions.
     pub experiments: Option<u64>,
-    /// Share of frames that may be lost; 0 is RFC 2544.
+    /// Loss tolerance as a share of the frames; 0 is RFC 2544.
     pub tolerance: Option<f64>,
     /// IPv4 frame size.
     pub frame_size: Option<u64>,
@@ -65,24 +64,24 @@ pub struct Beside {
     pub metric: String,
     /// Measured median, per direction.
     pub measured: f64,
-    /// The measured value is a lower bound.
+    /// Whether the measured value is a lower bound.
     pub at_least: bool,
     /// Its conditions in words.
     pub conditions: String,
     /// The published value.
     pub published: Published,
-    /// Measured by published.
+    /// Measured value divided by published value.
     pub ratio: f64,
-    /// What must be known when comparing them.
+    /// Notes for the comparison.
     pub notes: Vec<String>,
 }
 
-/// A document that was cited.
+/// A cited document.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Document {
     /// Its key.
     pub id: String,
-    /// In a few words.
+    /// Short citation.
     pub cite: String,
     /// Authors, title, date.
     pub full: String,
@@ -90,7 +89,7 @@ pub struct Document {
     pub machine: String,
     /// The machine.
     pub hardware: String,
-    /// What else must be known.
+    /// Further notes.
     #[serde(default)]
     pub note: Option<String>,
 }
@@ -142,11 +141,11 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
         .map(|(_, p)| p)
 }
 
-/// How far conditions are apart: factors count by their logarithm, cores twice as much as connections.
+/// Distance between two sets of conditions: factors count by their logarithm, cores twice as much as connections.
 fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 {
     let factor = |ours: u64, theirs: Option<u64>| match theirs {
         Some(theirs) if ours > 0 && theirs > 0 => (ours as f64 / theirs as f64).ln().abs(),
-        // Not stated: farther than any neighbour in a series, nearer than another order of magnitude.
+        // Not stated: farther than a neighbour in a series, nearer than another order of magnitude.
         _ if ours > 0 => 2.0,
         _ => 0.0,
     };
@@ -161,7 +160,8 @@ fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 
         + if other_software { 0.7 } else { 0.0 }
 }
 
-/// All comparisons of a report. Of several results of a DUT with the same neighbour the nearest is compared.
+/// All comparisons of a report. If several results of a DUT have the same nearest published value, only the nearest result
+/// is compared with it.
 pub fn beside(report: &Report) -> Vec<Beside> {
     let scenario = &report.header.scenario;
     let mut found: Vec<(f64, &PointResult, &'static Published)> = Vec::new();
@@ -182,7 +182,7 @@ pub fn beside(report: &Report) -> Vec<Beside> {
 }
 
 fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
-    // An upper bound is no value to be put beside one.
+    // An upper bound cannot be compared with a value.
     let measured = result.median().filter(|&median| result.sign(median) != "< ")?;
     let mut conditions = vec![plural(result.cores.into(), "core")];
     if result.connections > 0 {
@@ -192,7 +192,8 @@ fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
     let mut notes = Vec::new();
     if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
         let accepted = number::significant((1.0 - tolerance) * 100.0, 6);
-        notes.push(format!("The published value accepts {accepted} % received; zero loss would be lower."));
+        notes
+            .push(format!("The published value has an acceptance of {accepted} %; its zero-loss rate would be lower."));
     }
     notes.extend(errata(published).map(str::to_owned));
     Some(Beside {
@@ -207,7 +208,7 @@ fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
     })
 }
 
-/// Notes of the errata that touch a value.
+/// Notes of the errata that apply to a value.
 fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
     let touches = |e: &&Erratum| {
         e.tables.contains(&p.table)
@@ -252,21 +253,21 @@ impl Published {
 pub fn with_unit(metric: &str, value: f64) -> String {
     let rounded = grouped_f64(value);
     match metric::by_key(metric).map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{rounded} frames/s a direction"),
+        Some(Unit::FramesPerSecond) => format!("{rounded} frames/s per direction"),
         Some(unit) => format!("{rounded} {}", unit.symbol()),
         None => rounded,
     }
 }
 
-/// A published value with all that is compared with it.
+/// A published value with the measured values compared with it.
 pub struct Compared<'a> {
-    /// What was measured.
+    /// Title of the metric.
     pub title: &'static str,
     /// The published value and its conditions.
     pub published: String,
-    /// Where it stands.
+    /// Document and table.
     pub source: String,
-    /// What must be known.
+    /// Notes.
     pub notes: &'a [String],
     /// Device, value, ratio, conditions.
     pub measured: Vec<[String; 4]>,
@@ -305,7 +306,7 @@ fn ratio(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { number::significant(value, 3) }
 }
 
-/// Conditions that all measured values of a report share.
+/// The conditions common to all measured values of a report.
 pub fn common_conditions(report: &Report) -> String {
     let scenario = &report.header.scenario;
     format!(
@@ -425,7 +426,7 @@ mod tests {
         let one = nearest("max_conn_est_rate", &device(QUICKSTART, "embedded"), 1_000_000, 1).unwrap();
         assert_eq!((one.value, one.software(), one.label.as_str()), (223_500.0, "iptables", "Figure 2"));
         let throughput = nearest("throughput", &device(KERNEL, "iptables-legacy"), 4_000_000, 1).unwrap();
-        assert_eq!(with_unit("throughput", throughput.value), "207,450 frames/s a direction");
+        assert_eq!(with_unit("throughput", throughput.value), "207,450 frames/s per direction");
         let forwarding = nearest("throughput", &device(KERNEL, "linux-forwarding"), 0, 1).unwrap();
         assert_eq!((forwarding.value, forwarding.metric.as_str()), (910_900.0 / 2.0, "ipv4_forwarding_throughput"));
     }

@@ -1,5 +1,4 @@
-//! What a result says: its value with what bounds it, and what must be known about it. Apart from tables, because figures say the
-//! same.
+//! The value of a result with its bound, and the remarks on it; for tables and figures.
 
 use super::Report;
 use super::facts;
@@ -13,7 +12,7 @@ pub fn median(result: &PointResult) -> String {
     value(result, result.median())
 }
 
-/// A statistic as printed: with what bounds it.
+/// A statistic as printed, with its bound.
 pub fn value(result: &PointResult, value: Option<f64>) -> String {
     match value {
         None if result.nothing_measured() => "not measured".to_owned(),
@@ -24,18 +23,18 @@ pub fn value(result: &PointResult, value: Option<f64>) -> String {
     }
 }
 
-/// A value in a few characters: `≥ 7.4 Mfps a direction`.
+/// A value in a few characters: `≥ 7.4 Mfps per direction`.
 pub fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
     let bound = result.sign(value);
     let value = number::bound(bound, value, 3);
     match metric.map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{bound}{} a direction", number::si_unit(value, 3, "fps")),
+        Some(Unit::FramesPerSecond) => format!("{bound}{} per direction", number::si_unit(value, 3, "fps")),
         Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
         _ => format!("{bound}{}", number::si(value, 3)),
     }
 }
 
-/// What must be known about a result's values.
+/// The remarks on a result.
 pub fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
     let all = result.repetitions.len();
     let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
@@ -46,40 +45,47 @@ pub fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
         }
     };
     note(result.count(ResultKind::TesterLimit), &|some| {
-        format!("tester limit{some}: the tester could try no more, the device can do at least this")
+        format!("tester limit{some}: lower bound, because the tester could not offer a higher rate")
     });
     note(result.count(ResultKind::HostLimit), &|some| {
-        format!("host limit{some}: the host spoiled every trial above, the device can do at least this")
+        format!("host limit{some}: lower bound, because host noise invalidated every trial at a higher rate")
     });
     if let Some((low, high)) = result.between() {
         note(result.count(ResultKind::Between), &|some| {
             let (low, high) = (grouped(low.0), grouped(high.0));
             format!(
-                "between {low} and {high}{some}: tester or host spoiled every trial in between, and the search ended"
+                "between {low} and {high}{some}: the search ended because tester or host invalidated every trial at the \
+                 rates in between"
             )
         });
     }
     note(result.count(ResultKind::NothingMeasured), &|some| {
-        format!("not measured{some}: every trial was spoiled by the tester or its host, and nothing is known")
+        format!("not measured{some}: tester or host invalidated every trial")
     });
     note(result.count(ResultKind::Below), &|some| {
         format!(
-            "no rate passed{some}, and below the lowest that failed every trial was spoiled by the tester or its host: \
-             counted with that rate where it is less than all others"
+            "upper bound{some}: no rate passed, and tester or host invalidated every trial below the lowest rate that \
+             failed; the statistics use that rate if it is less than all others"
         )
     });
     note(result.ended_early, &|some| {
-        format!("the search ended early{some}: tester or host spoiled every trial between its bounds, see the error")
+        format!(
+            "the search ended early{some}: tester or host invalidated every trial between its bounds; see the error"
+        )
     });
     note(result.count(ResultKind::AtUpperLimit), &|some| {
-        format!("{} passed{some}: the device can do at least this", facts::upper_end(report, result))
+        format!("lower bound{some}: {} passed", facts::upper_end(report, result))
     });
-    note(result.count(ResultKind::NothingPassed), &|some| format!("no rate passed{some}, not even the lowest tried"));
+    note(result.count(ResultKind::NothingPassed), &|some| {
+        format!("no rate passed{some}, not even the lowest one tried")
+    });
     note(result.closed_loop, &|some| {
-        format!("closed loop, tester included{some}: device and tester share the sender's thread")
+        format!("closed loop{some}: device and tester run on one thread, so the rate is that of both together")
     });
     note(result.validation_failed, &|some| {
-        format!("bounded by the validation{some}: all connections were set up, alpha times the rate did not come back")
+        format!(
+            "limited by the validation{some}: every connection was set up, but validation at alpha times the rate failed"
+        )
     });
     note(result.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
     if let Some(excess) = result.queued_excess(report.header.scenario.measure.duration) {
@@ -87,11 +93,11 @@ pub fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
         let what = if result.at_least() { "the lower bound" } else { "the rate" };
         remarks.push(format!(
             "the queues in front of the device hold {queued} frames, more than 1 % of a trial: {what} may be too high by \
-             {excess}; longer trials or a shallower link help"
+             {excess}; use longer trials or a shallower link"
         ));
     }
     if all < result.planned {
-        remarks.push("not every repetition has a result: it is not finished, or see the doubts".to_owned());
+        remarks.push("some repetitions have no result: they are not finished, or the doubts say why".to_owned());
     }
     remarks
 }

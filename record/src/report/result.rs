@@ -1,5 +1,5 @@
-//! The results of a run, grouped: one result is one metric at one point of the matrix with all its repetitions. Its
-//! own file because this is where single outcomes become statistics, once, for every format.
+//! The results of a run, grouped: one result is one metric at one point of the matrix with all its repetitions. Statistics
+//! are computed here, once for all formats.
 
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
@@ -33,40 +33,40 @@ pub struct PointResult {
     pub planned: usize,
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
     pub summary: Option<Summary>,
-    /// The weakest of what bounds the repetitions.
+    /// The weakest bound of the repetitions.
     pub bound: ResultKind,
-    /// Statistics below this rate are upper bounds: of some repetitions no more is known than which rate failed.
+    /// Statistics below this rate are upper bounds, because some repetitions know only a rate that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub less_below: Option<Rate>,
     /// Largest error of a repetition, per direction.
     pub error: Rate,
-    /// Repetitions whose search ended before its bounds were as close as asked for, and near enough all the same.
+    /// Repetitions whose search ended before the requested precision, but near enough for an exact result.
     pub ended_early: usize,
     /// Repetitions that were one-sided.
     pub one_sided: usize,
     /// Repetitions whose rate is that of DUT and tester together.
     pub closed_loop: usize,
-    /// Repetitions that the validation bounds, with all connections set up.
+    /// Repetitions that the validation limits, with all connections set up.
     pub validation_failed: usize,
-    /// Tester and DUT shared a core: scaling over cores says nothing.
+    /// Tester and DUT shared a core: S_CPU is not a scaling result.
     pub shares_core: bool,
     /// Trials of all repetitions.
     pub trials: u64,
-    /// Of these: worth nothing, and repeated.
+    /// Of these: invalid, and repeated.
     pub invalid: u64,
-    /// Frames lost in the preparing phases 1.
+    /// Frames lost in phases 1 before phase 2.
     pub phase1_lost: Count,
     /// P(n) / P(smallest n) over connections.
     pub s_c: Option<f64>,
     /// P(n) / (n × P(1)) over cores.
     pub s_cpu: Option<f64>,
-    /// Median in per cent of the plain forwarding of the same device.
+    /// Median in percent of plain forwarding by the same device.
     pub forwarding_percent: Option<f64>,
     /// Medians of further figures.
     pub extra: BTreeMap<String, f64>,
     /// The repetitions in order.
     pub repetitions: Vec<Repetition>,
-    /// Frames that the queues of a direction in front of the DUT hold, where that is known and the DUT works beside the tester.
+    /// Queue depth in front of the DUT, frames per direction; `None` if unknown or if the DUT runs on the sender's thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<Count>,
     /// Every trial: offered rate and loss.
@@ -84,7 +84,7 @@ pub struct Repetition {
     pub bound: ResultKind,
     /// Width of the final interval.
     pub error: Rate,
-    /// What left the rates above undecided, where something other than the device did.
+    /// Why the rates above are undecided, if not because of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Invalid>,
     /// The last eight verdicts were equal.
@@ -100,9 +100,9 @@ pub struct LossPoint {
     pub offered: f64,
     /// Frames sent in all directions.
     pub sent: Count,
-    /// Of these: not received right.
+    /// Of these: not received correctly.
     pub lost: Count,
-    /// What the trial was judged to be worth.
+    /// The verdict.
     pub verdict: Worth,
 }
 
@@ -114,7 +114,7 @@ pub enum Worth {
     Pass,
     /// Failed.
     Fail,
-    /// Measured nothing.
+    /// Invalid.
     Invalid,
 }
 
@@ -129,7 +129,7 @@ impl PointResult {
         self.bound.at_least()
     }
 
-    /// What stands before a printed value: the sign of what bounds it.
+    /// Returns the sign of the bound, printed before a value.
     pub fn sign(&self, value: f64) -> &'static str {
         match self.less_below {
             Some(rate) if value < rate.0 as f64 => "< ",
@@ -138,31 +138,31 @@ impl PointResult {
         }
     }
 
-    /// Whether no repetition passed anything: there is no rate to print.
+    /// Whether no rate passed in any repetition, so that there is no rate to print.
     pub fn nothing_passed(&self) -> bool {
         let passed = self.repetitions.iter().filter(|r| r.bound.has_rate()).count();
         passed > 0 && self.count(ResultKind::NothingPassed) == passed
     }
 
-    /// Where no repetition has a rate: the lowest rate that failed in any of them.
+    /// Returns the lowest rate that failed in any repetition, if no repetition has a rate.
     pub fn below(&self) -> Option<Rate> {
         let none = !self.repetitions.iter().any(|r| r.bound.has_rate());
         let failed = self.repetitions.iter().filter(|r| none && r.bound == ResultKind::Below);
         failed.map(|r| r.error).min()
     }
 
-    /// Whether there were repetitions, and every trial of all was spoiled.
+    /// Whether there were repetitions, and all their trials were invalid.
     pub fn nothing_measured(&self) -> bool {
         !self.repetitions.is_empty() && self.count(ResultKind::NothingMeasured) == self.repetitions.len()
     }
 
-    /// Lowest rate that passed and highest that is known to fail, of the repetitions that ended early.
+    /// Returns, of the repetitions that ended early, the lowest rate that passed and the highest that failed.
     pub fn between(&self) -> Option<(Rate, Rate)> {
         let ended = || self.repetitions.iter().filter(|r| r.bound == ResultKind::Between);
         Some((ended().map(|r| r.rate).min()?, ended().map(|r| Rate(r.rate.0 + r.error.0)).max()?))
     }
 
-    /// What to do about the repetitions with this bound, by what left them undecided.
+    /// Returns advice for the repetitions with this bound, by the reason that left them undecided.
     pub fn advice(&self, bound: ResultKind) -> Option<&'static str> {
         let reason = self.repetitions.iter().filter(|r| r.bound == bound).find_map(|r| r.undecided);
         reason.map(|reason| reason.advice())
@@ -173,8 +173,8 @@ impl PointResult {
         self.repetitions.iter().filter(|r| r.bound == bound).count()
     }
 
-    /// Frames a second by which the rate may be too high: a trial of a throughput is passed, too, if the queues take what the DUT
-    /// does not manage, and give it back in the drain. Only where they hold more than 1 % of a trial.
+    /// Returns the frames per second by which a throughput may be too high: queues can absorb frames above the DUT's capacity
+    /// until the drain. `None` if they hold at most 1 % of a trial.
     pub fn queued_excess(&self, trial: Nanos) -> Option<f64> {
         let (queued, seconds) = (self.queued? as f64, trial.as_secs_f64());
         let throughput = [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key];
@@ -205,7 +205,7 @@ fn key(m: &Measurement) -> Key<'_> {
     (m.point.dut, m.point.connections, m.point.cores, &m.point.axes, &m.metric)
 }
 
-/// Group outcomes and trials by DUT, point and metric, in the order of the DUTs, cores, further axes, connections and metrics.
+/// Groups outcomes and trials by DUT, point and metric, in the order of DUTs, cores, further axes, connections and metrics.
 pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[TrialRecord]) -> Vec<PointResult> {
     let mut results: Vec<PointResult> = Vec::new();
     for m in plan.measurements.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
@@ -272,9 +272,9 @@ fn empty(m: &Measurement) -> PointResult {
 
 fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     let searches: Vec<&SearchResult> = outcomes.iter().map(|o| &o.result).collect();
-    // A search that passed nothing has no rate; as a repetition among others it counts as the 0 that it stored.
-    // One of which every trial was spoiled says nothing at all. One that knows no more than what failed says something if that
-    // is less than all others did: it counts with that rate, which is the most that it can be.
+    // - A search in which no rate passed counts as the 0 that it stored.
+    // - A search without a valid trial does not count.
+    // - A search that knows only a rate that failed counts with that rate, an upper bound, if it is less than all others.
     let measured: Vec<&SearchResult> = searches.iter().copied().filter(|r| r.kind.has_rate()).collect();
     let mut rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
     let lowest = rates.iter().copied().min().unwrap_or(0);
@@ -284,7 +284,7 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     result.summary = Summary::of(&rates);
     result.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     result.shares_core = outcomes.iter().any(|o| o.shares_core);
-    // What gave no rate bounds a result only where nothing else is in it.
+    // Searches without a rate decide the bound only if no search has a rate.
     let telling = if measured.is_empty() { &searches } else { &measured };
     let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| telling.iter().any(|r| r.kind == *kind));
     result.bound = weakest.unwrap_or(ResultKind::NothingMeasured);
@@ -316,7 +316,7 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     result.repetitions = outcomes.iter().map(repetition).collect();
 }
 
-/// What a result says beside its rate.
+/// Further figures of a result, by name.
 fn further(result: &SearchResult) -> impl Iterator<Item = (&'static str, f64)> {
     let phase1 = result.phase1_rate.map(|rate| ("phase 1 rate", rate.0 as f64));
     let changes = result.table_changes;
@@ -342,7 +342,7 @@ fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
     }
     let lost = legs.iter().map(|leg| leg.lost()).sum::<Count>() + validation.map_or(0, Leg::lost);
     Some(LossPoint {
-        // The directions last equally long: frames of both over the time of both is the rate of one.
+        // Both directions last equally long, so frames of both by time of both is the rate of one.
         offered: sent as f64 / seconds,
         sent: sent + validation.map_or(0, |leg| leg.sent),
         lost,
@@ -354,16 +354,16 @@ fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
     })
 }
 
-/// Fill in what compares a result with other results.
+/// Fills in the ratios between results.
 fn relate(results: &mut [PointResult], scenario: &Scenario) {
     for i in 0..results.len() {
         let result = &results[i];
-        // A rate that nothing bounds from above, or that is none at all, scales in no known way.
+        // Lower bounds and missing rates have no scaling ratio.
         let usable = |c: &&PointResult| {
             c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.sign(median).is_empty())
         };
         let Some(own) = usable(&result).then_some(result).and_then(PointResult::median) else { continue };
-        // Scaling over connections and cores is that at the same values of the further axes; over those none is defined.
+        // Scaling over connections and cores compares points with the same values of the further axes.
         let alike = |c: &&PointResult| c.dut == result.dut && c.metric == result.metric && c.axes == result.axes;
         let same = |c: &&PointResult| alike(c) && usable(c);
         let series: Vec<&PointResult> = results.iter().filter(alike).collect();

@@ -1,4 +1,4 @@
-//! Axes of figures: how values become lengths, and where the ticks are. Apart from the drawing, which asks for places alone.
+//! Axes of figures: how values become lengths, and where the ticks are.
 
 use super::number::si;
 
@@ -69,7 +69,7 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::Log, range: (min / 1.3, max * 1.3), ticks }
     }
 
-    /// A share in per cent with a lane for zero; `smallest` is the smallest value above zero.
+    /// A share in percent with a lane for zero; `smallest` is the smallest value above zero.
     pub fn loss(label: &str, smallest: f64) -> Axis {
         let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
         let powers = first..=2;
@@ -104,7 +104,7 @@ fn percent(power: i32) -> String {
 /// The next 1, 2 or 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
-    // A hair's breadth below counts as equal: 10^0.301 is not quite 2.
+    // Tolerates floating-point error: 10^0.301 is not quite 2.
     let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * 0.999_999).unwrap_or(10.0);
     factor * power
 }

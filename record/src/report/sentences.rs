@@ -1,5 +1,5 @@
-//! What was found, in sentences: the last lines that a person reads. Its own file because each sentence must be true
-//! in every case, and the cases are many: tester limit, nothing passed, closed loop, an unfinished run.
+//! The results in sentences, at the end of a report. Each sentence must be true in every case: tester limit, no rate passed,
+//! closed loop, unfinished run.
 
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
@@ -10,14 +10,14 @@ use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// All sentences, in order: per device what it does and who was the limit; a comparison; what the run was.
+/// All sentences, in order: for each device its rates and its limit; a comparison; the kind of run.
 pub fn of(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     if !report.audit.findings.is_empty() {
-        sentences.push("The record of this run is damaged: believe none of its figures.".to_owned());
+        sentences.push("The record of this run is damaged: do not use its figures.".to_owned());
     }
     if report.self_test.as_ref().is_some_and(|t| !t.passed) {
-        sentences.push("The tester's self-test failed: believe none of these figures.".to_owned());
+        sentences.push("The tester's self-test failed: do not use these figures.".to_owned());
     }
     let duts: Vec<usize> = {
         let mut duts: Vec<usize> = report.results.iter().map(|c| c.dut).collect();
@@ -40,10 +40,10 @@ pub fn of(report: &Report) -> Vec<String> {
             unbounded.extend(results.iter().filter(|c| !c.nothing_passed()));
         }
         bounds.push((sentences.len(), limits.join(" ")));
-        // Behind the name of a device the sentence goes on, without one it begins.
+        // After the name of a device the sentence continues in lower case.
         sentences.push(if name.is_empty() { number::capitalised(&found) } else { format!("{name}{found}") });
     }
-    // What bounds all devices alike is said once, after them.
+    // A limit common to all devices is named once, after them.
     let first = bounds.first().map(|(_, text)| text.clone()).unwrap_or_default();
     if bounds.len() > 1 && !first.is_empty() && bounds.iter().all(|(_, text)| *text == first) {
         sentences.push(first);
@@ -56,7 +56,7 @@ pub fn of(report: &Report) -> Vec<String> {
         sentences.push("Nothing was measured.".to_owned());
     }
     if !unbounded.is_empty() {
-        // Some devices or points may have been bounded by something else, which has been said.
+        // The sentences before may name another limit for some devices or points.
         let elsewhere =
             report.results.iter().any(PointResult::nothing_passed) || bounds.iter().any(|(_, text)| !text.is_empty());
         let limit = device_limit(report, &unbounded, elsewhere);
@@ -70,8 +70,8 @@ pub fn of(report: &Report) -> Vec<String> {
     sentences
 }
 
-/// The results of a device at its headline point: most cores, then most of what else is swept, then most connections, each
-/// metric once.
+/// The results of a device at its headline point (most cores, then the highest values of the further axes, then most
+/// connections), one for each metric.
 fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
     let mut metrics: Vec<&str> = Vec::new();
     for result in results {
@@ -79,7 +79,7 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
             metrics.push(&result.metric);
         }
     }
-    // Set-up rate before throughput: that is the order in which a connection lives.
+    // Establishment rate before throughput: connections are set up first.
     metrics.sort_by_key(|&m| (m != MAX_CONN_EST_RATE.key, m));
     let series = |metric| results.iter().copied().filter(move |c| c.metric == metric);
     metrics
@@ -98,12 +98,12 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
 
 struct Headline<'a> {
     result: &'a PointResult,
-    /// The same with the fewest connections, if that is another result.
+    /// The result with the fewest connections, if it is another one.
     smallest: Option<&'a PointResult>,
 }
 
-/// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k; 4.6 Mfps a direction, 61 % of …"
-/// `several`: the device was measured on several numbers of cores, so that each figure says of how many it is.
+/// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k connections; 4.6 Mfps per direction, 61 % of …"
+/// `several`: the device was measured with several numbers of cores, so each figure names its number.
 fn found(headline: &[Headline], several: bool) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let (mut said, mut swept) = (None, false);
@@ -124,11 +124,19 @@ fn found(headline: &[Headline], several: bool) -> Option<String> {
             let _ = write!(part, " on {}", plural(result.cores.into(), "core"));
         }
         if let Some(s_cpu) = result.s_cpu.filter(|_| result.cores > 1 && !result.shares_core) {
-            let _ =
-                write!(part, " ({} times the rate of one)", number::significant(s_cpu * f64::from(result.cores), 3));
+            let _ = write!(
+                part,
+                " ({} times the rate on one core)",
+                number::significant(s_cpu * f64::from(result.cores), 3)
+            );
         }
         if let (Some(share), Some(smallest)) = (result.s_c, smallest) {
-            let _ = write!(part, ", {} of the rate at {}", percent(share * 100.0), si(smallest.connections as f64, 3));
+            let _ = write!(
+                part,
+                ", {} of the rate at {} connections",
+                percent(share * 100.0),
+                si(smallest.connections as f64, 3)
+            );
         }
         if let Some(share) = result.forwarding_percent {
             let _ = write!(part, ", {} of plain forwarding", percent(share));
@@ -138,7 +146,7 @@ fn found(headline: &[Headline], several: bool) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-/// The rate of a result, or that there is none.
+/// The rate of a result in words.
 fn rate(result: &PointResult) -> String {
     let known = metric::by_key(&result.metric);
     let unit = known.map(|m| m.unit);
@@ -163,56 +171,56 @@ fn rate(result: &PointResult) -> String {
             let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
             let lowest =
                 result.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
-            format!("no rate passed for the {what}, not even the lowest tried{lowest}")
+            format!("no rate passed for the {what}, not even the lowest one tried{lowest}")
         }
     }
 }
 
 fn per_second(unit: Option<Unit>, value: f64) -> String {
     match unit {
-        Some(Unit::FramesPerSecond) => format!("{} a direction", number::si_unit(value, 2, "fps")),
+        Some(Unit::FramesPerSecond) => format!("{} per direction", number::si_unit(value, 2, "fps")),
         Some(Unit::ConnectionsPerSecond) => format!("{} connections/s", si(value, 2)),
         _ => si(value, 2),
     }
 }
 
-/// The device was the limit, as far as the calibration can say so.
+/// Whether the device was the limit, as far as the calibration shows it.
 fn device_limit(report: &Report, results: &[&PointResult], elsewhere: bool) -> String {
     let spare = |c: &&PointResult| Some(facts::ceiling(report, c)? / c.median().filter(|&m| m > 0.0)?);
     let least =
         |shared: bool| results.iter().filter(|c| c.shares_core == shared).filter_map(spare).min_by(f64::total_cmp);
     let (apart, shared) = (least(false), least(true));
     let Some(spare) = [apart, shared].into_iter().flatten().min_by(f64::total_cmp) else {
-        return "The device lost frames above that; the tester's own limit was not calibrated.".to_owned();
+        return "The device lost frames at higher rates; the tester ceiling was not calibrated.".to_owned();
     };
     if spare * facts::BELIEVED_SHARE < 1.0 {
-        return "The highest rate is within 10 % of the tester's own limit: it may not be the device's.".to_owned();
+        return "The highest rate is within 10 % of the tester ceiling: the tester may be the limit.".to_owned();
     }
     if !facts::ceiling_is_whole(report) {
-        // The link's own share is in every rate, and nobody knows how large it is.
-        let both =
-            "a rate is that of the device and of the tester with its end of the link, which has no ceiling of its own";
+        // Every rate includes the cost of the link, which the calibration did not measure.
+        let both = "each rate is that of the device and the tester's end of the link together, whose ceiling was not calibrated";
         return match apart {
             None => format!("Device and tester share a core: {both}."),
-            Some(_) => format!("The device lost frames above that; {both}."),
+            Some(_) => format!("The device lost frames at higher rates; {both}."),
         };
     }
     let Some(apart) = apart else {
         let times = number::significant(spare, 2);
         return format!(
-            "Device and tester share a core, so a rate is that of both; alone, the tester reaches {times} times the highest."
+            "Device and tester share a core, so each rate is that of both together; the tester alone reaches {times} times the \
+             highest rate."
         );
     };
     let times = number::significant(apart, 2);
-    let the = if elsewhere { "Elsewhere the" } else { "The" };
-    let both = if shared.is_some() { " Where they share a core, a rate is that of both." } else { "" };
-    format!("{the} device was the limit; the tester had {times} times to spare.{both}")
+    let the = if elsewhere { "For the other results the" } else { "The" };
+    let both = if shared.is_some() { " Where they share a core, each rate is that of both together." } else { "" };
+    format!("{the} device was the limit; the tester ceiling is at least {times} times each rate.{both}")
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."
 fn comparison(report: &Report) -> Option<String> {
     let rank = |metric: &str| [MAX_CONN_EST_RATE.key, THROUGHPUT.key].iter().position(|m| *m == metric).unwrap_or(2);
-    // The headline has the most cores, so its neighbour is compared.
+    // The headline has the most cores, so the comparison takes the published value with the most cores.
     let best = report.beside.iter().min_by_key(|b| (rank(&b.metric), Reverse(b.published.cores)))?;
     let p = &best.published;
     let on = match p.cores {
@@ -222,12 +230,12 @@ fn comparison(report: &Report) -> Option<String> {
     };
     let at = p.connections.map_or_else(String::new, |n| format!(" at {} connections", si(n as f64, 3)));
     let value = match metric::by_key(&p.metric).map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{} frames/s a direction", grouped_f64(p.value)),
+        Some(Unit::FramesPerSecond) => format!("{} frames/s per direction", grouped_f64(p.value)),
         Some(unit) => format!("{} {}", grouped_f64(p.value), unit.symbol()),
         None => grouped_f64(p.value),
     };
     let tolerance = match p.tolerance {
-        Some(t) if t > 0.0 => format!(", {} % received accepted", number::significant((1.0 - t) * 100.0, 6)),
+        Some(t) if t > 0.0 => format!(", acceptance {} %", number::significant((1.0 - t) * 100.0, 6)),
         _ => String::new(),
     };
     let source = p.source();
@@ -240,13 +248,13 @@ fn comparison(report: &Report) -> Option<String> {
     ))
 }
 
-/// What kind of run it was, and whether it is complete.
+/// The kind of run, and whether it is complete.
 fn what_it_was(report: &Report) -> String {
     let mut text = match (report.conformance.conforming, report.header.scenario.full) {
         (true, _) => "The run conforms to RFC 2544 and RFC 9693.".to_owned(),
         (false, true) => format!("Not conforming: {}.", report.conformance.departures.join("; ")),
         (false, false) => format!(
-            "Quick, not RFC 2544: trials of {}, {}; `--full` conforms.",
+            "Quick run, not RFC 2544: trials of {}, {}; use `--full` for a conforming run.",
             number::duration(report.header.scenario.measure.duration.0),
             plural(report.header.scenario.measure.repetitions.into(), "repetition")
         ),

@@ -1,5 +1,5 @@
-//! Figures as SVG text: axes with round ticks, marks, whiskers, a legend, and names for people who cannot see them.
-//! Its own file because it knows shapes and no results; which figures there are stands in `figure`.
+//! Figures as SVG text: axes with round ticks, marks, whiskers, a legend, and names for screen readers. `figure` chooses the
+//! figures of a report.
 
 use super::number::si;
 use super::scale::Axis;
@@ -23,7 +23,7 @@ pub enum Shape {
 /// Shapes of series, in order.
 pub const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
 
-/// Where the values of marks stand.
+/// Where the values of marks are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
     /// Nowhere.
@@ -37,9 +37,9 @@ pub enum Labels {
 /// A point with its whisker.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// Where.
+    /// Position on the x axis.
     pub x: f64,
-    /// Where.
+    /// Position on the y axis.
     pub y: f64,
     /// Lowest and highest value.
     pub whisker: Option<(f64, f64)>,
@@ -47,10 +47,10 @@ pub struct Point {
     pub at_least: bool,
 }
 
-/// What belongs together.
+/// A series of points.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// In the legend; empty for none.
+    /// Its name in the legend; empty for none.
     pub name: String,
     /// Class of the style sheet, which gives the colour.
     pub class: String,
@@ -69,7 +69,7 @@ pub struct Plot {
     pub id: String,
     /// What it shows.
     pub title: String,
-    /// The same for people who cannot see it.
+    /// Description for screen readers.
     pub description: String,
     /// Left to right.
     pub x: Axis,
@@ -87,7 +87,7 @@ pub struct Plot {
     pub size: (f64, f64),
 }
 
-/// Size of the letters; the style sheet says the same.
+/// Font size; must equal that of the style sheet.
 const LETTER: f64 = 12.0;
 /// Room for one line of the legend.
 const LEGEND_LINE: f64 = 20.0;
@@ -306,7 +306,7 @@ pub struct Bar {
     pub value: Option<f64>,
     /// Lowest and highest value.
     pub whisker: Option<(f64, f64)>,
-    /// Printed behind it.
+    /// Text after the bar.
     pub text: String,
     /// Class of the style sheet, which gives the colour.
     pub class: String,

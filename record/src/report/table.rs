@@ -1,6 +1,5 @@
 //! The tables of a report as rows and columns of text, in the form of RFC 9693, section 6: columns are numbers of
-//! connections, of cores or of what else is swept, rows are parameters and then statistics. Its own file because text and HTML print the
-//! same tables.
+//! connections, cores or values of a further axis; rows are parameters, then statistics. Text and HTML print the same tables.
 
 use super::Report;
 use super::facts::technology;
@@ -13,10 +12,10 @@ use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
-/// Further figures of a result that say how much of the scenario's ranges a point uses.
+/// Further figures of a result: the part of the scenario's ranges that a point uses.
 const RANGES: [&str; 4] = ["source_addresses", "source_ports", "destination_addresses", "destination_ports"];
 
-/// What runs from left to right.
+/// What the columns of a table are.
 #[derive(Clone, Copy, Debug)]
 pub enum Axis {
     /// Numbers of connections.
@@ -62,7 +61,7 @@ pub struct Group {
 pub struct Bar {
     /// Name of the column.
     pub label: String,
-    /// What it stands for; 0 without a value.
+    /// Its value; 0 if there is none.
     pub length: f64,
     /// Share of the longest bar; `None` without a value.
     pub share: Option<f64>,
@@ -90,7 +89,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
     if duts.len() > 1 {
         for cores in distinct(|c| c.cores.into()) {
             for axes in &combinations(report) {
-                // A device without connections stands beside those with any number of them; so does one without an axis.
+                // A stateless device is in the table of every number of connections, a device without an axis in that of every value.
                 for &n in connections.iter().filter(|&&n| n > 0 || connections.len() == 1) {
                     let has = |c: &PointResult| c.axes.iter().all(|(name, value)| axes.get(name) == Some(value));
                     let here = |c: &&PointResult| {
@@ -217,7 +216,7 @@ fn of<'c>(results: &'c [&'c PointResult], metric: &'c str) -> impl Iterator<Item
     results.iter().copied().filter(move |c| c.metric == metric)
 }
 
-/// S_CPU says nothing where tester and device share a core.
+/// The label of S_CPU, which is not a scaling result if tester and device share a core.
 fn s_cpu_label<'c>(results: impl Iterator<Item = &'c PointResult>) -> &'static str {
     let (shared, apart): (Vec<&PointResult>, Vec<&PointResult>) =
         results.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
@@ -228,7 +227,7 @@ fn s_cpu_label<'c>(results: impl Iterator<Item = &'c PointResult>) -> &'static s
     }
 }
 
-/// The value of S_CPU, marked where it says nothing and others say something.
+/// The value of S_CPU, marked if it is not a scaling result but other values of its row are.
 fn s_cpu(result: &PointResult, label: &str) -> Option<String> {
     let mark = if result.shares_core && label.contains('*') { "*" } else { "" };
     result.s_cpu.map(|s| format!("{}{mark}", ratio(s)))
@@ -260,7 +259,7 @@ fn column(axis: Axis, result: &PointResult) -> String {
 
 fn table(report: &Report, axis: Axis, title: String, results: &[&PointResult]) -> Table {
     let mut columns: Vec<String> = Vec::new();
-    // Cells are in the order of the matrix, so columns appear in the order of the axis.
+    // Results are in the order of the matrix, so columns are in the order of the axis.
     for result in results {
         let name = column(axis, result);
         if !columns.contains(&name) {
@@ -294,7 +293,7 @@ fn table(report: &Report, axis: Axis, title: String, results: &[&PointResult]) -
     Table { title, axis: axis_name, parameters: parameters(report, axis, &any), columns, groups, notes }
 }
 
-/// Side by side, plain forwarding and NAT belong into one chart: the first is what the second is measured against.
+/// Moves the bars of plain forwarding into the chart of throughput, whose baseline it is.
 fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
     let at = |metric: &Metric| metrics.iter().position(|m| *m == metric.key);
     let (Some(from), Some(to)) = (at(&metric::IPV4_FORWARDING_THROUGHPUT), at(&metric::THROUGHPUT)) else { return };
@@ -332,7 +331,7 @@ fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> 
             rows.push(row(other.heading, results.iter().map(|c| c.and_then(value))));
         }
     }
-    // A point may use less than the scenario's whole ranges; then the run says how much.
+    // A point may use only a part of the scenario's ranges; the run then records how much.
     let ranges: [(&str, &str, Whole); 4] = [
         ("source addresses", "source_addresses", |t| t.flows.inside.count.into()),
         ("source ports", "source_ports", |t| t.flows.source_ports.count().into()),
@@ -400,7 +399,7 @@ fn group(
     Group { title, rows, bars: bars(known, results, columns) }
 }
 
-/// Figures that only some runs have, by their own names.
+/// Figures that only some runs have, by name.
 fn further(results: &[Option<&PointResult>]) -> Vec<Row> {
     let names: BTreeSet<&str> = results.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
     let names = names.into_iter().filter(|name| !RANGES.contains(name));

@@ -1,4 +1,4 @@
-//! The report as plain text of at most 100 columns, readable without colours. Its own file: one format, one file.
+//! The report as plain text of at most 100 columns, readable without colours.
 
 use super::facts::{conditions, limits};
 use super::table::{Bar, Row, Table, tables};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Plain text for a terminal or a mail.
 pub const FORMAT: Format = Format { name: "text", extension: "txt", about: "tables and bars for a terminal", render };
 
-/// No line is longer.
+/// Maximum length of a line.
 pub const WIDTH: usize = 100;
 const BAR: usize = 44;
 
@@ -61,7 +61,7 @@ fn head(out: &mut String, report: &Report) {
 fn print(out: &mut String, table: &Table) {
     let _ = writeln!(out, "{}\n{}", table.title, "═".repeat(width(&table.title).min(WIDTH)));
     let (label, column) = widths(table);
-    // More columns than fit go into a second block.
+    // Columns that do not fit go into a second block.
     let fit = (WIDTH - label) / column;
     for first in (0..table.columns.len()).step_by(fit) {
         let range = first..table.columns.len().min(first + fit);
@@ -124,7 +124,7 @@ fn beside(out: &mut String, report: &Report) {
     if report.beside.is_empty() {
         return;
     }
-    heading(out, "Beside the published");
+    heading(out, "Compared with published results");
     item(out, "  ", &published::common_conditions(report));
     for c in published::compared(&report.beside) {
         let _ = writeln!(out, "\n  {}", c.title);
@@ -169,7 +169,7 @@ fn heading(out: &mut String, title: &str) {
     let _ = writeln!(out, "\n{title}\n{}", "─".repeat(width(title)));
 }
 
-/// A paragraph behind a mark, broken at blanks, continued under its first word.
+/// A paragraph after a mark, wrapped at spaces and indented to its first word.
 fn item(out: &mut String, mark: &str, text: &str) {
     let indent = " ".repeat(width(mark));
     let mut line = mark.to_owned();
@@ -201,7 +201,7 @@ fn padded(text: &str, to: usize) -> String {
     format!("{cut}{}", " ".repeat(to - width(&cut)))
 }
 
-/// At the right end of a column, cut so that one blank stays before it.
+/// Right-aligned in a column, truncated so that one space stays before it.
 fn right(text: &str, to: usize) -> String {
     let cut: String = if width(text) > to {
         text.chars().take(to.saturating_sub(2)).chain(['…']).collect()

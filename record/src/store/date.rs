@@ -1,9 +1,9 @@
-//! The time of day in UTC as text, out of the seconds since 1970. Its own file because two formats of one moment
-//! (in a folder's name, in the header) must agree, and a calendar library is not worth a dependency for that.
+//! Time in UTC as text, from the seconds since 1970. The folder's name and the header show the same time. Two formats do not
+//! justify the dependency on a calendar library.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment as year, month, day, hour, minute, second; UTC.
+/// A time as year, month, day, hour, minute, second; UTC.
 struct Civil {
     year: u64,
     month: u64,
@@ -48,7 +48,7 @@ fn year_of(days: u64) -> (u64, u64) {
     // Days before 1 January of a year, counted from the year 1.
     let before = |year: u64| (year - 1) * 365 + (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400;
     let since_year_1 = days + before(1970);
-    // No year is longer than 366 days: the guess is never too late.
+    // A year has at most 366 days, so the guess is never too late.
     let mut year = since_year_1 / 366 + 1;
     while before(year + 1) <= since_year_1 {
         year += 1;

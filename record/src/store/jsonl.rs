@@ -1,5 +1,4 @@
-//! One file of JSON lines: appending so that a line is there whole or not at all, and reading what a kill left.
-//! Its own file because the rules about torn lines stand here and nowhere else.
+//! One file of JSON lines: appends complete lines only, and reads a file whose last line a kill left incomplete (torn).
 
 use super::{StoreError, lock};
 use serde::Serialize;
@@ -8,26 +7,26 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A torn last line: the process was killed while it was written.
+/// A torn (incomplete) last line: the process was killed while it wrote this line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torn {
     /// Its length.
     pub bytes: u64,
 }
 
-/// What stands in a file of JSON lines.
+/// The content of a file of JSON lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines<T> {
-    /// The whole lines.
+    /// The complete lines.
     pub values: Vec<T>,
-    /// What stands after them.
+    /// The torn line after them, if any.
     pub torn: Option<Torn>,
 }
 
-/// Read a file of JSON lines without changing it; no file is no line.
+/// Reads a file of JSON lines without changing it; a missing file has no lines.
 ///
 /// # Errors
-/// When the file cannot be read, or a whole line is not a `T`. A torn last line is no error.
+/// If the file cannot be read, or a complete line is not a `T`. A torn last line is not an error.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -47,20 +46,20 @@ pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreErr
     }
 }
 
-/// A file of JSON lines that only grows.
+/// An append-only file of JSON lines.
 #[derive(Debug)]
 pub(super) struct Appender {
     file: File,
     path: PathBuf,
     /// Length up to the end of the last whole line.
     len: u64,
-    /// A failed line could not be taken back.
+    /// A failed line could not be removed.
     broken: bool,
 }
 
 impl Appender {
-    /// Open or make the file and take a torn last line away; its length is returned. The lock comes first, or
-    /// the line that another process is just writing would be taken for a torn one.
+    /// Opens or creates the file, removes a torn last line and returns the length of that line. It locks the file first;
+    /// otherwise it would remove a line that another process is writing.
     pub(super) fn open(path: PathBuf, locked: bool) -> Result<(Appender, u64), StoreError> {
         let fail = |e| StoreError::io("opened", &path, e);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(fail)?;
@@ -75,7 +74,7 @@ impl Appender {
         Ok((Appender { file, path, len, broken: false }, size - len))
     }
 
-    /// Append one line with one `write(2)`.
+    /// Appends one line with one `write(2)`.
     pub(super) fn append(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
         if self.broken {
             return Err(StoreError::Broken(self.path.clone()));
@@ -94,7 +93,7 @@ impl Appender {
                 self.len += n as u64;
                 return Ok(());
             }
-            // The system takes a part of a line only when there is no room for the rest.
+            // A partial write means that there is no space for the rest.
             Ok(_) => io::Error::from(io::ErrorKind::StorageFull),
             Err(e) => e,
         };
@@ -102,7 +101,7 @@ impl Appender {
         Err(StoreError::io("extended", &self.path, error))
     }
 
-    /// Have everything appended so far on the disk.
+    /// Syncs everything appended so far to the disk.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|e| StoreError::io("written to the disk", &self.path, e))
     }

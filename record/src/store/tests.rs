@@ -1,4 +1,4 @@
-//! What the store promises, at every byte at which a process can be killed.
+//! The guarantees of the store, for a kill at every byte.
 
 use super::*;
 use crate::plan::Measurement;
@@ -65,7 +65,7 @@ fn killed_at_every_byte_all_whole_lines_are_read_and_the_run_goes_on() {
         let lines = whole[..cut].split(|&b| b == b'\n').count() as u64 - 1;
         let torn = cut - whole[..cut].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
 
-        // A reader that may not write sees the same trials as the one that resumes.
+        // A read-only reader sees the same trials as a resumed run.
         let read: Lines<Line> = read_lines(&path.join(TRIALS)).unwrap();
         assert_eq!(read.values.len() as u64, lines, "cut at {cut}");
         assert_eq!(read.torn, (torn > 0).then_some(Torn { bytes: torn as u64 }), "cut at {cut}");
@@ -127,7 +127,7 @@ fn a_document_is_written_once() {
     assert_eq!(fs::read_to_string(folder.path().join(FACTS)).unwrap(), "1\n");
 }
 
-/// What stands in a folder, in order.
+/// Names in a folder, in order.
 fn names(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();
@@ -136,13 +136,13 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn killed_before_it_has_its_header_a_run_leaves_a_draft_that_is_none_and_bars_nobody() {
+fn killed_before_it_has_its_header_a_run_leaves_a_draft_that_blocks_no_later_run() {
     let dir = tempfile::tempdir().unwrap();
     let (draft, path) = Draft::new(dir.path(), "quickstart-20260112-101530").unwrap();
     fs::write(draft.0.join(SCENARIO), "name").unwrap();
     assert_eq!(names(dir.path()), [".quickstart-20260112-101530.draft"]);
     assert!(matches!(RunFolder::open_for_resume(&path), Err(StoreError::NotARun { .. })));
-    // As kill -9 does: nothing is tidied.
+    // Like kill -9: nothing is cleaned up.
     std::mem::forget(draft);
     let folder = create(dir.path(), "quickstart").unwrap();
     assert_eq!(names(dir.path()), [".quickstart-20260112-101530.draft", "quickstart-20260112-101530-2"]);
@@ -155,7 +155,7 @@ fn a_folder_that_cannot_be_made_leaves_nothing() {
     let (draft, path) = Draft::new(dir.path(), "a").unwrap();
     assert!(draft.publish(&path, &[("no/such", "")]).is_err());
     assert!(names(dir.path()).is_empty());
-    // Whose name is taken meanwhile does not take what is there.
+    // If another run takes the name first, its folder is not overwritten.
     let (draft, path) = Draft::new(dir.path(), "a").unwrap();
     fs::create_dir(&path).unwrap();
     fs::write(path.join(HEADER), "{}").unwrap();
@@ -169,11 +169,11 @@ fn another_folder_is_not_taken_for_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let error = RunFolder::open_for_resume(dir.path()).unwrap_err();
     assert!(matches!(error, StoreError::NotARun { missing: HEADER, .. }), "{error}");
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is made in a folder that is none of ours");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is created in a foreign folder");
 }
 
 #[test]
-fn a_full_disk_is_named_with_the_way_out() {
+fn a_full_disk_is_named_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
     // Every write to this device fails as on a full disk.
     std::os::unix::fs::symlink("/dev/full", dir.path().join(TRIALS)).unwrap();
@@ -183,8 +183,8 @@ fn a_full_disk_is_named_with_the_way_out() {
     assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.contains("trials.jsonl could not be extended: No space left on device"), "{text}");
-    assert!(text.contains("make room, then `natmeter resume`"), "{text}");
-    // The device cannot be shortened: nothing more goes into a file whose end is unknown.
+    assert!(text.contains("Free disk space, then run `natmeter resume`"), "{text}");
+    // The device cannot be truncated, so nothing more is written to a file whose end is unknown.
     assert!(matches!(folder.append_trial(&line(1)), Err(StoreError::Broken(_))));
 }
 
@@ -225,7 +225,7 @@ fn results_come_back_as_they_were() {
         },
     };
     folder.append_outcome(&outcome).unwrap();
-    // For people and for scripts: one flat object with words in it.
+    // One flat object with names, for people and scripts.
     let line = fs::read_to_string(folder.path().join(RESULTS)).unwrap();
     assert!(line.contains(r#","rate":7400000,"kind":"tester-limit","error":7400,"#), "{line}");
     assert_eq!(folder.outcomes().unwrap(), [outcome]);

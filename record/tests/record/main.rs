@@ -1,4 +1,4 @@
-//! Folders that survive kills and full disks, and the reports that derive from them.
+//! Run folders after kills and on full disks, and reports.
 
 mod report;
 mod store_full;

@@ -1,5 +1,5 @@
-//! A disk that is full in the middle of a line. The limit that stands for the disk holds for a whole process, so the
-//! test starts itself as one.
+//! A disk that is full in the middle of a line. A file size limit simulates the disk; it holds for a whole process, so the test
+//! starts itself as a child process.
 
 use record::store::{RunFolder, StoreError, TRIALS};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 const CHILD: &str = "NATMETER_TEST_STORE_FULL";
 
 #[test]
-fn a_line_that_does_not_fit_is_taken_back_and_the_run_can_go_on() {
+fn a_line_that_does_not_fit_is_removed_and_the_run_can_continue() {
     if std::env::var_os(CHILD).is_some() {
         return with_a_full_disk();
     }
-    let this = "store_full::a_line_that_does_not_fit_is_taken_back_and_the_run_can_go_on";
+    let this = "store_full::a_line_that_does_not_fit_is_removed_and_the_run_can_continue";
     let mut child = Command::new(std::env::current_exe().unwrap());
     let output = child.args(["--exact", this, "--nocapture"]).env(CHILD, "1").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,6 +1,5 @@
-//! `kill -9` in the middle of appending, and of making run folders: nothing that was reported as stored is lost, the lock
-//! is gone, and every folder that looks like a run is one. The tests start themselves as the processes to be
-//! killed.
+//! `kill -9` while a process appends or creates run folders: nothing reported as stored is lost, the lock is released, and every
+//! folder that looks like a run is one. The tests start themselves as the processes to kill.
 
 use record::store::{HEADER, RunFolder, SCENARIO};
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use std::time::SystemTime;
 
 const CHILD: &str = "NATMETER_TEST_STORE_CHILD";
 
-/// Append trials for ever and say each one's number after it was stored.
+/// Appends trials for ever, and prints the number of each after it was stored.
 fn append_until_killed(path: &Path) {
     let (mut folder, _) = RunFolder::open_for_resume(path).unwrap();
     for seq in 0u64.. {
@@ -20,7 +19,7 @@ fn append_until_killed(path: &Path) {
     }
 }
 
-/// Make run folders for ever and say each one's number when it is there.
+/// Creates run folders for ever, and prints the number of each after it was created.
 fn create_until_killed(parent: &Path) {
     for number in 0u64.. {
         create(parent);
@@ -32,7 +31,7 @@ fn create(parent: &Path) -> RunFolder {
     RunFolder::create(parent, "killed", SystemTime::UNIX_EPOCH, "name = \"killed\"\n", &json!({ "a": 1 })).unwrap()
 }
 
-/// This test again, in a process of its own, with a folder to work in.
+/// Starts this test again as a child process, with a folder.
 fn child(test: &str, path: &Path) -> (Child, std::io::Lines<BufReader<ChildStderr>>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("store_kill::{test}"), "--nocapture"])
@@ -45,10 +44,10 @@ fn child(test: &str, path: &Path) -> (Child, std::io::Lines<BufReader<ChildStder
     (child, lines)
 }
 
-/// What a child reported last, once that was at least `least`.
+/// Waits until a child has reported at least `least`, and returns its last number.
 fn wait_for(lines: &mut std::io::Lines<BufReader<ChildStderr>>, least: u64) -> u64 {
     let mut numbers = lines.map(|line| line.unwrap().parse::<u64>().unwrap() + 1);
-    numbers.find(|&number| number >= least).expect("the child goes on until it is killed")
+    numbers.find(|&number| number >= least).expect("the child continues until it is killed")
 }
 
 #[test]

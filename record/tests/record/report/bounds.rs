@@ -1,4 +1,4 @@
-//! What bounds a rate, and that nobody is blamed for what bounded another.
+//! Bounds of rates: a report names the right cause, for the right results.
 
 use super::{fixture, report, tester_limited, text};
 use method::validity::Stream;
@@ -12,7 +12,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     let limited: Vec<_> = report.results.iter().filter(|c| c.bound == ResultKind::TesterLimit).collect();
     assert_eq!(limited.len(), 2);
     assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
-    // Every other cell would be compared with the limited one, so it has no known scale either.
+    // The ratios of all other results refer to the limited one, so they are unknown, too.
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
     for format in ["text", "html"] {
         let rendered = report.render(format).unwrap();
@@ -23,11 +23,11 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
         }
     }
     let said = "The tester was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
-                on 1 core): the device can do at least this. Elsewhere the device was the limit.";
+                on 1 core): the rate is a lower bound. For the other results the device was the limit.";
     assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
 }
 
-/// 10 M failed, 5 M passed, and 7.5 M was never decided: that is no 5 M.
+/// 10 M failed, 5 M passed, and 7.5 M was never decided: the result is ≥ 5 M, not 5 M.
 #[test]
 fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
     let mut run = fixture::quickstart();
@@ -42,12 +42,11 @@ fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
     assert!(text.contains("≥ 5,000,000") && text.contains("between 5,000,000 and 10,000,000"), "{text}");
     let first = &report.sentences()[0];
     assert!(
-        first.contains(
-            "Searches ended early, because trials were spoiled (maximum connection establishment rate at 100 k"
-        ),
+        first
+            .contains("Searches ended early because of invalid trials (maximum connection establishment rate at 100 k"),
         "{first}"
     );
-    assert!(first.ends_with("Elsewhere the device was the limit."), "{first}");
+    assert!(first.ends_with("For the other results the device was the limit."), "{first}");
 }
 
 #[test]
@@ -63,7 +62,7 @@ fn what_failed_is_printed_where_nothing_else_is_known() {
     assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
 }
 
-/// Two repetitions reached a rate, a third failed at half of it and could not be tried lower: that is the most it can be.
+/// Two repetitions have a rate; a third failed at half of it and has no valid trial below, which is its upper bound.
 #[test]
 fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     let mut run = fixture::quickstart();
@@ -82,8 +81,8 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     let summary = cell.summary.unwrap();
     assert_eq!((summary.min, cell.sign(summary.min), cell.sign(summary.max)), (500_000.0, "< ", ""));
     let text = report.render("text").unwrap();
-    assert!(text.contains("< 500,000") && text.contains("counted with that rate"), "{text}");
-    // One of two: the median is between what it can be at most and what it is.
+    assert!(text.contains("< 500,000") && text.contains("the statistics use that rate"), "{text}");
+    // One of two: the median is between an upper bound and a rate.
     let one = |below: u64| {
         let mut run = run.clone();
         let mut mine = run.outcomes.iter_mut().filter(alike);
@@ -94,9 +93,9 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
 }
 
-/// A queue that gives back in the drain what the device did not manage makes it look faster.
+/// A queue that empties during the drain makes a device look faster.
 #[test]
-fn what_queues_can_hide_is_said_where_it_shows() {
+fn the_effect_of_queues_is_a_remark() {
     let mut run = fixture::quickstart();
     let hidden = |run: &fixture::Run| {
         report(run).results.iter().map(|c| c.queued_excess(Nanos::from_millis(100))).collect::<Vec<_>>()
@@ -111,7 +110,7 @@ fn what_queues_can_hide_is_said_where_it_shows() {
     assert!(report(&run).render("text").unwrap().contains("the queues in front of the device hold 1,048,576 frames"));
 }
 
-/// Its error is the whole range that was searched: it says nothing about the others.
+/// Its error is the whole range of the search, and says nothing about the others.
 #[test]
 fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
     let mut run = fixture::quickstart();
@@ -122,7 +121,7 @@ fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
 }
 
 #[test]
-fn what_bounds_one_device_is_not_said_of_the_others() {
+fn the_limit_of_one_device_is_not_that_of_the_others() {
     let mut run = fixture::kernel();
     run.outcomes.iter_mut().for_each(|o| o.shares_core = false);
     run.outcomes
@@ -132,9 +131,13 @@ fn what_bounds_one_device_is_not_said_of_the_others() {
     let report = report(&run);
     let sentences = report.sentences();
     assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
-    assert!(sentences[3].ends_with("The tester was the limit: the device can do at least this."));
+    assert!(sentences[3].ends_with("The tester was the limit: the rate is a lower bound."));
     assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
-    assert!(sentences[4].starts_with("Elsewhere the device was the limit; the tester had "), "{}", sentences[4]);
+    assert!(
+        sentences[4].starts_with("For the other results the device was the limit; the tester ceiling is "),
+        "{}",
+        sentences[4]
+    );
 }
 
 #[test]
@@ -142,32 +145,31 @@ fn a_rate_that_the_validation_bounds_is_marked() {
     let mut run = fixture::quickstart();
     run.outcomes[0].result.validation_failed = true;
     let report = report(&run);
-    assert!(report.doubts.iter().any(|d| d.starts_with("1 of 18 searches was bounded by the validation")));
+    assert!(report.doubts.iter().any(|d| d.starts_with("1 of 18 searches was limited by the validation")));
     let text = report.render("text").unwrap();
-    assert!(text.contains("bounded by the validation in 1 of 3 repetitions"), "{text}");
+    assert!(text.contains("limited by the validation in 1 of 3 repetitions"), "{text}");
 }
 
 #[test]
-fn near_the_testers_own_limit_the_device_is_not_blamed() {
+fn near_the_tester_ceiling_the_device_is_not_the_limit() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(8_000_000));
     let report = report(&run);
-    assert!(report.sentences()[0].contains("within 10 % of the tester's own limit"), "{}", report.sentences()[0]);
-    assert!(!report.sentences()[0].contains("to spare"));
-    assert!(report.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester's own ceiling")));
+    assert!(report.sentences()[0].contains("within 10 % of the tester ceiling"), "{}", report.sentences()[0]);
+    assert!(!report.sentences()[0].contains("times each rate"));
+    assert!(report.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester ceiling")));
 }
 
 #[test]
-fn where_the_search_ended_at_its_upper_end_it_is_said_whose_end_that_was() {
+fn the_upper_end_of_a_search_is_named() {
     let mut run = fixture::quickstart();
     run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
     let first = report(&run).sentences()[0].clone();
-    let tester =
-        "90 % of the tester's own ceiling, the highest rate at which it is believed, passed: the device can do";
+    let tester = "90 % of the tester ceiling, the highest rate that natmeter tries, passed: the rate is a lower";
     assert!(first.contains(tester) && first.contains("At least 2.8 M connections/s"), "{first}");
     run.header.scenario.measure.max_rate = Some(scenario::quantity::WrittenRate::Frames(7_600_000));
     let first = report(&run).sentences()[0].clone();
-    assert!(first.contains("The scenario's highest rate passed: the device can do at least this."), "{first}");
+    assert!(first.contains("The scenario's highest rate passed: the rate is a lower bound."), "{first}");
 }
 
 #[test]
@@ -175,27 +177,33 @@ fn without_calibration_nothing_is_said_about_the_tester() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(0));
     let first = report(&run).sentences()[0].clone();
-    assert!(first.ends_with("the tester's own limit was not calibrated."), "{first}");
+    assert!(first.ends_with("the tester ceiling was not calibrated."), "{first}");
 }
 
-/// The ceiling is that of the tester's code, and a TAP's own share of a rate is in none: nothing is said of what was to spare.
+/// A TAP's share of a rate is in no calibrated ceiling, so no report states headroom over a TAP.
 #[test]
-fn over_a_tap_or_a_ceiling_of_another_link_nobody_has_anything_to_spare() {
+fn over_a_tap_or_a_ceiling_of_another_link_no_headroom_is_stated() {
     let mut run = fixture::kernel();
-    let spare = |text: &str| text.contains("to spare") || text.contains("alone, the tester");
-    assert!(report(&run).sentences().iter().any(|s| spare(s)), "{:?}", report(&run).sentences());
+    let headroom = |text: &str| text.contains("times each rate") || text.contains("the tester alone reaches");
+    assert!(report(&run).sentences().iter().any(|s| headroom(s)), "{:?}", report(&run).sentences());
     run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
     let told = report(&run).sentences().to_vec();
-    assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
+    assert!(
+        !told.iter().any(|s| headroom(s)) && told.iter().any(|s| s.contains("whose ceiling was not calibrated")),
+        "{told:?}"
+    );
     run.header.scenario.link = Link::Tap;
     let told = report(&run).sentences().to_vec();
-    assert!(!told.iter().any(|s| spare(s)) && told.iter().any(|s| s.contains("no ceiling of its own")), "{told:?}");
+    assert!(
+        !told.iter().any(|s| headroom(s)) && told.iter().any(|s| s.contains("whose ceiling was not calibrated")),
+        "{told:?}"
+    );
     assert!(text(&run).contains("Ceiling without the TAP"), "{}", text(&run));
 }
 
-/// Set-up rates of one core beside a throughput of two: each says of how many cores it is.
+/// Establishment rates of one core and a throughput of two: each names its number of cores.
 #[test]
-fn every_figure_says_of_how_many_cores_it_is_where_they_vary() {
+fn every_figure_names_its_cores_if_they_vary() {
     let mut run = fixture::cores();
     for outcome in run.outcomes.iter_mut().filter(|o| o.measurement.point.cores > 1) {
         outcome.result.kind = ResultKind::NothingMeasured;
@@ -206,9 +214,9 @@ fn every_figure_says_of_how_many_cores_it_is_where_they_vary() {
     assert!(first.contains(" on 1 core"), "{first}");
 }
 
-/// What was spoiled by the tester is not cured by a quiet host.
+/// A quiet host does not help if the tester invalidated the trials.
 #[test]
-fn what_to_do_follows_from_who_spoiled_the_trials() {
+fn advice_follows_from_the_cause_of_invalid_trials() {
     let stall = Invalid::HostStall { of_dut: true, stall: Nanos(4_000_000), queue_lasts: None };
     let late = Invalid::SenderLate { stream: Stream::Forward, late: Nanos(400_000), limit: Nanos(100_000) };
     for (reason, kind) in [stall, late].into_iter().zip([ResultKind::NothingMeasured, ResultKind::Below]) {
@@ -221,7 +229,7 @@ fn what_to_do_follows_from_who_spoiled_the_trials() {
     }
 }
 
-/// Neither a value nor an error, in no format.
+/// It has neither a value nor an error, in any format.
 #[test]
 fn what_was_not_measured_has_no_figures() {
     let mut run = fixture::quickstart();
@@ -231,16 +239,16 @@ fn what_was_not_measured_has_no_figures() {
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.bound == ResultKind::NothingMeasured));
     let text = report.render("text").unwrap();
-    let errors = text.lines().filter(|line| line.starts_with("  error of the search  ") && !line.contains("from"));
+    let errors = text.lines().filter(|line| line.starts_with("  error of the search  ") && !line.contains("minus"));
     assert!(errors.clone().all(|line| line.ends_with(" –")) && errors.count() > 1, "{text}");
     let csv = report.render("csv").unwrap();
     assert!(csv.lines().skip(1).all(|line| line.contains(",,,") && line.contains("nothing-measured")), "{csv}");
     assert!(!csv.contains(",0,0,") && !csv.contains("19000000"), "{csv}");
 }
 
-/// Several workers of the tester stand in its conditions and its ceiling, and each has queues of its own in front of the device.
+/// Conditions and ceiling name several workers of the tester; each worker has its own queues in front of the device.
 #[test]
-fn several_workers_of_the_tester_are_said() {
+fn several_workers_of_the_tester_are_named() {
     let with = |workers: u32| {
         let mut run = fixture::quickstart();
         run.header.scenario.tester.workers = workers;

@@ -1,5 +1,5 @@
-//! Records of runs built by code, always the same: what the report tests read. Searches are plain bisections against a
-//! device that loses what exceeds its capacity, so that traces and loss curves look like real ones.
+//! Deterministic records of runs, built by code for the report tests. Searches are plain bisections on a device that loses frames
+//! above its capacity, so that traces and loss curves look real.
 
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
@@ -12,7 +12,7 @@ use record::read::Record;
 use scenario::{Options, Scenario, Sweep, parse};
 use std::collections::BTreeMap;
 
-/// A run in the making.
+/// A run under construction.
 #[derive(Clone)]
 pub struct Run {
     pub header: Header,
@@ -25,10 +25,10 @@ pub struct Run {
     state: u64,
 }
 
-/// What a device does at a point.
+/// Behaviour of a device at a point.
 pub struct Truth {
     pub capacity: u64,
-    /// No more than this can be tried, and then it is the tester's limit.
+    /// Highest rate that can be tried; reaching it is a tester limit.
     pub tester: u64,
     /// Repetitions differ by up to this many parts in a thousand.
     pub noise: u64,
@@ -50,7 +50,7 @@ impl Run {
         }
     }
 
-    /// Measure everything that is planned.
+    /// Runs all planned measurements.
     pub fn measure(mut self, truth: impl Fn(&Measurement) -> Truth) -> Run {
         for m in self.header.plan.measurements.clone() {
             self.search(&m, &truth(&m));
@@ -158,27 +158,27 @@ impl Run {
         });
     }
 
-    /// A small generator, so that repetitions differ and still are always the same.
+    /// A small random generator with a fixed seed, so that repetitions differ deterministically.
     fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.state >> 33
     }
 
-    /// The tester can do this at every number of connections.
+    /// Sets the tester ceiling for every number of connections.
     pub fn ceiling(&mut self, rate: Rate) {
         for c in &mut self.calibration.ceilings {
             (c.frames, c.set_up) = (rate, c.set_up.map(|_| rate));
         }
     }
 
-    /// Frames with this fault in the first trial.
-    pub fn spoil(&mut self, fault: Fault, frames: u64) {
+    /// Adds frames with this fault to the first trial.
+    pub fn inject(&mut self, fault: Fault, frames: u64) {
         let mut faults = FaultCounts::default();
         (0..frames).for_each(|_| faults.add(fault));
         self.trials[0].outcome.reverse.faults.merge(&faults);
     }
 
-    /// What its folder would hold.
+    /// Returns the record that its folder would hold.
     pub fn record(&self) -> Record {
         let run = self.clone();
         Record {

@@ -1,5 +1,4 @@
-//! Reports of example run folders: what a person reads, word for word, and that the same folder always gives the
-//! same bytes.
+//! Reports of example run folders, word for word; and the same folder always gives the same bytes.
 
 mod bounds;
 mod fixture;
@@ -23,7 +22,7 @@ fn text(run: &Run) -> String {
     report(run).render("text").unwrap()
 }
 
-/// All example runs, with the cases in which a careless report would lie.
+/// All example runs, including cases that need a caveat.
 fn examples() -> Vec<(&'static str, Run)> {
     vec![
         ("quickstart", fixture::quickstart()),
@@ -63,8 +62,8 @@ fn closed_loop() -> Run {
     run.outcomes.iter_mut().for_each(|o| o.result.closed_loop = true);
     run.outcomes[4].result.one_sided = true;
     run.outcomes[5].result.phase1_lost = 12;
-    run.spoil(Fault::WrongPort, 3);
-    run.spoil(Fault::Foreign, 5);
+    run.inject(Fault::WrongPort, 3);
+    run.inject(Fault::Foreign, 5);
     run
 }
 
@@ -183,7 +182,7 @@ fn every_printed_rate_says_per_direction_or_total() {
     for (name, run) in examples() {
         for sentence in report(&run).sentences() {
             for (at, _) in sentence.match_indices("fps") {
-                assert!(sentence[at..].starts_with("fps a direction"), "{name}: {sentence}");
+                assert!(sentence[at..].starts_with("fps per direction"), "{name}: {sentence}");
             }
         }
     }
@@ -211,10 +210,10 @@ fn an_interrupted_run_says_how_far_it_got() {
 }
 
 #[test]
-fn a_hop_limit_that_nobody_took_off_is_a_doubt() {
+fn a_hop_limit_that_was_not_decremented_is_a_doubt() {
     let mut run = fixture::quickstart();
     let sent_with = run.header.scenario.traffic.ttl;
-    let doubted = |run: &Run| report(run).doubts.iter().any(|doubt| doubt.contains("no router has forwarded them"));
+    let doubted = |run: &Run| report(run).doubts.iter().any(|doubt| doubt.contains("no router forwarded them"));
     run.trials[3].outcome.hop_limit = [Some(sent_with - 1); 2];
     assert!(!doubted(&run));
     run.trials[3].outcome.hop_limit[1] = Some(sent_with);
@@ -228,7 +227,7 @@ fn a_measurement_without_result_is_a_doubt_and_not_for_lack_of_time() {
     run.facts.doubts.push(format!("{}{}phase 1 does not complete", lost.measurement.key(), record::folder::NO_RESULT));
     let report = report(&run);
     let last = report.sentences().last().unwrap();
-    assert!(last.contains("1 measurement gave no result, see the doubts."), "{last}");
+    assert!(last.contains("1 measurement gave no result; see the doubts."), "{last}");
     assert!(!last.contains("Not finished"), "{last}");
     assert!(report.doubts.iter().any(|d| d.contains("no result: phase 1 does not complete")));
 }
@@ -239,12 +238,12 @@ fn a_failed_self_test_comes_first() {
     run.self_test.passed = false;
     run.self_test.checks[0].passed = false;
     let report = report(&run);
-    assert_eq!(report.sentences()[0], "The tester's self-test failed: believe none of these figures.");
-    assert_eq!(report.doubts[0], "The self-test failed (forwarding capacity): believe none of these figures.");
+    assert_eq!(report.sentences()[0], "The tester's self-test failed: do not use these figures.");
+    assert_eq!(report.doubts[0], "The self-test failed (forwarding capacity): do not use any of these figures.");
 }
 
 #[test]
-fn a_device_that_counts_fewer_connections_than_came_through_is_doubted() {
+fn a_device_that_counts_fewer_connections_than_the_tester_is_doubted() {
     let mut run = fixture::quickstart();
     let doubt = |run: &Run| report(run).doubts.into_iter().find(|d| d.contains("the device's own table held fewer"));
     let store = |counted| Some(StoreFacts { learned: 1_000, dut_entries: Some(counted), ..StoreFacts::default() });
@@ -271,9 +270,9 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
     assert!(report.render("text").unwrap().contains("self-test was inconclusive (forwarding capacity)"));
 }
 
-/// Settings alone make no conforming run.
+/// Conforming settings alone do not make a run conforming.
 #[test]
-fn what_became_of_a_run_departs_from_the_rfcs_too() {
+fn events_of_a_run_can_depart_from_the_rfcs() {
     let departures = |change: &dyn Fn(&mut Run)| {
         let mut run = conforming();
         change(&mut run);
@@ -283,22 +282,25 @@ fn what_became_of_a_run_departs_from_the_rfcs_too() {
     };
     let by_settings = departures(&|_| ()).len();
     let departures = |change: &dyn Fn(&mut Run)| departures(change).split_off(by_settings);
-    let swallowed = Some(StoreFacts { phase1_resent: 7, ..StoreFacts::default() });
-    let resent = departures(&|run| run.trials[0].outcome.store.clone_from(&swallowed));
-    assert!(resent[0].contains("sent 7 connections again"), "{resent:?}");
+    let lost_by_host = Some(StoreFacts { phase1_resent: 7, ..StoreFacts::default() });
+    let resent = departures(&|run| run.trials[0].outcome.store.clone_from(&lost_by_host));
+    assert!(resent[0].contains("opened 7 connections again"), "{resent:?}");
     let ended = departures(&|run| run.outcomes[0].result.kind = ResultKind::Between);
-    assert_eq!(ended, ["1 search ended before the bounds were as close as asked for"]);
+    assert_eq!(ended, ["1 search ended before reaching the requested precision"]);
     assert_eq!(departures(&|run| run.self_test.passed = false), ["the tester's self-test failed"]);
     assert_eq!(departures(&|run| run.outcomes[0].shares_core = true), ["tester and device share a core"]);
 }
 
 #[test]
-fn scaling_over_shared_cores_stands_nowhere_without_its_mark() {
+fn scaling_over_shared_cores_is_always_marked() {
     let mut run = fixture::cores();
     let said = |run: &Run| {
         let report = report(run);
         let csv = report.render("csv").unwrap();
-        (report.sentences()[0].contains("times the rate of one"), csv.lines().any(|l| l.contains(",rel_scale_up,")))
+        (
+            report.sentences()[0].contains("times the rate on one core"),
+            csv.lines().any(|l| l.contains(",rel_scale_up,")),
+        )
     };
     assert_eq!(said(&run), (true, true));
     run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
@@ -342,23 +344,25 @@ fn scaling_over_cores_is_no_result_on_a_shared_core() {
     assert!(text(&run).contains("\n  S_CPU (not a scaling result)  "));
 }
 
-/// With two cores the tester has one to itself beside a device of one core, and none beside a device of two.
+/// On two cores, the tester has an isolated core next to a device of one core, but not next to a device of two.
 #[test]
-fn sharing_a_core_is_said_of_the_points_that_do() {
+fn only_points_that_share_a_core_are_marked() {
     let mut run = fixture::cores();
     run.outcomes.iter_mut().filter(|o| o.measurement.point.cores > 1).for_each(|o| o.shares_core = true);
     let text = text(&run);
     let row = text.lines().find(|l| l.starts_with("  S_CPU (*: not a scaling result)")).unwrap();
     let marked: Vec<bool> = row.split_whitespace().rev().take(3).map(|value| value.ends_with('*')).collect();
     assert_eq!(marked, [true, true, false], "{row}");
-    assert!(text.contains("in 4 of 6 results: scaling figures say nothing there"), "{text}");
+    assert!(text.contains("in 4 of 6 results: their S_CPU is not a scaling result"), "{text}");
     let report = report(&run);
     assert!(report.doubts.iter().any(|d| d.starts_with("Tester and device share a core in 4 of 6 results")));
-    assert!(report.sentences().iter().any(|s| s.contains("Where they share a core, a rate is that of both.")));
+    assert!(
+        report.sentences().iter().any(|s| s.contains("Where they share a core, each rate is that of both together."))
+    );
 }
 
 #[test]
-fn a_simulated_device_is_beside_nothing_published() {
+fn a_simulated_device_is_compared_with_nothing_published() {
     let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth {
         capacity: 4_000_000,
         tester: 14_000_000,
@@ -380,12 +384,12 @@ fn a_folder_without_results_is_reported_as_such() {
 }
 
 #[test]
-fn what_is_no_run_or_no_format_is_refused_with_the_way_out() {
+fn a_wrong_folder_or_format_is_refused_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let error = Report::from_folder(dir.path(), tech::ALL).unwrap_err().to_string();
     assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
     let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
-    assert_eq!(error.to_string(), "there is no format `pdf`: use one of text, csv, json, html");
+    assert_eq!(error.to_string(), "`pdf` is not a report format: use one of text, csv, json, html");
 }
 
 #[test]
@@ -443,7 +447,7 @@ fn no_control_character_and_no_bidirectional_mark_reaches_a_report() {
     assert_eq!(json["header"]["scenario"]["about"], hostile("about"), "JSON loses nothing");
 }
 
-/// Every element that is opened is closed, in order.
+/// Every opened element is closed, in order.
 fn balanced(name: &str, page: &str) {
     let body = page.split("</style>").nth(1).unwrap();
     let mut open: Vec<&str> = vec!["html", "head"];
