@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use natmeter::gateway::Word;
 use libfuzzer_sys::fuzz_target;
+use natmeter::gateway::Word;
 
 fuzz_target!(|line: &str| match Word::read(line) {
     Ok(word) => {

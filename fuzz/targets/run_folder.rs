@@ -3,12 +3,12 @@
 
 #![no_main]
 
+use libfuzzer_sys::fuzz_target;
+use method::{Criteria, Replay, TrialRecord, judge};
 use record::audit::see_that_it_can_be_resumed;
 use record::read::Record;
 use record::report::{KNOWN, Report};
 use record::store::RunFolder;
-use libfuzzer_sys::fuzz_target;
-use method::{Criteria, Replay, TrialRecord, judge};
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;

@@ -4,8 +4,8 @@
 
 #![no_main]
 
-use natmeter::forecast::{self, text};
 use libfuzzer_sys::fuzz_target;
+use natmeter::forecast::{self, text};
 use scenario::{Options, parse};
 
 fuzz_target!(|file: &str| {

@@ -1,7 +1,7 @@
 //! What is wrong with a file, and where: faults name the paths of keys, and complaints show them under the words that the
 //! paths lead to.
 
-use crate::source::{Place, Source};
+use crate::source::{Source, SourceSpan};
 use crate::spans::Spans;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
 use serde_json::json;
@@ -18,7 +18,7 @@ pub enum At {
     /// The first of several that stands in the file.
     First(Vec<At>),
     /// These words.
-    Words(Place),
+    Words(SourceSpan),
 }
 
 impl From<&str> for At {
@@ -33,8 +33,8 @@ impl From<String> for At {
     }
 }
 
-impl From<Place> for At {
-    fn from(place: Place) -> At {
+impl From<SourceSpan> for At {
+    fn from(place: SourceSpan) -> At {
         At::Words(place)
     }
 }
@@ -65,7 +65,7 @@ impl At {
         }
     }
 
-    fn place(&self, spans: &Spans) -> Option<Place> {
+    fn place(&self, spans: &Spans) -> Option<SourceSpan> {
         match self {
             At::Value(path) => spans.value(path),
             At::Key(path) => spans.key(path),
@@ -139,7 +139,7 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shown {
     title: String,
-    marks: Vec<(Place, String)>,
+    marks: Vec<(SourceSpan, String)>,
     instead: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ impl Complaints {
         let mut shown: Vec<Shown> = Vec::new();
         for fault in values.into_iter().chain(rules) {
             let Fault { title, marks, instead, .. } = fault;
-            let mut marked: Vec<(Place, String)> = Vec::new();
+            let mut marked: Vec<(SourceSpan, String)> = Vec::new();
             for (place, label) in marks.into_iter().filter_map(|(at, label)| Some((at.place(spans)?, label))) {
                 if marked.iter().all(|(other, _)| *other != place) {
                     marked.push((place, label));
@@ -213,7 +213,7 @@ impl Complaints {
         self.shown.iter().take(MOST_SHOWN).map(fault).collect()
     }
 
-    fn line_and_column(&self, place: Place) -> (usize, usize) {
+    fn line_and_column(&self, place: SourceSpan) -> (usize, usize) {
         let before = &self.sources[place.source].text[..place.start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_place_has_a_line_and_a_column() {
         let source = Source { name: "x".to_owned(), text: "a = 1\nµ = 2\n".to_owned() };
-        let fault = Fault::new("bad").at(Place::new(0, 11..12), "here");
+        let fault = Fault::new("bad").at(SourceSpan::new(0, 11..12), "here");
         let complaints = Complaints::new(vec![source], &Spans::default(), vec![fault], Vec::new());
         let json = complaints.to_json();
         assert_eq!((&json[0]["marks"][0]["line"], &json[0]["marks"][0]["column"]), (&json!(2), &json!(5)));

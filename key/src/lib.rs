@@ -27,7 +27,7 @@ pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};
 pub use kind::{Kind, Shape};
 pub use section::{Section, Sections};
-pub use source::{Place, Source};
+pub use source::{Source, SourceSpan};
 pub use spans::Spans;
 pub use tree::{Entry, Node, Tree, TreeTable, override_value, read};
 pub use value::{Value, Wrong};

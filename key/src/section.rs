@@ -4,7 +4,7 @@
 use crate::declare::{Absent, Default, Table};
 use crate::fault::{At, Fault};
 use crate::kind::Kind;
-use crate::source::Place;
+use crate::source::SourceSpan;
 use crate::spans::Spans;
 use crate::tree::{Node, Tree, TreeTable, default_value};
 use crate::value::{Value, Wrong};
@@ -152,4 +152,4 @@ pub fn join(table: &str, key: &str) -> String {
 }
 
 /// What a kind calls for every part of a value that it refuses: path, words, and why.
-pub type Refuse<'a> = dyn FnMut(&str, Place, Wrong) + 'a;
+pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Some words in one of the [`Source`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct SourceSpan {
     /// Number of the source: 0 is the file, the overrides follow.
     pub source: usize,
     /// First byte.
@@ -13,10 +13,10 @@ pub struct Place {
     pub end: usize,
 }
 
-impl Place {
+impl SourceSpan {
     /// A byte range of a source.
-    pub fn new(source: usize, range: Range<usize>) -> Place {
-        Place { source, start: range.start, end: range.end }
+    pub fn new(source: usize, range: Range<usize>) -> SourceSpan {
+        SourceSpan { source, start: range.start, end: range.end }
     }
 
     /// Whether it has no words: that of a value which stands in no source.

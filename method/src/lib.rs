@@ -25,7 +25,7 @@ pub mod validity;
 mod verdict;
 
 pub use judged::{Attempt, Decision, Judged, Judgement};
-pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step, StepVerdict};
+pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
 pub use rules::RULES;

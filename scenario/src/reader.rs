@@ -12,7 +12,8 @@ use crate::tables::{
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
 use key::{
-    At, Book, Complaints, Entry, Fault, Node, Place, Sections, Source, Spans, Tree, TreeTable, Value, override_value,
+    At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
+    override_value,
 };
 use method::Count;
 use serde::{Deserialize, Serialize};
@@ -206,7 +207,7 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
     }
     if embedded.get("pool").is_none() {
         // A default: it stands nowhere.
-        let nowhere = Place::new(key.source, key.start..key.start);
+        let nowhere = SourceSpan::new(key.source, key.start..key.start);
         let pool = Node { place: nowhere, ..override_value("198.19.0.1", 0, 0, false) };
         tree.insert("technology.nat44.pool", key, pool);
     }

@@ -209,7 +209,7 @@ impl Bracket {
     }
 }
 
-fn one_sided(trace: &[super::Step]) -> bool {
+fn one_sided(trace: &[super::SearchStep]) -> bool {
     trace.len() >= ONE_SIDED && {
         let last = &trace[trace.len() - ONE_SIDED..];
         last.iter().all(|step| (step.verdict == StepVerdict::Pass) == (last[0].verdict == StepVerdict::Pass))

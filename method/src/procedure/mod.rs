@@ -8,7 +8,7 @@ mod result;
 pub mod throughput;
 mod verify;
 
-pub use result::{ResultKind, SearchResult, Step, StepVerdict};
+pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
 
 use crate::judged::{Judged, Judgement, Life};
 use crate::ratio::Ratio;

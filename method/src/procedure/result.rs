@@ -86,7 +86,7 @@ pub enum StepVerdict {
 
 /// One step of a search: a point of its trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct SearchStep {
     /// The rate, per direction.
     pub rate: Rate,
     /// What is known about it.
@@ -123,7 +123,7 @@ pub struct SearchResult {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validation_failed: bool,
     /// Every decision, in order.
-    pub trace: Vec<Step>,
+    pub trace: Vec<SearchStep>,
     /// Trials run.
     pub trials: Count,
     /// Of these: worth nothing, and repeated.
@@ -178,7 +178,7 @@ impl SearchResult {
         let trials = judgement.attempts.len() as Count;
         let invalid = judgement.invalid();
         let lost = lost(&judgement.last().outcome);
-        self.trace.push(Step { rate, verdict, reason, closed_loop, trials, invalid, lost });
+        self.trace.push(SearchStep { rate, verdict, reason, closed_loop, trials, invalid, lost });
         self.trials += trials;
         self.invalid_repeats += invalid;
         for attempt in &judgement.attempts {
