@@ -1,5 +1,5 @@
-//! Sequences of frames into the workers of any plane function, or of chains of them: what holds for all of them is checked
-//! here, once, and a target only says what is built and which limits it has.
+//! Sends sequences of frames into the workers of any plane function, or of a chain of functions. It checks the
+//! properties that hold for all functions; a target only defines what is built and its limits.
 
 use crate::build::{self, CUSTOMER, Damage, Draft, Host, INTERNET};
 use crate::checksum::Ipv4;
@@ -10,7 +10,7 @@ use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
 use testbed::{Frame, Made};
 
-/// One thing that happens.
+/// One step of a sequence.
 #[derive(Arbitrary, Debug)]
 pub enum BenchStep {
     /// Milliseconds go by, or many of them.
@@ -26,7 +26,7 @@ pub enum BenchStep {
     },
     /// Nothing to do.
     Idle,
-    /// Somebody looks at the state table.
+    /// The control side reads the state table.
     Look(u8),
     /// No memory for further packets from here on, or again.
     Memory(Option<u8>),

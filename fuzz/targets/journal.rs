@@ -1,5 +1,5 @@
-//! Any bytes as the journal that a killed run left: settings are restored as the journal says or not at all, and nothing is
-//! touched but settings that it names.
+//! Any bytes as the journal that a killed run left: settings are restored as the journal says or not at all, and no
+//! other setting is changed.
 
 #![no_main]
 
