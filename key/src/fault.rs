@@ -1,5 +1,4 @@
-//! What is wrong with a file, and where: faults name the paths of keys, and complaints show them under the words that the
-//! paths lead to.
+//! Errors in a file. A fault names the paths of keys; complaints print the faults under the source text of these keys.
 
 use crate::source::{Source, SourceSpan};
 use crate::spans::Spans;
@@ -98,8 +97,8 @@ impl Fault {
         Fault { title: title.into(), marks: Vec::new(), needs: Vec::new(), instead: Vec::new() }
     }
 
-    /// Adds the words at fault, or words that explain them, with what is to be said there. A value that the file does not
-    /// give is left out.
+    /// Adds a label at the words at fault, or at words that explain them. Values that the file does not contain are
+    /// skipped.
     pub fn at(mut self, at: impl Into<At>, label: impl Into<String>) -> Fault {
         self.marks.push((at.into(), label.into()));
         self
@@ -110,7 +109,7 @@ impl Fault {
         if holds { self.at(at, label) } else { self }
     }
 
-    /// Says that the fault follows from this value, too: it is not shown where the words of that value are refused themselves.
+    /// States that the fault depends on this value, too: it is not shown if that value is refused itself.
     pub fn needs(mut self, at: impl Into<At>) -> Fault {
         self.needs.push(at.into());
         self
@@ -129,7 +128,7 @@ impl Fault {
         self
     }
 
-    /// Whether it follows from words that were refused themselves.
+    /// Whether it depends on words that were refused themselves.
     fn follows_from_another(&self, spans: &Spans) -> bool {
         self.marks.iter().map(|(at, _)| at).chain(&self.needs).any(|at| at.is_wrong(spans))
     }
@@ -173,7 +172,7 @@ impl Complaints {
                 shown.push(Shown { title, marks: marked, instead });
             }
         }
-        // What is missing comes last: it often follows from what is misspelt.
+        // Missing keys come last, because they often follow from misspelt ones.
         shown.sort_by_key(|fault| (fault.marks.is_empty(), fault.marks.first().map(|&(place, _)| place)));
         Complaints { sources, shown }
     }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Some words in one of the [`Source`]s.
+/// A range of bytes in one of the [`Source`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceSpan {
-    /// Number of the source: 0 is the file, the overrides follow.
+    /// Index of the source: 0 is the file, the overrides follow.
     pub source: usize,
     /// First byte.
     pub start: usize,
@@ -14,12 +14,12 @@ pub struct SourceSpan {
 }
 
 impl SourceSpan {
-    /// A byte range of a source.
+    /// Creates a span.
     pub fn new(source: usize, range: Range<usize>) -> SourceSpan {
         SourceSpan { source, start: range.start, end: range.end }
     }
 
-    /// Whether it has no words: that of a value which stands in no source.
+    /// Whether it is empty, as for a value that no source contains.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -30,6 +30,6 @@ impl SourceSpan {
 pub struct Source {
     /// Its name in messages: a path, or `--set`.
     pub name: String,
-    /// All of it.
+    /// The complete text.
     pub text: String,
 }

@@ -6,11 +6,11 @@ use crate::tree::{Entry, Node, Tree, TreeTable};
 use crate::value::Value;
 use std::collections::HashSet;
 
-/// The words of a file by the paths of its keys.
+/// The spans of a file by the paths of its keys.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     root: TreeTable,
-    /// Paths whose words were refused. A rule that needs such a value has nothing to say.
+    /// Paths whose values were refused. Rules that need such a value are skipped.
     wrong: HashSet<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The text of a file and its `--set` overrides as one tree in which every key and value knows the words it came from. A tree of
-//! our own, not serde: serde stops at the first mistake and cannot hold values of several sources.
+//! The text of a file and its `--set` overrides as one tree in which every key and value has its source span. serde is
+//! not used, because it stops at the first error and cannot merge several sources.
 
 use crate::fault::Fault;
 use crate::source::{Source, SourceSpan};
@@ -95,7 +95,7 @@ pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
         let span = error.span().unwrap_or(text.len()..text.len());
         Fault::new("this is not TOML")
             .at(SourceSpan::new(0, span), error.message())
-            .instead("strings stand in quotes, lists in [brackets], one `key = value` a line")
+            .instead("write strings in quotes, lists in [brackets], and one `key = value` per line")
     };
     (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
 }
@@ -109,8 +109,8 @@ impl Tree {
         path.split('.').try_fold(&self.root, |table, name| table.table(name))
     }
 
-    /// Puts a value at a dotted path. Where something else than a table stands in the way, nothing happens: reading
-    /// complains about it.
+    /// Inserts a value at a dotted path. If a part of the path is not a table, it does nothing: reading reports that
+    /// error.
     pub fn insert(&mut self, path: &str, key: SourceSpan, node: Node) {
         let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
         let mut table = &mut self.root;

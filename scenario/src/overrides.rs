@@ -30,7 +30,7 @@ fn is_conforming(book: &Book, name: &str) -> bool {
 fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) -> Result<String, Box<Fault>> {
     if let Some(key) = name.strip_prefix("measure.").filter(|key| full && is_conforming(book, key)) {
         let fault = Fault::new(format!("--full does not use `{name}`")).at(place, "has no effect with --full");
-        return Err(Box::new(fault.instead(format!("write {key}=… or full.{key}=…, or leave out --full"))));
+        return Err(Box::new(fault.instead(format!("write {key}=… or full.{key}=…, or remove --full"))));
     }
     if name.contains('.') || book.key(name).is_some() {
         return Ok(name.to_owned());
@@ -60,7 +60,7 @@ fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) 
             let fault = Fault::new(format!("unknown key `{name}`")).at(place, "no such key in this scenario");
             Err(Box::new(match did_you_mean(name, known) {
                 Some(meant) => fault.instead(format!("did you mean `{meant}`?")),
-                None => fault.instead("write a key of the scenario, or its whole path as in measure.repetitions"),
+                None => fault.instead("write a key of the scenario, or its complete path, as in measure.repetitions"),
             }))
         }
         _ => {

@@ -93,10 +93,8 @@ fn clients(scenario: &Scenario, hosts: u64) -> (u64, u64) {
 /// Why an inside address and port takes an outside port.
 fn why(mapping: Mapping) -> &'static str {
     match mapping {
-        Mapping::EndpointIndependent => {
-            "with endpoint-independent mapping each of them takes an outside port of its own"
-        }
-        Mapping::AddressAndPortDependent => "towards one destination each of them takes an outside port of its own",
+        Mapping::EndpointIndependent => "with endpoint-independent mapping each of them takes one outside port",
+        Mapping::AddressAndPortDependent => "towards one destination each of them takes one outside port",
     }
 }
 
@@ -161,7 +159,7 @@ impl Check<'_> {
         self.fault(
             Fault::new(title)
                 .at(first, why(state.mapping))
-                .at(ports_path, format!("{} outside ports an address", ports.count()))
+                .at(ports_path, format!("{} outside ports per address", ports.count()))
                 .at_if(hosts > 1, inside, format!("{hosts} inside addresses"))
                 .at("traffic.source-ports", format!("{} source ports", flows.source_ports.count()))
                 .instead(format!(
@@ -186,7 +184,7 @@ impl Check<'_> {
                     Fault::new(format!("a subscriber of `{}` has {have} ports, not {want}", dut.name()))
                         .at(words, format!("{want} source ports"))
                         .at(from.clone(), "the port sets follow from this")
-                        .instead(format!("use {have} source ports at most, or a shorter PSID")),
+                        .instead(format!("use at most {have} source ports, or a shorter PSID")),
                 );
             }
             return;
@@ -219,13 +217,13 @@ impl Check<'_> {
     }
 }
 
-/// Ports of a set that a customer's edge gives out: never port 0, and of a whole address none of the system's.
+/// Ports of a set that a customer edge assigns: never port 0, and of a complete address no well-known port.
 fn usable(set: PortSet) -> u64 {
     if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
 }
 
-/// A customer's edge whose port set is more than half in use. An edge that searches for a free port takes ever longer there,
-/// and that is what is measured.
+/// Warns of a customer edge whose port set is more than half in use. An edge that searches for a free port takes longer
+/// and longer then, and the trial measures that search.
 pub(super) fn advice(scenario: &Scenario) -> Vec<String> {
     let full = |dut: &Dut| {
         let nat = Nat::of(dut)?;
