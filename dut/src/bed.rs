@@ -1,11 +1,11 @@
-//! The test bed that the tool builds around a device under test of this machine: its two interfaces, addresses,
-//! neighbours and routes, everything that would disturb a measurement off. Its own file because it is the same for
-//! every software, and different for every way of moving packets.
+//! The test bed that natmeter builds around a device under test on this machine: its two interfaces, addresses,
+//! neighbours and routes. Kernel features that would disturb a measurement are switched off. The test bed is the same
+//! for every software, and differs between back-ends.
 
 use crate::DutError;
 use crate::host::Namespace;
 use crate::setting::Setting;
-use crate::step::{Action, NETNS_OF_DUT, Place, Step};
+use crate::step::{Action, NETNS_OF_DUT, Step, Target};
 use crate::tool::{ETHTOOL, IP, Tool};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, XdpMode};
@@ -15,37 +15,37 @@ use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use wire::AddrRange;
 
-/// One side of the device: who is who there (RFC 2544, appendix C.2.2: the DUT is host .1, the tester host .2).
+/// Names and addresses on one side of the DUT (RFC 2544, appendix C.2.2: the DUT is host .1, the tester host .2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Name of the DUT's interface.
     pub name: &'static str,
-    /// Name of the tester's end of the cable, where there is one.
+    /// Name of the tester's end of the veth pair, if the back-end uses one.
     pub tester_name: &'static str,
-    /// Address of the DUT; the prefix has 24 bits.
+    /// Address of the DUT, in a prefix of 24 bits.
     pub dut: [u8; 4],
     /// Address of the tester.
     pub tester: [u8; 4],
 }
 
-/// Where customers are.
+/// The customers' side.
 pub const LEFT: Side = Side { name: "left", tester_name: "tester-left", dut: [198, 18, 0, 1], tester: [198, 18, 0, 2] };
-/// Where the Internet is.
+/// The Internet's side.
 pub const RIGHT: Side =
     Side { name: "right", tester_name: "tester-right", dut: [198, 19, 0, 1], tester: [198, 19, 0, 2] };
 
 impl Side {
-    /// Ethernet address of the DUT: locally administered, and its IPv4 address in it.
+    /// Ethernet address of the DUT: locally administered, with the IPv4 address in the last four octets.
     pub fn dut_mac(&self) -> [u8; 6] {
         mac(0x02, self.dut)
     }
-    /// Ethernet address that the DUT sends to.
+    /// Destination Ethernet address of the frames that the DUT sends.
     pub fn tester_mac(&self) -> [u8; 6] {
         mac(0x02, self.tester)
     }
-    /// Ethernet address of the tester's interface itself. Not the one the DUT sends to, so that the kernel sees
-    /// frames for somebody else and drops them before its IP stack has any work with them; ports get all of them.
-    /// Measured with packet sockets: 250 to 430 ns of CPU a frame less, of 2,030.
+    /// Ethernet address of the tester's interface. It differs from the destination address of the DUT's frames, so that
+    /// the tester's kernel takes them for frames to another host and drops them before its IP stack; ports receive them
+    /// all the same. With packet sockets this saves 250 to 430 of 2,030 ns of CPU time per frame (measured).
     fn tester_own_mac(&self) -> [u8; 6] {
         mac(0x06, self.tester)
     }
@@ -59,23 +59,23 @@ fn shown(mac: [u8; 6]) -> String {
     mac.map(|b| format!("{b:02x}")).join(":")
 }
 
-/// How packets reach the device.
+/// The back-end: how packets reach the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackEnd {
-    /// Its interfaces are TAPs, and the tester holds their other ends.
+    /// The DUT's interfaces are TAPs; the tester reads and writes their file descriptors.
     #[default]
     Tap,
-    /// Cables to a namespace of the tester, which sends and receives by packet sockets.
+    /// veth pairs to a namespace of the tester, which sends and receives through packet sockets.
     AfPacket,
-    /// Cables, and XDP sockets in the kernel's general receive path.
+    /// veth pairs, and XDP sockets in the kernel's generic receive path.
     AfXdpGeneric,
-    /// Cables, and XDP sockets in the driver of the cable.
+    /// veth pairs, and XDP sockets in the veth driver.
     AfXdpNative,
 }
 
 impl BackEnd {
-    /// The tester's ends are interfaces too.
+    /// Whether the tester's ends are network interfaces, too.
     pub fn has_cables(self) -> bool {
         self != BackEnd::Tap
     }
@@ -91,28 +91,29 @@ impl BackEnd {
 /// The tester's ends of both sides: left, right.
 pub type Ports = (Box<dyn Port>, Box<dyn Port>);
 
-/// What the test bed must be.
+/// Configuration of a test bed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BedConfig {
-    /// How packets reach the device.
+    /// The back-end.
     pub back_end: BackEnd,
-    /// Addresses that the left tester sends from, all behind one next hop.
+    /// Source addresses of the left tester port, all behind one next hop.
     pub inside: AddrRange,
-    /// Addresses that the right tester has.
+    /// Addresses of the right tester port.
     pub remote: AddrRange,
-    /// Cores that do the DUT's work. With none it is done wherever a frame is sent: by the sender's own thread.
+    /// Cores that forward the DUT's packets. If empty, the thread that sends a frame also forwards it.
     pub dut_cores: Vec<usize>,
-    /// Cores that carry finished frames to the tester, where it has interfaces of its own. Never a core of the DUT's:
-    /// its backlog would drop frames that the DUT has done.
+    /// Cores that deliver forwarded frames to the tester's interfaces, if it has any. Must differ from the DUT's cores,
+    /// or their backlog would drop frames that the DUT has already forwarded.
     pub tester_cores: Vec<usize>,
-    /// Frames that may wait for a core of the DUT, machine-wide. With none it stays as it is, unless the DUT has
-    /// cores of its own: then 16,384, because the kernel's default of 1,000 does not survive one preemption.
+    /// Queue depth in front of each core of the DUT, in frames; a machine-wide setting. If none, it is left as it is
+    /// without DUT cores and becomes 16,384 with DUT cores, because the kernel's default of 1,000 does not absorb one
+    /// preemption.
     pub backlog: Option<u64>,
 }
 
 impl Default for BedConfig {
-    /// One address on each side, over TAPs, everything on the sender's core.
+    /// One address on each side, TAPs, and forwarding on the sender's core.
     fn default() -> BedConfig {
         BedConfig {
             back_end: BackEnd::default(),
@@ -126,22 +127,22 @@ impl Default for BedConfig {
 }
 
 impl BedConfig {
-    /// The programs that its steps run.
+    /// The programs that the steps run.
     pub fn tools(&self) -> &'static [Tool] {
         &[IP, ETHTOOL]
     }
 
-    /// Frames that may wait for a core of the DUT, if that is to be changed.
+    /// New queue depth in front of each core of the DUT; none to leave it.
     pub fn backlog(&self) -> Option<u64> {
         self.backlog.or((!self.dut_cores.is_empty()).then_some(16_384))
     }
 
-    /// Something of it changes the whole machine.
+    /// Whether a step changes a machine-wide setting.
     pub fn is_machine_wide(&self) -> bool {
         self.backlog().is_some()
     }
 
-    /// See that it makes sense, before anything is touched.
+    /// Checks the configuration before any step runs.
     ///
     /// # Errors
     /// When it does not, with the way out.
@@ -153,8 +154,8 @@ impl BedConfig {
             for own in [LEFT.dut, RIGHT.dut].map(Ipv4Addr::from) {
                 if range.contains(own) {
                     return refuse(
-                        format!("the {word} addresses {range} contain {own}, which is the DUT's"),
-                        "leave it out",
+                        format!("the {word} addresses {range} contain {own}, the address of the DUT"),
+                        "choose a range without it",
                     );
                 }
             }
@@ -170,7 +171,7 @@ impl BedConfig {
         }
     }
 
-    /// See that this machine has what its ports are made through.
+    /// Checks that this machine has the kernel interfaces that the ports need.
     ///
     /// # Errors
     /// When it has not, with the way out.
@@ -181,37 +182,41 @@ impl BedConfig {
         Ok(())
     }
 
-    /// What of it a user namespace is not enough for.
+    /// The error for the first part of the configuration that needs root; none if a user namespace is enough.
     pub fn what_takes_root(&self) -> Option<DutError> {
         let takes = [
             (
                 !self.dut_cores.is_empty() || !self.tester_cores.is_empty(),
-                "choosing cores of the DUT",
-                "run as root, or leave the cores out",
+                "pinning the DUT to cores",
+                "run as root, or remove the cores",
             ),
-            (self.backlog.is_some(), "changing the backlog of this machine", "run as root, or leave the backlog out"),
+            (self.backlog.is_some(), "changing the backlog of this machine", "run as root, or remove the backlog"),
             (self.back_end.xdp_mode().is_some(), "AF_XDP", "run as root, or use tap or af-packet"),
         ];
         let (_, what, way_out) = takes.into_iter().find(|(asked, ..)| *asked)?;
-        let what = format!("{what} takes root, a user namespace is not enough");
+        let what = format!("{what} needs root; a user namespace is not enough");
         Some(DutError::Refused { what, way_out: way_out.to_owned() })
     }
 
-    /// Shape of the frame pools for ports of this bed: `frames` in flight a worker, of at most `frame` bytes without FCS.
+    /// Size of the frame pools for ports of this test bed: `frames` in flight per worker, of at most `frame` bytes
+    /// without FCS.
     pub fn pools(&self, workers: usize, frames: usize, frame: usize) -> PoolConfig {
         match self.back_end {
             BackEnd::Tap | BackEnd::AfPacket => PoolConfig::compact(workers, frames, frame + 1),
-            // What waits in the rings of both ports is not there to be sent.
+            // Frames in the rings of both ports cannot be sent, so the pool needs as many more.
             BackEnd::AfXdpGeneric | BackEnd::AfXdpNative => PoolConfig::umem(workers, frames + 4 * XDP_RING as usize),
         }
     }
 
-    /// All steps that make it, in order. They vanish with the namespaces, but for the backlog.
+    /// All steps that build the test bed, in order. Their effects vanish with the namespaces, except the backlog.
     pub fn steps(&self) -> Vec<Step> {
-        let mut steps = quiet(Place::Dut);
-        steps.push(Step::dut("loopback, which the kernel sends to itself over", Action::words("ip link set lo up")));
+        let mut steps = quiet(Target::Dut);
+        steps.push(Step::dut(
+            "switch the loopback interface on; the kernel sends its own packets over it",
+            Action::words("ip link set lo up"),
+        ));
         if self.back_end.has_cables() {
-            steps.extend(quiet(Place::Tester));
+            steps.extend(quiet(Target::Tester));
         }
         steps.extend(self.interfaces(&LEFT));
         steps.extend(self.interfaces(&RIGHT));
@@ -221,21 +226,21 @@ impl BedConfig {
         steps
     }
 
-    /// All steps that make a cable from one of the tester's ends to the other instead, which is the same in all else.
+    /// All steps that build a cable from one port of the tester to the other, with the same settings as this test bed.
     pub(crate) fn cable_steps(&self) -> Vec<Step> {
-        let mut steps = quiet(Place::Tester);
+        let mut steps = quiet(Target::Tester);
         let [left, right] = [LEFT, RIGHT].map(|side| side.tester_name);
         let queues = "numtxqueues 1 numrxqueues 1";
         let line = format!("ip link add {left} {queues} type veth peer name {right} {queues}");
         steps.push(Step::tester("a cable from one port of the tester to the other", Action::words(&line)));
         for side in [LEFT, RIGHT] {
-            steps.extend(prepared(Place::Tester, side.tester_name, side.tester_own_mac()));
+            steps.extend(prepared(Target::Tester, side.tester_name, side.tester_own_mac()));
         }
-        steps.extend(self.placement().into_iter().filter(|step| step.place != Place::Dut));
+        steps.extend(self.placement().into_iter().filter(|step| step.target != Target::Dut));
         steps
     }
 
-    /// The interfaces of one side, switched on.
+    /// Steps that create the interfaces of one side and switch them on.
     fn interfaces(&self, side: &Side) -> Vec<Step> {
         let Side { name, tester_name, .. } = side;
         let make = if self.back_end.has_cables() {
@@ -249,39 +254,39 @@ impl BedConfig {
             Step::dut(format!("the {name} interface of the DUT"), words(&["ip tuntap add dev", name, "mode tap"]))
         };
         let mut steps = vec![make];
-        steps.extend(prepared(Place::Dut, name, side.dut_mac()));
+        steps.extend(prepared(Target::Dut, name, side.dut_mac()));
         if self.back_end.has_cables() {
-            steps.extend(prepared(Place::Tester, tester_name, side.tester_own_mac()));
+            steps.extend(prepared(Target::Tester, tester_name, side.tester_own_mac()));
         }
         steps
     }
 
-    /// Which cores do the DUT's work, and which carry its frames to the tester.
+    /// Steps that choose the cores that forward the DUT's packets, and those that deliver frames to the tester.
     fn placement(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         if let Some(backlog) = self.backlog() {
-            let why = "frames that may wait for a core of the DUT: its buffer";
+            let why = "queue depth in front of each core of the DUT, in frames";
             let setting = Setting::at("/proc/sys/net/core/netdev_max_backlog").expect("a sysctl of the network");
             steps.push(Step::machine(why, &setting, backlog));
         }
         for side in [LEFT, RIGHT] {
             if !self.dut_cores.is_empty() {
-                let why = format!("cores that do the DUT's work for frames from the {}", side.name);
+                let why = format!("cores that forward frames from the {}", side.name);
                 steps.push(Step::dut(why, steer(side.name, &self.dut_cores)));
             }
             if self.back_end.has_cables() && !self.tester_cores.is_empty() {
-                let why = format!("cores that carry frames to the tester on the {}", side.name);
+                let why = format!("cores that deliver frames to the tester on the {}", side.name);
                 steps.push(Step::tester(why, steer(side.tester_name, &self.tester_cores)));
             }
         }
         steps
     }
 
-    /// Take the tester's end of one side. It can be taken again when the port has been dropped. XDP sockets take their
-    /// free frames from `pool`, and work with any pool of the same mapping.
+    /// Opens the tester's end of one side. It can be opened again after the port has been dropped. XDP sockets take
+    /// their free frames from `pool`, and work with any pool of the same mapping.
     ///
     /// # Errors
-    /// When it is taken, or something is missing.
+    /// When the end is open already, or the kernel refuses.
     pub fn open(
         &self,
         host: &Namespace,
@@ -290,7 +295,7 @@ impl BedConfig {
         pool: &mut Pool,
     ) -> Result<Box<dyn Port>, DutError> {
         let steered = !self.dut_cores.is_empty();
-        let [dut, tester] = [Place::Dut, Place::Tester].map(|place| host.at(place).expect("both are namespaces"));
+        let [dut, tester] = [Target::Dut, Target::Tester].map(|target| host.at(target).expect("both are namespaces"));
         if let Some(mode) = self.back_end.xdp_mode() {
             let name = AfXdpConfig::named(side.tester_name, everything_of_ours());
             let config = AfXdpConfig { mode, steered, ring: XDP_RING, ..name };
@@ -307,17 +312,17 @@ impl BedConfig {
     }
 }
 
-/// Entries of the rings of an XDP socket.
+/// Number of entries in each ring of an XDP socket.
 const XDP_RING: u32 = 2048;
 
-/// What an XDP program takes off a cable of ours: IPv4, be it test frames or complaints of the DUT's, and ARP. Nobody
-/// at the tester's end of it has a use for them: it has no address.
+/// The frames that the XDP program redirects to the tester's socket: ARP and IPv4, that is test frames and the DUT's
+/// ICMP errors. The tester's kernel needs none of them, because the interface has no address.
 fn everything_of_ours() -> Select {
     let ether_type = |value| vec![Condition { offset: 12, width: Width::Two, mask: 0xffff, value }];
     Select { any_of: vec![ether_type(0x0800), ether_type(0x0806)] }
 }
 
-/// A core that the kernel may steer frames to; it need not be one that this process may use.
+/// Whether the kernel can steer frames to this core. This process need not be allowed to use the core.
 fn is_online(core: usize) -> bool {
     let path = format!("/sys/devices/system/cpu/cpu{core}");
     let switched_off = std::fs::read_to_string(format!("{path}/online")).is_ok_and(|s| s.trim() == "0");
@@ -328,11 +333,11 @@ fn refuse<T>(what: String, way_out: &str) -> Result<T, DutError> {
     Err(DutError::Refused { what, way_out: way_out.to_owned() })
 }
 
-/// A namespace in which nothing speaks unasked, and nothing that arrives is refused for where it comes from.
-fn quiet(place: Place) -> Vec<Step> {
+/// Steps for a namespace that sends no unsolicited frames, and that accepts packets from any source address.
+fn quiet(target: Target) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut set = |why: &str, name: &str, value| {
-        steps.push(Step { place, ..Step::dut(why, Action::sysctl(name, value)) }.where_present());
+        steps.push(Step { target, ..Step::dut(why, Action::sysctl(name, value)) }.where_present());
     };
     for which in ["all", "default"] {
         let why = "no IPv6: no router solicitation, duplicate address detection or multicast report";
@@ -342,29 +347,29 @@ fn quiet(place: Place) -> Vec<Step> {
         let name = |leaf: &str| format!("net/ipv4/conf/{which}/{leaf}");
         set("no reverse path filter", &name("rp_filter"), 0);
         set("no ICMP redirects", &name("send_redirects"), 0);
-        set("answer ARP for own addresses alone, as a router does by default", &name("arp_ignore"), 0);
-        set("no address filter on ARP", &name("arp_filter"), 0);
+        set("answer ARP for local addresses only, as a router does by default", &name("arp_ignore"), 0);
+        set("no address filter for ARP", &name("arp_filter"), 0);
     }
     steps
 }
 
-/// An interface that has its address, no offloads, and is switched on.
-fn prepared(place: Place, name: &str, mac: [u8; 6]) -> Vec<Step> {
-    let step = |why: &str, action| Step { place, ..Step::dut(why, action) };
+/// Steps that give an interface its Ethernet address, switch offloads off and the interface on.
+fn prepared(target: Target, name: &str, mac: [u8; 6]) -> Vec<Step> {
+    let step = |why: &str, action| Step { target, ..Step::dut(why, action) };
     vec![
         step("a known Ethernet address", words(&["ip link set dev", name, "address", &shown(mac)])),
         step(
-            "every frame on its own, with a checksum of its own: no offloads",
+            "no offloads: every frame is sent alone and with its checksum",
             words(&["ethtool -K", name, "rx off tx off sg off tso off gso off gro off"]),
         ),
         step(
-            "no multicast, a queue that takes a burst, and on",
+            "no multicast, a transmit queue that absorbs a burst, and the interface on",
             words(&["ip link set dev", name, "multicast off txqueuelen 20000 up"]),
         ),
     ]
 }
 
-/// Address, neighbour and routes of one side of the DUT.
+/// Steps for the address, neighbour and routes of one side of the DUT.
 fn addresses(side: &Side, range: AddrRange) -> Vec<Step> {
     let name = side.name;
     let [dut, tester] = [side.dut, side.tester].map(|a| Ipv4Addr::from(a).to_string());
@@ -375,22 +380,28 @@ fn addresses(side: &Side, range: AddrRange) -> Vec<Step> {
             format!("the {name} address of the DUT"),
             words(&["ip addr add", &format!("{dut}/24"), "brd + dev", name]),
         ),
-        Step::dut(format!("the tester on the {name}, never asked for by ARP"), words(&neighbour)),
+        Step::dut(
+            format!("a permanent neighbour entry for the tester on the {name}, so that the DUT sends no ARP request"),
+            words(&neighbour),
+        ),
     ];
-    // Many neighbours would overflow the neighbour table: one next hop has all addresses.
+    // One neighbour per address could overflow the neighbour table, so one next hop serves all addresses.
     for prefix in range.prefixes_without(side.tester.into()) {
         let route = words(&["ip route replace", &prefix.to_string(), "via", &tester, "dev", name]);
-        steps.push(Step::dut(format!("addresses of the tester on the {name}, by one next hop"), route));
+        steps.push(Step::dut(
+            format!("routes to the addresses of the tester on the {name}, through one next hop"),
+            route,
+        ));
     }
     steps
 }
 
-/// Receive packet steering: the cores that take frames arriving on an interface.
+/// Receive packet steering (RPS): sets the cores that process frames arriving on an interface.
 fn steer(interface: &str, cores: &[usize]) -> Action {
     Action::Write { path: format!("/sys/class/net/{interface}/queues/rx-0/rps_cpus"), value: cpu_mask(cores) }
 }
 
-/// Cores as the kernel's masks have them: groups of 32 bits in hexadecimal, the highest first.
+/// Formats cores as a kernel CPU mask: groups of 32 bits in hexadecimal, the highest first.
 fn cpu_mask(cores: &[usize]) -> String {
     let groups = cores.iter().max().map_or(0, |c| c / 32) + 1;
     let mut words = vec![0u32; groups];
@@ -434,17 +445,17 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_dut_are_not_the_testers() {
+    fn tester_addresses_must_not_contain_the_duts() {
         BedConfig::default().check().unwrap();
         let whole = AddrRange { first: Ipv4Addr::new(198, 18, 0, 0), count: 256 };
         let error = BedConfig { inside: whole, ..BedConfig::default() }.check().unwrap_err().to_string();
-        assert!(error.contains("contain 198.18.0.1, which is the DUT's"), "{error}");
+        assert!(error.contains("contain 198.18.0.1, the address of the DUT"), "{error}");
     }
 
     #[test]
-    fn a_core_that_is_not_there_is_named() {
+    fn an_unknown_core_is_named() {
         let error = BedConfig { dut_cores: vec![100_000], ..BedConfig::default() }.check().unwrap_err().to_string();
-        assert!(error.contains("no core 100000") || error.contains("takes root"), "{error}");
+        assert!(error.contains("no core 100000") || error.contains("needs root"), "{error}");
     }
 
     #[test]

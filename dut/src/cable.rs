@@ -1,6 +1,5 @@
-//! A cable from one of the tester's ports to the other, with no device in between: over it the tester finds
-//! out what it can do alone with a way of moving packets. Its own file because it is a test bed without a device, made,
-//! journalled and taken up again like all others.
+//! A cable from one of the tester's ports to the other, without a device: a test bed for the tester ceiling of a
+//! back-end. It is built, journalled and torn down like any other test bed.
 
 use crate::DutError;
 use crate::bed::{BedConfig, LEFT, Ports, RIGHT};
@@ -12,21 +11,20 @@ use crate::tool;
 use port::{Clock, Pool};
 use std::sync::Arc;
 
-/// A cable that is laid. It is taken up when dropped, machine-wide settings included; what could not be undone goes to the
-/// sink then.
+/// A cable in place. Dropping it removes it and restores machine-wide settings; the sink receives the failures.
 pub struct Cable {
     bed: BedConfig,
     changes: Changes,
     host: Namespace,
-    // Last, so that it is given back when all else is done.
+    // Last field: dropped after all others.
     _lock: Lock,
 }
 
 impl Cable {
-    /// Lay one that is what the cables of this test bed are, but for the device: same back-end, rings, cores and backlog.
+    /// Builds a cable with the back-end, rings, cores and backlog of this test bed, but without a device.
     ///
     /// # Errors
-    /// For a TAP, which has no other end than the kernel; or when a step fails; nothing is left of it then.
+    /// For a TAP, whose other end is always the kernel; or when a step fails, after everything has been undone.
     pub fn lay(bed: &BedConfig, dir: &RunDir, sink: &Sink) -> Result<Cable, DutError> {
         check(bed)?;
         tool::require(bed.tools())?;
@@ -38,27 +36,28 @@ impl Cable {
         Ok(Cable { bed: bed.clone(), changes, host, _lock: lock })
     }
 
-    /// Take both ends for one worker: left, right.
+    /// Opens both ends for one worker: left, right.
     ///
     /// # Errors
-    /// When one is taken.
+    /// When one is open already.
     pub fn open_ports(&self, clock: Clock, pool: &mut Pool) -> Result<Ports, DutError> {
         let mut open = |side| self.bed.open(&self.host, side, clock, pool);
         Ok((open(&LEFT)?, open(&RIGHT)?))
     }
 
-    /// Its namespaces, to look at.
+    /// Its namespaces, for inspection.
     pub fn host(&self) -> &Namespace {
         &self.host
     }
 
-    /// Take it up and tell how that went. Ports that are still open keep their interfaces until they are dropped.
+    /// Removes the cable and returns the outcome. Ports that are still open keep their interfaces until they are
+    /// dropped.
     pub fn take_up(mut self) -> Undone {
         self.changes.undo_all()
     }
 }
 
-/// What [`Cable::lay`] would do, in order, without doing it.
+/// Returns the actions of [`Cable::lay`], in order, without carrying them out.
 ///
 /// # Errors
 /// For a TAP.
@@ -66,7 +65,7 @@ pub fn plan(bed: &BedConfig) -> Result<Vec<Order>, DutError> {
     check(bed)?;
     let host = DryRun::over(Here::new());
     let orders = host.orders();
-    // A rehearsal keeps no journal, so that the folder is never looked at.
+    // A dry run keeps no journal, so that the folder is never read.
     lay(&mut Changes::on(Box::new(host), RunDir::of_this_user(), no_sink()), bed)?;
     let orders = orders.lock().expect("no panic while held").clone();
     Ok(orders)
@@ -75,8 +74,8 @@ pub fn plan(bed: &BedConfig) -> Result<Vec<Order>, DutError> {
 fn check(bed: &BedConfig) -> Result<(), DutError> {
     if !bed.back_end.has_cables() {
         return Err(DutError::Refused {
-            what: "a TAP is no cable: its other end is the kernel's".to_owned(),
-            way_out: "measure the tester alone over af-packet or af-xdp".to_owned(),
+            what: "a TAP cannot connect both ports of the tester: its other end is the kernel".to_owned(),
+            way_out: "measure the tester ceiling over af-packet or af-xdp".to_owned(),
         });
     }
     bed.check()
@@ -84,7 +83,7 @@ fn check(bed: &BedConfig) -> Result<(), DutError> {
 
 fn lay(changes: &mut Changes, bed: &BedConfig) -> Result<(), DutError> {
     if bed.is_machine_wide() || changes.is_journal_left() {
-        // What a killed run left behind is put back before the old values are looked at.
+        // Restore the settings that a killed run left behind before the old values are read.
         changes.begin_journal()?;
     }
     changes.carry_out(&bed.cable_steps())
@@ -108,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tap_is_no_cable() {
+    fn a_tap_is_refused() {
         let error = plan(&BedConfig::default()).unwrap_err().to_string();
         assert_eq!(
             error,
-            "a TAP is no cable: its other end is the kernel's: measure the tester alone over af-packet or af-xdp"
+            "a TAP cannot connect both ports of the tester: its other end is the kernel: measure the tester ceiling over af-packet or af-xdp"
         );
     }
 }

@@ -1,15 +1,15 @@
-//! What has been changed so far, and how to take it back: carries steps out on a host one by one, checks each, and
-//! undoes all of them in reverse order on failure, on request, or when it is dropped.
+//! Carries steps out on a host one by one and checks each. Undoes all of them in reverse order on failure, on request,
+//! or when dropped.
 
 use crate::DutError;
 use crate::error::FailedStep;
 use crate::host::{Host, Output};
 use crate::journal::{self, Journal, Restored};
 use crate::lock::RunDir;
-use crate::step::{Action, Check, Event, Place, Sink, Step};
+use crate::step::{Action, Check, Event, Sink, Step, Target};
 use std::io;
 
-/// The steps taken so far on one host.
+/// The steps carried out so far on one host.
 pub struct Changes {
     host: Box<dyn Host>,
     dir: RunDir,
@@ -19,29 +19,29 @@ pub struct Changes {
 }
 
 enum Undo {
-    Perform { place: Place, why: String, action: Action },
+    Perform { target: Target, why: String, action: Action },
     Journalled { why: String, number: usize },
 }
 
-/// What undoing came to.
+/// The outcome of undoing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// What was undone, in words.
+    /// Reasons of the steps that were undone.
     pub done: Vec<String>,
-    /// What could not be undone, or was left alone on purpose, with the reason.
+    /// What could not be undone, or was deliberately not undone, with the reason.
     pub left: Vec<String>,
 }
 
 impl Changes {
-    /// No steps yet. Machine-wide ones will be journalled in `dir`.
+    /// Creates an empty list. Machine-wide steps are journalled in `dir`.
     pub fn on(host: Box<dyn Host>, dir: RunDir, sink: Sink) -> Changes {
         Changes { host, dir, sink, journal: None, undos: Vec::new() }
     }
 
-    /// Carry out steps in order.
+    /// Carries out steps in order.
     ///
     /// # Errors
-    /// When one fails: everything taken so far has been undone then, and the error tells.
+    /// When one fails. All steps so far have been undone then, and the error lists them.
     pub fn carry_out(&mut self, steps: &[Step]) -> Result<(), DutError> {
         for step in steps {
             if let Err(error) = self.take(step) {
@@ -52,7 +52,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Undo everything, the last first, whatever fails on the way.
+    /// Undoes all steps, the last first, and continues after a failure.
     pub fn undo_all(&mut self) -> Undone {
         let mut result = Undone::default();
         while let Some(undo) = self.undos.pop() {
@@ -68,24 +68,24 @@ impl Changes {
         result
     }
 
-    /// Perform an action that changes nothing to be undone.
+    /// Performs an action that needs no undo.
     ///
     /// # Errors
     /// When it cannot be started or fails.
-    pub fn perform(&mut self, place: Place, why: &str, action: &Action) -> Result<Output, DutError> {
-        let result = self.host.perform(place, why, action);
-        succeeded(result).map_err(|outcome| failure(place, why, action, outcome))
+    pub fn perform(&mut self, target: Target, why: &str, action: &Action) -> Result<Output, DutError> {
+        let result = self.host.perform(target, why, action);
+        succeeded(result).map_err(|outcome| failure(target, why, action, outcome))
     }
 
-    /// Read a file.
+    /// Reads a file.
     ///
     /// # Errors
-    /// When it is not there or may not be read.
-    pub fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-        self.host.read(place, path)
+    /// When it does not exist or cannot be read.
+    pub fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        self.host.read(target, path)
     }
 
-    /// Nothing is really done.
+    /// Whether the host is a dry run.
     pub fn is_rehearsal(&self) -> bool {
         self.host.is_rehearsal()
     }
@@ -97,10 +97,10 @@ impl Changes {
         if step.is_machine_wide() {
             self.take_machine_wide(step)?;
         } else {
-            self.perform(step.place, &step.why, &step.action)?;
+            self.perform(step.target, &step.why, &step.action)?;
         }
         if let Some(action) = &step.undo {
-            self.undos.push(Undo::Perform { place: step.place, why: step.why.clone(), action: action.clone() });
+            self.undos.push(Undo::Perform { target: step.target, why: step.why.clone(), action: action.clone() });
         }
         if self.host.is_rehearsal() { Ok(()) } else { self.check(step) }
     }
@@ -110,7 +110,7 @@ impl Changes {
             unreachable!("only settings are machine-wide: {step}")
         };
         if self.host.is_rehearsal() {
-            self.perform(step.place, &step.why, &step.action)?;
+            self.perform(step.target, &step.why, &step.action)?;
             return Ok(());
         }
         self.begin_journal()?;
@@ -119,15 +119,16 @@ impl Changes {
         match written {
             Ok(None) => {}
             Ok(Some(number)) => self.undos.push(Undo::Journalled { why: step.why.clone(), number }),
-            Err(e) => return Err(failure(step.place, &step.why, &step.action, format!("refused: {e}"))),
+            Err(e) => return Err(failure(step.target, &step.why, &step.action, format!("refused: {e}"))),
         }
         Ok(())
     }
 
-    /// Take the machine for this run: its lock, and a journal. Done by the first machine-wide step at the latest.
+    /// Takes the lock of the machine-wide settings and opens the journal, if that has not been done. The first
+    /// machine-wide step calls it.
     ///
     /// # Errors
-    /// When another run has it, or an earlier run's settings cannot be restored.
+    /// When another run has the lock, or an earlier run's settings cannot be restored.
     pub fn begin_journal(&mut self) -> Result<(), DutError> {
         if self.journal.is_none() && !self.host.is_rehearsal() {
             let (journal, restored) = Journal::begin(&self.dir, &mut *self.host)?;
@@ -139,16 +140,16 @@ impl Changes {
         Ok(())
     }
 
-    /// An earlier run was killed before it could restore machine-wide settings.
+    /// Reports settings that an earlier, killed run left changed and that have been restored now.
     pub fn is_journal_left(&self) -> bool {
         journal::is_left(&self.dir)
     }
 
-    /// What the setting that a step changes reads now; none if it runs a command.
+    /// Returns the present value of the setting that a step changes; none if the step runs a command.
     fn value(&mut self, step: &Step) -> Option<io::Result<String>> {
         match &step.action {
             Action::Command { .. } => None,
-            Action::Write { path, .. } => Some(self.host.read(step.place, path)),
+            Action::Write { path, .. } => Some(self.host.read(step.target, path)),
             Action::Set { setting, .. } => Some(setting.read(&mut *self.host)),
         }
     }
@@ -162,16 +163,16 @@ impl Changes {
                     Ok(now) => format!("was accepted, but the setting reads {now}"),
                     Err(e) => format!("was accepted, but the setting cannot be read: {e}"),
                 };
-                Err(failure(step.place, &step.why, &step.action, wrong))
+                Err(failure(step.target, &step.why, &step.action, wrong))
             }
             (Some(Check::Shows { action, contains }), _) => {
                 let why = format!("check: {}", step.why);
-                let output = self.perform(step.place, &why, action)?;
+                let output = self.perform(step.target, &why, action)?;
                 match contains.iter().find(|c| !output.stdout.contains(c.as_str())) {
                     None => Ok(()),
                     Some(text) => {
                         let outcome = format!("does not show {text:?} but:\n{}", output.stdout);
-                        Err(failure(step.place, &why, action, outcome))
+                        Err(failure(step.target, &why, action, outcome))
                     }
                 }
             }
@@ -180,8 +181,8 @@ impl Changes {
 
     fn undo(&mut self, undo: Undo) -> Result<String, String> {
         match undo {
-            Undo::Perform { place, why, action } => {
-                let result = self.host.perform(place, &format!("undo: {why}"), &action);
+            Undo::Perform { target, why, action } => {
+                let result = self.host.perform(target, &format!("undo: {why}"), &action);
                 succeeded(result)
                     .map(|_| format!("{why}: {action}"))
                     .map_err(|outcome| format!("{why}: `{action}` {outcome}"))
@@ -203,12 +204,12 @@ impl Drop for Changes {
     }
 }
 
-/// The kernel rounds sizes of tables of the whole machine up to full pages; the journal knows what it made of them.
+/// The kernel rounds sizes of machine-wide tables up to full pages; the journal has the value after rounding.
 fn rounded(step: &Step, now: &str, value: &str) -> bool {
     step.is_machine_wide() && matches!((now.parse::<u64>(), value.parse::<u64>()), (Ok(now), Ok(value)) if now >= value)
 }
 
-/// The output of an action that worked, or what it did instead in words.
+/// Returns the output of a successful action, or a description of its failure.
 fn succeeded(result: io::Result<Output>) -> Result<Output, String> {
     match result {
         Ok(output) if output.ok() => Ok(output),
@@ -216,13 +217,13 @@ fn succeeded(result: io::Result<Output>) -> Result<Output, String> {
             let text = [stderr, stdout].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n");
             Err(format!("failed with status {}: {text}", status.unwrap_or(-1)))
         }
-        Err(e) => Err(format!("could not be done: {e}")),
+        Err(e) => Err(format!("failed: {e}")),
     }
 }
 
-fn failure(place: Place, why: &str, action: &Action, outcome: String) -> DutError {
+fn failure(target: Target, why: &str, action: &Action, outcome: String) -> DutError {
     let (why, action) = (why.to_owned(), action.clone());
-    DutError::Step(Box::new(FailedStep { why, place, action, outcome, undone: Vec::new(), left: Vec::new() }))
+    DutError::Step(Box::new(FailedStep { why, target, action, outcome, undone: Vec::new(), left: Vec::new() }))
 }
 
 fn with_aftermath(mut error: DutError, after: Undone) -> DutError {
@@ -242,7 +243,7 @@ mod tests {
 
     const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 
-    /// A machine made of files, with commands of the real one.
+    /// A machine whose settings are files; its commands run on the real machine.
     fn machine() -> (tempfile::TempDir, RunDir) {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join(&MAX[1..]);
@@ -253,7 +254,7 @@ mod tests {
     }
 
     fn max(root: &tempfile::TempDir) -> String {
-        Here::below(root.path()).read(Place::Machine, MAX).unwrap()
+        Here::below(root.path()).read(Target::Machine, MAX).unwrap()
     }
 
     fn touch(root: &tempfile::TempDir, name: &str) -> Step {
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_that_fails_is_reported_and_the_rest_goes_on() {
+    fn an_undo_that_fails_is_reported_and_the_others_still_run() {
         let (root, dir) = machine();
         let told = Arc::new(Mutex::new(Vec::new()));
         let sink: Sink = {
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rehearsal_touches_nothing() {
+    fn a_dry_run_changes_nothing() {
         let (root, dir) = machine();
         let host = DryRun::over(Here::below(root.path()));
         let orders = host.orders();
@@ -343,7 +344,7 @@ mod tests {
             .carry_out(&[touch(&root, "a"), Step::machine("room", &crate::software::conntrack::max(), 1_000_000)])
             .unwrap();
         assert_eq!(orders.lock().unwrap().len(), 2);
-        assert_eq!(changes.read(Place::Machine, MAX).unwrap(), "1000000");
+        assert_eq!(changes.read(Target::Machine, MAX).unwrap(), "1000000");
         drop(changes);
         assert!(!root.path().join("a").exists());
         assert_eq!(max(&root), "262144");

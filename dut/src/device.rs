@@ -1,4 +1,5 @@
-//! A device under test of this machine's kernel, from nothing to a known state and back: what the command line uses.
+//! A device under test in this machine's kernel: prepares it in a known state, opens its ports, empties and counts its
+//! table, and tears it down. The public interface of this crate.
 
 use crate::DutError;
 use crate::bed::{BedConfig, LEFT, Ports, RIGHT, Side};
@@ -16,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// Which device, in which state.
+/// A device and the state in which it is prepared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceConfig {
     /// Name of its software, as in [`software::KNOWN`].
     pub software: String,
-    /// What is asked of the software.
+    /// Configuration of the software.
     #[serde(default)]
     pub config: software::Config,
     /// The test bed around it.
@@ -30,8 +31,8 @@ pub struct DeviceConfig {
     pub bed: BedConfig,
 }
 
-/// A device in a known state. It is taken down when dropped, machine-wide settings included; what could not be undone
-/// goes to the sink then.
+/// A device in a known state. Dropping it tears it down and restores machine-wide settings; the sink receives the
+/// failures.
 pub struct Device {
     software: &'static Software,
     bed: BedConfig,
@@ -39,16 +40,16 @@ pub struct Device {
     host: Namespace,
     facts: Vec<Fact>,
     standing: bool,
-    // Last, so that it is given back when all else is done.
+    // Last field: dropped after all others.
     _lock: Lock,
 }
 
 impl Device {
-    /// Build the test bed, configure the software, see that the device is alive and does what it should, and empty
-    /// its table. Needs root, or a process that entered a user namespace.
+    /// Builds the test bed, configures the software, checks that the device answers and translates as configured, and
+    /// empties its table. Needs root, or a process that entered a user namespace.
     ///
     /// # Errors
-    /// When something asked for cannot be had or fails; nothing is left of it then.
+    /// When the configuration is unsupported or a step fails. All steps have been undone then.
     pub fn prepare(config: &DeviceConfig, dir: &RunDir, sink: &Sink, clock: Clock) -> Result<Device, DutError> {
         let (software, tools) = check(config)?;
         tool::require(&tools)?;
@@ -65,23 +66,23 @@ impl Device {
         Ok(device)
     }
 
-    /// Take the tester's end of one side. It can be taken again when the port has been dropped.
+    /// Opens the tester's end of one side. It can be opened again after the port has been dropped.
     ///
     /// # Errors
-    /// When it is taken.
+    /// When it is open already.
     pub fn open(&self, side: &Side, clock: Clock, pool: &mut Pool) -> Result<Box<dyn Port>, DutError> {
         self.bed.open(&self.host, side, clock, pool)
     }
 
-    /// Take both for one worker: left, right.
+    /// Opens both ends for one worker: left, right.
     ///
     /// # Errors
-    /// When one is taken.
+    /// When one is open already.
     pub fn open_ports(&self, clock: Clock, pool: &mut Pool) -> Result<Ports, DutError> {
         Ok((self.open(&LEFT, clock, pool)?, self.open(&RIGHT, clock, pool)?))
     }
 
-    /// Empty its table, and see that it is empty; none if it keeps none.
+    /// Empties the connection tracking table and checks that it is empty; none if the software keeps no table.
     ///
     /// # Errors
     /// When the command fails, or entries remain.
@@ -89,23 +90,23 @@ impl Device {
         if self.software.stateful { conntrack::clear(&mut self.changes).map(Some) } else { Ok(None) }
     }
 
-    /// Connections in its table; none if it keeps none.
+    /// Returns the number of connections in the table; none if the software keeps no table.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the counter cannot be read.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
         if self.software.stateful { conntrack::count(&mut self.changes).map(Some) } else { Ok(None) }
     }
 
-    /// Is it alive? A few frames over ports that were opened here; makes one connection in its table.
+    /// Checks with a few frames that the device answers. Adds one connection to its table.
     ///
     /// # Errors
-    /// What is missing.
+    /// When a frame is missing or wrong.
     pub fn alive(&self, left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Result<Seen, DutError> {
         probe::probe(left, right, pool)
     }
 
-    /// What a result on this device depends on.
+    /// Returns the facts that a result on this device depends on.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }
@@ -115,12 +116,13 @@ impl Device {
         self.software
     }
 
-    /// Its namespaces, to look at.
+    /// Its namespaces, for inspection.
     pub fn host(&self) -> &Namespace {
         &self.host
     }
 
-    /// Take it down and tell how that went. Ports that are still open keep their interfaces until they are dropped.
+    /// Tears the device down and returns the outcome. Ports that are still open keep their interfaces until they are
+    /// dropped.
     pub fn teardown(mut self) -> Undone {
         self.down()
     }
@@ -129,8 +131,8 @@ impl Device {
         if !std::mem::take(&mut self.standing) {
             return Undone::default();
         }
-        // Entries that are left to the end of the namespace are freed by the kernel in the background, for seconds,
-        // on the cores of the next measurement. Should it fail, they are freed that way all the same.
+        // The kernel frees the entries of a deleted namespace in the background, for seconds, on the cores of the next
+        // measurement. If clearing fails, that happens anyway, so the error is ignored.
         let _ = self.clear();
         self.changes.undo_all()
     }
@@ -148,7 +150,7 @@ impl Device {
         if !right_source {
             let Seen { address, port } = seen;
             return Err(DutError::Dead(format!(
-                "{} makes {address}:{port} out of the source {inside}, which is not what its configuration says",
+                "{} translates the source {inside} to {address}:{port}, which contradicts its configuration",
                 self.software.name
             )));
         }
@@ -162,27 +164,27 @@ impl Drop for Device {
     }
 }
 
-/// What [`Device::prepare`] would do, in order, without doing it; `natmeter plan --steps`. Needs neither privilege nor
-/// the programs that the steps run.
+/// Returns the actions of [`Device::prepare`], in order, without carrying them out, for `natmeter plan --steps`. Needs
+/// neither privilege nor the programs that the steps run.
 ///
 /// # Errors
-/// When something asked for cannot be had.
+/// When the configuration is unsupported.
 pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
     let (software, _) = check(config)?;
     let host = DryRun::over(Here::new());
     let orders = host.orders();
-    // A rehearsal keeps no journal, so that the folder is never looked at.
+    // A dry run keeps no journal, so that the folder is never read.
     let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
     bring_up(&mut changes, software, config)?;
     let orders = orders.lock().expect("no panic while held").clone();
     Ok(orders)
 }
 
-/// See that everything that these devices need is installed: asked before a run, so that nobody waits for the first device
-/// to learn what the last one lacks.
+/// Checks that the programs and kernel interfaces for all these devices are installed. Called before a run, so that a
+/// missing program of the last device is reported before the first is measured.
 ///
 /// # Errors
-/// All programs that are missing, with their packages; or what TAP interfaces are made through.
+/// All missing programs, with their packages; or /dev/net/tun, if it is missing.
 pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError> {
     let mut needed: Vec<Tool> = Vec::new();
     for config in configs {
@@ -194,7 +196,7 @@ pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError
     configs.iter().try_for_each(|config| config.bed.see_that_ports_can_be_made())
 }
 
-/// What of a device root alone can have, as it is refused to others; none where a user namespace suffices.
+/// Returns the error for a part of the configuration that only root can use; none if a user namespace is enough.
 pub fn what_takes_root(config: &DeviceConfig) -> Option<DutError> {
     takes_root(config, Situation { memory: u64::MAX, ..Situation::now() })
 }
@@ -202,12 +204,12 @@ pub fn what_takes_root(config: &DeviceConfig) -> Option<DutError> {
 fn takes_root(config: &DeviceConfig, now: Situation) -> Option<DutError> {
     let software = software::named(&config.software).ok()?;
     let table = |adjustable| table(software, config, &Situation { adjustable, ..now });
-    // What nobody can have is no matter of root.
+    // A table that root cannot have either does not need root.
     let refused = || table(false).err().filter(|_| table(true).is_ok());
     config.bed.what_takes_root().or_else(refused)
 }
 
-/// Refuse what cannot be had before anything is touched.
+/// Refuses an unsupported configuration before any step runs.
 fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
     let software = software::named(&config.software)?;
     config.config.check(software)?;
@@ -220,17 +222,17 @@ fn table(software: &Software, config: &DeviceConfig, situation: &Situation) -> R
     if software.stateful { conntrack::steps(&config.config, situation) } else { Ok(Vec::new()) }
 }
 
-/// All steps, in order.
+/// Carries out all steps, in order.
 fn bring_up(changes: &mut Changes, software: &Software, config: &DeviceConfig) -> Result<(), DutError> {
     let table_changes = table(software, config, &Situation::now())?.iter().any(Step::is_machine_wide);
     if table_changes || config.bed.is_machine_wide() || changes.is_journal_left() {
-        // Before the first step, so that a second run refuses before it has done anything; and what a killed run
-        // left behind is put back before the old values are looked at.
+        // Before the first step, so that a second run is refused before it changes anything, and that the settings that
+        // a killed run left behind are restored before the old values are read.
         changes.begin_journal()?;
     }
     changes.carry_out(&config.bed.steps())?;
     changes.carry_out(&(software.steps)(&config.config))?;
-    // Only now: the first rule may have made the kernel load connection tracking.
+    // After the rules, because the first rule may make the kernel load connection tracking.
     match table(software, config, &Situation::now()) {
         Ok(steps) => changes.carry_out(&steps),
         Err(error) => {
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_tables_take_root_and_impossible_ones_do_not() {
+    fn larger_tables_need_root_and_impossible_ones_do_not() {
         let now = Situation { max: Some(262_144), buckets: Some(262_144), adjustable: true, memory: u64::MAX };
         let with = |connections| {
             let config = software::Config { connections, ..software::Config::default() };
@@ -258,10 +260,10 @@ mod tests {
         };
         assert_eq!(with(100_000), None);
         assert!(with(1_000_000).is_some_and(|words| words.contains("only root")), "{:?}", with(1_000_000));
-        assert_eq!(with(1 << 31), None, "nobody can have it");
+        assert_eq!(with(1 << 31), None, "root cannot have it either");
         let bed = BedConfig { dut_cores: vec![0], ..BedConfig::default() };
         let config = DeviceConfig { bed, ..config("nftables") };
-        assert!(takes_root(&config, now).is_some_and(|refused| refused.to_string().contains("takes root")));
+        assert!(takes_root(&config, now).is_some_and(|refused| refused.to_string().contains("needs root")));
     }
 
     #[test]
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_cannot_be_had_is_refused_in_the_plan() {
+    fn an_unknown_software_is_refused_in_the_plan() {
         assert!(matches!(plan(&config("no-such-software")), Err(DutError::Refused { .. })));
     }
 }

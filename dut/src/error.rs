@@ -1,39 +1,39 @@
-//! The one error type of this crate: what was being done, what happened, what to do next.
+//! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
 
-use crate::step::{Action, Place};
+use crate::step::{Action, Target};
 use crate::tool::Tool;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a device under test could not be brought into the state asked for.
+/// The reason why a device under test could not be brought into the requested state.
 #[derive(Debug, thiserror::Error)]
 pub enum DutError {
-    /// Programs are not installed. Nothing was touched.
+    /// Programs are not installed. Nothing was changed.
     #[error("{}", missing(.0))]
     MissingTools(Vec<Tool>),
-    /// Something asked for cannot be had. Nothing was touched.
+    /// The request is unsupported on this machine. Nothing was changed.
     #[error("{what}: {way_out}")]
     Refused {
-        /// What was asked for, and why not.
+        /// The request, and why it is refused.
         what: String,
         /// What to do instead.
         way_out: String,
     },
-    /// A step failed, and what had been done before it was undone.
+    /// A step failed; the steps before it were undone.
     #[error("{0}")]
     Step(Box<FailedStep>),
-    /// Another run is alive.
-    #[error("{what} is in use by {holder}: wait for it, or stop it")]
+    /// Another run has the lock.
+    #[error("{what} is in use by {holder}: wait until it ends, or stop it")]
     Busy {
-        /// What both want.
+        /// The locked resource.
         what: String,
-        /// Who has it.
+        /// The process that has it.
         holder: Holder,
     },
     /// Natmeter could not find out whether another process measures.
     #[error(
-        "asking whether another natmeter measures on this machine: {source}; use `--beside` to measure without asking"
+        "cannot find out whether another natmeter measures on this machine: {source}; use `--beside` to skip this check"
     )]
     MachineLock {
         /// What the system said.
@@ -42,58 +42,58 @@ pub enum DutError {
     /// The journal or a lock could not be read or written.
     #[error("{doing} {path}: {source}")]
     Journal {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
     /// Settings could not be restored; the journal is kept.
     #[error(
-        "settings of the machine are not restored: {}. The journal {journal} keeps the old values: remove the cause, then run \
+        "machine-wide settings are not restored: {}. The journal {journal} keeps the old values: fix the cause, then run \
          `natmeter clean` as root",
         .failures.join("; ")
     )]
     NotRestored {
-        /// What, and what the kernel said.
+        /// Each setting with the kernel's error.
         failures: Vec<String>,
-        /// Where the old values are.
+        /// Path of the journal with the old values.
         journal: PathBuf,
     },
-    /// The connection tracking table does not become empty.
+    /// The connection tracking table is not empty after it was cleared.
     #[error(
         "after `{how}` the table still holds {count} connections ({waited_ms} ms later): is other traffic passing the DUT?"
     )]
     NotEmpty {
-        /// How it was cleared.
+        /// The command that cleared it.
         how: String,
-        /// What is left.
+        /// Remaining connections.
         count: u64,
-        /// How long was waited.
+        /// Time from the command to the last count, in milliseconds.
         waited_ms: u64,
     },
     /// The device does not answer.
     #[error("the DUT does not answer: {0}")]
     Dead(String),
-    /// Ports or namespaces.
+    /// A port or a namespace failed.
     #[error(transparent)]
     Port(#[from] port::PortError),
 }
 
-/// Another process that has what we want.
+/// The process that has a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// One that can be seen from here, or was when it wrote down who it is.
+    /// A process visible in this pid namespace, or one that wrote its pid into the lock file.
     Process {
-        /// Its number.
+        /// Its pid.
         pid: String,
         /// Its command line.
         command: String,
     },
-    /// One that our pid namespace does not show: it has no number here.
+    /// A process outside this pid namespace: it has no pid here.
     Elsewhere,
-    /// Nobody says who it is.
+    /// The process has not written its pid yet, or is just ending.
     Unknown,
 }
 
@@ -101,10 +101,8 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Holder::Process { pid, command } => write!(f, "process {pid} ({command})"),
-            Holder::Elsewhere => f.write_str(
-                "a process that cannot be seen from here, because it runs outside this container (in another pid namespace)",
-            ),
-            Holder::Unknown => f.write_str("a process that begins or ends just now"),
+            Holder::Elsewhere => f.write_str("a process outside this container (in another pid namespace)"),
+            Holder::Unknown => f.write_str("a process that is just starting or ending"),
         }
     }
 }
@@ -112,17 +110,17 @@ impl fmt::Display for Holder {
 /// A step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedStep {
-    /// What the step was good for.
+    /// The reason of the step.
     pub why: String,
-    /// Where.
-    pub place: Place,
+    /// The target of the step.
+    pub target: Target,
     /// The action.
     pub action: Action,
-    /// What it did instead, with its output.
+    /// How it failed, with its output.
     pub outcome: String,
-    /// What was undone afterwards.
+    /// Reasons of the steps that were undone afterwards.
     pub undone: Vec<String>,
-    /// What could not be undone.
+    /// What could not be undone, with the error.
     pub left: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! What a result depends on and nobody asked for: kernel, processor, mitigations, offloads, table sizes, versions.
-//! Its own file because it only looks, and because a fact that spoils measurements becomes a doubt here.
+//! Facts that a result depends on and that no scenario sets: kernel, processor, mitigations, offloads, table sizes,
+//! versions. A fact that weakens results carries a doubt. This file only reads.
 
 use crate::bed::{LEFT, RIGHT};
 use crate::changes::Changes;
 use crate::software::{Config, Software, conntrack};
-use crate::step::{Action, Place};
+use crate::step::{Action, Target};
 use crate::tool::{ETHTOOL, Tool};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub struct Fact {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Why it casts doubt on results, and what to do about it.
+    /// Why it weakens results, and how to fix that; none for a harmless fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
@@ -31,7 +31,7 @@ impl Fact {
     }
 }
 
-/// Everything that can be known of the device in its present state.
+/// Returns all facts about the device in its present state.
 pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Config, tools: &[Tool]) -> Vec<Fact> {
     let mut facts = vec![Fact::new("software", software.name), Fact::new("host", "namespace")];
     facts.extend(machine());
@@ -43,7 +43,7 @@ pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Confi
     facts
 }
 
-/// The machine: what is the same for every device on it.
+/// Returns the facts about the machine, which are the same for every device on it.
 fn machine() -> Vec<Fact> {
     let mut facts = Vec::new();
     let kernel: Vec<String> = ["ostype", "osrelease", "version"].iter().filter_map(|n| kernel_text(n)).collect();
@@ -59,11 +59,12 @@ fn machine() -> Vec<Fact> {
     if !governors.is_empty() {
         let bad = governors.iter().any(|g| g != "performance");
         let list = governors.into_iter().collect::<Vec<_>>().join(", ");
-        let why = "the clock of a core follows its load: cpupower frequency-set -g performance";
+        let why = "the clock of a core follows its load; fix it with `cpupower frequency-set -g performance`";
         facts.push(Fact::new("governor", list).doubted_if(bad, why));
     }
     if let Some(smt) = text("/sys/devices/system/cpu/smt/active") {
-        let why = "two threads share a core: results depend on what the other one does; nosmt, or use one of each pair";
+        let why =
+            "two threads share a core, so that one slows the other; boot with `nosmt`, or use one thread of each pair";
         facts.push(Fact::new("simultaneous multithreading", &*smt).doubted_if(smt == "1", why));
     }
     if let Some(source) = text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
@@ -73,51 +74,52 @@ fn machine() -> Vec<Fact> {
     facts
 }
 
-/// Settings of the DUT that decide about its rate.
+/// Returns the settings of the DUT that its rate depends on.
 fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<Fact> {
     let mut facts = Vec::new();
-    let mut read = |name: &str, place, path: &str| -> Option<String> {
-        let value = changes.read(place, path).ok()?;
+    let mut read = |name: &str, target, path: &str| -> Option<String> {
+        let value = changes.read(target, path).ok()?;
         facts.push(Fact::new(name, &*value));
         Some(value)
     };
-    read("netdev_max_backlog", Place::Machine, "/proc/sys/net/core/netdev_max_backlog");
+    read("netdev_max_backlog", Target::Machine, "/proc/sys/net/core/netdev_max_backlog");
     for side in [LEFT, RIGHT] {
         let path = format!("/sys/class/net/{}/queues/rx-0/rps_cpus", side.name);
-        read(&format!("steering mask of {}", side.name), Place::Dut, &path);
+        read(&format!("steering mask of {}", side.name), Target::Dut, &path);
     }
     if !software.stateful {
         return facts;
     }
-    read("nf_conntrack_max", Place::Machine, conntrack::MAX);
-    let buckets = read("nf_conntrack_buckets", Place::Machine, conntrack::BUCKETS).and_then(|b| b.parse::<f64>().ok());
+    read("nf_conntrack_max", Target::Machine, conntrack::MAX);
+    let buckets = read("nf_conntrack_buckets", Target::Machine, conntrack::BUCKETS).and_then(|b| b.parse::<f64>().ok());
     for name in ["udp_timeout", "udp_timeout_stream", "checksum", "acct", "events", "timestamp"] {
         let name = format!("nf_conntrack_{name}");
-        read(&name, Place::Dut, &format!("/proc/sys/net/netfilter/{name}"));
+        read(&name, Target::Dut, &format!("/proc/sys/net/netfilter/{name}"));
     }
     if let Some(buckets) = buckets {
         let per_bucket = config.connections as f64 / buckets;
-        let why = "more than one connection a hash bucket lowers every rate: raise the hash size (needs root)";
+        let why = "more than one connection per hash bucket lowers every rate; raise the hash size (needs root)";
         facts.push(Fact::new("connections per bucket", format!("{per_bucket:.3}")).doubted_if(per_bucket > 1.0, why));
     }
     facts
 }
 
-/// The offloads of an interface that are on although they should not be, and those that are on by nature.
+/// Returns the offloads of an interface that are on. Only those that natmeter tried to switch off are a doubt.
 fn offloads(changes: &mut Changes, interface: &str) -> Option<Fact> {
     let action = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
-    let output = changes.perform(Place::Dut, "which offloads are on", &action).ok()?;
+    let output = changes.perform(Target::Dut, "which offloads are on", &action).ok()?;
     let on: Vec<&str> = output.stdout.lines().filter_map(|l| l.trim().strip_suffix(": on")).collect();
     let bad = ["checksumming", "segmentation-offload", "receive-offload", "scatter-gather"];
     let spoiled = on.iter().any(|name| bad.iter().any(|b| name.ends_with(b)));
-    let why = "frames may be merged, split or left without checksum: ethtool -K could not switch it off";
+    let why =
+        "offloads that `ethtool -K` could not switch off may merge or split frames, or leave them without checksum";
     Some(Fact::new(&format!("offloads on at {interface}"), on.join(", ")).doubted_if(spoiled, why))
 }
 
 fn version(changes: &mut Changes, tool: &Tool) -> Option<Fact> {
     let args = tool.version.iter().map(|&a| a.to_owned()).collect();
     let action = Action::Command { program: tool.program.to_owned(), args, stdin: None };
-    let output = changes.perform(Place::Machine, "its version", &action).ok()?;
+    let output = changes.perform(Target::Machine, "its version", &action).ok()?;
     let line = output.stdout.lines().chain(output.stderr.lines()).next().unwrap_or_default().to_owned();
     Some(Fact::new(&format!("version of {}", tool.program), line))
 }
@@ -127,7 +129,7 @@ fn governors() -> BTreeSet<String> {
     port::host::cores().into_iter().filter_map(governor).collect()
 }
 
-/// What the kernel does against faults of the processor, where it is affected.
+/// Returns the kernel's mitigations of processor vulnerabilities, for those that affect this processor.
 fn mitigations() -> Vec<String> {
     let Ok(dir) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else { return Vec::new() };
     let one = |entry: fs::DirEntry| {
@@ -148,7 +150,7 @@ fn text(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
-/// The first value of this name in a file of `name : value` lines.
+/// Returns the first value of this name in a file of `name : value` lines.
 fn value_in(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines().find_map(|l| {

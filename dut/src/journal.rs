@@ -1,16 +1,17 @@
-//! The journal of machine-wide settings: the old value is on disk before a new one is written, so that teardown, and
-//! `natmeter clean` after a kill, restore exactly what natmeter changed and nothing else. A setting that another program
-//! changed meanwhile is left alone and reported.
+//! The journal of machine-wide settings: natmeter writes the old value of a setting to disk before it changes the
+//! setting. Teardown, and `natmeter clean` after a kill, restore exactly the settings that natmeter changed. If another
+//! program changed a setting in the meantime, natmeter leaves that setting as it is and reports it.
 //!
-//! Lines of JSON, each flushed to the disk before the change that it announces. Only one run at a time has a journal: the
-//! lock of the settings is taken with it. A journal that is there when the lock is free was left by a killed run; the
-//! next run that needs machine-wide settings restores them first and says so.
+//! The journal consists of JSON lines, each flushed to disk before the change that it describes. Only one run at a time
+//! has a journal, because opening it takes the lock of the settings. A journal whose lock is free was left behind by a
+//! killed run; the next run that needs machine-wide settings restores them first and reports it.
 //!
-//! A journal makes root write. Only a file that nobody but this user could have written is replayed, and an entry names a
-//! [`Setting`] by kind, never a command or any other path.
+//! Root writes settings as the journal says, so a forged journal would be an attack. natmeter therefore replays only a
+//! file that no other user can write, and an entry can only name a [`Setting`], never a command or an arbitrary path.
 //!
-//! A kill leaves the journal cut after any octet. What has no newline is cut off before anything is appended, and the
-//! value that the kernel makes of ours is known before it is written, so that every cut says which values are ours.
+//! A kill can truncate the journal after any octet. natmeter removes an incomplete last line before it appends another.
+//! It computes the value to which the kernel rounds a new value before it writes, so that every truncated journal still
+//! identifies the values that natmeter wrote.
 
 use crate::DutError;
 use crate::host::Host;
@@ -18,7 +19,7 @@ use crate::lock::{Lock, RunDir, What};
 use crate::private_file;
 use crate::setting::Setting;
 use crate::software::conntrack;
-use crate::step::Place;
+use crate::step::Target;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -33,17 +34,17 @@ const FILE: &str = "machine.journal";
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
-    /// A setting is about to change to `new`, which is what the kernel is known to make of the value asked for.
-    /// Version 0.1.0 wrote its path instead.
+    /// A setting is about to change to `new`, the requested value after the kernel's known rounding. Version 0.1.0
+    /// wrote the setting's path instead.
     Change {
         #[serde(alias = "path")]
         setting: Setting,
         old: String,
         new: String,
     },
-    /// The kernel made an unforeseen value of the change before.
+    /// The kernel rounded the value of the previous change to an unforeseen value.
     Became { value: String },
-    /// The change of this number is taken back, or superseded by another program's.
+    /// The change with this number is undone, or another program has changed the setting since.
     Done { change: usize },
 }
 
@@ -62,18 +63,18 @@ struct Change {
 pub struct Journal {
     path: PathBuf,
     file: Option<File>,
-    /// Octets of the file up to the end of its last whole line.
+    /// Length of the file up to the end of its last complete line, in octets.
     sound: u64,
     changes: Vec<Change>,
-    // Last, so that it is given back when all else is done.
+    // Last field: dropped after all others.
     _lock: Lock,
 }
 
 impl Journal {
-    /// Take the lock of the settings, and restore what a killed run left behind; tell what that was.
+    /// Takes the lock of the settings, restores the settings that a killed run left behind, and returns them.
     ///
     /// # Errors
-    /// When another run has the lock, the journal found is refused, or old settings cannot be restored.
+    /// When another run has the lock, an existing journal is refused, or its settings cannot be restored.
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
         let lock = Lock::take(dir, What::Settings)?;
         let path = dir.path().join(FILE);
@@ -87,11 +88,12 @@ impl Journal {
         Err(DutError::NotRestored { failures, journal: journal.path.clone() })
     }
 
-    /// Write a setting, its old value being on disk first. Returns the number by which it can be taken back; none if
-    /// it had the value already.
+    /// Writes a setting after its old value is on disk. Returns the number of the change; none if the setting already
+    /// had the value.
     ///
     /// # Errors
-    /// When the journal cannot be written (then the setting is untouched); the inner error is the host's own.
+    /// The outer error: the journal cannot be written, and the setting is unchanged. The inner error: the host cannot
+    /// write the setting.
     pub fn write(
         &mut self,
         host: &mut dyn Host,
@@ -103,7 +105,7 @@ impl Journal {
         let old = match setting.read(host) {
             Ok(old) if same(&old, value) => return Ok(Ok(None)),
             Ok(old) if !setting.takes(&old) => {
-                let why = format!("its value {old:?} is no single line, so it could not be restored");
+                let why = format!("its value {old:?} is not a single line, so natmeter could not restore it");
                 return Ok(Err(io::Error::new(io::ErrorKind::InvalidData, why)));
             }
             Ok(old) => old,
@@ -113,7 +115,7 @@ impl Journal {
         self.append(&Line::Change { setting: setting.clone(), old: old.clone(), new: value.clone() })?;
         self.changes.push(Change { setting: setting.clone(), old, new: value.clone(), became: None, done: false });
         if let Err(e) = set(host, why, setting, value) {
-            // Mostly nothing has changed; what has is restored.
+            // Usually the setting has not changed; if it has, it is restored.
             self.take_back(host, number);
             return Ok(Err(e));
         }
@@ -130,7 +132,7 @@ impl Journal {
         Ok(Ok(Some(number)))
     }
 
-    /// Take one change back.
+    /// Undoes one change.
     pub fn take_back(&mut self, host: &mut dyn Host, number: usize) -> Restored {
         let change = self.changes[number].clone();
         let result = put_back(host, &change);
@@ -140,7 +142,7 @@ impl Journal {
         result
     }
 
-    /// Take all changes back, the last first.
+    /// Undoes all changes, the last first.
     pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
         let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
         let restored = open.into_iter().map(|number| self.take_back(host, number)).collect();
@@ -148,7 +150,7 @@ impl Journal {
         restored
     }
 
-    /// A change is settled. Should the line not reach the disk, replaying the change once more does no harm.
+    /// Marks a change as done. If this line does not reach the disk, the change is replayed, which does no harm.
     fn finish(&mut self, change: usize) {
         self.changes[change].done = true;
         let _ = self.append(&Line::Done { change });
@@ -168,7 +170,7 @@ impl Journal {
         let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
         if self.file.is_none() {
             let file = private_file::create(&self.path).map_err(failed)?;
-            // The folder too, or the file itself might not survive a crash of the machine.
+            // Flush the folder, too, or a crash of the machine could lose the new file.
             let folder = self.path.parent().unwrap_or(Path::new("/"));
             File::open(folder).and_then(|f| f.sync_all()).map_err(failed)?;
             self.file = Some(file);
@@ -176,7 +178,7 @@ impl Journal {
         let mut text = serde_json::to_string(line).expect("a line of strings");
         text.push('\n');
         let file = self.file.as_mut().expect("opened above");
-        // A line that a crash or a full disk cut short would swallow this one.
+        // An incomplete line, left by a crash or a full disk, would corrupt this one: remove it first.
         file.set_len(self.sound)
             .and_then(|()| file.write_all(text.as_bytes()))
             .and_then(|()| file.sync_all())
@@ -192,11 +194,11 @@ impl Drop for Journal {
     }
 }
 
-/// Undo what a killed run left behind: `natmeter clean`. Nothing is touched that is not in the journal; lock files that
-/// no process holds are removed too.
+/// Restores the settings that a killed run left behind, for `natmeter clean`. Changes only settings of the journal, and
+/// removes lock files that no process holds.
 ///
 /// # Errors
-/// When a run is alive, the journal is refused, or settings cannot be restored (then the journal is kept).
+/// When a run has the lock, the journal is refused, or settings cannot be restored (then the journal is kept).
 pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
     if !dir.path().exists() {
         return Ok(Vec::new());
@@ -205,18 +207,18 @@ pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutErro
     Journal::begin(dir, host).map(|(_, restored)| restored)
 }
 
-/// Whether a run left a journal behind (or is alive and has one).
+/// Whether a journal exists, of a killed run or of one in progress.
 pub fn is_left(dir: &RunDir) -> bool {
     fs::symlink_metadata(dir.path().join(FILE)).is_ok()
 }
 
-/// A journal as it was found.
+/// A journal found on disk.
 #[derive(Default)]
 struct Found {
-    /// Open for more lines, if there is one.
+    /// The file, open for appending, if it exists.
     file: Option<File>,
     changes: Vec<Change>,
-    /// Octets of its whole lines.
+    /// Length of its complete lines, in octets.
     sound: u64,
 }
 
@@ -229,7 +231,7 @@ fn load(path: &Path) -> Result<Found, DutError> {
     };
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed)?;
-    // What has no newline was cut short by a crash, before the change it announces was made.
+    // A crash left a last line without newline; the change that it describes was not made.
     let sound = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
     let mut changes = Vec::new();
     for (number, line) in bytes[..sound].split_inclusive(|b| *b == b'\n').enumerate() {
@@ -238,13 +240,13 @@ fn load(path: &Path) -> Result<Found, DutError> {
     Ok(Found { file: Some(file), changes, sound: sound as u64 })
 }
 
-/// Read one more line of a journal.
+/// Reads one line of a journal.
 fn apply(changes: &mut Vec<Change>, line: &[u8]) -> Result<(), String> {
-    let unknown = || "it speaks of a change that no line before it announces".to_owned();
+    let unknown = || "it refers to a change that no earlier line describes".to_owned();
     match serde_json::from_slice(line).map_err(|e| e.to_string())? {
         Line::Change { setting, old, new } => {
             if let Some(value) = [&old, &new].into_iter().find(|value| !setting.takes(value)) {
-                return Err(format!("{value:?} is no value of {setting}"));
+                return Err(format!("{value:?} is not a value of {setting}"));
             }
             changes.push(Change { setting, old, new, became: None, done: false });
         }
@@ -263,8 +265,9 @@ fn refusal(number: usize, line: &[u8], reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// What the kernel will make of a value: the hash of connection tracking fills whole pages of list heads, eight octets
-/// each. Only an exact value can be recognised as natmeter's from the intended one alone.
+/// Returns the value to which the kernel rounds a new value: the hash table of connection tracking fills complete pages
+/// with list heads of eight octets. The journal must have the exact value, so that natmeter recognises it later as its
+/// own.
 fn settled(setting: &Setting, value: &str) -> String {
     match value.parse::<u64>() {
         Ok(number) if *setting == conntrack::buckets() => {
@@ -275,9 +278,9 @@ fn settled(setting: &Setting, value: &str) -> String {
     }
 }
 
-/// Give a setting a value; a program that refuses is an error, too.
+/// Writes a setting; a program that exits with a failure is an error, too.
 fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Result<()> {
-    let output = host.perform(Place::Machine, why, &setting.set(value))?;
+    let output = host.perform(Target::Machine, why, &setting.set(value))?;
     if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
 }
 
@@ -295,7 +298,7 @@ fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
     if !same(&now, &wrote) {
         return Restored::LeftAlone { setting, now, wrote, old };
     }
-    if let Err(e) = set(host, "restore the value of before", &setting, &old) {
+    if let Err(e) = set(host, "restore the old value", &setting, &old) {
         return failed(e.to_string());
     }
     match setting.read(host) {
@@ -305,7 +308,7 @@ fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
     }
 }
 
-/// The kernel prints some values with tabs.
+/// Normalises blanks: the kernel prints some values with tabs.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
 }

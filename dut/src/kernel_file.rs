@@ -1,5 +1,5 @@
-//! The file of a setting, opened so that nothing else can be meant by its path: links are followed first, and what they
-//! lead to must be a file of the kernel's in the folder of its kind. The check and the access use one descriptor.
+//! Opens the file of a setting safely: follows links first, and then requires a file of procfs or sysfs in the folder
+//! of that kind of setting. The check and the access use one descriptor.
 
 use crate::setting::Setting;
 use rustix::fs::{Mode, OFlags};
@@ -8,10 +8,10 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Opens the file of `setting` below `root`. In the machine's own tree it must lie on procfs or sysfs.
+/// Opens the file of `setting` below `root`. If `root` is `/`, the file must be on procfs or sysfs.
 ///
 /// # Errors
-/// When it is not there, is not where a setting of this kind lies, or cannot be opened so.
+/// When the file does not exist, is not in the folder of this kind of setting, or cannot be opened.
 pub fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Result<File> {
     let path = setting.path().ok_or_else(|| refused(&format!("{setting} is not a file")))?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -19,7 +19,7 @@ pub fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Result<Fil
     let real = real_path(&found)?;
     let inside = real.strip_prefix(root.canonicalize()?).map(|path| Path::new("/").join(path));
     if !inside.is_ok_and(|path| setting.is_at(&path)) {
-        return Err(refused(&format!("{path} leads to {}, which is not where such a setting lies", real.display())));
+        return Err(refused(&format!("{path} leads to {}, which is not the folder of such a setting", real.display())));
     }
     if root == Path::new("/") && !is_of_the_kernel(&found)? {
         return Err(refused(&format!("{path} is not on procfs or sysfs")));
@@ -39,12 +39,12 @@ fn by_descriptor(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// The path of an open file without links.
+/// Returns the path of an open file, without links.
 fn real_path(file: &OwnedFd) -> io::Result<PathBuf> {
     std::fs::read_link(by_descriptor(file))
 }
 
-/// Whether a file lies on procfs or sysfs (statfs(2)).
+/// Whether a file is on procfs or sysfs (statfs(2)).
 fn is_of_the_kernel(file: &OwnedFd) -> io::Result<bool> {
     const SYSFS_MAGIC: u64 = 0x6265_6572;
     let kind = rustix::fs::fstatfs(file)?.f_type.cast_unsigned();
@@ -72,9 +72,9 @@ mod tests {
         assert_eq!(error, "/proc/sys/net/core is not a regular file");
     }
 
-    /// What a program could name that does not check its settings: the path that is open decides, not its text.
+    /// The path of the opened file decides, not the text of the setting's path.
     #[test]
-    fn what_leads_out_of_its_folder_is_refused() {
+    fn a_path_that_leads_out_of_its_folder_is_refused() {
         let sysctl = |name: &str| Setting::Sysctl { name: name.into() };
         let attribute = |interface: &str, attribute: &str| Setting::SysfsAttribute {
             interface: interface.into(),
@@ -89,7 +89,7 @@ mod tests {
             attribute("lo", "subsystem/lo/mtu"),
         ] {
             let error = open(Path::new("/"), &setting, OpenOptions::new().read(true)).unwrap_err().to_string();
-            assert!(error.contains("which is not where such a setting lies"), "{error}");
+            assert!(error.contains("which is not the folder of such a setting"), "{error}");
         }
     }
 
@@ -105,7 +105,7 @@ mod tests {
         }
         for path in ["file", "folder/secret", "etc/passwd"] {
             let error = read(tree.path(), &format!("/proc/sys/net/{path}")).unwrap_err().to_string();
-            assert!(error.contains("which is not where such a setting lies"), "{error}");
+            assert!(error.contains("which is not the folder of such a setting"), "{error}");
         }
         assert_eq!(read(tree.path(), "/proc/sys/net/nothing").unwrap_err().kind(), io::ErrorKind::NotFound);
         let fifo = net.join("fifo");

@@ -1,6 +1,7 @@
-//! Devices under test: software × host. A device is brought into a known state by *steps*, which are data with do,
-//! check, undo and why; it is cleared and counted; and everything is taken down again, on success, on error, when
-//! dropped, and by `natmeter clean` after a kill.
+//! Devices under test. A *device* is a software (such as nftables) on a host (such as network namespaces). *Steps*
+//! bring it into a known state; a step is data: an action, a check, an undo action and the reason. The crate clears and
+//! counts the device's connection tracking table. It undoes all steps on success, on error and on drop; after a kill,
+//! `natmeter clean` undoes them.
 //!
 //! Only this crate changes a device or the machine. It sends no test traffic.
 
@@ -34,4 +35,4 @@ pub use lock::RunDir;
 pub use machine_lock::MachineLock;
 pub use packet_threads::PacketThreads;
 pub use setting::Setting;
-pub use step::{Action, Event, Executed, Place, Sink, Step};
+pub use step::{Action, Event, Executed, Sink, Step, Target};

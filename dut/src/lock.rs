@@ -1,5 +1,5 @@
-//! Where natmeter keeps what must outlive a run that is killed, and the locks that keep two runs apart. A lock is
-//! the kernel's (flock): it goes with the process that holds it, however that ends.
+//! The folder for files that must outlive a killed run, and the locks that prevent two runs at a time. A lock is a
+//! kernel lock (flock), which the kernel releases when the process ends, even after a kill.
 
 use crate::{DutError, Holder, private_file};
 use rustix::fs::{FlockOperation, flock};
@@ -8,15 +8,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The folder for locks and the journal: `/run/natmeter` for root, else `natmeter` in the user's runtime folder.
-/// It is there only while something is in it.
+/// The folder for locks and the journal: `/run/natmeter` for root, else `natmeter` in the user's runtime folder. The
+/// folder exists only while a file is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDir {
     path: PathBuf,
 }
 
 impl RunDir {
-    /// That of this user; the same before and after entering a user namespace.
+    /// The folder of this user; the same before and after entering a user namespace.
     pub fn of_this_user() -> RunDir {
         let uid = first_user_id();
         if uid == 0 {
@@ -28,48 +28,50 @@ impl RunDir {
         }
     }
 
-    /// That of root, whoever asks: only root changes the machine.
+    /// The folder of root, for any user: only root changes machine-wide settings.
     pub fn of_root() -> RunDir {
         RunDir::at("/run/natmeter")
     }
 
-    /// Another one.
+    /// The folder at this path.
     pub fn at(path: impl Into<PathBuf>) -> RunDir {
         RunDir { path: path.into() }
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Make it if it is not there, and see that nobody else can write to it.
+    /// Creates the folder if necessary, and checks that no other user can write to it.
     ///
     /// # Errors
-    /// When it cannot be made, or is not ours alone.
+    /// When it cannot be created, or another user can write to it.
     pub fn make(&self) -> Result<(), DutError> {
         let failed = |doing, source| DutError::Journal { doing, path: self.path.clone(), source };
         match fs::DirBuilder::new().mode(0o755).create(&self.path) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed("making", e)),
             _ => {}
         }
-        let found = fs::symlink_metadata(&self.path).map_err(|e| failed("looking at", e))?;
+        let found = fs::symlink_metadata(&self.path).map_err(|e| failed("reading the attributes of", e))?;
         let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
         if ours {
             return Ok(());
         }
-        let theirs = io::Error::new(io::ErrorKind::PermissionDenied, "not a folder that only this user can write to");
+        let theirs =
+            io::Error::new(io::ErrorKind::PermissionDenied, "it is not a folder that only this user can write to");
         Err(failed("using", theirs))
     }
 
-    /// Remove it if nothing is in it.
+    /// Removes the folder if it is empty.
     pub fn tidy(&self) {
-        // Refused when it is not empty, which is the purpose.
+        // The kernel refuses to remove a folder that is not empty.
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// The user that started us: inside a user namespace everybody is root, so what this user is mapped to counts.
+/// Returns the user that started natmeter. Inside a user namespace the process is root, so the uid outside, to which
+/// root is mapped, counts.
 fn first_user_id() -> u32 {
     let own = rustix::process::geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -83,14 +85,14 @@ fn first_user_id() -> u32 {
         .map_or(own, |[inside, outside, _]| outside + (own - inside))
 }
 
-/// What is locked.
+/// A resource that can be locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The settings of the whole machine.
+    /// The machine-wide settings.
     Settings,
-    /// The cores and caches of this machine, among the runs of one user.
+    /// The cores and caches of this machine, for runs of the same user.
     Measuring,
-    /// The test bed in namespaces of this machine: two at once would measure each other.
+    /// The test bed in namespaces of this machine: two at a time would disturb each other.
     Bed,
 }
 
@@ -104,14 +106,14 @@ impl What {
     }
     pub(crate) fn words(self) -> &'static str {
         match self {
-            What::Settings => "this machine's settings (connection tracking, backlog)",
-            What::Measuring => "this machine, for measuring,",
+            What::Settings => "the set of machine-wide settings (connection tracking, backlog)",
+            What::Measuring => "this machine",
             What::Bed => "the test bed on this machine",
         }
     }
 }
 
-/// A lock that is held. Its file goes when it is given back.
+/// A lock that is held. Dropping it removes its file.
 #[derive(Debug)]
 pub struct Lock {
     dir: RunDir,
@@ -120,7 +122,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Take a lock.
+    /// Takes a lock.
     ///
     /// # Errors
     /// [`DutError::Busy`] when another process has it.
@@ -131,7 +133,7 @@ impl Lock {
             dir.make()?;
             let file = match private_file::open_or_create(&path) {
                 Ok(file) => file,
-                // The folder was tidied away between making and opening.
+                // Another process removed the empty folder before the file was opened.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 Err(e) => return Err(failed("opening", e)),
             };
@@ -140,7 +142,8 @@ impl Lock {
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(busy(&path, what)),
                 Err(e) => return Err(failed("locking", e.into())),
             }
-            // Whoever had it before may have removed the file after we opened it: then this lock protects nothing.
+            // The process that had the lock may have removed the file after this one opened it. The lock on a removed
+            // file is worthless: open the new one.
             if !is_at(&file, &path) {
                 continue;
             }
@@ -150,7 +153,7 @@ impl Lock {
         }
     }
 
-    /// Say who has it.
+    /// Writes pid and command line of this process into the file.
     fn sign(&mut self) -> io::Result<()> {
         let command: Vec<String> = std::env::args().collect();
         self.file.set_len(0)?;
@@ -160,15 +163,15 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While the lock is still held, so that nobody can take a file that is about to go.
+        // Remove the file while the lock is still held, so that no other process locks a file that is about to vanish.
         let _ = fs::remove_file(&self.path);
         let _ = flock(&self.file, FlockOperation::Unlock);
         self.dir.tidy();
     }
 }
 
-/// See that no run has the test bed at this moment. It is taken when a device is prepared; this is for those who want to
-/// refuse before they do anything else.
+/// Checks that no run has the test bed at this moment. [`crate::Device::prepare`] takes the lock; this function lets a
+/// caller refuse earlier.
 ///
 /// # Errors
 /// [`DutError::Busy`] when another process has it.
@@ -189,7 +192,7 @@ fn busy(path: &Path, what: What) -> DutError {
     let mut lines = text.lines().map(str::to_owned);
     let holder = match (lines.next(), lines.next()) {
         (Some(pid), Some(command)) => Holder::Process { pid, command },
-        // It has the lock, and has not signed yet.
+        // The child has the lock, and has not written its pid yet.
         _ => Holder::Unknown,
     };
     DutError::Busy { what: what.words().to_owned(), holder }
@@ -200,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_taker_is_told_who_has_it() {
+    fn the_error_names_the_process_that_has_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path().join("natmeter"));
         let first = Lock::take(&dir, What::Bed).unwrap();
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_its_lock_is_nobodys() {
+    fn a_file_without_a_lock_can_be_taken() {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path());
         fs::write(dir.path().join("bed.lock"), "1\ninit\n").unwrap();
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_write_to_is_not_used() {
+    fn a_folder_that_other_users_can_write_to_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();

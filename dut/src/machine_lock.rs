@@ -1,7 +1,7 @@
-//! One measurement at a time on a machine: two at once, of whatever device and by whichever users, take each other's cores and
-//! caches. Ordinary users announce themselves by a name that the kernel keeps (an abstract socket), which all users see and
-//! which needs no file. Any process can take such a name, so root's runs exclude each other by a file of root's
-//! ([`crate::lock`]) and are not stopped by the name.
+//! One measurement at a time per machine: two at a time, of any device and by any user, would take each other's cores
+//! and caches. The lock of ordinary users is an abstract socket: all users see its name, and it needs no file. Because
+//! any process can bind that name, it does not stop root; root's runs exclude each other with a file that only root can
+//! write ([`crate::lock`]).
 
 use crate::lock::{Lock, RunDir, What};
 use crate::{DutError, Holder};
@@ -9,10 +9,11 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// The name that is taken.
+/// The name of the abstract socket.
 const NAME: &str = "natmeter: measuring";
 
-/// The machine is this process's to measure with; given back when dropped, or when the process ends, however that happens.
+/// The right of this process to measure on this machine; released when dropped, or when the process ends, even after a
+/// kill.
 #[derive(Debug)]
 pub struct MachineLock {
     _file: Option<Lock>,
@@ -21,10 +22,10 @@ pub struct MachineLock {
 }
 
 impl MachineLock {
-    /// Take it. Containers with a network of their own do not see each other.
+    /// Takes the lock. Containers in different network namespaces do not see each other.
     ///
     /// # Errors
-    /// [`DutError::Busy`] when another process measures; for root, when another process of root's does.
+    /// [`DutError::Busy`] when another process measures; for root, only when another process of root measures.
     pub fn take() -> Result<MachineLock, DutError> {
         let own = RunDir::of_this_user();
         MachineLock::named(NAME, (own == RunDir::of_root()).then_some(&own))
@@ -41,7 +42,7 @@ impl MachineLock {
         Ok(lock)
     }
 
-    /// The process of an ordinary user that measures although root has the machine; none if it has ended by now.
+    /// Returns the process of an ordinary user that measures although root has the lock; none if it has ended.
     pub fn disturbed_by(&mut self) -> Option<Holder> {
         match self.announce() {
             Err(DutError::Busy { holder, .. }) => Some(holder),
@@ -49,7 +50,7 @@ impl MachineLock {
         }
     }
 
-    /// Take the name, if this process has not.
+    /// Binds the name, unless this process has bound it.
     fn announce(&mut self) -> Result<(), DutError> {
         let failed = |source| DutError::MachineLock { source };
         if self.announced.is_some() {
@@ -57,7 +58,8 @@ impl MachineLock {
         }
         let address = SocketAddr::from_abstract_name(&self.name).map_err(failed)?;
         match UnixListener::bind_addr(&address) {
-            // No connection is accepted: one is made to learn which process listens, and the kernel tells that.
+            // Another process connects only to learn from the kernel which process listens; the connection is never
+            // accepted.
             Ok(listener) => self.announced = Some(listener),
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(busy(&address)),
             Err(e) => return Err(failed(e)),
@@ -66,7 +68,7 @@ impl MachineLock {
     }
 }
 
-/// Which process has the name, from the kernel: nothing that the other process says is believed.
+/// Returns the process that has bound the name, as the kernel reports it; data from that process is not trusted.
 fn busy(address: &SocketAddr) -> DutError {
     let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
     DutError::Busy { what: What::Measuring.words().to_owned(), holder: holder(owner.ok()) }
@@ -74,7 +76,7 @@ fn busy(address: &SocketAddr) -> DutError {
 
 fn holder(pid: Option<i32>) -> Holder {
     let Some(pid) = pid else { return Holder::Unknown };
-    // The kernel's way to say that it has no number in our pid namespace.
+    // The kernel reports pid 0 for a process outside this pid namespace.
     if pid == 0 {
         return Holder::Elsewhere;
     }
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_measures_and_the_next_is_told_which() {
+    fn the_error_names_the_process_that_measures() {
         let name = format!("natmeter test {}", std::process::id());
         let first = MachineLock::named(&name, None).unwrap();
         let error = MachineLock::named(&name, None).unwrap_err().to_string();
@@ -97,9 +99,9 @@ mod tests {
         MachineLock::named(&name, None).unwrap();
     }
 
-    /// Any process can take the name; the file is root's.
+    /// Any process can bind the name; only root can write the file.
     #[test]
-    fn a_run_of_root_is_stopped_by_roots_alone_and_knows_of_the_others() {
+    fn only_roots_run_stops_root_and_other_runs_are_reported() {
         let name = format!("natmeter test of root {}", std::process::id());
         let folder = tempfile::tempdir().unwrap();
         let dir = RunDir::at(folder.path().join("natmeter"));
@@ -108,7 +110,7 @@ mod tests {
         let pid = std::process::id().to_string();
         assert!(matches!(root.disturbed_by(), Some(Holder::Process { pid: found, .. }) if found == pid));
         let error = MachineLock::named(&name, Some(&dir)).unwrap_err().to_string();
-        assert!(error.contains(&format!("this machine, for measuring, is in use by process {pid} (")), "{error}");
+        assert!(error.contains(&format!("this machine is in use by process {pid} (")), "{error}");
         drop(user);
         assert_eq!(root.disturbed_by(), None);
         assert!(MachineLock::named(&name, None).is_err(), "root's run is announced from now on");
@@ -118,18 +120,18 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_a_number_here_is_described() {
+    fn a_process_without_a_pid_here_is_described() {
         let error = DutError::Busy { what: "this machine".to_owned(), holder: holder(Some(0)) }.to_string();
         assert_eq!(
             error,
-            "this machine is in use by a process that cannot be seen from here, because it runs outside this container \
-             (in another pid namespace): wait for it, or stop it"
+            "this machine is in use by a process outside this container \
+             (in another pid namespace): wait until it ends, or stop it"
         );
     }
 
-    /// Not a test of its own: what the next one runs in another pid namespace.
+    /// A helper: the next test runs it in another pid namespace.
     #[test]
-    #[ignore = "started by a_holder_in_another_pid_namespace_has_no_number"]
+    #[ignore = "started by a_holder_in_another_pid_namespace_has_no_pid"]
     fn ask_for_the_machine() {
         if let Ok(name) = std::env::var("NATMETER_TEST_MACHINE_LOCK") {
             println!("\n{}", MachineLock::named(&name, None).unwrap_err());
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     #[ignore = "needs root: run by ./check as root"]
-    fn a_holder_in_another_pid_namespace_has_no_number() {
+    fn a_holder_in_another_pid_namespace_has_no_pid() {
         let name = format!("natmeter test elsewhere {}", std::process::id());
         let _lock = MachineLock::named(&name, None).unwrap();
         let asked = std::process::Command::new("unshare")
@@ -149,7 +151,7 @@ mod tests {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&asked.stdout);
-        assert!(said.contains("in use by a process that cannot be seen from here"), "{said}");
+        assert!(said.contains("in use by a process outside this container"), "{said}");
         assert!(!said.contains("process 0"), "{said}");
     }
 }

@@ -1,34 +1,34 @@
-//! The kernel's threads that do a device's work on cores of its own (`ksoftirqd/N`): how
-//! long they waited for their cores. Whoever keeps them from their work loses frames that the device would have forwarded.
+//! Measures the run delay of the kernel threads (`ksoftirqd/N`) that forward the DUT's packets on its cores. While such
+//! a thread is preempted, frames are lost that the device would have forwarded.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The packet threads of some cores.
+/// The `ksoftirqd` threads of a set of cores.
 pub struct PacketThreads {
-    /// `/proc/PID` of each, and what its account said last.
+    /// `/proc/PID` of each, and its last scheduler statistics.
     accounts: Vec<(PathBuf, Account)>,
 }
 
-/// What a thread's account says.
+/// Scheduler statistics of a thread (`/proc/PID/schedstat`).
 #[derive(Clone, Copy, PartialEq)]
 struct Account {
-    /// Nanoseconds that it had its core.
+    /// Nanoseconds that it ran.
     ran: u64,
-    /// Nanoseconds that it was runnable and waited for its core.
+    /// Run delay: nanoseconds that it was runnable and waited for its core.
     waited: u64,
-    /// How often it got it.
+    /// Number of time slices.
     turns: u64,
 }
 
-/// Nanoseconds that a thread may wait before each of its turns although nobody is in its way: it sleeps when there is nothing
-/// to do, thousands of times a second, and a core takes some microseconds to wake it.
+/// Nanoseconds that a thread may wait before each time slice without being preempted: it sleeps whenever no packet
+/// waits, thousands of times per second, and waking it takes microseconds.
 const WAKE_UP: u64 = 20_000;
-/// For how long a thread that is kept from its core is waited for: its account does not say so before it is back.
+/// How long to wait for a preempted thread: its statistics include the run delay only after it runs again.
 const BACK_WITHIN: Duration = Duration::from_secs(1);
 
 impl PacketThreads {
-    /// Those of these cores that can be seen: none in a container, where the kernel's own threads are hidden.
+    /// Finds the threads of these cores. Finds none in a container, where kernel threads are hidden.
     pub fn of(cores: &[usize]) -> PacketThreads {
         PacketThreads::under(Path::new("/proc"), cores)
     }
@@ -36,7 +36,7 @@ impl PacketThreads {
     fn under(proc: &Path, cores: &[usize]) -> PacketThreads {
         let names: Vec<String> = cores.iter().map(|core| format!("ksoftirqd/{core}")).collect();
         let processes = std::fs::read_dir(proc).into_iter().flatten().flatten().map(|entry| entry.path());
-        // A program of the same name that waits for its core would be no harm to the device.
+        // An empty command line identifies a kernel thread; an ordinary program could have the same name.
         let threads = processes.filter(|p| {
             read(&p.join("comm")).is_some_and(|name| names.iter().any(|n| n == name.trim_end()))
                 && read(&p.join("cmdline")).is_some_and(|line| line.is_empty())
@@ -45,8 +45,8 @@ impl PacketThreads {
         PacketThreads { accounts: accounts.collect() }
     }
 
-    /// Nanoseconds since the last call that the one that waited longest was kept from its core, beyond what waking takes; none
-    /// if none of them can be seen.
+    /// Returns the longest run delay of a thread since the last call, in nanoseconds and without the time to wake it;
+    /// none if no thread is visible.
     pub fn run_delay(&mut self) -> Option<u64> {
         let since = |(path, last): &mut (PathBuf, Account)| {
             let now = settled(path)?;
@@ -58,7 +58,7 @@ impl PacketThreads {
     }
 }
 
-/// A thread's account when it does not wait for its core, or has had it meanwhile.
+/// Returns a thread's statistics, after it has run if it was waiting for its core.
 fn settled(thread: &Path) -> Option<Account> {
     let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
     loop {
@@ -71,9 +71,9 @@ fn settled(thread: &Path) -> Option<Account> {
     }
 }
 
-/// Whether a thread has its core or waits for it, which its state does not tell apart.
+/// Whether a thread runs or waits for its core; its state does not distinguish these.
 fn is_runnable(thread: &Path) -> bool {
-    // The state follows the name, which is in parentheses and may hold any.
+    // The state follows the name, which is in parentheses and may contain parentheses.
     read(&thread.join("stat")).is_some_and(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_wakes_often_was_not_kept_from_its_core() {
+    fn a_thread_that_wakes_often_was_not_preempted() {
         let proc = tempfile::tempdir().unwrap();
         process(proc.path(), 14, "ksoftirqd/0", "", [0, 0]);
         let mut threads = PacketThreads::under(proc.path(), &[0]);
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(threads.run_delay(), Some(3_980_000));
     }
 
-    /// Its account grows when it is back: until then it would seem never to have waited.
+    /// The run delay grows only when the thread runs again; until then it seems not to have waited.
     #[test]
     fn a_thread_that_waits_for_its_core_is_waited_for() {
         let proc = tempfile::tempdir().unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_not_called_zero() {
+    fn without_visible_threads_there_is_no_run_delay() {
         let proc = tempfile::tempdir().unwrap();
         assert_eq!(PacketThreads::under(proc.path(), &[0]).run_delay(), None);
     }

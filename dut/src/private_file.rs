@@ -1,5 +1,5 @@
-//! Files that only this user can write: the journal, the locks and the notes. They outlive a killed run, and root acts on
-//! what they say, so each is created with an explicit mode and its owner is checked before it is read.
+//! Files that only this user can write: the journal, the locks and the notes. They outlive a killed run, and root acts
+//! on their contents. So each is created with an explicit mode, and its owner is checked before it is read.
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -7,22 +7,22 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Appends wherever the file ends; follows no link at the last component; never waits for the other end of a FIFO.
+/// Appends to the file, follows no link at the last component, and never blocks on a FIFO.
 const FLAGS: OFlags =
     OFlags::RDWR.union(OFlags::APPEND).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
-/// Others cannot even open it: a lock could be taken through a descriptor that may only read.
+/// Other users must not even read it: a read-only descriptor is enough to take the lock.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Creates a file that is not there yet.
+/// Creates a new file.
 ///
 /// # Errors
-/// When anything has that name already, a link included; or the system's error.
+/// When the name exists, even as a link; or the system's error.
 pub fn create(path: &Path) -> io::Result<File> {
-    // The umask may only take bits away.
+    // The umask may have removed bits, so set the mode.
     Ok(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE | OFlags::EXCL, MODE)?))
 }
 
-/// Opens a file that is there.
+/// Opens an existing file.
 ///
 /// # Errors
 /// When it is no file that this user alone can write, or the system's error.
@@ -30,7 +30,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS, Mode::empty())?))
 }
 
-/// Opens a file, creating it if it is not there.
+/// Opens a file, and creates it if it does not exist.
 ///
 /// # Errors
 /// When it is no file that this user alone can write, or the system's error.
@@ -50,7 +50,7 @@ fn checked(file: File) -> io::Result<File> {
     } else {
         return Ok(file);
     };
-    let way_out = "natmeter trusts only a file that it wrote itself: inspect this one, then remove it";
+    let way_out = "natmeter trusts only files that it wrote itself: inspect this one, then remove it";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{wrong}; {way_out}")))
 }
 
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_its_users_alone() {
+    fn a_new_file_is_private_to_the_user() {
         let dir = tempfile::tempdir().unwrap();
         for (name, make) in [("new", create as fn(&Path) -> io::Result<File>), ("opened", open_or_create)] {
             let path = dir.path().join(name);

@@ -1,6 +1,6 @@
-//! Is the device alive, and does it translate as configured? A handful of frames that are not test frames: ARP to
-//! both sides of the DUT, then one datagram from the left and its answer. Its own file because it is the only place
-//! of this crate that looks into frames; a rule that failed to load would otherwise be measured as a fast NAT.
+//! Checks that the device answers and translates as configured: sends ARP requests to both sides of the DUT, then one
+//! datagram from the left and its answer. Without this check, a rule that failed to load would be measured as a fast
+//! NAT. Only this file of the crate parses frames.
 
 use crate::DutError;
 use crate::bed::{LEFT, RIGHT, Side};
@@ -8,28 +8,28 @@ use port::{Burst, Pool, Port, burst};
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-/// Longest to wait for a frame. A DUT that is alive answers within microseconds, a busy machine within a second.
+/// Time limit for a frame. A working DUT answers within microseconds, on a busy machine within a second.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a datagram looked like on the other side.
+/// Source of a datagram as the right tester port received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Its source address as the right tester saw it.
+    /// Source address.
     pub address: Ipv4Addr,
-    /// Its source port there.
+    /// Source port.
     pub port: u16,
 }
 
-/// Source port of the probe: in every pool's range by default, so that a NAT that keeps ports keeps it.
+/// Source port of the probe: within the default range of every pool, so that a port-preserving NAT does not change it.
 const PORT: u16 = 40_961;
-/// The discard service.
+/// Destination port: the discard service.
 const DISCARD: u16 = 9;
 const PAYLOAD: &[u8; 18] = b"natmeter: alive?\r\n";
 
-/// Ask both sides of the DUT by ARP, send one datagram from left to right and answer it.
+/// Sends ARP requests to both sides of the DUT, sends one datagram from left to right, and answers it.
 ///
 /// # Errors
-/// What is missing, in words.
+/// When a frame is missing or wrong.
 pub fn probe(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Result<Seen, DutError> {
     ask(left, pool, &LEFT)?;
     ask(right, pool, &RIGHT)?;
@@ -50,7 +50,7 @@ pub fn probe(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Resu
     Ok(Seen { address: seen.source.0, port: seen.source.1 })
 }
 
-/// Who has the DUT's address?
+/// Sends an ARP request for the DUT's address and waits for the reply.
 fn ask(port: &mut dyn Port, pool: &mut Pool, side: &Side) -> Result<(), DutError> {
     let mut f = header([0xff; 6], side.tester_mac(), [8, 6]);
     f.extend([0, 1, 8, 0, 6, 4, 0, 1]);
@@ -63,19 +63,18 @@ fn ask(port: &mut dyn Port, pool: &mut Pool, side: &Side) -> Result<(), DutError
         let is_reply = f.len() >= 42 && f[12..14] == [8, 6] && f[20..22] == [0, 2];
         (is_reply && f[28..32] == side.dut && f[22..28] == side.dut_mac()).then_some(())
     };
-    wait(port, pool, answer)?.ok_or_else(|| {
-        DutError::Dead(format!("nobody answers ARP for {} on the {}", Ipv4Addr::from(side.dut), side.name))
-    })
+    wait(port, pool, answer)?
+        .ok_or_else(|| DutError::Dead(format!("no ARP reply for {} on the {}", Ipv4Addr::from(side.dut), side.name)))
 }
 
-/// Addresses and ports of a datagram of ours.
+/// Addresses and ports of a probe datagram.
 #[derive(Debug)]
 struct Datagram {
     source: (Ipv4Addr, u16),
     destination: (Ipv4Addr, u16),
 }
 
-/// One of our datagrams, if its checksums are right.
+/// Parses a probe datagram; none for other frames or a wrong checksum.
 fn parse(f: &[u8]) -> Option<Datagram> {
     let udp = f.get(34..34 + 8 + PAYLOAD.len())?;
     if f[12..15] != [8, 0, 0x45] || f[23] != 17 || udp[8..] != *PAYLOAD {
@@ -89,7 +88,7 @@ fn parse(f: &[u8]) -> Option<Datagram> {
     Some(Datagram { source: (address(26), port(34)), destination: (address(30), port(36)) })
 }
 
-/// A datagram of ours from the tester of one side.
+/// Builds a probe datagram from the tester port of one side.
 fn datagram(side: &Side, source: (Ipv4Addr, u16), destination: (Ipv4Addr, u16)) -> Vec<u8> {
     let mut f = header(side.dut_mac(), side.tester_mac(), [8, 0]);
     let udp_len = 8 + PAYLOAD.len() as u16;
@@ -118,7 +117,7 @@ fn header(to: [u8; 6], from: [u8; 6], kind: [u8; 2]) -> Vec<u8> {
     f
 }
 
-/// The pseudo header of RFC 768: both addresses, protocol and length.
+/// Returns the pseudo header of RFC 768: both addresses, protocol and length.
 fn pseudo(addresses: &[u8], len: usize) -> u32 {
     u32::from(sum(addresses, 17 + len as u32))
 }
@@ -137,7 +136,7 @@ fn send(port: &mut dyn Port, pool: &mut Pool, bytes: &[u8]) -> Result<(), DutErr
     let dead = |what: &str| DutError::Dead(format!("{}: {what}", port_name(port)));
     let len = bytes.len().max(60);
     let Some(mut frame) = pool.alloc(len).filter(|f| f.len() == len) else {
-        return Err(dead("the pool has no frame for a probe"));
+        return Err(dead("the pool has no free frame for a probe"));
     };
     frame.bytes_mut().fill(0);
     frame.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
@@ -149,10 +148,10 @@ fn send(port: &mut dyn Port, pool: &mut Pool, bytes: &[u8]) -> Result<(), DutErr
     }
     let taken = frames.is_empty();
     pool.free_all(&mut frames);
-    if taken { Ok(()) } else { Err(DutError::Dead(format!("{} takes no frame", port_name(port)))) }
+    if taken { Ok(()) } else { Err(DutError::Dead(format!("{} accepts no frame", port_name(port)))) }
 }
 
-/// Receive until a frame is what is waited for.
+/// Receives until a frame is the expected one.
 fn wait<T>(port: &mut dyn Port, pool: &mut Pool, wanted: impl Fn(&[u8]) -> Option<T>) -> Result<Option<T>, DutError> {
     let deadline = Instant::now() + PATIENCE;
     let mut frames = burst();
@@ -183,7 +182,7 @@ mod tests {
         let frame = datagram(&LEFT, from, to);
         let read = parse(&frame).unwrap();
         assert_eq!((read.source, read.destination), (from, to));
-        // The identification, an address, a port and the payload; the Ethernet addresses are nobody's business.
+        // The identification, an address, a port and the payload; the parser ignores the Ethernet addresses.
         for at in [18, 29, 35, 43] {
             let mut damaged = frame.clone();
             damaged[at] ^= 1;

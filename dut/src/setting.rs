@@ -1,15 +1,15 @@
-//! Settings of the whole machine, by kind: the only things outside its own namespaces that natmeter changes. Each kind
-//! has its place below `/proc` or `/sys`, and no other file can be named by it.
+//! Machine-wide settings, by kind. They are the only things outside its own namespaces that natmeter changes. Each kind
+//! has a folder below `/proc` or `/sys`, and cannot name a file elsewhere.
 
 use crate::host::Host;
-use crate::step::{Action, Place};
+use crate::step::{Action, Target};
 use crate::tool::ETHTOOL;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::path::{Component, Path};
 
-/// A setting of the whole machine.
+/// A machine-wide setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Written")]
 pub enum Setting {
@@ -44,7 +44,7 @@ pub enum Setting {
     },
 }
 
-/// What is no setting of the machine.
+/// A name that is not a setting of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
@@ -52,16 +52,16 @@ pub enum Setting {
 )]
 pub struct NotASetting(String);
 
-/// A setting as a journal has it.
+/// A setting as written in a journal.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
-    /// Its path alone: version 0.1.0 wrote these.
+    /// Only the path, as version 0.1.0 wrote it.
     Path(String),
     Typed(Typed),
 }
 
-/// The fields of [`Setting`] before they are checked.
+/// The fields of a [`Setting`] before validation.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Typed {
@@ -91,7 +91,7 @@ impl TryFrom<Written> for Setting {
 }
 
 impl Setting {
-    /// The setting that is a file at this path.
+    /// Returns the setting with this path.
     ///
     /// # Errors
     /// When no kind of setting has such a path.
@@ -108,13 +108,13 @@ impl Setting {
         } else {
             number(path, "/sys/devices/system/cpu/cpu", "/online").map(|cpu| Setting::CpuOnline { cpu })
         };
-        // A path that is written otherwise, such as with a leading zero, names no setting.
+        // Only the canonical path names a setting; one with a leading zero does not.
         parsed
             .filter(|setting| setting.is_sound() && setting.path().as_deref() == Some(path))
             .ok_or_else(|| NotASetting(path.to_owned()))
     }
 
-    /// The file in which the kernel shows it; none if only a program can change it.
+    /// Returns the kernel's file for the setting; none if only a program can change the setting.
     pub fn path(&self) -> Option<String> {
         match self {
             Setting::Sysctl { name } => Some(format!("/proc/sys/{name}")),
@@ -125,21 +125,21 @@ impl Setting {
         }
     }
 
-    /// The action that gives it a value.
+    /// Returns the action that gives the setting a value.
     pub fn set(&self, value: impl Into<String>) -> Action {
         Action::Set { setting: self.clone(), value: value.into() }
     }
 
-    /// Returns its value.
+    /// Reads the value of the setting.
     ///
     /// # Errors
-    /// When it is not there or cannot be read.
+    /// When the setting does not exist or cannot be read.
     pub fn read(&self, host: &mut dyn Host) -> io::Result<String> {
         let Setting::Ethtool { interface, feature } = self else {
-            return host.read(Place::Machine, &self.path().expect("all others are files"));
+            return host.read(Target::Machine, &self.path().expect("all others are files"));
         };
         let show = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
-        let output = host.perform(Place::Machine, "the value before", &show)?;
+        let output = host.perform(Target::Machine, "read the old value", &show)?;
         let line =
             output.stdout.lines().find_map(|line| line.trim().strip_prefix(feature.as_str())?.strip_prefix(": "));
         let value = line.and_then(|rest| rest.split_ascii_whitespace().next());
@@ -148,15 +148,15 @@ impl Setting {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no such feature")))
     }
 
-    /// The command that gives it `value`, if a program changes it.
+    /// Returns the command that sets `value`, if a program changes the setting.
     pub(crate) fn command(&self, value: &str) -> Option<Action> {
         let Setting::Ethtool { interface, feature } = self else { return None };
         let args = ["-K", interface, feature, value].map(str::to_owned).into();
         Some(Action::Command { program: ETHTOOL.program.to_owned(), args, stdin: None })
     }
 
-    /// Whether the kernel shows it in the file at `real`, a path without links. Only the folders of interfaces have links in
-    /// their paths: those end in the device's own `net` folder.
+    /// Whether `real`, a path without links, is the kernel's file for the setting. Only paths of interfaces contain
+    /// links: they lead to the `net` folder of the device.
     pub(crate) fn is_at(&self, real: &Path) -> bool {
         match self {
             Setting::SysfsAttribute { interface, attribute } => {
@@ -166,7 +166,7 @@ impl Setting {
         }
     }
 
-    /// Whether its names are such as the kernel and ethtool have.
+    /// Whether its names are valid for the kernel and ethtool.
     fn is_sound(&self) -> bool {
         match self {
             Setting::Sysctl { name } => name.starts_with("net/") && are_names(name),
@@ -176,7 +176,7 @@ impl Setting {
         }
     }
 
-    /// Whether `value` is one that a setting of this kind can have: one line of text, and for ethtool a word.
+    /// Whether a setting of this kind can have this value: one line of text; for ethtool `on` or `off`.
     pub(crate) fn takes(&self, value: &str) -> bool {
         let is_line = value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic());
         is_line && (!matches!(self, Setting::Ethtool { .. }) || ["on", "off"].contains(&value))
@@ -196,10 +196,10 @@ fn number(path: &str, before: &str, after: &str) -> Option<u32> {
     path.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
 }
 
-/// Whether it is a path of ordinary names, downwards only.
+/// Whether the path consists of ordinary names, without `.` and `..`.
 fn are_names(path: &str) -> bool {
     let is_name = |c| matches!(c, Component::Normal(name) if name.to_str().is_some_and(is_word));
-    // The components of "a//b/" and "a/./b" are those of "a/b".
+    // Compare the text, too: `components` treats "a//b/" and "a/./b" as "a/b".
     let is_plain = path.split('/').all(|name| !name.is_empty() && name != ".");
     is_plain && Path::new(path).components().all(is_name)
 }
@@ -208,7 +208,7 @@ fn is_interface(name: &str) -> bool {
     name.len() < 16 && is_word(name) && ![".", ".."].contains(&name)
 }
 
-/// Whether no program or file system can take it for anything but a name.
+/// Whether the text is a plain name, without blanks, slashes or a leading dash.
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_setting() {
+    fn other_paths_are_not_settings() {
         for path in [
             "",
             "/",

@@ -1,34 +1,34 @@
-//! A step: one change to a device under test or to the machine, as data with its reason, its check and its way
-//! back. Its own file because everything else here only makes, carries out, shows or reverses steps.
+//! A step: one change to a device under test or to the machine, as data: action, reason, check and undo action. The
+//! other files of this crate create, carry out, print or undo steps.
 
 use crate::setting::Setting;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a step is carried out.
+/// The target of a step: what it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
-    /// The whole machine, outside any namespace of ours. Only a [`Setting`] is changed there, and each is journalled
-    /// with its old value before it is changed.
+pub enum Target {
+    /// The machine, outside the namespaces that natmeter created. Only a [`Setting`] can be changed there; its old
+    /// value is journalled before the change.
     Machine,
     /// The device under test.
     Dut,
-    /// Where the tester's end of a cable lives, if it is a place of its own.
+    /// The tester's namespace, if the back-end has one.
     Tester,
 }
 
-/// What is done: a command that is run, or a setting that is written.
+/// An action: run a command or write a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Run a program.
     Command {
-        /// Its name, found as a shell finds it.
+        /// Its name, which is looked up in PATH.
         program: String,
         /// Its arguments. [`NETNS_OF_DUT`] stands for a path to the DUT's network namespace.
         args: Vec<String>,
-        /// What it reads.
+        /// Standard input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
@@ -36,10 +36,10 @@ pub enum Action {
     Write {
         /// The file.
         path: String,
-        /// What to write, without a newline.
+        /// The value, without a newline.
         value: String,
     },
-    /// Give a setting of the whole machine a value.
+    /// Give a machine-wide setting a value.
     Set {
         /// The setting.
         setting: Setting,
@@ -48,18 +48,18 @@ pub enum Action {
     },
 }
 
-/// Argument that the host replaces by a path to the network namespace of the DUT: only when it is carried out does
-/// that namespace have one.
+/// An argument that the host replaces by a path to the network namespace of the DUT. The path is known only when the
+/// action is carried out.
 pub const NETNS_OF_DUT: &str = "{namespace of the DUT}";
 
 impl Action {
-    /// A command of words separated by blanks; no quoting.
+    /// Returns a command from words separated by blanks; quoting is not supported.
     pub fn words(line: &str) -> Action {
         let mut words = line.split_ascii_whitespace().map(str::to_owned);
         Action::Command { program: words.next().unwrap_or_default(), args: words.collect(), stdin: None }
     }
 
-    /// A command that reads `text`.
+    /// Returns a command with `text` as standard input.
     pub fn reading(line: &str, text: impl Into<String>) -> Action {
         let mut action = Action::words(line);
         if let Action::Command { stdin, .. } = &mut action {
@@ -68,7 +68,7 @@ impl Action {
         action
     }
 
-    /// Write the kernel setting `name` (its path below `/proc/sys`).
+    /// Returns the action that writes the kernel setting `name` (a path below `/proc/sys`).
     pub fn sysctl(name: &str, value: u64) -> Action {
         Action::Write { path: format!("/proc/sys/{name}"), value: value.to_string() }
     }
@@ -95,7 +95,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// A word as a shell needs it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -105,13 +105,13 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// How to see that a step did what it says.
+/// How to check that a step took effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
-    /// The setting just written reads as written.
+    /// The setting reads as it was written.
     Reads,
-    /// A command succeeds and its output contains every one of these.
+    /// A command succeeds and its output contains all these texts.
     Shows {
         /// The command.
         action: Action,
@@ -123,133 +123,135 @@ pub enum Check {
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// What it is good for, in words that finish "in order to …".
+    /// The reason, as `natmeter plan --steps` and errors print it.
     pub why: String,
-    /// Where.
-    pub place: Place,
-    /// Do.
+    /// The target.
+    #[serde(rename = "place")]
+    pub target: Target,
+    /// The action.
     #[serde(rename = "do")]
     pub action: Action,
-    /// See that it is done; without one, success of the command is enough.
+    /// How to check the effect; without it, a successful command is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// Take it back. Without one, the change vanishes with the namespace it was made in; what is changed at
-    /// [`Place::Machine`] is restored from the journal.
+    /// The undo action. Without it, the change vanishes with its namespace; a change at [`Target::Machine`] is restored
+    /// from the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Action>,
-    /// Skipped where the kernel has no such setting.
+    /// Whether to skip the step if the kernel has no such setting.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 
 impl Step {
-    /// A step in the DUT that vanishes with its namespace.
+    /// Returns a step in the DUT that needs no undo action, because the namespace is deleted.
     pub fn dut(why: impl Into<String>, action: Action) -> Step {
         let check = matches!(action, Action::Write { .. } | Action::Set { .. }).then_some(Check::Reads);
-        Step { why: why.into(), place: Place::Dut, action, check, undo: None, optional: false }
+        Step { why: why.into(), target: Target::Dut, action, check, undo: None, optional: false }
     }
 
-    /// The same at the tester's end.
+    /// Returns such a step in the tester's namespace.
     pub fn tester(why: impl Into<String>, action: Action) -> Step {
-        Step { place: Place::Tester, ..Step::dut(why, action) }
+        Step { target: Target::Tester, ..Step::dut(why, action) }
     }
 
     /// Give a setting of the whole machine a value.
     pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
-        Step { place: Place::Machine, ..Step::dut(why, setting.set(value.to_string())) }
+        Step { target: Target::Machine, ..Step::dut(why, setting.set(value.to_string())) }
     }
 
-    /// With a way back.
+    /// Adds an undo action.
     pub fn undone_by(self, undo: Action) -> Step {
         Step { undo: Some(undo), ..self }
     }
 
-    /// With a look at the result.
+    /// Adds a check of a command's output.
     pub fn shown_by(self, action: Action, contains: &[&str]) -> Step {
         let contains = contains.iter().map(|&s| s.to_owned()).collect();
         Step { check: Some(Check::Shows { action, contains }), ..self }
     }
 
-    /// Skipped where the kernel has no such setting.
+    /// Skips the step if the kernel has no such setting.
     pub fn where_present(self) -> Step {
         Step { optional: true, ..self }
     }
 
-    /// Whether it changes the whole machine.
+    /// Whether the step changes a machine-wide setting.
     pub fn is_machine_wide(&self) -> bool {
-        self.place == Place::Machine
+        self.target == Target::Machine
     }
 }
 
 impl fmt::Display for Step {
-    /// What `natmeter plan --steps` prints: reason, place, command, and the way back if it needs a command.
+    /// Formats a step for `natmeter plan --steps`: reason, target, command, and the undo action if there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = match self.place {
-            Place::Machine => "machine",
-            Place::Dut => "dut",
-            Place::Tester => "tester",
+        let target = match self.target {
+            Target::Machine => "machine",
+            Target::Dut => "dut",
+            Target::Tester => "tester",
         };
         writeln!(f, "# {}", self.why)?;
-        write!(f, "[{place}] {}", self.action)?;
+        write!(f, "[{target}] {}", self.action)?;
         match &self.undo {
             Some(undo) => write!(f, "\n    undo: {undo}"),
-            None if self.is_machine_wide() => write!(f, "\n    undo: the value before, from the journal"),
+            None if self.is_machine_wide() => write!(f, "\n    undo: the old value, from the journal"),
             None => Ok(()),
         }
     }
 }
 
-/// Steps as a person reads them, in order.
+/// Formats steps in order.
 pub fn listing(steps: &[Step]) -> String {
     steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// What became of one action: a line of the run's list of commands.
+/// The record of one action: a line of the run's `commands.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
-    /// What it was good for.
+    /// The reason.
     pub why: String,
-    /// Where.
-    pub place: Place,
-    /// As one would type it.
+    /// The target.
+    #[serde(rename = "place")]
+    pub target: Target,
+    /// The action as a shell command.
     pub command: String,
     /// Exit status; none for a written setting or a program that could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
-    /// What it printed.
+    /// Standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What it complained about; for a setting, the kernel's refusal.
+    /// Standard error; for a setting, the kernel's error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// It did what it should.
+    /// Whether it succeeded.
     pub ok: bool,
-    /// How long it took.
+    /// Its duration.
     pub micros: u64,
 }
 
-/// What happens, as told to whoever keeps the record.
+/// An event for the record of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// An action was carried out.
     Executed(Executed),
-    /// Something could not be undone, or was left alone on purpose.
+    /// A change could not be undone, or was deliberately not undone.
     Left {
-        /// What, and why.
+        /// The change and the reason.
         what: String,
     },
-    /// A setting that an earlier run left behind was restored.
+    /// A setting that an earlier, killed run left changed was restored.
     Cleaned {
-        /// Which, and to what.
+        /// The setting and its value.
         what: String,
     },
 }
 
-/// Where events go. Called from one thread at a time.
+/// Receiver of events. Called from one thread at a time.
 pub type Sink = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// A sink for those who do not care.
+/// A sink that ignores all events.
 pub fn no_sink() -> Sink {
     std::sync::Arc::new(|_| {})
 }

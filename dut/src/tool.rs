@@ -1,5 +1,4 @@
-//! The programs that steps run, and the Debian packages they come in. Its own file because what is missing must be
-//! named before anything is touched, whoever needs it.
+//! The programs that steps run, with their Debian packages. Missing programs are reported before any step runs.
 
 use crate::DutError;
 use std::path::{Path, PathBuf};
@@ -9,9 +8,9 @@ use std::path::{Path, PathBuf};
 pub struct Tool {
     /// Its name.
     pub program: &'static str,
-    /// The Debian package it comes in.
+    /// The Debian package that contains it.
     pub package: &'static str,
-    /// Arguments that make it tell its version.
+    /// Arguments that make it print its version.
     pub version: &'static [&'static str],
 }
 
@@ -19,23 +18,23 @@ pub struct Tool {
 pub const IP: Tool = Tool { program: "ip", package: "iproute2", version: &["-V"] };
 /// Offloads.
 pub const ETHTOOL: Tool = Tool { program: "ethtool", package: "ethtool", version: &["--version"] };
-/// Emptying the connection tracking table.
+/// Empties the connection tracking table.
 pub const CONNTRACK: Tool = Tool { program: "conntrack", package: "conntrack", version: &["--version"] };
 /// nftables.
 pub const NFT: Tool = Tool { program: "nft", package: "nftables", version: &["--version"] };
-/// iptables over the kernel's own tables.
+/// iptables-legacy, which uses the kernel's iptables tables.
 pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "iptables", version: &["--version"] };
-/// iptables over nftables.
+/// iptables-nft, on top of nftables.
 pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
 
-/// Where programs are looked for: as the user's shell would, then where Debian keeps those of the administrator,
-/// which are not on everybody's path.
+/// Folders in which programs are looked up: those of PATH, then Debian's folders for administrator programs, which are
+/// not in the PATH of ordinary users.
 pub fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
 }
 
-/// The file of a program.
+/// Returns the file of a program.
 pub fn find(program: &str) -> Option<PathBuf> {
     find_in(&search_path(), program)
 }
@@ -51,10 +50,10 @@ fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// See that all of these are installed.
+/// Checks that all these programs are installed.
 ///
 /// # Errors
-/// All that are missing, with their packages.
+/// All missing programs, with their packages.
 pub fn require(tools: &[Tool]) -> Result<(), DutError> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| find(t.program).is_none()).collect();
     if missing.is_empty() { Ok(()) } else { Err(DutError::MissingTools(missing)) }
@@ -77,11 +76,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_and_the_rest_is_not() {
+    fn only_missing_programs_are_named() {
         let none = Tool { program: "natmeter-has-no-such-tool", package: "nothing", version: &[] };
         let sh = Tool { program: "sh", package: "dash", version: &[] };
         let Err(DutError::MissingTools(missing)) = require(&[sh, none]) else {
-            panic!("sh is there, the other is not")
+            panic!("sh is installed, the other is not")
         };
         assert_eq!(missing, [none]);
     }

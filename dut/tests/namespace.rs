@@ -1,6 +1,6 @@
-//! Devices under test on the real kernel: each software forwards, translates, counts and is emptied; and the host is
-//! afterwards what it was before, also when the run was killed. Needs root, because the size of the connection
-//! tracking table belongs to the whole machine; what works without root is in `unprivileged.rs`.
+//! Devices under test on the real kernel: each software forwards, translates, counts and is emptied; and afterwards the
+//! host's settings are restored, also after a kill. Needs root, because the size of the connection tracking table is a
+//! machine-wide setting; `unprivileged.rs` has the tests without root.
 
 mod common;
 
@@ -10,17 +10,17 @@ use dut::host::{Here, Host};
 use dut::journal::{self, Journal, Restored};
 use dut::software::{self, Pool, conntrack};
 use dut::step::no_sink;
-use dut::{Device, DeviceConfig, DutError, Event, Holder, Place, RunDir, Setting, Sink, Step};
+use dut::{Device, DeviceConfig, DutError, Event, Holder, RunDir, Setting, Sink, Step, Target};
 use port::Clock;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The settings of the machine are one, so that only one test at a time may look at them.
+/// The machine-wide settings are shared, so only one test at a time may use them.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-/// Everything of the host that a device could leave behind.
+/// All settings of the host that a device could leave changed.
 struct HostState {
     before: String,
     dir: tempfile::TempDir,
@@ -49,19 +49,19 @@ impl HostState {
     }
 }
 
-/// A device comes, works and goes, and the host is as before.
+/// Prepares, uses and tears down a device, and asserts that the host is as before.
 fn comes_works_and_goes(config: &DeviceConfig) {
     let state = HostState::remember();
     forwards_counts_and_is_emptied(config, &state.dir());
     state.check();
 }
 
-/// Prepared, or the test is over with the error as a person would see it.
+/// Prepares the device, or panics with the printed error.
 fn prepare(config: &DeviceConfig, state: &HostState) -> Device {
     Device::prepare(config, &state.dir(), &no_sink(), Clock::system()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A sink that keeps what it is told.
+/// A sink that collects events.
 fn listener() -> (Sink, Arc<Mutex<Vec<Event>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = Arc::clone(&told);
@@ -116,7 +116,7 @@ fn a_pool_with_a_port_range() {
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
-fn a_core_of_its_own_for_the_device() {
+fn a_device_pinned_to_a_core() {
     for back_end in [BackEnd::Tap, BackEnd::AfPacket] {
         let mut config = config("nftables", back_end);
         config.bed.dut_cores = vec![*port::host::cores().last().unwrap()];
@@ -125,12 +125,12 @@ fn a_core_of_its_own_for_the_device() {
     }
 }
 
-/// What the machine reads now.
+/// The machine's present value of a setting.
 fn setting(path: &str) -> u64 {
-    Here::new().read(Place::Machine, path).unwrap().parse().unwrap()
+    Here::new().read(Target::Machine, path).unwrap().parse().unwrap()
 }
 
-/// More connections than the machine has room for.
+/// More connections than the machine's table holds.
 fn larger_than_now() -> DeviceConfig {
     let mut config = config("nftables", BackEnd::Tap);
     config.config.connections = setting(conntrack::MAX) + 10_000;
@@ -139,7 +139,7 @@ fn larger_than_now() -> DeviceConfig {
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
-fn the_table_grows_with_the_connections_and_comes_back() {
+fn the_table_grows_with_the_connections_and_is_restored() {
     let state = HostState::remember();
     let (max, config) = (setting(conntrack::MAX), larger_than_now());
     let device = prepare(&config, &state);
@@ -175,7 +175,7 @@ fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
     state.check();
 }
 
-/// Not a test of its own: what the next one kills. Holds a device until it is killed or its input ends.
+/// A helper that the next test kills. Holds a device until it is killed or its input ends.
 #[test]
 #[ignore = "started by a_killed_run_leaves_a_journal_that_clean_replays"]
 fn hold_a_device() {
@@ -218,7 +218,7 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     state.check();
 }
 
-/// In a network of its own, so that no interface of this machine is touched.
+/// In a new network namespace, so that no interface of this machine is changed.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_feature_that_ethtool_switched_is_restored() {
@@ -229,7 +229,7 @@ fn a_feature_that_ethtool_switched_is_restored() {
         let (mut journal, _) = Journal::begin(&dir, &mut Here::new()).unwrap();
         journal.write(&mut Here::new(), "", &feature, "off").unwrap().unwrap().expect("it was on");
         assert_eq!(feature.read(&mut Here::new()).unwrap(), "off");
-        // Neither is dropped when a process is killed; the lock is given back by the kernel.
+        // A killed process drops neither; the kernel releases the lock.
         let text = std::fs::read(dir.path().join("machine.journal")).unwrap();
         drop(journal);
         std::fs::create_dir_all(dir.path()).unwrap();
@@ -247,15 +247,15 @@ fn a_feature_that_ethtool_switched_is_restored() {
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
-fn the_next_run_restores_what_a_killed_one_left_and_says_so() {
+fn the_next_run_restores_settings_of_a_killed_run_and_reports_them() {
     let state = HostState::remember();
     let max = setting(conntrack::MAX);
-    // What a killed run leaves: the setting, and a journal nobody has locked.
+    // What a killed run leaves: the changed setting, and a journal that no process has locked.
     std::fs::create_dir(state.dir().path()).unwrap();
     let line = format!(r#"{{"change":{{"path":"{}","old":"{max}","new":"{}"}}}}"#, conntrack::MAX, max + 1);
     std::fs::write(state.dir().path().join("machine.journal"), format!("{line}\n")).unwrap();
     let raise = Step::machine("", &conntrack::max(), max + 1);
-    Here::new().perform(Place::Machine, "", &raise.action).unwrap();
+    Here::new().perform(Target::Machine, "", &raise.action).unwrap();
 
     let (sink, told) = listener();
     let device = Device::prepare(&config("nftables", BackEnd::Tap), &state.dir(), &sink, Clock::system());

@@ -1,6 +1,6 @@
-//! Devices under test without any privilege: the same ones, in a user namespace. A program of its own (no test
-//! harness) because a user namespace can only be entered by a process of one thread. As root it first becomes an
-//! ordinary user. Where the kernel forbids user namespaces, or a program is not installed, it says what was not run.
+//! Tests the same devices without privilege, in a user namespace. It has no test harness, because only a
+//! single-threaded process can enter a user namespace. If run as root, it first becomes an ordinary user. If the kernel
+//! forbids user namespaces, or a program is not installed, it reports what was not run.
 
 mod common;
 
@@ -12,7 +12,7 @@ use port::Clock;
 use port::netns::{enter_user_namespace, in_user_namespace};
 use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, set_dumpable_behavior};
 
-/// "nobody" on every Linux.
+/// The uid of the user `nobody` on every Linux.
 const ORDINARY: u32 = 65534;
 
 fn main() {
@@ -40,7 +40,7 @@ fn main() {
         }
     }
     too_many_connections_are_refused_with_the_way_out(&dir);
-    what_takes_root_is_refused_before_anything_is_touched(&dir);
+    features_that_need_root_are_refused_before_any_step(&dir);
     assert!(!dir.path().exists(), "a lock was left");
     println!("test unprivileged ... ok");
 }
@@ -49,7 +49,7 @@ fn become_ordinary() {
     rustix::thread::set_thread_groups(&[]).expect("dropping groups");
     rustix::thread::set_thread_gid(Gid::from_raw(ORDINARY)).expect("dropping the group");
     rustix::thread::set_thread_uid(Uid::from_raw(ORDINARY)).expect("dropping root");
-    // Losing privileges makes /proc/self root's, as if the program could not be read: undo that.
+    // Dropping privileges gives /proc/self to root; making the process dumpable reverts that.
     set_dumpable_behavior(DumpableBehavior::Dumpable).expect("own /proc files");
 }
 
@@ -69,13 +69,13 @@ fn too_many_connections_are_refused_with_the_way_out(dir: &RunDir) {
     assert!(text.contains(&format!("it is {max}")) && text.contains("run as root, or `sudo sysctl -w"), "{text}");
 }
 
-fn what_takes_root_is_refused_before_anything_is_touched(dir: &RunDir) {
+fn features_that_need_root_are_refused_before_any_step(dir: &RunDir) {
     let text = refusal(&config("linux-forwarding", BackEnd::AfXdpGeneric), dir);
-    assert!(text.contains("AF_XDP takes root"), "{text}");
+    assert!(text.contains("AF_XDP needs root"), "{text}");
     let mut cores = config("linux-forwarding", BackEnd::Tap);
     cores.bed.dut_cores = vec![0];
-    assert!(refusal(&cores, dir).contains("leave the cores out"));
+    assert!(refusal(&cores, dir).contains("remove the cores"));
     let mut backlog = config("linux-forwarding", BackEnd::Tap);
     backlog.bed.backlog = Some(5000);
-    assert!(refusal(&backlog, dir).contains("takes root"));
+    assert!(refusal(&backlog, dir).contains("needs root"));
 }

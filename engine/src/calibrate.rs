@@ -1,6 +1,6 @@
-//! The instrument measures itself first: what the tester can do with these frames and flows when there is no device at
-//! all, so that a device is never blamed for the tester's limits. Over the link within the process that is
-//! the tester's own code; over a cable of the kernel's, its back-end too.
+//! Measures the tester ceiling: the highest rates that the tester reaches with these frames and flows without a device,
+//! so that a device is never blamed for the tester's limits. Over the in-process link, the ceiling is that of the
+//! tester's code; over a kernel cable (such as a veth pair), it includes the back-end.
 
 use crate::engine::EngineError;
 use crate::lane::Lane;
@@ -15,69 +15,69 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::{Kind, Tag, Values, View};
 
-/// What the tester is, whatever it sends.
+/// Properties of the tester that do not depend on frames and flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Basics {
-    /// One reading of the clock, picoseconds.
+    /// Duration of one clock reading, picoseconds.
     pub clock_read_ps: u64,
     /// Departure error of the pacing loop at 1 Mfps: median, nanoseconds.
     pub departure_p50_ns: u64,
-    /// The same: 99th percentile.
+    /// Departure error: 99th percentile, nanoseconds.
     pub departure_p99_ns: u64,
-    /// From hand-over to receipt on the in-process link, nanoseconds.
+    /// Latency of the in-process link, from transmit call to receive call, nanoseconds.
     pub latency_floor_ns: u64,
 }
 
-/// How the tester is measured.
+/// Configuration of the calibration.
 #[derive(Clone, Debug)]
 pub struct How {
-    /// By which clock.
+    /// The clock.
     pub clock: Clock,
-    /// The core of each of its lanes, one at least; `None`: wherever the scheduler likes.
+    /// The core of each lane, at least one; `None`: the lane is not pinned.
     pub cores: Vec<Option<usize>>,
     /// Directions of phase 2.
     pub direction: Direction,
     /// Order in which the Responder uses its state table.
     pub responder_order: Order,
-    /// Each of several runs lasts about so long.
+    /// Approximate duration of each run.
     pub per_run: Nanos,
-    /// Ends it when set.
+    /// Ends the calibration when set.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// Both ends of a cable that the kernel has a part in, and their frames.
+/// Both ends of a kernel cable, and their frames.
 pub struct Ends {
-    /// Frames for both.
+    /// Frame pool for both.
     pub pool: Pool,
-    /// At the Initiator's side.
+    /// The port on the Initiator's side.
     pub left: Box<dyn Port>,
-    /// At the Responder's side.
+    /// The port on the Responder's side.
     pub right: Box<dyn Port>,
 }
 
-/// What the tester's threads can do together with the frames and flows of a view.
+/// The tester ceiling of all threads together, for the frames and flows of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ceiling {
     /// Frames per second that it sends, receives and judges, per direction.
     pub frames: Rate,
     /// Connections per second that it opens and learns; `None` for a stateless view.
     pub set_up: Option<Rate>,
-    /// The sender's own time a frame in the fastest run, by the clock, picoseconds, back-end excluded.
+    /// The sender's wall time per frame in the fastest run, without the back-end, picoseconds.
     pub send_ps: u64,
-    /// The judge's own time a frame in that run, by the clock, picoseconds, back-end excluded.
+    /// The judge's wall time per frame in that run, without the back-end, picoseconds.
     pub receive_ps: u64,
 }
 
-/// Runs of phase 2. The fastest is the ceiling, here as in phase 1: whatever else the machine does makes a run slower, never faster,
-/// and a ceiling that is too low would be blamed on the tester.
+/// Number of runs of phase 2. The fastest run gives the ceiling, as in phase 1: host noise makes a run slower, never
+/// faster, and a ceiling that is too low would make results tester-limited.
 const RUNS: usize = 5;
-/// Runs of phase 1 at most; fewer where one takes long.
+/// Maximum number of runs of phase 1; fewer if a run takes long.
 const FILLS: usize = 9;
 
-/// Measure what does not depend on frames and flows, on `core`; takes some 30 ms.
+/// Measures on `core` the properties that do not depend on frames and flows; takes about 30 ms.
 ///
 /// # Errors
-/// No memory, or a core that is not ours.
+/// When memory is exhausted, or the process may not use the core.
 pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, CalibrateError> {
     let (departure_p50_ns, departure_p99_ns) = departure_error(clock, core)?;
     let mut pool = Pool::single(PoolConfig::compact(1, 8, view.left.len()))?;
@@ -87,15 +87,15 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
     Ok(Basics { clock_read_ps, departure_p50_ns, departure_p99_ns, latency_floor_ns })
 }
 
-/// Measure what the tester's threads can do over plain cables, each over one of its own: the link within the process, or
-/// one thread alone `over` these ends.
+/// Measures the tester ceiling over cables without a device: each thread over its own in-process link, or one thread
+/// `over` these ends.
 ///
-/// Frames must be right as they were sent; so a stateful view is one in which what phase 1 learns is what the Initiator
-/// sent. Its table is filled by a phase 1 with all its connections, and then used as in phase 2. It is filled over the link
-/// in any case: over a slower cable phase 1 is measured with as many connections as fill the time.
+/// A cable translates nothing, so a stateful view must expect the addresses and ports that the Initiator sends. A phase
+/// 1 with all connections fills the table, which phase 2 then uses. It always runs over the in-process link; over a
+/// slower cable, phase 1 is measured with as many connections as the time allows.
 ///
 /// # Errors
-/// No memory, an interrupt, or frames that are lost or wrong on a cable.
+/// When memory is exhausted, on an interrupt, or if a cable delivers frames wrongly or not at all.
 pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceiling, CalibrateError> {
     let mut cable = Cable::new(how, view)?;
     let set_up = match over {
@@ -111,7 +111,7 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
     };
     let mut ceiling = Ceiling { set_up, ..Ceiling::default() };
     let (mut runs, mut frames) = (Vec::with_capacity(RUNS), cable.first_guess());
-    // A first run guesses how many frames fill the time.
+    // A first run estimates how many frames fill the time.
     for run in 0..=RUNS {
         let out = cable.run(&Phase {
             kind: Kind::Data,
@@ -134,28 +134,28 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
     Ok(ceiling)
 }
 
-/// Frames per second and direction of a run with `frames` in each direction.
+/// Returns the frames per second per direction of a run with `frames` in each direction.
 fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
     let time = out.forward.send_time.max(out.reverse.send_time).0.max(1);
     Rate((u128::from(frames) * 1_000_000_000 / u128::from(time)) as u64)
 }
 
-/// What is known beforehand of a kind of cable.
+/// Estimates for a kind of cable.
 #[derive(Clone, Copy)]
 struct Cabling {
-    /// Nanoseconds that a frame takes at most, nearly everywhere.
+    /// Upper estimate of the nanoseconds per frame on usual machines.
     slow_frame: u64,
-    /// Frames of a first run with one lane.
+    /// Frames of the first run with one lane.
     first_guess: u64,
-    /// Time in which the last frame arrives.
+    /// Time within which the last frame arrives.
     drain: Nanos,
 }
 
 const PROCESS: Cabling = Cabling { slow_frame: 60, first_guess: 20_000, drain: Nanos::from_millis(1) };
-/// Frames may wait for a thread of the kernel's, which gets its turn within a few ticks of the scheduler.
+/// Frames may wait for a kernel thread, which is scheduled within a few ticks.
 const KERNEL: Cabling = Cabling { slow_frame: 5_000, first_guess: 5_000, drain: Nanos::from_millis(10) };
 
-/// A lane with a cable that the kernel has a part in.
+/// Creates a lane with a kernel cable.
 fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     let Ends { pool, left, right } = ends;
     let (left, right) = window::ends(how.clock, left, right);
@@ -163,8 +163,8 @@ fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     vec![Lane { core, pool, left: Some(left), right: Some(right), companion: None }]
 }
 
-/// Lanes that get back what they send. Each has a pool and a link to itself, so that none can fill the ring of another that
-/// is kept from its core.
+/// Creates lanes that receive what they send. Each has its own pool and link, so that it cannot fill the ring of a lane
+/// that is preempted.
 fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     let lane = |&core| {
         let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
@@ -175,7 +175,7 @@ fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     how.cores.iter().map(lane).collect()
 }
 
-/// Lanes with both ends of a cable each.
+/// Creates lanes with both ends of a cable each.
 struct Cable {
     stage: Stage,
     lanes: u64,
@@ -195,7 +195,7 @@ impl Cable {
         Ok(Cable { stage, lanes: count, stateful: view.stateful, link: PROCESS })
     }
 
-    /// Go on over another cable; the lanes until now.
+    /// Replaces the cables and returns the previous lanes.
     fn exchange(&mut self, lanes: Vec<Lane>, link: Cabling) -> Vec<Lane> {
         self.link = link;
         self.stage.exchange(lanes)
@@ -221,7 +221,7 @@ impl Cable {
         }
     }
 
-    /// Fill the table of a stateful view for about `time`; connections per second.
+    /// Fills the table of a stateful view for about `time`; returns connections per second.
     fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -239,7 +239,8 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Open as many connections of a stateful view as fill about `time`, several times; connections per second.
+    /// Opens as many connections of a stateful view as fit into about `time`, several times; returns connections per
+    /// second.
     fn open_some(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -261,9 +262,9 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Every frame must come back right.
+    /// Checks that every frame was received right.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
-        // As fast as the loop can: its time is known only afterwards.
+        // The loop runs as fast as it can, so the rate is known only afterwards.
         self.stage.expect(Nanos(phase.frames * self.link.slow_frame));
         let out = self.stage.run(phase)?;
         for leg in [&out.forward, &out.reverse] {
@@ -276,24 +277,25 @@ impl Cable {
     }
 }
 
-/// Frames whose latency is taken.
+/// Number of frames whose latency is measured.
 const PROBES: usize = 301;
-/// A frame that has not come by then does not come.
+/// A frame that takes longer is lost.
 const PROBE_LOST: Duration = Duration::from_secs(1);
 
-/// Times from hand-over to receipt of single frames, in nanoseconds.
+/// Latency of single frames from transmit call to receive call, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// The shortest: the host only makes them longer.
+    /// The minimum, because host noise only lengthens a latency.
     pub least: u64,
     /// The median.
     pub median: u64,
 }
 
-/// Latency of single frames from Left to Right over what lies between these ports. Whatever must be polled so that the frame gets on is called again and again: `work`.
+/// Measures the latency of single frames from Left to Right between these ports. Calls `work` repeatedly, to poll a
+/// device in between.
 ///
 /// # Errors
-/// When a port breaks, or a frame does not arrive.
+/// When a port fails, or a frame does not arrive.
 pub fn latency(
     clock: Clock,
     view: &View,
@@ -326,7 +328,7 @@ pub fn latency(
     Ok(Latency { least: clock.nanos(times[0]), median: clock.nanos(times[PROBES / 2]) })
 }
 
-/// Picoseconds of one reading of the clock.
+/// Measures the duration of one clock reading, in picoseconds.
 fn clock_read(clock: Clock) -> u64 {
     const READS: u64 = 10_000;
     let mut best = u64::MAX;
@@ -340,7 +342,8 @@ fn clock_read(clock: Clock) -> u64 {
     best
 }
 
-/// Median and 99th percentile of how late a loop that waits for the clock leaves, at one departure a microsecond.
+/// Measures median and 99th percentile of the delay with which a loop that waits for the clock departs, at one
+/// departure per microsecond.
 fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), CalibrateError> {
     const DEPARTURES: usize = 20_000;
     let measure = move || -> Result<(u64, u64), port::PortError> {
@@ -356,7 +359,7 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
                 now = clock.now();
             }
             late.push(now - due);
-            // After a stall go on from now: the error of one departure is wanted, not of a backlog.
+            // After a stall, continue from now, so that the stall counts for one departure only.
             due = (due + step).max(now);
         }
         late.sort_unstable();
@@ -365,21 +368,21 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
     Ok(std::thread::scope(|s| port::host::spawn_in(s, measure)?.join().expect("the pacing loop does not panic"))?)
 }
 
-/// Why the tester could not be measured.
+/// The reason why the tester could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// No memory for pools.
+    /// No memory for frame pools.
     #[error(transparent)]
     Port(#[from] port::PortError),
-    /// The loop itself failed.
+    /// A phase failed.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// The stage could not be made.
+    /// The stage could not be created.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Connections are missing in the tester's own state table.
     #[error(
-        "the tester's own loop opened {connections} connections, but its state table holds {learned}: it cannot be trusted here"
+        "calibration opened {connections} connections without a device, but the state table holds {learned}: results on this machine would be wrong; please report this"
     )]
     Table {
         /// Four-tuples in the table.
@@ -387,16 +390,16 @@ pub enum CalibrateError {
         /// Connections opened.
         connections: u64,
     },
-    /// Frames were lost or wrong on a cable: something is wrong with the tester itself.
+    /// Frames were lost or changed without a device: the tester itself is faulty.
     #[error(
-        "the tester's own loop gave back {received} right frames of {sent}: it cannot be trusted here ({faults:?})"
+        "calibration without a device received {received} right frames of {sent} ({faults:?}): results on this machine would be wrong; please report this"
     )]
     Loop {
         /// Frames sent.
         sent: u64,
         /// Right frames received.
         received: u64,
-        /// What was wrong with the others.
+        /// Faults of the others.
         faults: FaultCounts,
     },
 }

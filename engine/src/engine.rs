@@ -1,5 +1,5 @@
-//! One trial from spec to outcome: clear, phase 1, gap, phase 2, drain, collect. The only place where the
-//! steps of a trial stand in order.
+//! Carries out one trial from specification to outcome: clear, phase 1, gap, phase 2, drain, collect. Only this file
+//! defines their order.
 
 use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
@@ -14,44 +14,44 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
-/// What the engine needs of a device under test. It never changes the device in any other way.
+/// The device under test, as the engine uses it. The engine changes the device only through this trait.
 pub trait Device: Send {
-    /// Empty the connection tracking table.
+    /// Empties the connection tracking table.
     ///
     /// # Errors
-    /// In words: what was tried and what went wrong.
+    /// A text: what was attempted, and what failed.
     fn clear(&mut self) -> Result<(), String>;
-    /// Entries of the connection tracking table, where the device can say.
+    /// Returns the number of entries of the connection tracking table; none if the device cannot count them.
     ///
     /// # Errors
-    /// In words.
+    /// A text, as for [`Device::clear`].
     fn entries(&mut self) -> Result<Option<Count>, String>;
-    /// What kept threads of the device from their work since the last call, those included that still do not run.
+    /// Returns how long threads of the device were stalled or preempted since the last call, including those that still
+    /// are.
     ///
     /// # Errors
-    /// In words.
+    /// A text, as for [`Device::clear`].
     fn away(&mut self) -> Result<Away, String> {
         Ok(Away::default())
     }
-    /// A trial begins, which is to last about this long: a device that shares the machine with the tester gives its work
-    /// its whole attention.
+    /// Announces a trial of about this duration. A device on the tester's machine polls continuously from now on.
     fn wake(&mut self, _lasts: Nanos) {}
-    /// No trial is under way: such a device may leave its cores to others until the next [`Device::wake`]. Ordinary
-    /// threads of these cores (the kernel's own among them) that never got a turn would take one in the middle of a
-    /// trial, for as long as they like.
+    /// Announces that no trial runs until the next [`Device::wake`], so that such a device yields its cores. Otherwise
+    /// the scheduler would give starved threads of these cores, such as kernel threads, their time in the middle of a
+    /// trial.
     fn rest(&mut self) {}
 }
 
-/// What kept a device's threads from their work, where that is known: each figure is that of the thread that was kept longest.
+/// Host noise on a device's threads, as far as known. Each figure is the maximum over the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
     /// The longest time between two rounds.
     pub stall: Nanos,
-    /// How long it waited for its core in all, by the scheduler's account; `None` where that cannot be known.
+    /// The total run delay; `None` if unknown.
     pub run_delay: Option<Nanos>,
 }
 
-/// Stateless devices: nothing to clear or to count.
+/// A stateless device: nothing to clear or to count.
 pub struct NoDevice;
 
 impl Device for NoDevice {
@@ -68,30 +68,30 @@ impl Device for NoDevice {
 pub struct Settings {
     /// Both directions start this long after the ports are ready.
     pub start_delay: Nanos,
-    /// How long frames may arrive after the last was sent.
+    /// How long frames may still arrive after the last was sent.
     pub drain: Nanos,
-    /// Rest before the next trial.
+    /// Pause before the next trial.
     pub settle: Nanos,
     /// Drain of phase 1 (T of RFC 9693).
     pub phase1_drain: Nanos,
     /// Seed of the order of phase 2.
     pub seed: u64,
-    /// Where the device does its work.
+    /// Which thread does the device's work.
     pub dut_loop: Loop,
 }
 
-/// Why an engine cannot be made.
+/// The reason why an engine cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// No memory for the state table.
     #[error(transparent)]
     Memory(#[from] arena::ArenaError),
     /// No lane has the port that is needed.
-    #[error("no tester thread has a port on the {0} side: give it one")]
+    #[error("no tester thread has a port on the {0} side")]
     NoPort(&'static str),
 }
 
-/// Carries out trials for one set-up.
+/// Carries out trials on one set-up.
 pub struct Engine {
     stage: Stage,
     device: Box<dyn Device>,
@@ -99,7 +99,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine for this view on these lanes. `interrupted` ends the trial under way when set.
+    /// Creates an engine for this view on these lanes. Setting `interrupted` ends the trial in progress.
     ///
     /// # Errors
     /// When a side has no port, or there is no memory for the state table.
@@ -122,12 +122,12 @@ impl Engine {
         Ok(Engine { stage, device, settings })
     }
 
-    /// The device.
+    /// The device under test.
     pub fn device(&mut self) -> &mut dyn Device {
         &mut *self.device
     }
 
-    /// What the ports are, for the record.
+    /// Facts about the ports, for the record.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.stage.port_facts()
     }
@@ -149,10 +149,10 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Rest after a trial of this length, so that the next does not pay for it: threads before all others are stopped by the
-    /// kernel for the rest of a second in which they took more than 950 ms of a core (sched_rt_runtime_us), and then both
-    /// tester and device stand still in the middle of a trial. Only on links within the process, and in trials that end
-    /// within that second, are they before all others.
+    /// Returns the pause after a trial of this length. The kernel stops real-time threads that took more than 950 ms of
+    /// a core within a second (sched_rt_runtime_us) for the rest of that second. Without the pause, it would stop
+    /// tester and device in the middle of the next trial. Only lanes on in-process links have real-time priority, and
+    /// only in trials shorter than that second.
     fn breather(&self, wall: Nanos) -> Nanos {
         let within = self.stage.port_facts().iter().all(|f| f.backend == "link");
         Nanos(if within { (wall.0.min(SECOND) / BREATHER).saturating_sub(self.settings.settle.0) } else { 0 })
@@ -182,7 +182,7 @@ impl Engine {
         let complete = p.forward.received == p.forward.planned;
         let mut host = p.host.clone();
         let validation = match spec.validate_rate {
-            // With connections missing there is nothing to send on; phase 1 has failed anyway.
+            // If connections are missing, phase 1 has failed and validation is skipped.
             Some(rate) if complete => {
                 let v = self.phase(&validation_phase(rate, spec.frames(), self.settings.drain))?;
                 host = worse(&host, &v.host);
@@ -204,7 +204,7 @@ impl Engine {
 
     fn established(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let (mut store, host, first) = if spec.keep_table {
-            // What the phase 1 before left is what is there, all of it or not.
+            // The table holds the connections that the previous phase 1 opened, complete or not.
             let learned = spec.connections - self.stage.missing(spec.connections);
             (StoreFacts { learned, ..StoreFacts::default() }, HostNoise::default(), None)
         } else {
@@ -212,7 +212,7 @@ impl Engine {
             (store, host, Some(first))
         };
         if store.learned < spec.connections {
-            // Nothing after an incomplete phase 1 can be measured; whoever asked decides whether to try again (3.9).
+            // After an incomplete phase 1 nothing can be measured; the caller decides whether to repeat it.
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
         store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
@@ -228,7 +228,8 @@ impl Engine {
         })
     }
 
-    /// Phase 1 from an empty table, before phase 2: what is in the tables, and how the last attempt went.
+    /// Runs phase 1 from an empty table, before phase 2. Returns the state of the tables, and noise and leg of the last
+    /// attempt.
     fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let mut so_far = self.lasts(spec);
@@ -258,8 +259,8 @@ impl Engine {
         Ok((facts, last.1.host, last.1.forward))
     }
 
-    /// Nanoseconds that a trial's phases last, if nothing goes wrong. Their pauses count: threads before all others work on in
-    /// them, and are stopped later for the more.
+    /// Returns the planned duration of a trial's phases in nanoseconds. It includes their pauses, because real-time
+    /// threads poll in these, too, which counts towards the kernel's limit.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
         match spec.kind {
@@ -277,7 +278,7 @@ impl Engine {
         self.settings.start_delay.0 + rate.time_for(frames).0 + drain.0
     }
 
-    /// The trial under way is to last about so many nanoseconds in all.
+    /// Announces the planned duration of the trial in progress, in nanoseconds.
     fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
@@ -303,7 +304,7 @@ impl Engine {
     }
 
     fn data_phase(&self, spec: &TrialSpec) -> Phase {
-        // Stateless tests use the whole flow space.
+        // Stateless tests use all flows.
         let connections = if spec.kind == PhaseKind::Stateless { self.stage.connections() } else { spec.connections };
         Phase {
             kind: Kind::Data,
@@ -319,7 +320,7 @@ impl Engine {
         }
     }
 
-    /// One phase, with what the device knows of its own stalls and waits.
+    /// Runs one phase and adds the device's stalls and run delays.
     fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
         self.device.away().map_err(TrialError::Tester)?;
         let mut outcome = self.stage.run(phase)?;
@@ -328,7 +329,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Wait, but not longer than until an interrupt.
+    /// Waits, until an interrupt at the latest.
     fn rest(&self, time: Nanos) -> Result<(), TrialError> {
         let end = Instant::now() + Duration::from(time);
         while let Some(left) = end.checked_duration_since(Instant::now()) {
@@ -362,14 +363,14 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
     }
 }
 
-/// A rest of 1/15 of a trial is 6 % of all the time: more than the 5 % that threads before all others must leave.
+/// A pause of 1/15 of a trial is 6 % of the total time, more than the 5 % that the kernel takes from real-time threads.
 const BREATHER: u64 = 15;
 const SECOND: u64 = 1_000_000_000;
-/// How often a preparing phase 1 sends again what the host swallowed.
+/// How often a preparing phase 1 resends frames that were lost to host noise.
 const SENT_AGAIN: u32 = 20;
 
-/// Whether a stall of the host explains what a preparing phase 1 at this rate lost. Then the DUT has not failed, and the
-/// connections that are missing are set up by sending them again: what phase 2 needs is a table with all of them.
+/// Whether host noise accounts for the losses of a preparing phase 1 at this rate. If so, the DUT has not failed, and
+/// the missing connections are opened again, because phase 2 needs a complete table.
 fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
     let spec = TrialSpec {
         kind: PhaseKind::Establish,
@@ -388,7 +389,7 @@ fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_lo
     matches!(verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host)
 }
 
-/// The worse of two phases of one trial.
+/// Returns the worse of two phases of one trial.
 fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
     HostNoise {
         tester_stall: a.tester_stall.max(b.tester_stall),
@@ -407,7 +408,7 @@ mod tests {
     use super::*;
     use method::Timing;
 
-    /// A phase 1 of 10,000 frames of which some were lost, with this stall of the device.
+    /// A phase 1 of 10,000 frames that lost some, with this stall of the device.
     fn explained(lost: Count, stall: Nanos) -> bool {
         let timing = Timing { burst: 1, worst_burst: 1, ..Timing::default() };
         let forward = Leg { planned: 10_000, sent: 10_000, received: 10_000 - lost, timing, ..Leg::default() };
@@ -416,7 +417,8 @@ mod tests {
         swallowed_by_host(Rate(1_000_000), &(10_000, phase), Loop::Open)
     }
 
-    /// The tester waited for kernel threads that do the device's work: that is waiting for the device.
+    /// In a closed loop, the tester may have waited for kernel threads that do the device's work: that is no host
+    /// noise.
     #[test]
     fn in_a_closed_loop_waiting_for_the_core_explains_no_loss() {
         let timing = Timing { burst: 1, worst_burst: 1, ..Timing::default() };
@@ -431,7 +433,7 @@ mod tests {
     fn only_a_stall_that_was_long_enough_explains_a_loss() {
         let stall = Nanos::from_millis(1);
         assert!(explained(700, stall));
-        assert!(!explained(700, Nanos(0)), "the device lost it");
-        assert!(!explained(10_000, Nanos(stall.0 / 2)), "more than was due in that time, ten times over");
+        assert!(!explained(700, Nanos(0)), "the device lost the frame");
+        assert!(!explained(10_000, Nanos(stall.0 / 2)), "ten times more than was due in that time");
     }
 }

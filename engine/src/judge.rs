@@ -1,47 +1,47 @@
-//! The receiver: every frame that arrives is judged, at any rate, without sampling. Right frames of this
-//! trial are counted once; everything else is counted by what is wrong with it and makes up for no loss.
+//! The receiver: judges every frame that arrives, at any rate, without sampling. It counts each right frame of this
+//! trial once. It counts all other frames by their fault; they never compensate for a loss.
 
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
 
-// A burst is a batch.
+// A burst of the port is one batch of the judge.
 const _: () = assert!(port::BATCH == wire::BATCH);
 
-/// What a receiver is to expect in one phase.
+/// What a receiver expects in one phase.
 pub struct JudgePlan<'a> {
     /// Flows and order.
     pub view: &'a View,
-    /// What a right frame looks like.
+    /// The kind of frame that is expected.
     pub expect: &'a Expect,
-    /// Learn outside addresses and ports (phase 1 at the Responder).
+    /// Whether to learn outside addresses and ports (phase 1 at the Responder).
     pub learn: bool,
-    /// State table and the trial that learned (or learns) it.
+    /// The state table, and the trial that filled or fills it.
     pub store: Option<(&'a StateTable, u16)>,
-    /// The trial whose frames are right.
+    /// The trial whose frames are expected.
     pub trial: u16,
-    /// What the tags of right frames have in common.
+    /// The common part of the tags of right frames.
     pub id: StreamId,
     /// Connections (N): right frames have a smaller index.
     pub connections: u64,
 }
 
-/// Which sequence numbers of one sender have arrived: one bit each.
+/// The sequence bitmap of one sender: one bit for each sequence number that has arrived.
 #[derive(Default)]
 pub struct Seen {
     bits: Vec<u64>,
-    /// The same of frames whose hop limits differ from the first frame's; empty until there is one.
+    /// The sequence bitmap of frames whose hop limits differ from the first frame's; empty until such a frame arrives.
     otherwise: Vec<u64>,
-    /// Frames that there is room for.
+    /// Capacity in frames.
     frames: u64,
-    /// Frames that there is no room for, because they are expected elsewhere.
+    /// Frames without allocated bitmap, because they are expected at another receiver.
     unexpected: u64,
     highest: u64,
 }
 
 impl Seen {
-    /// Forget everything and make room for `frames`; the memory is kept from trial to trial.
+    /// Clears the bitmap and makes room for `frames`; the memory is reused between trials.
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
@@ -49,18 +49,18 @@ impl Seen {
         (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
-    /// The same where none of the `frames` is expected: there is no room until one comes. Lanes that get back what they sent
-    /// need none for what others did.
+    /// As [`Seen::reset`], but allocates only when one of the `frames` arrives. Lanes that receive only their own
+    /// frames need no bitmap for those of other lanes.
     pub fn reset_unexpected(&mut self, frames: u64) {
         *self = Seen { unexpected: frames, ..Seen::default() };
     }
 
-    /// Whether a frame may have come.
+    /// Whether a frame may have arrived.
     pub fn has_room(&self) -> bool {
         !self.bits.is_empty()
     }
 
-    /// Make room if `sequence` is one of the frames that were not expected here; false if it is not.
+    /// Makes room if `sequence` is one of the frames expected elsewhere; returns false if it is not.
     #[cold]
     fn is_unexpected(&mut self, sequence: u64) -> bool {
         if sequence >= self.unexpected {
@@ -71,7 +71,7 @@ impl Seen {
         true
     }
 
-    /// Note the arrival of `sequence`: `None` if it had arrived before, else whether it came out of order.
+    /// Marks `sequence` as received. Returns `None` for a duplicate, else whether the frame is reordered.
     #[inline(always)]
     fn arrive(&mut self, sequence: u64) -> Option<bool> {
         let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
@@ -84,7 +84,8 @@ impl Seen {
         Some(out_of_order)
     }
 
-    /// Note the arrival of `sequence` with other hop limits than the first frame's: false if it had arrived so before.
+    /// Marks `sequence` as received with other hop limits than the first frame's. Returns false for a duplicate among
+    /// these.
     #[cold]
     fn arrive_otherwise(&mut self, sequence: u64) -> bool {
         self.otherwise.resize(self.bits.len(), 0);
@@ -94,8 +95,8 @@ impl Seen {
         new
     }
 
-    /// Note the arrival of `count` ≤ [`BATCH`] frames in a row from `first` on, all planned. False, and nothing noted,
-    /// if one of them had arrived before or is out of order.
+    /// Marks `count` ≤ [`BATCH`] consecutive, planned frames from `first` as received. Returns false and marks none if
+    /// one of them is a duplicate or reordered.
     #[inline(always)]
     fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
         let last = first + count as u64 - 1;
@@ -111,8 +112,8 @@ impl Seen {
         true
     }
 
-    /// Merge what another receiver saw of the same sender; returns how many frames both had counted, with whatever hop
-    /// limits: which of them are those of most frames is not known here.
+    /// Merges the bitmap of another receiver for the same sender. Returns how many frames both had counted, with any
+    /// hop limits, because this receiver does not know which hop limits are the most frequent.
     pub fn merge(&mut self, other: &Seen) -> u64 {
         let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
         let mut twice = 0;
@@ -125,55 +126,55 @@ impl Seen {
     }
 }
 
-/// What one receiver found.
+/// Counters of one receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Distinct right frames.
     pub received: u64,
-    /// Of these, out of order.
+    /// Of these, reordered frames.
     pub reordered: u64,
-    /// Everything else.
+    /// All other frames, by fault.
     pub faults: FaultCounts,
     /// Connections learned.
     pub learned: u64,
     /// Hop limit of the first right frame.
     pub hop_limit: Option<u8>,
-    /// That of the outer header of tunnelled frames; 0 where there is none.
+    /// Hop limit of the outer header of tunnelled frames; 0 without one.
     pub outer_hop_limit: u8,
-    /// Frames with other hop limits, right in all else; [`Fault::WrongHopLimit`] counts them, too.
+    /// Frames that are right except for other hop limits; [`Fault::WrongHopLimit`] counts them, too.
     pub other_hops: HopTally,
     /// Time spent judging.
     pub own: Ticks,
-    /// Time inside the back-end when it had frames.
+    /// Time inside back-end calls that returned frames.
     pub backend: Ticks,
 }
 
-/// How many frames had which hop limits. Only the first few kinds are told apart.
+/// Number of frames per hop limits. Only the first few kinds are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopTally([(Hops, u64); 4]);
 
-/// One receiver at work.
+/// A receiver.
 pub struct Judge<'a> {
     plan: JudgePlan<'a>,
     clock: Clock,
     seen: &'a mut [Seen],
     burst: Burst,
     work: Work,
-    /// What it has found so far.
+    /// Counters so far.
     pub findings: Findings,
 }
 
 impl<'a> Judge<'a> {
-    /// A receiver with one [`Seen`] a sender, reset for this phase.
+    /// Creates a receiver with one [`Seen`] per sender, each reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
         Judge { plan, clock, seen, burst: port::burst(), work: Work::default(), findings: Findings::default() }
     }
 
-    /// Receive and judge what is there; returns how many frames there were and the time afterwards. `now` is the last
-    /// reading of the clock: every reading costs as much as a third of a frame.
+    /// Receives and judges one burst. Returns the number of frames and the time afterwards. `now` is the last clock
+    /// reading, reused because a reading costs a third of the time of a frame.
     ///
     /// # Errors
-    /// When the port is broken.
+    /// When the port fails.
     #[inline]
     pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<(usize, Ticks), PortError> {
         let got = port.receive(pool, &mut self.burst)?;
@@ -191,8 +192,8 @@ impl<'a> Judge<'a> {
         Ok((got, end))
     }
 
-    /// Judge `n` frames of the burst from `at` on. Several passes, each over the whole batch: the state table's lines
-    /// arrive while flows are computed, and everything that is arithmetic becomes vector code.
+    /// Judges `n` frames of the burst from `at`. Each pass covers the whole batch: cache lines of the state table are
+    /// fetched while flows are computed, and the compiler vectorises the arithmetic.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) {
         let Judge { plan, seen, burst, findings, work, .. } = self;
@@ -208,7 +209,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What is worked out about a batch on the way to its judgement. Kept, so that nothing is cleared for each batch.
+/// Intermediate results for a batch, reused so that no memory is cleared per batch.
 #[derive(Default)]
 struct Work {
     /// Second words of the tags.
@@ -220,8 +221,8 @@ struct Work {
 }
 
 impl Work {
-    /// Read the tags of frames that one sender sent one after the other: the sender, the first sequence number. `None`
-    /// if they are no such row, or not of the stream that is expected.
+    /// Reads the tags of frames with consecutive sequence numbers of one sender. Returns the sender and the first
+    /// sequence number; `None` if they are not consecutive or not of the expected stream.
     #[inline(always)]
     fn read_row(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> Option<(u8, u64)> {
         let at = plan.expect.tag_at();
@@ -244,8 +245,8 @@ impl Work {
 }
 
 impl JudgePlan<'_> {
-    /// Judge frames of which one sender sent one after the other, as nearly all are: the row is noted as a whole. False,
-    /// and nothing counted, if they are no such row or any of them is not right.
+    /// Judges frames with consecutive sequence numbers of one sender, the usual case, at once. Returns false and counts
+    /// nothing if they are not consecutive or one is not right.
     #[inline(always)]
     fn judge_row<const LEARN: bool>(
         &self,
@@ -285,12 +286,13 @@ impl JudgePlan<'_> {
         true
     }
 
-    /// Work out what `count` frames with the indices in `work` must look like.
+    /// Computes the expected contents of `count` frames with the indices in `work`.
     #[inline(always)]
     fn expect_all(&self, count: usize, work: &mut Work) {
         let Work { indices, flows, values, words, .. } = work;
         let indices = &indices[..count];
-        // In two halves with work between them: a core waits for some ten lines at a time, not for thirty.
+        // Prefetch in two halves with other work in between: a core handles about ten outstanding cache lines, not
+        // thirty.
         let (soon, later) = indices.split_at(count / 2);
         if let Some((store, _)) = self.store {
             store.prefetch_all(soon);
@@ -312,7 +314,7 @@ impl JudgePlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// Judge frames one by one, whatever they are.
+    /// Judges frames one by one.
     #[inline(never)]
     fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) {
         let mut kept: [(&[u8], [u64; 2]); BATCH] = [(&[], [0; 2]); BATCH];
@@ -343,7 +345,7 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Why a frame is not even held against an expectation.
+    /// Returns the fault of a frame that is rejected by its tag.
     #[cold]
     fn refusal(&self, frame: &[u8]) -> Fault {
         match Tag::read(frame, self.expect.tag_at()) {
@@ -353,7 +355,7 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Judge a frame of phase 1 and learn from it if it is right.
+    /// Judges a frame of phase 1, and learns from a right one.
     fn learn_one(
         &self,
         frame: &[u8],
@@ -364,7 +366,7 @@ impl JudgePlan<'_> {
     ) -> Result<(), Fault> {
         let (addr, port, hops) = self.expect.learn_words(frame, words, j).map_err(fault_of)?;
         let counted = findings.count(hops, seen, StreamId::sequence(tag));
-        // Which hop limit is the wrong one is not known yet.
+        // Which hop limit is wrong is decided at the end of the phase.
         if let Err(fault) = counted
             && fault != Fault::WrongHopLimit
         {
@@ -377,13 +379,13 @@ impl JudgePlan<'_> {
     }
 }
 
-/// Bring rows closer. Out of line: frames without an IPv6 header shall not pay for it.
+/// Prefetches rows. Not inlined, so that frames without an IPv6 header do not pay for it.
 #[inline(never)]
 fn fetch_rows(ends: &Ends6, values: &Batch) {
     values.rows_ahead(ends, arena::prefetch);
 }
 
-/// Where the arrival of a frame is noted, if there was to be such a frame.
+/// Returns the sequence bitmap for a frame; `None` if no such frame was planned.
 #[inline(always)]
 fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
     let seen = seen.get_mut(sender as usize)?;
@@ -391,7 +393,7 @@ fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
 }
 
 impl Findings {
-    /// The hop limits of right frames, once there was one.
+    /// Returns the hop limits of the first right frame, if one has arrived.
     #[inline(always)]
     fn hops(&self) -> Option<Hops> {
         self.hop_limit.map(|hop| (self.outer_hop_limit as Hops) << 8 | hop as Hops)
@@ -402,8 +404,8 @@ impl Findings {
         (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
     }
 
-    /// Count a frame that is what it must be, unless its hop limits differ from the others' or it had arrived before. A frame
-    /// with other hop limits takes nobody's place: the right one may come as well.
+    /// Counts a right frame, unless it is a duplicate or its hop limits differ from the first frame's. A frame with
+    /// other hop limits does not mark its sequence number as received, because the right frame may still arrive.
     #[inline(always)]
     fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
         match self.hops() {
@@ -417,7 +419,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Other hop limits may turn out to be those of most frames: what comes twice with them counts once, too.
+    /// Other hop limits may turn out to be the most frequent, so duplicates among these frames are recognised, too.
     #[cold]
     fn other_hop(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Fault {
         if !seen.arrive_otherwise(sequence) {
@@ -435,7 +437,7 @@ impl HopTally {
         }
     }
 
-    /// Add what a receiver found.
+    /// Adds the counters of a receiver.
     pub fn count(&mut self, found: &Findings) {
         if let Some(hops) = found.hops() {
             self.add(hops, found.received);
@@ -443,7 +445,7 @@ impl HopTally {
         found.other_hops.0.iter().filter(|(_, n)| *n > 0).for_each(|&(hops, n)| self.add(hops, n));
     }
 
-    /// The hop limits that most frames had, and how many these are.
+    /// Returns the most frequent hop limits, and the number of their frames.
     pub fn most(&self) -> (Hops, u64) {
         self.0.into_iter().rev().max_by_key(|(_, n)| *n).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! A lane: one thread of the tester with its core, its pool and its ends of the links, polling its send and
-//! receive tasks in turn. The same code runs everything on one core of a laptop or on many of a server.
+//! A lane: one tester thread with its core, its frame pool and its ports. It polls its send and receive tasks in turn.
+//! One lane can do all tasks on one core; many lanes share them on many cores.
 
 use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
@@ -11,56 +11,56 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use wire::{Expect, Tag};
 
-/// What a lane polls besides its own tasks, on its own core: a DUT that has no core of its own.
+/// A DUT that shares the lane's core: the lane polls it between its own tasks.
 pub type Companion = Box<dyn FnMut() + Send>;
 
-/// One tester thread's belongings.
+/// Configuration and ports of one tester thread.
 pub struct Lane {
-    /// Core to run on; `None`: wherever the scheduler likes.
+    /// Core to run on; `None`: not pinned.
     pub core: Option<usize>,
-    /// Frames.
+    /// Frame pool.
     pub pool: Pool,
-    /// End of the link at the Initiator's side.
+    /// Port on the Initiator's side.
     pub left: Option<Box<dyn Port>>,
-    /// End of the link at the Responder's side.
+    /// Port on the Responder's side.
     pub right: Option<Box<dyn Port>>,
-    /// A DUT that is polled by this thread.
+    /// A DUT that this thread polls.
     pub companion: Option<Companion>,
 }
 
-/// How a link spreads the frames of which this is expected over the lanes at its end: each lane gets back what it has sent.
-/// Any lane may judge any frame, but so every queue has the same share of the rate, frames of one sender come in a row, and
-/// the sender frees them itself.
+/// Returns the steering of a link over the lanes at its end: each lane receives the frames that it sent. Any lane could
+/// judge any frame, but with this steering every queue has the same share of the rate, frames of one sender arrive
+/// consecutively, and the sender itself frees them.
 pub fn back_to_sender(expect: &Expect) -> Steer {
     Steer::Byte { at: expect.tag_at() + Tag::SENDER_AT }
 }
 
-/// What all lanes of a phase share.
+/// State that all lanes of a phase share.
 pub struct Shared {
-    /// Lanes that are not yet on their cores.
+    /// Number of lanes that do not run on their cores yet.
     pub starting: AtomicUsize,
-    /// Start of the phase in ticks, 0 until the last lane is on its core. A thread may wait long for a busy core; were
-    /// the start fixed before, the phase would begin with a burst.
+    /// Start of the phase in ticks, 0 until the last lane runs on its core. A thread may wait long for a busy core;
+    /// with an earlier start time, the phase would begin with a catch-up burst.
     pub start: AtomicU64,
-    /// From the moment that all lanes are ready to the start.
+    /// Delay from the moment when all lanes are ready to the start.
     pub start_delay: Ticks,
-    /// Senders that have not finished.
+    /// Number of senders that have not finished.
     pub sending: AtomicUsize,
-    /// When the last sender finished.
+    /// Time at which the last sender finished.
     pub sent_at: AtomicU64,
-    /// The trial is short enough that lanes can be before all other threads to its end.
+    /// Whether the trial is short enough for lanes to keep real-time priority to its end.
     pub short: bool,
-    /// Set by whoever wants everything to end now.
+    /// Set to end the phase at once.
     pub stop: Arc<AtomicBool>,
-    /// A port of some lane is broken.
+    /// Whether a port of some lane has failed.
     pub broken: AtomicBool,
 }
 
-/// Between two looks whether all lanes are ready; far less than there is from then to the start.
+/// Interval at which a waiting lane checks whether all lanes are ready; much shorter than the delay to the start.
 const WAIT_FOR_OTHERS: Duration = Duration::from_micros(50);
 
 impl Shared {
-    /// Wait until all lanes are ready; the last one sets the start.
+    /// Waits until all lanes are ready; the last lane sets the start.
     fn all_ready(&self, clock: Clock) -> Ticks {
         if self.starting.fetch_sub(1, Ordering::AcqRel) == 1 {
             let start = clock.now() + self.start_delay;
@@ -72,28 +72,27 @@ impl Shared {
             if start != 0 || self.stop.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed) {
                 return start;
             }
-            // Not spinning: a lane that comes before all other threads of its core would keep from it a lane that is still on its
-            // way to its own, or the thread that is to start one.
+            // Sleep instead of spinning: a lane with real-time priority would block a lane that still has to move to
+            // its own core, or the thread that starts lanes.
             std::thread::sleep(WAIT_FOR_OTHERS);
         }
     }
 }
 
-/// One lane's part of a phase.
+/// The report of one lane on a phase.
 #[derive(Default)]
 pub struct Report {
-    /// What its Left sender did.
+    /// Report of its Left sender.
     pub left_sent: Option<Leg>,
-    /// What its Right sender did.
+    /// Report of its Right sender.
     pub right_sent: Option<Leg>,
-    /// What arrived at Left.
+    /// Counters of its receiver at Left.
     pub at_left: Findings,
-    /// What arrived at Right.
+    /// Counters of its receiver at Right.
     pub at_right: Findings,
-    /// Longest time between two rounds, without what was spent where the DUT may have been at work: inside the companion, and
-    /// inside ports of the kernel.
+    /// Longest stall, without the time in which the DUT may have worked: inside the companion, and inside kernel ports.
     pub stall: Nanos,
-    /// Time that the thread was runnable and waited for its core, where the kernel says so.
+    /// Run delay, if the kernel reports it.
     pub run_delay: Option<Nanos>,
 }
 
@@ -109,10 +108,10 @@ pub struct Tasks<'a> {
     pub right_judge: Option<Judge<'a>>,
 }
 
-/// Poll the tasks in turn until everything is sent and the drain is over, or `stop` is set.
+/// Polls the tasks in turn until all frames are sent and the drain is over, or `stop` is set.
 ///
 /// # Errors
-/// When a port breaks. The other lanes are told to stop.
+/// When a port fails. The other lanes stop then.
 pub fn run(
     clock: Clock,
     drain: Ticks,
@@ -122,22 +121,22 @@ pub fn run(
 ) -> Result<Report, PortError> {
     let _told = Told(shared);
     if let Err(error) = port::host::place(lane.core) {
-        // Nobody shall wait for a lane that does not come.
+        // The other lanes must not wait for this one.
         shared.broken.store(true, Ordering::Relaxed);
         return Err(error);
     }
-    // On in-process links nothing is left to the kernel; on all others its own threads have work to do for us.
+    // Real-time priority only on in-process links: on other back-ends, kernel threads must run to forward frames.
     let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
     let in_process = facts.iter().all(|f| f.backend == "link");
-    // Who has no core of its own must let others run, or two lanes that wait for a third on their cores wait for ever.
+    // An unpinned lane must yield, or two lanes that wait for a third one on their cores would wait for ever.
     let alone = lane.core.is_some() && in_process;
     let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
-    // Its ports are open. Best effort, as the priority: a thread that is not limited measures as well.
+    // The ports are open. Best effort, like the priority: a thread that keeps its capabilities measures the same.
     let _ = port::privileges::limit_measuring_thread();
-    // 0 is "unknown": then what one poll of each port fetches.
+    // 0 means unknown; assume what one poll of each port fetches.
     let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
     let start = shared.all_ready(clock);
-    // A file is read for it: before the start and after the end, never in between.
+    // Reading the run delay opens a file, so it happens before the start and after the end only.
     let waited_before = port::host::thread_run_delay_nanos();
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
@@ -177,7 +176,7 @@ pub fn run(
     })
 }
 
-/// Tells the other lanes of a panic in this one: they would wait for its frames for ever.
+/// Stops the other lanes if this one panics; otherwise they would wait for its frames for ever.
 struct Told<'s>(&'s Shared);
 
 impl Drop for Told<'_> {
@@ -196,32 +195,33 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
-    /// Both ports are ends of in-process links, in whose calls no device works.
+    /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
     stall: Ticks,
     /// Time spent in the companion.
     beside: Ticks,
-    /// Something was handed over or received in this round.
+    /// Whether frames were sent or received in this round.
     ran: bool,
     /// Frames received in this round.
     got: usize,
-    /// The last reading of the clock.
+    /// The last clock reading.
     now: Ticks,
 }
 
 impl Round<'_, '_> {
-    /// Until everybody has sent, the drain is over, and what waited for this lane by then is fetched: it has arrived in
-    /// time, even if this thread was not on its core. No more than `queued` frames, which is all that can have waited.
+    /// Runs until all lanes have sent, the drain is over, and the frames in this lane's queues have been received.
+    /// Those frames arrived in time even if this thread was preempted. At most `queued` frames are received after the
+    /// drain, the capacity of the queues.
     fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
         let (mut last, mut spent) = (self.clock.now(), self.inside());
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
         let start = self.shared.start.load(Ordering::Relaxed);
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.broken.load(Ordering::Relaxed) {
-            // After a judgement the clock has been read just now.
+            // The judge has just read the clock.
             let now = if self.ran { self.now } else { self.clock.now() };
-            // Between two looks at the clock a lane does at most a burst a task; whatever is much longer was a stall, unless it
-            // was spent where the DUT may have been at work.
+            // Between two clock readings a lane handles at most one burst per task, so a much longer time was a stall,
+            // unless the DUT may have worked in it.
             let inside = self.inside();
             if now > start {
                 self.stall = self.stall.max((now - last).saturating_sub(inside - spent));
@@ -252,7 +252,7 @@ impl Round<'_, '_> {
                 self.got += got;
             }
             self.ran |= self.got > 0;
-            // Acquire: who sees that nobody sends any more must also see when the last one ended.
+            // Acquire: a lane that reads 0 senders must also see the time at which the last one finished.
             if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
@@ -265,8 +265,8 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// Time spent so far where the DUT may have been at work: in the companion, and in ports of the kernel. A call of an
-    /// in-process link is a copy of some pointers; a hypervisor that takes the core away in it stalls the tester.
+    /// Returns the time in which the DUT may have worked: in the companion and in kernel ports. A call of an in-process
+    /// link only copies pointers, so a long one is a stall of the tester.
     #[inline(always)]
     fn inside(&self) -> Ticks {
         if self.in_process {

@@ -1,8 +1,8 @@
-//! Carry out exactly one trial, on time, and say so honestly.
+//! Carries out exactly one trial on time, and reports every deviation from the schedule.
 //!
-//! The engine gets frames, flows, times and expectations as data ([`wire::View`]) and ports to send and
-//! receive on; it knows no technology by name, chooses no rate and prints nothing. Between the start and the
-//! stop of a trial its threads allocate nothing, take no lock and make no system call but the back-end's.
+//! The engine receives frames, flows, times and expectations as data ([`wire::View`]), and ports to send and receive
+//! on. It is independent of the technology, chooses no rate and prints nothing. During a trial its threads allocate no
+//! memory, take no lock and make no system calls except those of the back-end.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! One phase on all lanes: tasks are made, threads run them, reports are added up. A trial is one, two or
-//! three of these.
+//! Runs one phase on all lanes: creates tasks, runs them in threads and adds up their reports. A trial consists of one
+//! to three phases.
 
 use crate::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
 use crate::lane::{self, Lane, Report, Shared, Tasks};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use wire::{Kind, StreamId, Tag, View};
 
-/// What one phase is.
+/// Specification of one phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
-    /// What its frames are for.
+    /// The kind of its frames.
     pub kind: Kind,
     /// Intended load per direction.
     pub rate: Rate,
     /// Frames per active direction.
     pub frames: Count,
-    /// Connections to use: the first so many of the view's order.
+    /// Number of connections to use, the first ones in the view's order.
     pub connections: Count,
     /// Active directions.
     pub direction: Direction,
@@ -31,15 +31,16 @@ pub struct Phase {
     pub forward_order: Order,
     /// Order of connections Right to Left.
     pub reverse_order: Order,
-    /// Right learns outside addresses and ports.
+    /// Whether Right learns outside addresses and ports.
     pub learn: bool,
-    /// Only connections that the last phase 1 did not learn; `frames` is how many these are, from [`Stage::missing`].
+    /// Whether to use only connections that the last phase 1 did not learn; `frames` is then their number, from
+    /// [`Stage::missing`].
     pub only_missing: bool,
-    /// How long frames may arrive after the last was sent.
+    /// How long frames may still arrive after the last was sent.
     pub drain: Nanos,
 }
 
-/// What one phase gave.
+/// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {
     /// Left to Right.
@@ -48,20 +49,20 @@ pub struct PhaseOutcome {
     pub reverse: Leg,
     /// Connections learned.
     pub learned: Count,
-    /// What the host did.
+    /// Host noise.
     pub host: HostNoise,
     /// Hop limits seen, forward and reverse.
     pub hop_limit: [Option<u8>; 2],
-    /// Where the tester's time went, both directions and all lanes together.
+    /// The tester's time by task, over both directions and all lanes.
     pub cost: Cost,
 }
 
-/// Time of the tester's threads by what they did.
+/// Time of the tester's threads by task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Building frames.
     pub send: Nanos,
-    /// Handing them over.
+    /// Transmitting them.
     pub transmit: Nanos,
     /// Receiving frames.
     pub receive: Nanos,
@@ -69,7 +70,7 @@ pub struct Cost {
     pub judge: Nanos,
 }
 
-/// Everything that phases of one set-up share.
+/// State that all phases of one set-up share.
 pub struct Stage {
     clock: Clock,
     lanes: Vec<Lane>,
@@ -77,29 +78,29 @@ pub struct Stage {
     store: Option<StateTable>,
     start_delay: Nanos,
     seed: u64,
-    /// Number of the phase under way, in every tag; never 0.
+    /// Number of the current phase, which every tag carries; never 0.
     phase: u16,
     /// Number of the last phase that learned.
     learned_in: u16,
-    /// Connections that it did not learn, as far as asked for.
+    /// Connections that it did not learn; filled by [`Stage::missing`].
     missing: Vec<u32>,
-    /// Sequence bitmaps of each lane: frames arriving at Left and at Right, one a sender.
+    /// Sequence bitmaps of each lane for frames arriving at Left and at Right, one per sender.
     seen: Vec<[Vec<Seen>; 2]>,
-    /// How late a sender may get before it gives up.
+    /// Lateness at which a sender gives up.
     give_up: Nanos,
-    /// How long the trial under way is to take, where that was said.
+    /// Planned duration of the current trial, if it was announced.
     lasts: Nanos,
-    /// Ends the phase under way when set.
+    /// Ends the current phase when set.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// A sender that is later than this by the end of a trial has missed every limit; no need to go on.
+/// A sender that is later than this has exceeded every limit on lateness and gives up.
 const GIVE_UP: Nanos = Nanos::from_millis(200);
-/// Threads need a moment to start and to move to their cores.
+/// Time for threads to start and to move to their cores.
 const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
 
 impl Stage {
-    /// A stage for this view on these lanes.
+    /// Creates a stage for this view on these lanes.
     pub fn new(
         clock: Clock,
         lanes: Vec<Lane>,
@@ -132,32 +133,32 @@ impl Stage {
         self.view.connections()
     }
 
-    /// What the ports are.
+    /// Facts about the ports.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.lanes.iter().flat_map(|l| l.left.iter().chain(&l.right)).map(|p| port::Port::facts(&**p)).collect()
     }
 
-    /// Use these lanes from now on; those until now. What was learned stays.
+    /// Replaces the lanes and returns the previous ones. Learned connections are kept.
     pub fn exchange(&mut self, lanes: Vec<Lane>) -> Vec<Lane> {
         self.seen = lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
         std::mem::replace(&mut self.lanes, lanes)
     }
 
-    /// Never give up: for finding out how fast the tester itself is.
+    /// Never gives up on lateness; used to measure the tester ceiling.
     pub fn never_give_up(&mut self) {
         self.give_up = Nanos::from_secs(86_400);
     }
 
-    /// A trial begins whose phases last about so long together, with their pauses. Lanes are before all other threads of their cores only
-    /// where they can be so to the end.
+    /// Announces a trial by the total duration of its phases and pauses. Lanes get real-time priority only if they can
+    /// keep it to the end.
     pub fn expect(&mut self, lasts: Nanos) {
         self.lasts = lasts;
     }
 
-    /// Run one phase from start to end of drain.
+    /// Runs one phase, from start to the end of the drain.
     ///
     /// # Errors
-    /// When it was interrupted or a port broke.
+    /// When it was interrupted or a port failed.
     pub fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
@@ -178,11 +179,11 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// How many of the first `connections` the last phase 1 did not learn; a phase of only these may follow.
+    /// Returns how many of the first `connections` the last phase 1 did not learn. A phase with only these may follow.
     pub fn missing(&mut self, connections: Count) -> Count {
         self.missing.clear();
         if let Some(store) = &self.store {
-            // No phase has the number 0, which fresh entries have.
+            // New entries have the number 0, so no phase may have it.
             let unknown = |i: &u32| self.learned_in == 0 || store.get(*i, self.learned_in).is_none();
             self.missing.extend((0..=u32::MAX).take(connections as usize).filter(unknown));
         }
@@ -195,7 +196,8 @@ impl Stage {
             if self.phase < self.learned_in
                 && let Some(store) = &self.store
             {
-                // The numbers have begun anew: an old entry must not pass for one of a later phase.
+                // The numbers have wrapped: clear the table, so that an old entry does not look like one of a later
+                // phase.
                 (0..store.len() as u32).for_each(|i| {
                     store.learn(i, 0, 0, 0);
                 });
@@ -204,7 +206,7 @@ impl Stage {
         }
     }
 
-    /// Frames of each sender of a side; empty if that side does not send.
+    /// Returns the number of frames of each sender of a side; empty if that side does not send.
     fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
         let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
         let senders = self.senders(left);
@@ -223,11 +225,11 @@ impl Stage {
         for (lane, [at_left, at_right]) in self.lanes.iter().zip(&mut self.seen) {
             let own_left = number(lane.left.is_some(), &mut next_left);
             let own_right = number(lane.right.is_some(), &mut next_right);
-            // What Left sends arrives at Right and the other way round.
+            // Frames that Left sends arrive at Right, and vice versa.
             for (seen, planned, own) in [(at_right, &planned[0], own_left), (at_left, &planned[1], own_right)] {
                 seen.resize_with(planned.len(), Seen::default);
                 for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
-                    // A lane that sends gets back what it sent; one that only receives may get anything.
+                    // A lane that sends receives its own frames; a lane that only receives may receive any.
                     if own.is_none_or(|own| own == sender) {
                         seen.reset(frames);
                     } else {
@@ -238,7 +240,8 @@ impl Stage {
         }
     }
 
-    /// Frames that our own side has dropped so far, and whether a link was lost since this was last asked.
+    /// Returns the number of frames that the tester's ports have dropped so far, and whether a link was lost since the
+    /// last call.
     fn own_side(&mut self) -> (Count, bool) {
         let counters = self
             .lanes
@@ -248,8 +251,8 @@ impl Stage {
         counters.fold((0, false), |(drops, lost), c| (drops + c.own_drops, lost || c.link_lost))
     }
 
-    /// How long the shortest known queue on the way lasts at this rate, and how many frames the shortest in front of the
-    /// device holds. 0 in the facts is "unknown". Lanes have queues of their own, each with its share of the rate.
+    /// Returns the stall that the shortest known queue on the path absorbs at this rate, and the depth of the shortest
+    /// queue in front of the device. Depth 0 means unknown. Each lane has its own queues with its share of the rate.
     fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
         let facts = self.port_facts();
         let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
@@ -296,7 +299,7 @@ impl Stage {
                 };
                 let shared = &shared;
                 let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
-                // Those that are there already would wait for it.
+                // Lanes that have started would wait for it for ever.
                 threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
@@ -316,7 +319,7 @@ impl Stage {
                 [(&mut out.forward, &r.left_sent, &r.at_right), (&mut out.reverse, &r.right_sent, &r.at_left)]
             {
                 let cost = self.cost(sent.as_ref(), found);
-                // A direction's share of the thread's time: sending its frames and judging them.
+                // The thread's time for one direction: sending its frames and judging them.
                 leg.timing.own_time.0 += cost.send.0 + cost.judge.0;
                 leg.timing.backend_time.0 += cost.transmit.0 + cost.receive.0;
                 out.cost.send.0 += cost.send.0;
@@ -331,7 +334,7 @@ impl Stage {
             out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
         }
         out.hop_limit = [settle_hops(&mut out.forward, &hops[0]), settle_hops(&mut out.reverse, &hops[1])];
-        // Several receivers of one direction: a frame that two of them counted is one frame and one duplicate.
+        // If two receivers of one direction counted a frame, it is one right frame and one duplicate.
         for (side, leg) in [(1, &mut out.forward), (0, &mut out.reverse)] {
             let twice = self.merge_seen(side, planned[1 - side].len());
             leg.received = leg.received.saturating_sub(twice);
@@ -362,7 +365,7 @@ impl Stage {
     }
 }
 
-/// The number of a lane's sender on a side where it has an end, and the next one.
+/// Returns the number of the lane's sender on a side, if the lane has a port there, and increments the counter.
 fn number(has_end: bool, next: &mut usize) -> Option<usize> {
     has_end.then(|| {
         *next += 1;
@@ -391,8 +394,8 @@ fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     hops.count(found);
 }
 
-/// Of frames that are right in all but that their hop limits differ, those of the minority are wrong, whichever came first.
-/// The hop limit of the others, if there were any.
+/// If right frames differ only in their hop limits, counts those with the less frequent hop limits as wrong, regardless
+/// of their order. Returns the most frequent hop limit, if there was a right frame.
 fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
     let (of_most, most) = hops.most();
     let wrong = &mut leg.faults.0[Fault::WrongHopLimit as usize];
@@ -401,7 +404,7 @@ fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
     (most > 0).then_some(of_most as u8)
 }
 
-/// Makes the tasks of one phase.
+/// Creates the tasks of one phase.
 struct TaskMaker<'a> {
     clock: Clock,
     view: &'a View,
@@ -416,7 +419,7 @@ struct TaskMaker<'a> {
 }
 
 impl<'a> TaskMaker<'a> {
-    /// The next sender of a side, if that side sends.
+    /// Creates the next sender of a side, if that side sends.
     fn sender(&self, left: bool, next: &mut u64) -> Option<Sender<'a>> {
         let planned = &self.planned[usize::from(!left)];
         let (which, of) = (*next, planned.len() as u64);
@@ -451,7 +454,7 @@ impl<'a> TaskMaker<'a> {
         Some(Sender::new(plan, self.clock, self.give_up))
     }
 
-    /// The judge of what arrives at a side.
+    /// Creates the judge for frames that arrive at a side.
     fn judge(&self, at_left: bool, seen: &'a mut [Seen]) -> Judge<'a> {
         let expect = if at_left { &self.view.expect_left } else { &self.view.expect_right };
         let plan = JudgePlan {
@@ -471,7 +474,7 @@ impl<'a> TaskMaker<'a> {
 mod tests {
     use super::*;
 
-    /// Two receivers, of which one saw a frame first that had gone another way.
+    /// Two receivers; the first frame at one of them had other hop limits.
     #[test]
     fn frames_with_the_hop_limit_of_the_minority_are_wrong() {
         let mut other = Findings { received: 1, hop_limit: Some(8), ..Findings::default() };

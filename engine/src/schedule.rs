@@ -1,24 +1,24 @@
-//! When frames leave and on which connections: departure times from a rate, and the order of connection
-//! indices. Pure arithmetic on ticks, so that it can be tested without a clock.
+//! The schedule of a phase: departure times from a rate, and the order of connection indices. It is pure arithmetic on
+//! ticks, so that tests need no clock.
 
 use method::{Count, Order, Rate};
 use port::Ticks;
 use wire::perm::splitmix;
 
-/// Departure times of one sender: with its n - 1 fellows it shares one schedule, in which frame k is due at start + k / rate;
-/// sender w has the frames w, w + n, w + 2n, …, so that shares are even whatever rate and number of frames are.
+/// Departure times of one sender. All n senders share one schedule, in which frame k is due at start + k / rate. Sender
+/// w has the frames w, w + n, w + 2n, …, so that shares are even for every rate and number of frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
     /// Start of the common schedule.
     start: Ticks,
-    /// When the first frame of this sender is due.
+    /// Due time of this sender's first frame.
     begin: Ticks,
     /// Frames of this sender.
     frames: Count,
     /// Frames of this sender per tick × 2^`shift`, see [`ratio`].
     per_tick: u64,
     shift: u32,
-    /// Of all senders together.
+    /// Frames of all senders together.
     rate: u64,
     frequency: u64,
     burst: u32,
@@ -27,14 +27,15 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// `frames` frames at `rate` a second from `start` on, on a clock of `frequency` ticks a second.
+    /// Creates a schedule of `frames` frames at `rate` per second from `start`, on a clock of `frequency` ticks per
+    /// second.
     ///
-    /// The burst is 1 up to 1 Mfps; above, the smallest that leaves 1 µs between two looks at the clock, at most 32.
+    /// The burst is 1 up to 1 Mfps. Above, it is the smallest that leaves 1 µs between two clock readings, at most 32.
     pub fn new(start: Ticks, frequency: u64, rate: Rate, frames: Count) -> Departures {
         Departures::shared(start, frequency, rate, frames, (0, 1))
     }
 
-    /// The part of sender `which` of `of` in a schedule of `frames` frames at `rate` in all.
+    /// Creates the part of sender `which` of `of` in a schedule of `frames` frames at `rate` in total.
     pub fn shared(start: Ticks, frequency: u64, rate: Rate, frames: Count, (which, of): (u64, u64)) -> Departures {
         let rate = rate.0.max(1);
         let (per_tick, shift) = ratio(rate, frequency as u128 * of as u128);
@@ -54,18 +55,18 @@ impl Departures {
         departures
     }
 
-    /// How many of `frames` frames sender `which` of `of` has.
+    /// Returns how many of `frames` frames sender `which` of `of` has.
     pub fn share(frames: Count, which: u64, of: u64) -> Count {
         frames / of + u64::from(which < frames % of)
     }
 
-    /// Move the whole schedule to begin at `start`.
+    /// Moves the schedule to begin at `start`.
     pub fn start_at(&mut self, start: Ticks) {
         self.start = start;
         self.begin = self.due(0);
     }
 
-    /// When the common schedule begins.
+    /// Returns the start of the common schedule.
     pub fn start(&self) -> Ticks {
         self.start
     }
@@ -75,33 +76,33 @@ impl Departures {
         self.burst
     }
 
-    /// Frames of this sender in all.
+    /// Total number of frames of this sender.
     pub fn frames(&self) -> Count {
         self.frames
     }
 
-    /// When this sender's frame `k` is due.
+    /// Returns the due time of this sender's frame `k`.
     #[inline]
     pub fn due(&self, k: Count) -> Ticks {
         let k = k as u128 * self.of as u128 + self.which as u128;
         self.start + ((k * self.frequency as u128) / self.rate as u128) as u64
     }
 
-    /// How many of this sender's frames are due at `now`: whole bursts only, but never beyond the last frame.
+    /// Returns how many of this sender's frames are due at `now`: complete bursts only, except for the last frames.
     #[inline(always)]
     pub fn due_count(&self, now: Ticks) -> Count {
         if now < self.begin {
             return 0;
         }
-        // Frames with due time <= now, then as many bursts as have begun.
+        // Frames with due time <= now, rounded up to the bursts that have begun.
         let frames = (((now - self.begin) as u128 * self.per_tick as u128) >> self.shift) as u64 + 1;
         let bursts = frames.div_ceil(self.burst as u64);
         (bursts * self.burst as u64).min(self.frames)
     }
 }
 
-/// `rate` / `ticks` as a number of 62 or 63 significant bits and how far it is shifted. Rounded up, so that a frame that
-/// is due exactly now counts; by so little that no frame is early, however slow the rate and however long the trial.
+/// Returns `rate` / `ticks` as a number of 62 or 63 significant bits, and its shift. It is rounded up, so that a frame
+/// due exactly now counts. The rounding is so small that no frame is early at any rate and duration.
 fn ratio(rate: u64, ticks: u128) -> (u64, u32) {
     let shift = 62 + ticks.ilog2() - rate.ilog2();
     (((rate as u128) << shift).div_ceil(ticks) as u64, shift)
@@ -110,11 +111,11 @@ fn ratio(rate: u64, ticks: u128) -> (u64, u32) {
 /// The order in which a sender uses connection indices.
 #[derive(Clone, Debug)]
 pub enum Indices {
-    /// Each index once: first, first + step, … (phase 1, validation, round robin; wraps at N).
+    /// Each index once: first, first + step, …, wrapping at N (phase 1, validation, round robin).
     Sequence {
         /// Next index.
         next: u64,
-        /// Distance, the number of senders.
+        /// Step: the number of senders.
         step: u64,
         /// N.
         n: u64,
@@ -126,22 +127,22 @@ pub enum Indices {
         /// N.
         n: u64,
     },
-    /// These, each once (connections that a phase 1 still lacks).
+    /// A list of indices, each once (connections that a phase 1 still lacks).
     These {
-        /// What is left of them, the last first.
+        /// The remaining indices, the last first.
         left: Vec<u32>,
     },
 }
 
 impl Indices {
-    /// Sender `which` of `of` gets every `of`-th of `all`.
+    /// Creates the list for sender `which` of `of`: every `of`-th index of `all`.
     pub fn these(all: &[u32], which: u64, of: u64) -> Indices {
         let mut left: Vec<u32> = all.iter().skip(which as usize).step_by(of as usize).copied().collect();
         left.reverse();
         Indices::These { left }
     }
 
-    /// In the asked order, for sender `which` of `of`.
+    /// Creates the indices in this order for sender `which` of `of`.
     pub fn new(order: Order, n: Count, seed: u64, which: u64, of: u64) -> Indices {
         match order {
             Order::RoundRobin => Indices::Sequence { next: which % n.max(1), step: of, n },
@@ -153,7 +154,7 @@ impl Indices {
         }
     }
 
-    /// The next indices.
+    /// Fills the slice with the next indices.
     #[inline(always)]
     pub fn fill(&mut self, out: &mut [u32]) {
         match self {
@@ -166,7 +167,7 @@ impl Indices {
                     }
                 }
             }
-            // Who has none left is asked for the batch after the last, and does not use it.
+            // The sender draws one batch more than it uses, so the list may be empty.
             Indices::These { left } => out.iter_mut().for_each(|o| *o = left.pop().unwrap_or_default()),
             Indices::Random { state, n } => {
                 for o in out {
@@ -178,8 +179,8 @@ impl Indices {
     }
 }
 
-/// The next number of a generator with a period of 2^64 that costs one multiplication: a counter times a function of
-/// itself, the two halves of the product folded together.
+/// Returns the next number of a generator with a period of 2^64 that costs one multiplication: the product of a counter
+/// and a function of it, with both halves XORed.
 #[inline(always)]
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -216,8 +217,8 @@ mod tests {
         assert_eq!(d.due(86_400 * 40_000_000), day);
     }
 
-    /// Whatever rate and number of frames are, and however they divide: together the senders follow the one schedule, and
-    /// nobody's last frame is due after the last of all.
+    /// For any rate, number of frames and senders: the senders together follow the common schedule, and no sender's
+    /// last frame is due after the last of all.
     #[test]
     fn uneven_shares_make_one_even_schedule() {
         for (rate, frames, of) in [(3, 8, 2), (1, 5, 3), (1_000_001, 7001, 2), (999_999, 10_000, 3), (700, 2, 4)] {
@@ -229,7 +230,7 @@ mod tests {
                 assert_eq!(part.due(own), whole.due(k), "frame {k} at {rate}/s by {of} senders");
                 let due = part.due(own);
                 assert_eq!(part.due_count(due - 1), own, "not early");
-                assert_eq!(part.due_count(due + 1), own + 1, "at most the tick late by which times are rounded");
+                assert_eq!(part.due_count(due + 1), own + 1, "late by at most the tick to which times are rounded");
             }
             assert_eq!(parts.iter().map(Departures::frames).sum::<u64>(), frames);
         }
@@ -241,8 +242,8 @@ mod tests {
         assert_eq!((burst(1), burst(2), burst(7)), (7, 4, 1));
     }
 
-    /// 64 cells by their upper bits, by their lower bits, and by the distance from the one before: for 63 degrees of
-    /// freedom chi-square exceeds 100 once in 500 times, and the mean over 32 seeds lies near 63.
+    /// Counts in 64 cells by upper bits, by lower bits, and by the distance to the previous index. For 63 degrees of
+    /// freedom, chi-square exceeds 100 once in 500 times, and its mean over 32 seeds is near 63.
     #[test]
     fn random_indices_are_even_and_independent() {
         for n in [1000, 4_000_000, 3_170_829_312, 1 << 32] {
@@ -260,7 +261,7 @@ mod tests {
                     }
                 }
                 for ((cell, mean), m) in cells.iter().zip(&mut mean).zip([n, 1000, n]) {
-                    // Cells differ in width where 64 does not divide the range.
+                    // Cells differ in width if 64 does not divide the range.
                     let width = |c: u64| ((c + 1) * m).div_ceil(64) - (c * m).div_ceil(64);
                     let wants = (0..64).map(|c| 19_999.0 * width(c) as f64 / m as f64);
                     *mean += cell.iter().zip(wants).map(|(c, w)| (c - w).powi(2) / w).sum::<f64>() / 32.0;

@@ -1,5 +1,5 @@
-//! The sender: one hot loop for every kind of trial. Which flows, in which order, when, with which tags is
-//! data; here frames are built in place and handed over on time.
+//! The sender: one hot loop for every kind of trial. Flows, order, departure times and tags are data; the sender builds
+//! frames in place and transmits them on time.
 
 use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
@@ -7,31 +7,31 @@ use method::{Leg, Nanos, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Prepared, Tag, Template, View, Words};
 
-// A burst is a batch.
+// A burst of the port is one batch of the sender.
 const _: () = assert!(port::BATCH == wire::BATCH);
 
-/// What a sender is to do in one phase.
+/// The task of a sender in one phase.
 pub struct SenderPlan<'a> {
     /// Flows and order.
     pub view: &'a View,
-    /// What to send.
+    /// The kind of frames.
     pub template: &'a Template,
-    /// Where outside addresses and ports stand, and the trial that learned them.
+    /// The state table with outside addresses and ports, and the trial that learned them.
     pub outer: Option<(&'a StateTable, u16)>,
-    /// When.
+    /// Departure times.
     pub departures: Departures,
-    /// Which connections.
+    /// Order of connections.
     pub indices: Indices,
-    /// Tag of the first frame; sequence and index are filled in.
+    /// Tag of the frames; the sender fills in sequence and index.
     pub tag: Tag,
 }
 
-/// One sender at work.
+/// A sender.
 pub struct Sender<'a> {
     plan: SenderPlan<'a>,
     clock: Clock,
     next: u64,
-    /// Connection indices of the next burst, drawn early so that the state table's lines are on their way.
+    /// Connection indices of the next burst, drawn early so that cache lines of the state table can be prefetched.
     ahead: [u32; BATCH],
     /// Their flows.
     ahead_flows: [u32; BATCH],
@@ -47,20 +47,20 @@ pub struct Sender<'a> {
     backend: Ticks,
 }
 
-/// What is worked out about a burst on the way to its frames. Kept, so that nothing is cleared for each burst.
+/// Intermediate results for a burst, reused so that no memory is cleared per burst.
 #[derive(Default)]
 struct Work {
     values: Batch,
     words: Words,
     prepared: Prepared,
-    /// Indices drawn for the next burst, their flows and what is known of them.
+    /// Draws indices for the next burst, and prefetches their flows and state table entries.
     fresh: [u32; BATCH],
     fresh_flows: [u32; BATCH],
     fresh_values: Batch,
 }
 
 impl<'a> Sender<'a> {
-    /// A sender that gives up when it is later than `give_up_late` (it has failed by then, whatever follows).
+    /// Creates a sender that gives up when it is later than `give_up_late`, because the trial is invalid by then.
     pub fn new(mut plan: SenderPlan<'a>, clock: Clock, give_up_late: Ticks) -> Sender<'a> {
         let mut ahead = [0; BATCH];
         plan.indices.fill(&mut ahead);
@@ -87,10 +87,10 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Send what is due at `now`. Returns false once everything is sent (or given up).
+    /// Sends the frames that are due at `now`. Returns false once all frames are sent or it has given up.
     ///
     /// # Errors
-    /// When the port is broken.
+    /// When the port fails.
     #[inline]
     pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
         let due = self.plan.departures.due_count(now);
@@ -126,16 +126,17 @@ impl<'a> Sender<'a> {
         Ok(self.next < self.plan.departures.frames())
     }
 
-    /// Build the next `n` frames in the pool's slots.
+    /// Builds the next `n` frames in slots of the pool.
     #[inline]
     fn build(&mut self, n: usize, pool: &mut Pool) {
         let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
-        // An empty pool: every frame is on its way. The sender is late then, and says so.
+        // The pool is empty: all frames are in flight. The sender becomes late, which its report shows.
         let built = pool.alloc_burst(n, template.len(), &mut self.burst);
         let Work { values, words, prepared, fresh, fresh_flows, fresh_values } = &mut self.work;
         let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);
         indices.fill(fresh);
-        // In three parts with work between them: a core waits for some ten lines at a time, not for thirty.
+        // Prefetch in three parts with other work in between: a core handles about ten outstanding cache lines, not
+        // thirty.
         let (soon, later) = fresh.split_at(built / 3);
         let (later, last) = later.split_at(built / 3);
         let prefetch = |part: &[u32]| {
@@ -149,7 +150,7 @@ impl<'a> Sender<'a> {
         values.set(&view.flows, &self.ahead_flows);
         if let Some((store, trial)) = *outer {
             for (j, &index) in now.iter().enumerate() {
-                // An unknown connection cannot happen: phase 2 starts only after a complete phase 1.
+                // No connection is unknown here: phase 2 starts only after a complete phase 1.
                 let (addr, port) = store.get(index, trial).unwrap_or_default();
                 values.learned(j, addr, port);
             }
@@ -162,7 +163,7 @@ impl<'a> Sender<'a> {
         }
         template.write_all(self.burst.iter_mut().take(BATCH).map(Frame::bytes_mut), words, prepared);
         if built == BATCH {
-            // The usual case, and no copy of a length that only the processor knows.
+            // The usual case, as a copy of constant length.
             (self.ahead, self.ahead_flows) = (self.work.fresh, self.work.fresh_flows);
             return;
         }
@@ -172,36 +173,36 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// When it last handed over frames.
+    /// Returns the time at which it last transmitted frames.
     #[inline(always)]
     pub fn last_handed(&self) -> Ticks {
         self.last_handed
     }
 
-    /// Time spent inside the back-end so far.
+    /// Returns the time spent inside the back-end so far.
     #[inline(always)]
     pub fn inside(&self) -> Ticks {
         self.backend
     }
 
-    /// Fix the start, once everybody is ready.
+    /// Sets the start, once all lanes are ready.
     pub fn start_at(&mut self, start: Ticks) {
         self.plan.departures.start_at(start);
     }
 
-    /// Frames handed over so far.
+    /// Returns the number of frames transmitted so far.
     #[inline(always)]
     pub fn progress(&self) -> u64 {
         self.next
     }
 
-    /// What it did, as one sender's part of a leg.
+    /// Returns the report of this sender, as its part of a leg.
     pub fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
         let d = &self.plan.departures;
         let ns = |t: Ticks| Nanos(self.clock.nanos(t));
         let last_due = d.due(d.frames().saturating_sub(1));
-        // Whoever gave up is at least as late as it ever was.
+        // A sender that gave up reports its maximum lateness.
         let finished_late =
             if self.next < d.frames() { self.worst_late } else { self.last_handed.saturating_sub(last_due) };
         Leg {
@@ -221,7 +222,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Bring the rows of the next burst closer. Out of line: frames without an IPv6 header shall not pay for it.
+/// Prefetches the rows of the next burst. Not inlined, so that frames without an IPv6 header do not pay for it.
 #[inline(never)]
 fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut Batch) {
     if ends.is_large() {

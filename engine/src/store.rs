@@ -1,6 +1,6 @@
-//! The Responder's state table: for each connection index the outside address and port that phase 1
-//! showed, in one atomic 64-bit word: address 32 | port 16 | trial 16. The trial number makes clearing
-//! unnecessary and leftovers visible; any worker may write; a reader never sees half an entry.
+//! The Responder's state table. For each connection index it holds the outside address and port that phase 1 learned,
+//! in one atomic 64-bit word: address 32 | port 16 | trial 16. The trial number distinguishes entries of earlier
+//! trials, so that the table need not be cleared. Any lane may write; a reader never sees a partial entry.
 
 use arena::{ArenaError, AtomicArray};
 
@@ -10,15 +10,15 @@ pub struct StateTable {
 }
 
 impl StateTable {
-    /// A table for N connections, pre-faulted: 8 bytes each.
+    /// Creates a table for N connections, 8 bytes each, with pre-faulted memory.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When memory is exhausted.
     pub fn new(connections: u64) -> Result<StateTable, ArenaError> {
         Ok(StateTable { words: AtomicArray::zeroed("the Responder's state table", connections as usize)? })
     }
 
-    /// Remember what connection `index` looks like from outside. Says whether this trial had already learned it.
+    /// Stores the outside address and port of connection `index`. Returns whether this trial had already learned it.
     #[inline(always)]
     pub fn learn(&self, index: u32, trial: u16, addr: u32, port: u16) -> bool {
         let known = self.words.load(index as usize) as u16 == trial;
@@ -26,20 +26,20 @@ impl StateTable {
         known
     }
 
-    /// What connection `index` looks like from outside, if `trial` learned it.
+    /// Returns the outside address and port of connection `index`, if `trial` learned it.
     #[inline(always)]
     pub fn get(&self, index: u32, trial: u16) -> Option<(u32, u16)> {
         let w = self.words.load(index as usize);
         (w as u16 == trial).then_some(((w >> 32) as u32, (w >> 16) as u16))
     }
 
-    /// Bring entry `index` closer.
+    /// Prefetches entry `index`.
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         self.words.prefetch(index as usize);
     }
 
-    /// Bring these entries closer.
+    /// Prefetches these entries.
     #[inline(always)]
     pub fn prefetch_all(&self, indices: &[u32]) {
         for &i in indices {
@@ -47,18 +47,18 @@ impl StateTable {
         }
     }
 
-    /// Entries that `trial` learned.
+    /// Returns the number of entries that `trial` learned.
     pub fn learned(&self, trial: u16) -> u64 {
         self.words.words().iter().filter(|w| w.load(std::sync::atomic::Ordering::Relaxed) as u16 == trial).count()
             as u64
     }
 
-    /// Entries that there is room for.
+    /// Capacity in entries.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether there is room for none.
+    /// Whether the capacity is 0.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

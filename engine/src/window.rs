@@ -1,30 +1,31 @@
-//! The two ends of a cable of the kernel's, over which no more frames are on their way than its shortest queue holds.
-//! Its own file because it stands in for what the link within the process does by itself: a sender that is as fast as it
-//! can would fill a queue of the kernel's, and lose frames that it would not lose at any rate that it can keep.
+//! The two ends of a kernel cable with a window: no more frames are in flight than the shortest queue of the cable
+//! holds. Without the window, a sender at full speed would overflow a kernel queue during calibration. The in-process
+//! link needs no window, because it refuses frames when its ring is full.
 
 use port::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Frames on their way in one direction. The ring of a veth in native XDP holds 256, a core's backlog 1,000 by default.
+/// Maximum number of frames in flight per direction. The ring of a veth in native XDP mode holds 256, a core's backlog
+/// 1,000 by default.
 const WINDOW: u64 = 128;
-/// When nothing has arrived for so long, what is on its way does not arrive any more.
+/// Frames in flight are lost if nothing has arrived for this long.
 const LOST: Duration = Duration::from_secs(1);
 
 /// One end.
 struct End {
     port: Box<dyn Port>,
     clock: Clock,
-    /// Sent by this end and not received by the other.
+    /// Frames sent by this end and not yet received by the other.
     out: Arc<AtomicU64>,
-    /// Sent by the other and not received by this one.
+    /// Frames sent by the other end and not yet received by this one.
     back: Arc<AtomicU64>,
-    /// Since when it may not send, and how many were on their way then.
+    /// Since when the window is full, and how many frames were in flight then.
     held: Option<(Ticks, u64)>,
 }
 
-/// Both ends of a cable, as one thread uses them.
+/// Wraps both ends of a cable that one thread uses.
 pub(crate) fn ends(clock: Clock, left: Box<dyn Port>, right: Box<dyn Port>) -> (Box<dyn Port>, Box<dyn Port>) {
     let (forward, reverse) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let end = |port, out: &Arc<AtomicU64>, back: &Arc<AtomicU64>| -> Box<dyn Port> {
@@ -34,7 +35,7 @@ pub(crate) fn ends(clock: Clock, left: Box<dyn Port>, right: Box<dyn Port>) -> (
 }
 
 impl End {
-    /// Whether it has to wait, as it has since it was last asked.
+    /// Whether the window has been full since the last call.
     fn waits(&mut self, on_their_way: u64) -> Result<(), PortError> {
         let now = self.clock.now();
         match self.held {
@@ -56,7 +57,7 @@ impl End {
 impl Port for End {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let got = self.port.receive(pool, into)?;
-        // A frame that nobody sent makes no room.
+        // A frame that the other end did not send does not open the window.
         let back = self.back.load(Ordering::Relaxed);
         self.back.store(back.saturating_sub(got as u64), Ordering::Relaxed);
         Ok(got)
@@ -103,7 +104,7 @@ mod tests {
         }
         assert_eq!(sent as u64, WINDOW);
         assert_eq!(right.receive(&mut pool, &mut burst).unwrap(), 32);
-        // Received ones are sent back, which is the other direction, and the first has room for as many again.
+        // Sending received frames back uses the other direction, and opens the first window for as many frames.
         assert_eq!(right.transmit(&mut pool, &mut burst).unwrap().accepted, 32);
         burst.extend((0..33).map(|_| pool.alloc(60).unwrap()));
         assert_eq!(left.transmit(&mut pool, &mut burst).unwrap().accepted, 0);

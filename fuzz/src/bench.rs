@@ -1,5 +1,5 @@
-//! Sequences of frames into the workers of any plane function, or of chains of them: what holds for all of them is checked
-//! here, once, and a target only says what is built and which limits it has.
+//! Sends sequences of frames into the workers of any plane function, or of a chain of functions. It checks the
+//! properties that hold for all functions; a target only defines what is built and its limits.
 
 use crate::build::{self, CUSTOMER, Damage, Draft, Host, INTERNET};
 use crate::checksum::Ipv4;
@@ -10,9 +10,9 @@ use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
 use testbed::{Frame, Made};
 
-/// One thing that happens.
+/// One step of a sequence.
 #[derive(Arbitrary, Debug)]
-pub enum Step {
+pub enum BenchStep {
     /// Milliseconds go by, or many of them.
     Wait(u16, bool),
     /// Frames arrive together, spread over workers or all at the first.
@@ -26,7 +26,7 @@ pub enum Step {
     },
     /// Nothing to do.
     Idle,
-    /// Somebody looks at the state table.
+    /// The control side reads the state table.
     Look(u8),
     /// No memory for further packets from here on, or again.
     Memory(Option<u8>),
@@ -123,7 +123,7 @@ struct Bench<'a, F> {
 ///
 /// # Panics
 /// When the function does what it must not.
-pub fn run<F: Function>(setup: &Setup<F>, steps: &[Step]) {
+pub fn run<F: Function>(setup: &Setup<F>, steps: &[BenchStep]) {
     let workers = (setup.make)();
     let (now, memory) = (1 << 40, usize::MAX);
     let mut bench = Bench { setup, workers, now, memory, given: 0, out: VecDeque::new(), uneven: false };
@@ -134,27 +134,27 @@ pub fn run<F: Function>(setup: &Setup<F>, steps: &[Step]) {
 }
 
 impl<F: Function> Bench<'_, F> {
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &BenchStep) {
         match step {
-            Step::Wait(n, long) => self.now += u64::from(*n) * if *long { 1_000_000_000 } else { 1_000_000 },
-            Step::Arrive { customer, spread, frames } => self.arrive(*customer, *spread, frames),
-            Step::Idle => self.workers.iter_mut().for_each(|w| w.idle(self.now)),
-            Step::Look(most) => {
+            BenchStep::Wait(n, long) => self.now += u64::from(*n) * if *long { 1_000_000_000 } else { 1_000_000 },
+            BenchStep::Arrive { customer, spread, frames } => self.arrive(*customer, *spread, frames),
+            BenchStep::Idle => self.workers.iter_mut().for_each(|w| w.idle(self.now)),
+            BenchStep::Look(most) => {
                 let look = |w: &F| w.sessions(self.now, 0..u64::from(*most)).len();
                 assert!(self.workers.iter().all(|w| look(w) <= usize::from(*most)));
             }
-            Step::Memory(most) => {
+            BenchStep::Memory(most) => {
                 self.check_books();
                 self.uneven |= most.is_some();
                 self.memory = most.map_or(usize::MAX, usize::from);
             }
-            Step::Clear => {
+            BenchStep::Clear => {
                 self.check_books();
                 self.workers.iter_mut().for_each(F::clear);
                 assert!(self.workers.iter().all(|w| matches!(w.entries(), None | Some((0, 0)))));
                 self.uneven = true;
             }
-            Step::Adopt => {
+            BenchStep::Adopt => {
                 let before: Vec<_> = self.workers.iter().map(|w| (w.counters(), w.entries())).collect();
                 for (w, mut new) in self.workers.iter_mut().zip((self.setup.make)()) {
                     w.adopt(&mut new).expect("the same settings");

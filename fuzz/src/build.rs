@@ -1,4 +1,4 @@
-//! Frames from a few choices: nearly always understandable, so that they get far into a NAT, and damaged at will.
+//! Builds frames from a few choices: most are valid, so that they reach deep into a NAT, and some are damaged.
 
 use crate::checksum;
 use crate::ip6;

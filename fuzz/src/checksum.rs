@@ -1,5 +1,5 @@
-//! Internet checksums as RFC 1071 writes them down, and what they say about a whole frame. Nothing of `wire` is used here:
-//! this is the independent judge of what the plane made.
+//! Internet checksums as RFC 1071 writes them down, and what they say about a whole frame. It uses no code of `wire`,
+//! because it checks the plane's packets independently.
 
 /// The ones' complement sum of these parts, each padded to 16 bits.
 fn sum(parts: &[&[u8]]) -> u16 {

@@ -1,5 +1,5 @@
-//! What the targets share: benches, packets, and checksums by a way of their own, so that the code under test is
-//! not its own judge.
+//! Shared by the targets: benches, packets, and independent checksums, so that the code under test does not check
+//! itself.
 
 #![forbid(unsafe_code)]
 

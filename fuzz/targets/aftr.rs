@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::bench::{self, BenchStep, Setup};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
@@ -23,7 +23,7 @@ struct Input {
     softwires: bool,
     blocks: bool,
     datagrams: u8,
-    steps: Vec<Step>,
+    steps: Vec<BenchStep>,
 }
 
 impl Input {

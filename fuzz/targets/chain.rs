@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::bench::{self, BenchStep, Setup};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::MOST;
@@ -36,7 +36,7 @@ struct Input {
     workers: u8,
     sessions: u8,
     mtu: [u8; 2],
-    steps: Vec<Step>,
+    steps: Vec<BenchStep>,
 }
 
 /// The links of a pair of edges: outside ones, and both ends of the IPv6 link between them.
@@ -170,7 +170,7 @@ impl Links {
     }
 }
 
-fn run<F: Function + 'static>(links: Links, steps: &[Step], one: fn(Links, usize) -> F) {
+fn run<F: Function + 'static>(links: Links, steps: &[BenchStep], one: fn(Links, usize) -> F) {
     let make = move || (0..links.workers).map(|w| one(links, w)).collect();
     let limits = |w: &F| {
         let (sessions, mappings) = w.entries().expect("a NAT keeps state");

@@ -1,4 +1,4 @@
-//! Any line at a running gateway's control socket: a word that it knows, or an answer that says what it would know.
+//! Any line at a running gateway's control socket: a known command, or an error that names the known commands.
 
 #![no_main]
 

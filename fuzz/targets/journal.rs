@@ -1,11 +1,11 @@
-//! Any bytes as the journal that a killed run left: settings are restored as the journal says or not at all, and nothing is
-//! touched but settings that it names.
+//! Any bytes as the journal that a killed run left: settings are restored as the journal says or not at all, and no
+//! other setting is changed.
 
 #![no_main]
 
 use dut::host::{Host, Output};
 use dut::journal::clean;
-use dut::{Action, Place, RunDir, Setting};
+use dut::{Action, RunDir, Setting, Target};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ struct Machine {
 }
 
 impl Host for Machine {
-    fn perform(&mut self, _: Place, _: &str, action: &Action) -> io::Result<Output> {
+    fn perform(&mut self, _: Target, _: &str, action: &Action) -> io::Result<Output> {
         let Action::Set { setting, value } = action else {
             let Action::Command { program, args, .. } = action else { panic!("a journal holds no paths") };
             assert_eq!((program.as_str(), args[0].as_str(), args.len()), ("ethtool", "-k", 2), "it only looks");
@@ -34,7 +34,7 @@ impl Host for Machine {
         self.written.push((path.clone(), value.clone()));
         Ok(Output::default())
     }
-    fn read(&mut self, _: Place, path: &str) -> io::Result<String> {
+    fn read(&mut self, _: Target, path: &str) -> io::Result<String> {
         if path.contains("missing") {
             return Err(io::ErrorKind::NotFound.into());
         }

@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::bench::{self, BenchStep, Setup};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use plane::fragment::PartLimits;
@@ -32,7 +32,7 @@ struct Input {
     mtu: [u8; 2],
     few: bool,
     errors: u8,
-    steps: Vec<Step>,
+    steps: Vec<BenchStep>,
 }
 
 /// 192.0.2.0/30 is shared, 10.0.0.0/30 whole, 203.0.113.0/30 shared by two in mesh.

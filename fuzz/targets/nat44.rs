@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, Step};
+use natmeter_fuzz::bench::{self, BenchStep};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4};
 use natmeter_fuzz::checksum::Ipv4;
 use natmeter_fuzz::nat::Settings;
@@ -29,7 +29,7 @@ struct Input {
     exempt: Option<bool>,
     statics: bool,
     datagrams: u8,
-    steps: Vec<Step>,
+    steps: Vec<BenchStep>,
 }
 
 impl Input {

@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::bench::{self, BenchStep, Setup};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
@@ -19,7 +19,7 @@ struct Input {
     nat: Settings,
     mtu: [u8; 2],
     prefix: bool,
-    steps: Vec<Step>,
+    steps: Vec<BenchStep>,
 }
 
 impl Input {

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use method::{Criteria, Replay, TrialRecord, judge};
-use record::audit::see_that_it_can_be_resumed;
+use record::audit::check_resumable;
 use record::read::Record;
 use record::report::{KNOWN, Report};
 use record::store::RunFolder;
@@ -55,7 +55,7 @@ fuzz_target!(|bundle: &[u8]| {
         }
     }
     if let Ok(record) = Record::read(path, tech::ALL) {
-        let _ = see_that_it_can_be_resumed(&record);
+        let _ = check_resumable(&record);
     }
     let Ok((folder, _)) = RunFolder::open_for_resume(path) else { return };
     let _ = folder.outcomes();

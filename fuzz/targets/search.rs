@@ -1,5 +1,5 @@
-//! The search procedures against trials that turn out in any way: they end, within the number of trials that their
-//! settings allow, and give no rate that did not pass.
+//! The search procedures with arbitrary outcomes of trials: they end within the number of trials that their settings
+//! allow, and return no rate that did not pass.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Text of static mappings with all three kinds of inside addresses: no text does harm, and what is read and
-//! written again reads as the same mapping.
+//! Text of static mappings with all three kinds of inside addresses: no text causes a panic, and a mapping that is
+//! written and read again is the same.
 
 #![no_main]
 

@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, Setup, Step};
+use natmeter_fuzz::bench::{self, BenchStep, Setup};
 use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use plane::Side;
@@ -24,7 +24,7 @@ struct Input {
     label: Option<u16>,
     datagrams: u8,
     errors: u8,
-    steps: Vec<Step>,
+    steps: Vec<BenchStep>,
 }
 
 impl Input {

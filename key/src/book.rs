@@ -1,4 +1,5 @@
-//! All tables of a kind of file: what is unknown in a file follows from it, and so do the JSON Schema and the reference page.
+//! The list of all tables of a kind of file. It gives the errors about unknown keys, the JSON Schema and the reference
+//! page.
 
 use crate::declare::{Key, Table};
 use crate::did_you_mean::did_you_mean;
@@ -11,18 +12,18 @@ use crate::value::Value;
 pub struct Chapter {
     /// Its dotted path; empty is the top level.
     pub path: String,
-    /// What it is.
+    /// Its description.
     pub about: String,
     /// Its keys.
     pub keys: Vec<&'static Key>,
-    /// There may be several: `[[path]]`.
+    /// Whether it is an array of tables: `[[path]]`.
     pub is_array: bool,
-    /// What it needs may stand in another table instead: the schema demands no key.
+    /// Whether another table may hold its required keys, so that the schema requires none.
     pub is_lenient: bool,
 }
 
 impl Chapter {
-    /// The table that a struct declares, at a path.
+    /// Creates the chapter for the table that a struct declares, at a path.
     pub fn of<T: Table>(path: impl Into<String>) -> Chapter {
         Chapter::with(path, T::about(), T::keys())
     }
@@ -38,7 +39,7 @@ impl Chapter {
         Chapter { is_array: true, ..self }
     }
 
-    /// The same where what it needs may stand in another table.
+    /// Marks the table as one whose required keys may be in another table.
     #[must_use]
     pub fn lenient(self) -> Chapter {
         Chapter { is_lenient: true, ..self }
@@ -125,7 +126,7 @@ impl Book {
         let fault = if entry.node.place.source == entry.key.source { fault } else { fault.at(entry.key, "this key") };
         match self.kinds(path).next() {
             Some(kind) => fault.instead(format!("write a table for a kind, for example [{path}.{kind}]")),
-            None => fault.instead(format!("write [{path}] on a line of its own and its keys below")),
+            None => fault.instead(format!("write [{path}] on a separate line, and its keys below")),
         }
     }
 

@@ -1,35 +1,35 @@
-//! The declaration of a table: its keys, and the macro that makes of them a struct, its reader and its description.
+//! The declaration of a table: its keys, and the macro that turns them into a struct, a reader and a description.
 
 use crate::kind::{Kind, Shape};
 use crate::section::Section;
 
 /// A key of a table.
 pub struct Key {
-    /// As it is written.
+    /// Its name in the file.
     pub name: &'static str,
     /// What it means, in one or a few sentences; may have a space in front.
     pub help: &'static str,
-    /// What holds without it.
+    /// Its default.
     pub default: Default,
-    /// What its value looks like.
+    /// The form of its value.
     pub shape: fn() -> Shape,
 }
 
-/// What holds where a key is left out.
+/// The default of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Default {
     pub(crate) absent: Absent,
-    /// The value decides whether a run conforms to the RFCs: `--full` does not take it from where a quick run has it.
+    /// Whether the value decides if a run conforms to the RFCs: `--full` does not use the value of the quick run.
     pub conforming: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// This value, as it would be written.
+    /// This value, as written in a file.
     Written(&'static str),
-    /// What these words say; the value is none, or follows from other values.
+    /// No value, or one computed from other values, as this text says.
     Computed(&'static str),
-    /// A fault; this is an example.
+    /// An error; this is an example of a value.
     Needed(&'static str),
 }
 
@@ -82,7 +82,7 @@ pub trait Table: Sized {
     fn read(section: &mut Section<'_>) -> Option<Self>;
 }
 
-/// Ties the description of a kind to the type of the field that it is for.
+/// Checks that a kind has the type of its field.
 #[doc(hidden)]
 pub fn shape_of<T, K: Kind<Out = T>>(kind: &K) -> Shape {
     kind.shape()

@@ -1,6 +1,6 @@
-//! The known word that a mistyped one resembles.
+//! Finds the known word that is most similar to a mistyped one.
 
-/// The candidate nearest to `word`, if it is near enough to have been meant. Case, `_` and spaces do not count.
+/// Returns the candidate most similar to `word`, if it is similar enough. Ignores case, `_` and spaces.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['_', ' '], "-");
     let word = plain(word);

@@ -1,7 +1,6 @@
-//! What is wrong with a file, and where: faults name the paths of keys, and complaints show them under the words that the
-//! paths lead to.
+//! Errors in a file. A fault names the paths of keys; complaints print the faults under the source text of these keys.
 
-use crate::source::{Place, Source};
+use crate::source::{Source, SourceSpan};
 use crate::spans::Spans;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
 use serde_json::json;
@@ -18,7 +17,7 @@ pub enum At {
     /// The first of several that stands in the file.
     First(Vec<At>),
     /// These words.
-    Words(Place),
+    Words(SourceSpan),
 }
 
 impl From<&str> for At {
@@ -33,8 +32,8 @@ impl From<String> for At {
     }
 }
 
-impl From<Place> for At {
-    fn from(place: Place) -> At {
+impl From<SourceSpan> for At {
+    fn from(place: SourceSpan) -> At {
         At::Words(place)
     }
 }
@@ -65,7 +64,7 @@ impl At {
         }
     }
 
-    fn place(&self, spans: &Spans) -> Option<Place> {
+    fn place(&self, spans: &Spans) -> Option<SourceSpan> {
         match self {
             At::Value(path) => spans.value(path),
             At::Key(path) => spans.key(path),
@@ -98,8 +97,8 @@ impl Fault {
         Fault { title: title.into(), marks: Vec::new(), needs: Vec::new(), instead: Vec::new() }
     }
 
-    /// Adds the words at fault, or words that explain them, with what is to be said there. A value that the file does not
-    /// give is left out.
+    /// Adds a label at the words at fault, or at words that explain them. Values that the file does not contain are
+    /// skipped.
     pub fn at(mut self, at: impl Into<At>, label: impl Into<String>) -> Fault {
         self.marks.push((at.into(), label.into()));
         self
@@ -110,7 +109,7 @@ impl Fault {
         if holds { self.at(at, label) } else { self }
     }
 
-    /// Says that the fault follows from this value, too: it is not shown where the words of that value are refused themselves.
+    /// States that the fault depends on this value, too: it is not shown if that value is refused itself.
     pub fn needs(mut self, at: impl Into<At>) -> Fault {
         self.needs.push(at.into());
         self
@@ -129,7 +128,7 @@ impl Fault {
         self
     }
 
-    /// Whether it follows from words that were refused themselves.
+    /// Whether it depends on words that were refused themselves.
     fn follows_from_another(&self, spans: &Spans) -> bool {
         self.marks.iter().map(|(at, _)| at).chain(&self.needs).any(|at| at.is_wrong(spans))
     }
@@ -139,7 +138,7 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shown {
     title: String,
-    marks: Vec<(Place, String)>,
+    marks: Vec<(SourceSpan, String)>,
     instead: Vec<String>,
 }
 
@@ -161,7 +160,7 @@ impl Complaints {
         let mut shown: Vec<Shown> = Vec::new();
         for fault in values.into_iter().chain(rules) {
             let Fault { title, marks, instead, .. } = fault;
-            let mut marked: Vec<(Place, String)> = Vec::new();
+            let mut marked: Vec<(SourceSpan, String)> = Vec::new();
             for (place, label) in marks.into_iter().filter_map(|(at, label)| Some((at.place(spans)?, label))) {
                 if marked.iter().all(|(other, _)| *other != place) {
                     marked.push((place, label));
@@ -173,7 +172,7 @@ impl Complaints {
                 shown.push(Shown { title, marks: marked, instead });
             }
         }
-        // What is missing comes last: it often follows from what is misspelt.
+        // Missing keys come last, because they often follow from misspelt ones.
         shown.sort_by_key(|fault| (fault.marks.is_empty(), fault.marks.first().map(|&(place, _)| place)));
         Complaints { sources, shown }
     }
@@ -213,7 +212,7 @@ impl Complaints {
         self.shown.iter().take(MOST_SHOWN).map(fault).collect()
     }
 
-    fn line_and_column(&self, place: Place) -> (usize, usize) {
+    fn line_and_column(&self, place: SourceSpan) -> (usize, usize) {
         let before = &self.sources[place.source].text[..place.start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
@@ -264,7 +263,7 @@ mod tests {
     #[test]
     fn a_place_has_a_line_and_a_column() {
         let source = Source { name: "x".to_owned(), text: "a = 1\nµ = 2\n".to_owned() };
-        let fault = Fault::new("bad").at(Place::new(0, 11..12), "here");
+        let fault = Fault::new("bad").at(SourceSpan::new(0, 11..12), "here");
         let complaints = Complaints::new(vec![source], &Spans::default(), vec![fault], Vec::new());
         let json = complaints.to_json();
         assert_eq!((&json[0]["marks"][0]["line"], &json[0]["marks"][0]["column"]), (&json!(2), &json!(5)));

@@ -1,4 +1,4 @@
-//! Kinds of values: how each is read, and how it is described. A kind is made where a key is declared, with its range.
+//! Kinds of values: how each is read and described. The declaration of a key creates its kind, with a range.
 
 use crate::did_you_mean::did_you_mean;
 use crate::quantity::{self, WrittenRate};
@@ -42,11 +42,11 @@ pub trait Kind {
     fn parse(&self, value: &Value) -> Parsed<Self::Out>;
     /// What it looks like.
     fn shape(&self) -> Shape;
-    /// What an absent value is, where that is a value.
+    /// The value of an absent key, if it has one.
     fn absent(&self) -> Option<Self::Out> {
         None
     }
-    /// Reads a node, and tells of every part of it that is refused.
+    /// Reads a node, and reports every part of it that is refused.
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Self::Out> {
         self.parse(&node.value).map_err(|wrong| refuse(path, node.place, wrong)).ok()
     }
@@ -69,7 +69,7 @@ impl<T> Kind for Simple<T> {
     }
 }
 
-/// A kind of a technology's own: how it is read, and what it is called.
+/// Creates a kind for one technology from its reader and description.
 pub const fn own<T>(parse: fn(&Value) -> Parsed<T>, words: &'static str, json: fn() -> Json) -> Simple<T> {
     Simple { parse, words, json }
 }
@@ -130,8 +130,8 @@ pub const fn name() -> Simple<String> {
         let name = text_of(value)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(plain) || name.starts_with('.') {
-            let instead = "write 1 to 64 letters, digits, `-`, `_` and `.`, as for a folder";
-            return Err(Wrong::new("this cannot be part of a folder's name", instead));
+            let instead = "write 1 to 64 letters, digits, `-`, `_` and `.`, without `.` in front";
+            return Err(Wrong::new("this is not allowed in the name of a folder", instead));
         }
         Ok(name)
     }
@@ -204,7 +204,7 @@ impl Kind for OneOf {
         let n = quantity::count(words_of(value)?)?;
         let all = || self.0.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let found = self.0.contains(&n).then(|| u16::try_from(n).ok()).flatten();
-        found.ok_or_else(|| Wrong::new(format!("{n} is none of these"), format!("write {}", all())))
+        found.ok_or_else(|| Wrong::new(format!("{n} is not one of the allowed values"), format!("write {}", all())))
     }
     fn shape(&self) -> Shape {
         let all = self.0.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -249,7 +249,7 @@ impl Kind for Duration {
 pub const fn share() -> Simple<u32> {
     fn parse(value: &Value) -> Parsed<u32> {
         match quantity::share_ppm(words_of(value)?)? {
-            0 => Err(Wrong::new("zero makes no sense here", "write a share above 0 and at most 1")),
+            0 => Err(Wrong::new("zero is not allowed", "write a share above 0 and at most 1")),
             ppm => Ok(ppm),
         }
     }
@@ -266,7 +266,7 @@ pub const fn rate() -> Simple<WrittenRate> {
     fn parse(value: &Value) -> Parsed<WrittenRate> {
         match quantity::rate(words_of(value)?)? {
             WrittenRate::Frames(0) | WrittenRate::Bits(0) => {
-                Err(Wrong::new("nothing moves at this rate", "write a rate above zero"))
+                Err(Wrong::new("a rate of zero is not allowed", "write a rate above zero"))
             }
             rate => Ok(rate),
         }
@@ -436,11 +436,11 @@ impl<K: Kind> Kind for List<K> {
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<K::Out>> {
         let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
         if nodes.is_empty() {
-            refuse(path, node.place, Wrong::new("an empty list", "give one value at least, or leave the key out"));
+            refuse(path, node.place, Wrong::new("an empty list", "give at least one value, or remove the key"));
             return None;
         }
         let item = |(at, node)| self.0.read(node, &format!("{path}[{at}]"), refuse);
-        // All of them are looked at before one that is refused ends it.
+        // Read all items, so that every refused one is reported.
         let items: Vec<Option<K::Out>> = nodes.iter().enumerate().map(item).collect();
         items.into_iter().collect()
     }

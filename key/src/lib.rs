@@ -1,8 +1,9 @@
-//! Keys: how the tables of a TOML file are declared, read and documented, and how a mistake in them is shown.
+//! Declares, reads and documents the tables of TOML files, and shows errors in them.
 //!
-//! A table is declared once, by [`table!`]: its keys with their types, ranges, defaults and one line of help each. The reader,
-//! `--set`, the complaints about unknown keys, the JSON Schema and the reference page follow from the declaration. This crate
-//! knows no key itself: `scenario` declares the tables of scenarios, `tech` those of the technologies.
+//! A table is declared once, by [`table!`]: its keys with their types, ranges, defaults and one line of help each. The
+//! reader, `--set`, the complaints about unknown keys, the JSON Schema and the reference page follow from the
+//! declaration. This crate declares no key: `scenario` declares the tables of scenarios, `tech` those of the
+//! technologies.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +28,7 @@ pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};
 pub use kind::{Kind, Shape};
 pub use section::{Section, Sections};
-pub use source::{Place, Source};
+pub use source::{Source, SourceSpan};
 pub use spans::Spans;
 pub use tree::{Entry, Node, Tree, TreeTable, override_value, read};
 pub use value::{Value, Wrong};

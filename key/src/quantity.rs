@@ -1,5 +1,5 @@
-//! Quantities as people write them ("4M", "3.5 Mfps", "10 Gbit/s", "200 ms", "0.1 %", "1024-65535",
-//! "198.18.0.0/24") to integers and back, exactly: no floating point, nothing rounded in silence.
+//! Converts quantities as people write them ("4M", "3.5 Mfps", "10 Gbit/s", "200 ms", "0.1 %", "1024-65535",
+//! "198.18.0.0/24") to integers and back, exactly, without floating point or silent rounding.
 
 use method::{Count, Nanos};
 use std::net::Ipv4Addr;
@@ -78,7 +78,7 @@ pub fn share_ppm(text: &str) -> Result<u32> {
     let how = "write a share of at most 1, or per cent, in whole parts per million: \"0.5\", \"0.1 %\"";
     match measured(text, SHARES, "a share", how)? {
         ppm @ 0..=1_000_000 => Ok(ppm as u32),
-        _ => Err(error(format!("`{}` is more than the whole", text.trim()), how)),
+        _ => Err(error(format!("`{}` is more than 1", text.trim()), how)),
     }
 }
 
@@ -250,7 +250,7 @@ fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<
             meant.map(|name| format!("did you mean `{number}{}{name}`?", if units == COUNTS { "" } else { " " }));
         return Err(error(format!("`{unit}` is not a unit of {what}"), &meant.unwrap_or_else(|| how.to_owned())));
     };
-    let too_large = || error(format!("`{text}` is too large"), "write a smaller one");
+    let too_large = || error(format!("`{text}` is too large"), "write a smaller number");
     let scaled = digits.checked_mul(u128::from(factor)).ok_or_else(too_large)?;
     let divisor = 10_u128.pow(decimals);
     if !scaled.is_multiple_of(divisor) {

@@ -1,10 +1,10 @@
-//! Reading the tables of a tree: a refused value becomes a fault and reading goes on, so that a person sees all mistakes at
+//! Reads the tables of a tree. A refused value becomes a fault and reading continues, so that all errors are shown at
 //! once.
 
 use crate::declare::{Absent, Default, Table};
 use crate::fault::{At, Fault};
 use crate::kind::Kind;
-use crate::source::Place;
+use crate::source::SourceSpan;
 use crate::spans::Spans;
 use crate::tree::{Node, Tree, TreeTable, default_value};
 use crate::value::{Value, Wrong};
@@ -79,7 +79,7 @@ impl<'a> Section<'a> {
             let fault = Fault::new(format!("wrong value of `{path}`")).at(place, wrong.what);
             self.faults.push(fault.instead(wrong.instead));
         }
-        // A stand-in, so that the rest of the file is looked at, too. Rules that need the value are silent.
+        // A placeholder, so that the rest of the file is checked, too. Rules that need the value are skipped.
         read.or_else(|| default_of(kind, default))
     }
 
@@ -103,8 +103,9 @@ impl<'a> Section<'a> {
         let table = |node: &'a Node| if let Value::Table(table) = &node.value { Some(table) } else { None };
         let tables: Vec<&TreeTable> = nodes.iter().map_while(table).collect();
         if tables.is_empty() || tables.len() < nodes.len() {
-            let fault = Fault::new(format!("`{path}` must be an array of tables")).at(entry.key, "is none");
-            self.faults.push(fault.instead(format!("write [[{path}]], with two brackets, above each")));
+            let fault =
+                Fault::new(format!("`{path}` must be an array of tables")).at(entry.key, "not an array of tables");
+            self.faults.push(fault.instead(format!("write [[{path}]], with two brackets, above each table")));
             return Some(Vec::new());
         }
         let section = |(at, table)| {
@@ -152,4 +153,4 @@ pub fn join(table: &str, key: &str) -> String {
 }
 
 /// What a kind calls for every part of a value that it refuses: path, words, and why.
-pub type Refuse<'a> = dyn FnMut(&str, Place, Wrong) + 'a;
+pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;

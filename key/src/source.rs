@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Some words in one of the [`Source`]s.
+/// A range of bytes in one of the [`Source`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// Number of the source: 0 is the file, the overrides follow.
+pub struct SourceSpan {
+    /// Index of the source: 0 is the file, the overrides follow.
     pub source: usize,
     /// First byte.
     pub start: usize,
@@ -13,13 +13,13 @@ pub struct Place {
     pub end: usize,
 }
 
-impl Place {
-    /// A byte range of a source.
-    pub fn new(source: usize, range: Range<usize>) -> Place {
-        Place { source, start: range.start, end: range.end }
+impl SourceSpan {
+    /// Creates a span.
+    pub fn new(source: usize, range: Range<usize>) -> SourceSpan {
+        SourceSpan { source, start: range.start, end: range.end }
     }
 
-    /// Whether it has no words: that of a value which stands in no source.
+    /// Whether it is empty, as for a value that no source contains.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -30,6 +30,6 @@ impl Place {
 pub struct Source {
     /// Its name in messages: a path, or `--set`.
     pub name: String,
-    /// All of it.
+    /// The complete text.
     pub text: String,
 }

@@ -1,16 +1,16 @@
 //! From the path of a key to the words that gave its value: `traffic.inside`, `sweep.connections[2]`,
 //! `technology.map-e.rule[1].ea-bits`.
 
-use crate::source::Place;
+use crate::source::SourceSpan;
 use crate::tree::{Entry, Node, Tree, TreeTable};
 use crate::value::Value;
 use std::collections::HashSet;
 
-/// The words of a file by the paths of its keys.
+/// The spans of a file by the paths of its keys.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     root: TreeTable,
-    /// Paths whose words were refused. A rule that needs such a value has nothing to say.
+    /// Paths whose values were refused. Rules that need such a value are skipped.
     wrong: HashSet<String>,
 }
 
@@ -21,12 +21,12 @@ impl Spans {
     }
 
     /// The words of a value; none where a default holds. One value that stands for a list is item 0 of it.
-    pub fn value(&self, path: &str) -> Option<Place> {
+    pub fn value(&self, path: &str) -> Option<SourceSpan> {
         self.node(path).map(|node| node.place).filter(|place| !place.is_empty())
     }
 
     /// Where a key or the name of a table stands.
-    pub fn key(&self, path: &str) -> Option<Place> {
+    pub fn key(&self, path: &str) -> Option<SourceSpan> {
         match split_index(path) {
             (_, Some(_)) => self.value(path),
             (path, None) => self.entry(path).map(|entry| entry.key),
@@ -39,8 +39,8 @@ impl Spans {
     }
 
     /// Every string below a path, in lists and tables too, each with its place.
-    pub fn texts(&self, path: &str) -> Vec<(&str, Place)> {
-        fn below<'a>(node: &'a Node, all: &mut Vec<(&'a str, Place)>) {
+    pub fn texts(&self, path: &str) -> Vec<(&str, SourceSpan)> {
+        fn below<'a>(node: &'a Node, all: &mut Vec<(&'a str, SourceSpan)>) {
             match &node.value {
                 Value::Text(text) => all.push((text, node.place)),
                 Value::List(list) => list.iter().for_each(|node| below(node, all)),

@@ -1,8 +1,8 @@
-//! The text of a file and its `--set` overrides as one tree in which every key and value knows the words it came from. A tree of
-//! our own, not serde: serde stops at the first mistake and cannot hold values of several sources.
+//! The text of a file and its `--set` overrides as one tree in which every key and value has its source span. serde is
+//! not used, because it stops at the first error and cannot merge several sources.
 
 use crate::fault::Fault;
-use crate::source::{Place, Source};
+use crate::source::{Source, SourceSpan};
 use crate::value::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The words.
-    pub place: Place,
+    pub place: SourceSpan,
     /// What they say.
     pub value: Value,
 }
@@ -28,7 +28,7 @@ pub struct Entry {
     /// The key.
     pub name: String,
     /// Where the key stands.
-    pub key: Place,
+    pub key: SourceSpan,
     /// Its value.
     pub node: Node,
 }
@@ -94,8 +94,8 @@ pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
     let fault = |error: &toml::de::Error| {
         let span = error.span().unwrap_or(text.len()..text.len());
         Fault::new("this is not TOML")
-            .at(Place::new(0, span), error.message())
-            .instead("strings stand in quotes, lists in [brackets], one `key = value` a line")
+            .at(SourceSpan::new(0, span), error.message())
+            .instead("write strings in quotes, lists in [brackets], and one `key = value` per line")
     };
     (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
 }
@@ -109,9 +109,9 @@ impl Tree {
         path.split('.').try_fold(&self.root, |table, name| table.table(name))
     }
 
-    /// Puts a value at a dotted path. Where something else than a table stands in the way, nothing happens: reading
-    /// complains about it.
-    pub fn insert(&mut self, path: &str, key: Place, node: Node) {
+    /// Inserts a value at a dotted path. If a part of the path is not a table, it does nothing: reading reports that
+    /// error.
+    pub fn insert(&mut self, path: &str, key: SourceSpan, node: Node) {
         let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
         let mut table = &mut self.root;
         for name in tables.split('.').filter(|name| !name.is_empty()) {
@@ -133,7 +133,7 @@ impl Tree {
 pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -> Node {
     let trimmed = text.trim();
     let offset = offset + text.len() - text.trim_start().len();
-    let place = Place::new(source, offset..offset + trimmed.len());
+    let place = SourceSpan::new(source, offset..offset + trimmed.len());
     if is_list && trimmed.contains(',') && !trimmed.starts_with('[') {
         let mut at = offset;
         let mut items = Vec::new();
@@ -158,7 +158,7 @@ fn table(from: &DeTable<'_>, source: usize, offset: usize) -> TreeTable {
     let mut table = TreeTable::default();
     for (key, value) in from {
         let span = key.span();
-        let key_place = Place::new(source, span.start + offset..span.end + offset);
+        let key_place = SourceSpan::new(source, span.start + offset..span.end + offset);
         let node = node(value, source, offset);
         table.put(Entry { name: key.get_ref().to_string(), key: key_place, node });
     }
@@ -179,5 +179,5 @@ fn node(from: &Spanned<DeValue<'_>>, source: usize, offset: usize) -> Node {
         DeValue::Boolean(yes) => Value::Bool(*yes),
         DeValue::Datetime(_) => Value::Other("a date or time"),
     };
-    Node { place: Place::new(source, span.start + offset..span.end + offset), value }
+    Node { place: SourceSpan::new(source, span.start + offset..span.end + offset), value }
 }

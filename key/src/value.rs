@@ -1,4 +1,4 @@
-//! A value as TOML has it, and why it may be refused.
+//! A TOML value, and the reason why it may be refused.
 
 use crate::quantity::QuantityError;
 use crate::tree::{Node, TreeTable};
@@ -19,7 +19,7 @@ pub enum Value {
     Table(TreeTable),
     /// true or false
     Bool(bool),
-    /// What no file has (a date), by its name.
+    /// A type that is never used (a date), by its name.
     Other(&'static str),
 }
 

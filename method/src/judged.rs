@@ -1,12 +1,14 @@
-//! From trials to a decision: run a trial, judge it, repeat it while it is worth nothing. Its own file
-//! because this is the only place that repeats trials; a procedure sees decisions alone.
+//! Turns trials into a decision about a rate: runs a trial, judges it, and repeats it while it is invalid. Only this
+//! file repeats trials; a procedure sees decisions only.
 //!
-//! Repetitions (METHODOLOGY.md, validity): spoiled by the tester, three times
-//! at one rate and that rate is the tester's bound, once where it was less than half as fast; spoiled by the host, up to ten repeats, then nothing is
-//! known about that rate; spoiled by an
-//! incomplete phase 1, three times, then again with a phase 1 that is 10 % slower. A phase 1 of which nothing at all came
-//! through is followed by a probe: a dead DUT is not to be asked slower and slower. Once the invalid trials of a measurement have
-//! taken the time that they may take, none is repeated any more.
+//! Repetitions of invalid trials (METHODOLOGY.md, validity):
+//!
+//! - Invalid because of the tester: three trials at one rate make it tester-limited; one trial does if the tester
+//!   reached less than half of the rate.
+//! - Invalid because of host noise: up to ten repetitions, then the rate is undecided.
+//! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1 established no
+//!   connection at all, a probe follows, so that a dead DUT is not tested at lower and lower rates.
+//! - No trial is repeated any more once the invalid trials of a measurement have used up their time.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Leg, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -14,66 +16,66 @@ use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
 
-/// A living DUT sets up some of so many connections at so low a rate.
+/// A probe of the DUT: a working DUT sets up at least one of this many connections at this rate.
 pub(crate) const PROBE_CONNECTIONS: Count = 1_000;
 pub(crate) const PROBE_RATE: Rate = Rate(1_000);
 
-/// Trials in which a DUT may answer a probe.
+/// Maximum number of trials of one probe.
 const PROBES: u32 = 5;
 
-// How often an invalid trial is repeated. Constants and no settings: they are part of what a result means, and nobody can
-// choose better ones for a device.
+// How often an invalid trial is repeated. These are constants, not settings, because they are part of the definition of
+// a result.
 
-/// Trials at one rate spoiled by the tester that make it the tester's bound: one may be chance, and a tester that is too
-/// slow is so every time.
+/// Trials at one rate that the tester invalidates before the rate is tester-limited. One may be chance, but a tester
+/// that is too slow fails every time.
 pub const TESTER_TRIALS: u32 = 3;
-/// Repeats of a trial that the host spoiled. Each stall comes by chance, so that on a host which spoils half of all trials
-/// one in 2,048 rates is left open.
+/// Repetitions of a trial that host noise invalidated. Stalls are random: if host noise invalidates half of all trials,
+/// one in 2,048 rates remains undecided.
 pub const HOST_REPEATS: u32 = 10;
 /// Trials with an incomplete phase 1 before its rate is lowered.
 pub const PHASE1_TRIALS: u32 = 3;
-/// How often the rate of phase 1 is lowered by 10 % before the measurement is given up: ten times is to 35 % of what
-/// was measured as safe, and a device that fails there has another trouble.
+/// How often the rate of phase 1 is lowered by 10 % before the measurement fails. Ten times reach 35 % of the rate
+/// measured as safe; a device that fails there has another problem.
 pub const PHASE1_LOWERINGS: u32 = 10;
 
-/// One trial that was run for a decision.
+/// One trial of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// What was asked for; the rate of phase 1 may have been lowered.
+    /// The specification; the rate of phase 1 may have been lowered.
     pub spec: TrialSpec,
-    /// What happened.
+    /// The outcome.
     pub outcome: TrialOutcome,
-    /// What it is worth.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What is known about a rate after as many trials as it took.
+/// The decision about a rate, after all its trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// The DUT carried it.
+    /// The rate passed.
     Pass,
-    /// The DUT did not carry it.
+    /// The rate failed.
     Fail(Failure),
-    /// The tester could not tell: the search goes on below, and where this is its final upper end the result
-    /// is printed as "≥".
+    /// The tester limited the trials: the search continues below this rate. If it remains the upper end of the search,
+    /// the result is a lower bound, printed with "≥".
     TesterBound(Invalid),
-    /// The host spoiled every trial: nothing is known about this rate, and a lower one is not easier to
-    /// measure (a phase 1 takes even longer).
+    /// Host noise invalidated every trial, so the rate is undecided. A lower rate is not easier to measure, because its
+    /// phase 1 takes longer.
     HostBound(Invalid),
 }
 
 impl Decision {
-    /// Whether the DUT carried the rate.
+    /// Whether the rate passed.
     pub fn passed(&self) -> bool {
         *self == Decision::Pass
     }
 }
 
-/// A decision with all the trials behind it, the deciding one last.
+/// A decision with all its trials, the deciding one last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// What is known now.
+    /// The decision.
     pub decision: Decision,
     /// Every trial that was run, in order. Never empty.
     pub attempts: Vec<Attempt>,
@@ -84,59 +86,60 @@ impl Judgement {
     pub fn last(&self) -> &Attempt {
         self.attempts.last().expect("a judgement has at least one attempt")
     }
-    /// Whether the tester was so much too slow that the rate is known to be far above its bound.
+    /// Whether the rate is far above the tester ceiling, because the tester reached less than half of it.
     pub fn is_far_above_tester(&self) -> bool {
         matches!(&self.decision, Decision::TesterBound(reason) if is_far_too_slow(reason, self.last()))
     }
-    /// Trials that were worth nothing.
+    /// Number of invalid trials.
     pub fn invalid(&self) -> Count {
         self.attempts.iter().filter(|a| matches!(a.verdict, Verdict::Invalid(_))).count() as Count
     }
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It answers.
+    /// The DUT answers.
     Alive,
-    /// It does not, and nothing else explains that.
+    /// The DUT does not answer, and neither host nor tester explains that.
     Dead(Box<TrialOutcome>),
-    /// It does not, and in no trial was that its own fault for certain.
+    /// The DUT does not answer, but host noise or the tester may be the cause in every trial.
     Unknown,
 }
 
-/// Trials that judge themselves and repeat what was worth nothing.
+/// Judges trials and repeats invalid ones.
 #[derive(Debug)]
 pub struct Judged<T> {
     trials: T,
     criteria: Criteria,
-    /// Phase 1 was lowered to this rate and stays there for the rest of the measurement.
+    /// The rate to which phase 1 was lowered for the rest of the measurement.
     phase1_cap: Option<Rate>,
-    /// Invalid trials are repeated until they have taken so long in all; no limit, if not given.
+    /// Limit on the total time of invalid trials; none without a limit.
     invalid_at_most: Option<Nanos>,
-    /// So long they have taken so far.
+    /// Total time of invalid trials so far.
     invalid_time: Nanos,
 }
 
 impl<T: Trials> Judged<T> {
-    /// Judge the trials of `trials` by `criteria`.
+    /// Creates a judge of `trials` by `criteria`.
     pub fn new(trials: T, criteria: Criteria) -> Self {
         Judged { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
     }
 
-    /// Repeat invalid trials only until they have taken this long in all; then one trial a rate decides, or leaves it undecided.
+    /// Limits the total time of invalid trials. Afterwards each rate gets one trial, which decides it or leaves it
+    /// undecided.
     #[must_use]
     pub fn invalid_at_most(self, time: Option<Nanos>) -> Self {
         Judged { invalid_at_most: time, ..self }
     }
 
-    /// What counts as a pass here.
+    /// The criteria for a pass.
     pub fn criteria(&self) -> &Criteria {
         &self.criteria
     }
 
-    /// Ask for what no living DUT fails, and see whether it answers. A trial without an answer is repeated while host or tester
-    /// explain that: nobody is called dead who was not asked.
+    /// Probes the DUT with a load that every working DUT passes at least in part. A trial without an answer is repeated
+    /// while host noise or the tester explains that, so that the DUT is not taken for dead because of them.
     ///
     /// # Errors
     /// As [`Trials::run`].
@@ -153,11 +156,11 @@ impl<T: Trials> Judged<T> {
         Ok(Life::Unknown)
     }
 
-    /// Run the trial until it is worth something, or until patience ends.
+    /// Runs the trial until it is valid, or until the limits on repetitions are reached.
     ///
     /// # Errors
-    /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete however slow it is, or when there is no time
-    /// to make it slower.
+    /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete at the lowest rate, or when there
+    /// is no time left to lower the rate.
     pub fn decide(&mut self, wanted: &TrialSpec) -> Result<Judgement, TrialError> {
         let mut spec = wanted.clone();
         self.cap_phase1(&mut spec);
@@ -185,10 +188,10 @@ impl<T: Trials> Judged<T> {
                 Spoiler::Host => in_time && more(&mut by_host) <= HOST_REPEATS,
                 Spoiler::Phase1 if !in_time => return Err(phase1_fails(&reason)),
                 Spoiler::Phase1 => {
-                    // The table that this trial left is incomplete: do not build on it.
+                    // This trial left an incomplete table: do not reuse it.
                     spec.keep_table = false;
                     if !alive {
-                        self.see_that_it_sets_up(&spec)?;
+                        self.probe_set_up(&spec)?;
                         alive = true;
                     }
                     if more(&mut by_phase1) >= PHASE1_TRIALS {
@@ -205,8 +208,8 @@ impl<T: Trials> Judged<T> {
         }
     }
 
-    /// Ask for a few connections at a rate that no living DUT fails.
-    fn see_that_it_sets_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
+    /// Probes with a few connections at a rate at which every working DUT sets up some.
+    fn probe_set_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
         let connections = spec.connections.min(PROBE_CONNECTIONS);
         let probe = TrialSpec {
             kind: PhaseKind::Establish,
@@ -220,7 +223,7 @@ impl<T: Trials> Judged<T> {
         };
         let Life::Dead(_) = self.probe(&probe, |outcome| outcome.forward.received > 0)? else { return Ok(()) };
         Err(TrialError::DutDead(format!(
-            "phase 1: no connection was set up, not even one of {connections} at {} a second; check forwarding, routes and neighbours",
+            "phase 1: the DUT set up no connection, not even one of {connections} at {} per second; check forwarding, routes and neighbours",
             probe.rate
         )))
     }
@@ -249,11 +252,11 @@ fn phase1_fails(reason: &Invalid) -> TrialError {
     TrialError::Phase1(format!("{reason}; {}", reason.advice()))
 }
 
-/// A lateness of so many times the longest stall is not the host's.
+/// A sender later than this multiple of the longest stall is late because of the tester, not the host.
 const STALLS_THAT_EXPLAIN: u64 = 10;
 
-/// Whether a sender was less than half as fast as it should be, and late by far more than stalls explain. That is no chance, and
-/// would be the same again.
+/// Whether a sender reached less than half of its rate and was later than stalls explain. Another trial would give the
+/// same result.
 fn is_far_too_slow(reason: &Invalid, attempt: &Attempt) -> bool {
     let Attempt { spec, outcome, .. } = attempt;
     let stall = outcome.host.tester_stall.0.saturating_mul(STALLS_THAT_EXPLAIN);
@@ -265,7 +268,7 @@ fn is_far_too_slow(reason: &Invalid, attempt: &Attempt) -> bool {
         && [&outcome.forward, &outcome.reverse].into_iter().any(|leg| leg.planned > 0 && slow(leg))
 }
 
-/// Count one more, and how many it is now.
+/// Increments a counter and returns it.
 fn more(count: &mut u32) -> u32 {
     *count += 1;
     *count

@@ -1,12 +1,11 @@
-//! What a number means: units, trials, validity, search procedures, metrics and statistics.
+//! Defines what results mean: units, trials, validity, search procedures, metrics and statistics.
 //!
-//! Nothing here knows what a packet is, reads a clock or a file, or prints. A procedure asks a
-//! [`Trials`] for one [`TrialOutcome`] after the other and turns them into a result; who carries the
-//! trial out (the engine, a replay of a run folder, a simulated device) is not its business.
+//! This crate handles no packets, reads no clock or file, and prints nothing. A procedure requests one [`TrialOutcome`]
+//! after the other from a [`Trials`] and turns them into a result. It does not depend on what carries out the trial:
+//! the engine, a replay of a run folder, or a simulated device.
 //!
-//! From the inside out: [`validity::judge`] says what one trial is worth, [`Judged`] repeats those that
-//! are worth nothing, a [`procedure`] chooses the rates, [`stats`] and [`scaling`] summarise, and
-//! [`metric`] names what came out.
+//! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`procedure`]
+//! chooses the rates, [`stats`] and [`scaling`] summarise results, and [`metric`] names them.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +24,7 @@ pub mod validity;
 mod verdict;
 
 pub use judged::{Attempt, Decision, Judged, Judgement};
-pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, Step, StepVerdict};
+pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
 pub use rules::RULES;

@@ -1,6 +1,5 @@
-//! A share between 0 and 1 as an exact fraction: acceptance, alpha, safe factor, relative error. Its own
-//! file because ceil(0.999 × n) in floating point can be off by one frame, which is the whole difference
-//! between a pass and a fail (RFC 2544 section 26.1 knows no rounding).
+//! A share between 0 and 1 as an exact fraction: acceptance, alpha, safe factor, relative error. In floating point,
+//! ceil(0.999 × n) can be wrong by one frame, which decides between a pass and a fail.
 
 use crate::units::{Count, Rate};
 use serde::{Deserialize, Serialize};
@@ -16,12 +15,12 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Ratio = Ratio { num: 0, den: 1 };
-    /// Everything: the acceptance of RFC 2544.
+    /// One: the acceptance of RFC 2544.
     pub const ONE: Ratio = Ratio { num: 1, den: 1 };
 
-    /// `num`/`den`, or `None` if it is no share between 0 and 1.
+    /// Returns `num`/`den`, or `None` if it is not between 0 and 1.
     pub const fn new(num: u64, den: u64) -> Option<Ratio> {
         if den == 0 || num > den {
             return None;
@@ -30,7 +29,7 @@ impl Ratio {
         Some(Ratio { num: num / divisor, den: den / divisor })
     }
 
-    /// `ppm` parts per million; more than a million is everything.
+    /// Returns `ppm` parts per million; at most 1.
     pub const fn from_ppm(ppm: u64) -> Ratio {
         match Ratio::new(ppm, 1_000_000) {
             Some(ratio) => ratio,
@@ -38,17 +37,17 @@ impl Ratio {
         }
     }
 
-    /// The smallest number that is at least this share of `n`.
+    /// Returns the smallest number that is at least this share of `n`.
     pub fn ceil_of(self, n: Count) -> Count {
         (u128::from(n) * u128::from(self.num)).div_ceil(u128::from(self.den)) as u64
     }
 
-    /// The largest number that is at most this share of `n`.
+    /// Returns the largest number that is at most this share of `n`.
     pub fn floor_of(self, n: Count) -> Count {
         (u128::from(n) * u128::from(self.num) / u128::from(self.den)) as u64
     }
 
-    /// This share of a rate, rounded down.
+    /// Returns this share of a rate, rounded down.
     pub fn of(self, rate: Rate) -> Rate {
         Rate(self.floor_of(rate.0))
     }
@@ -63,14 +62,14 @@ impl Ratio {
         self.num == self.den
     }
 
-    /// As a floating point number, for statistics, figures and simulation only.
+    /// Returns a floating point number, for statistics, figures and simulation only.
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
 }
 
 impl fmt::Display for Ratio {
-    /// Decimal where that is exact, else as a fraction.
+    /// Formats the share as a decimal number if that is exact, else as a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut scale = 1u128;
         for digits in 0..=18usize {
@@ -89,9 +88,9 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Why a text is no [`Ratio`].
+/// The error for a text that is not a [`Ratio`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no share between 0 and 1: write it as 0.9999, 99.99 % or 1/3")]
+#[error("`{0}` is not a share between 0 and 1: write it as 0.9999, 99.99 % or 1/3")]
 pub struct NotARatio(String);
 
 impl FromStr for Ratio {
@@ -131,7 +130,7 @@ fn parse(text: &str) -> Option<Ratio> {
     Ratio::new(num, scale.checked_mul(unit)?)
 }
 
-/// Plain decimal digits only: no sign, no exponent, nothing empty.
+/// Parses decimal digits only: no sign, no exponent, no empty text.
 fn digits(text: &str) -> Option<u64> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
@@ -158,7 +157,7 @@ mod tests {
 
     #[test]
     fn acceptance_of_99_99_percent_lets_25_600_of_256_million_vanish() {
-        // What an acceptance below 1 forgives (METHODOLOGY.md, throughput).
+        // The losses that an acceptance below 1 tolerates (METHODOLOGY.md, throughput).
         let acceptance: Ratio = "99.99 %".parse().unwrap();
         assert_eq!(256_000_000 - acceptance.ceil_of(256_000_000), 25_600);
     }

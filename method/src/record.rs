@@ -1,6 +1,5 @@
-//! The record of a trial, and trials that come from records: what `trials.jsonl` holds line by line, and
-//! how a run is resumed. Its own file because a record is written by one crate and believed by another:
-//! replaying compares every recorded specification with the one that is asked for.
+//! The record of a trial (one line of `trials.jsonl`), and the replay of records with which a run is resumed. The
+//! replay compares every recorded specification with the requested one.
 
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::validity::Verdict;
@@ -14,16 +13,16 @@ pub struct TrialRecord {
     pub seq: u64,
     /// The measurement that the trial belongs to, such as `throughput/connections=1000000/2`.
     pub measurement: String,
-    /// What was asked for.
+    /// The specification.
     pub spec: TrialSpec,
-    /// What happened.
+    /// The outcome.
     pub outcome: TrialOutcome,
-    /// What it was judged to be worth when it was recorded.
+    /// The verdict at the time of recording.
     pub verdict: Verdict,
 }
 
-/// Trials that yield recorded outcomes first and then go on with `inner`. Procedures are deterministic, so
-/// with the same settings they ask for the recorded trials in the recorded order; anything else is an error.
+/// Trials that return recorded outcomes first, and then run `inner`. Procedures are deterministic: with the same
+/// settings they request the recorded trials in the recorded order. Any other request is an error.
 #[derive(Debug)]
 pub struct Replay<T> {
     records: VecDeque<TrialRecord>,
@@ -31,7 +30,7 @@ pub struct Replay<T> {
 }
 
 impl<T> Replay<T> {
-    /// Replay `records`, then go on with `inner`.
+    /// Replays `records`, then continues with `inner`.
     ///
     /// # Errors
     /// [`TrialError::Mismatch`] when a record is missing in between or out of order.
@@ -45,7 +44,7 @@ impl<T> Replay<T> {
         Ok(Replay { records, inner })
     }
 
-    /// Number of records that were not asked for yet.
+    /// Number of records that were not requested yet.
     pub fn pending(&self) -> usize {
         self.records.len()
     }
@@ -58,10 +57,10 @@ impl<T: Trials> Trials for Replay<T> {
             return Ok(record.outcome);
         }
         let text = format!(
-            "trial {} of `{}` was recorded as {:?} but {spec:?} is asked for; start a new run for changed settings",
+            "trial {} of `{}` was recorded as {:?}, but these settings need {spec:?}; start a new run for changed settings",
             record.seq, record.measurement, record.spec
         );
-        // What was recorded stays: asking again must not skip it.
+        // Keep the record, so that the next request does not skip it.
         self.records.push_front(record);
         Err(TrialError::Mismatch(text))
     }

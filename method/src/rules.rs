@@ -1,7 +1,7 @@
-//! The version of the rules by which trials are judged and results are found. Its own file because records of runs
-//! name it: a record of other rules is read with the verdicts that it holds.
+//! The version of the rules that judge trials and find results. A run's record names its version; a record of another
+//! version keeps its recorded verdicts.
 
-/// Version of all that turns recorded trials into verdicts and results: [`crate::judge`], [`crate::Judged`] and the
-/// procedures. Raise it with every change after which a recorded trial could get another verdict, or recorded trials
-/// another result. Records that name no version are of natmeter 0.1.0, whose rules are version 1.
+/// Version of the code that turns recorded trials into verdicts and results: [`crate::judge`], [`crate::Judged`] and
+/// the procedures. Raise it with every change that could give recorded trials another verdict or result. Records
+/// without a version are of natmeter 0.1.0, whose rules are version 1.
 pub const RULES: u32 = 2;

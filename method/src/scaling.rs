@@ -1,14 +1,14 @@
-//! Relative scale-up over an axis of a scenario. Its own file because the three divisors in use are easily
-//! mixed up: a published slide divided by the previous performance where the first was meant.
+//! Relative scale-up over an axis of a scenario. Three divisors are in use and easily confused: one published slide
+//! divided by the previous performance instead of the first.
 
-/// `S_C(n, n0) = P(n) / P(n0)`: performance at n connections against that at the smallest number (RFC 9693
-/// section 5.1). `None` when there is nothing to divide by.
+/// `S_C(n, n0) = P(n) / P(n0)`: performance at n connections divided by that at the smallest number (RFC 9693 section
+/// 5.1). `None` if the divisor is 0.
 pub fn connections(performance: f64, smallest: f64) -> Option<f64> {
     divided(performance, smallest)
 }
 
-/// `S_CPU(n) = P(n) / (n × P(1))`: performance on n cores against n times that on one core (RFC 9693 section
-/// 5.2). 1 is perfect scaling.
+/// `S_CPU(n) = P(n) / (n × P(1))`: performance on n cores divided by n times that on one core (RFC 9693 section 5.2). 1
+/// is perfect scaling.
 pub fn cores(n: u32, performance: f64, one_core: f64) -> Option<f64> {
     divided(performance, f64::from(n) * one_core)
 }

@@ -1,6 +1,5 @@
-//! A simulated device under test: trials whose truth is known exactly. Procedures are tested against it, and
-//! whoever builds on them (resume, report) can too. Deterministic: the same seed and the same questions give
-//! the same outcomes. It answers with arithmetic and sends nothing.
+//! A simulated device under test with exactly known truth, for tests of procedures, resuming and reports. It computes
+//! outcomes and sends nothing. It is deterministic: the same seed and the same trials give the same outcomes.
 //!
 //! Truth: a stream of R > C frames per second for T comes out as C × T frames, plus what the queue holds.
 
@@ -10,7 +9,7 @@ use crate::trial::{
 };
 use crate::units::{Count, Nanos, Rate};
 
-/// What the DUT does when its connection tracking table is full (RFC 9693 section 4.9).
+/// Behaviour of the DUT when its connection tracking table is full (RFC 9693 section 4.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Refuses new connections: their frames are lost.
@@ -19,14 +18,14 @@ pub enum WhenFull {
     ReplaceOldest,
 }
 
-/// The injected truth about a device and its tester.
+/// Injected properties of a device and its tester.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    /// What the DUT forwards from Left to Right at most.
+    /// The DUT's capacity from Left to Right.
     pub forward_capacity: Rate,
-    /// What the DUT forwards from Right to Left at most.
+    /// The DUT's capacity from Right to Left.
     pub reverse_capacity: Rate,
-    /// Connections per second that it sets up at most.
+    /// Its maximum number of new connections per second.
     pub setup_rate: Rate,
     /// Share of the frames that it loses at random at any rate.
     pub loss: Ratio,
@@ -34,29 +33,29 @@ pub struct Truth {
     pub misrouted: Ratio,
     /// Entries that its connection tracking table holds.
     pub table_size: Count,
-    /// What it does when the table is full.
+    /// Its behaviour when the table is full.
     pub when_full: WhenFull,
-    /// Frames that its queue holds: that many more come out of an overloaded trial.
+    /// Its queue depth: that many more frames pass an overloaded trial.
     pub queue: Count,
     /// Each trial's capacities vary by at most this share, up or down.
     pub jitter: Ratio,
     /// The first trials run on cold caches: how many, and with which share of the capacities.
     pub slow_start: (u32, Ratio),
-    /// From this trial on (counted from 1) it forwards nothing any more.
+    /// From this trial (counted from 1) it forwards nothing.
     pub dies_at: Option<u64>,
     /// Share of the trials in which the host stalls the tester for 2 ms, which costs a few frames.
     pub host_stalls: Ratio,
-    /// Share of the trials that the tester spoils by dropping a frame itself.
+    /// Share of the trials that are invalid because the tester drops a frame.
     pub tester_drops: Ratio,
-    /// What the tester itself can send in one direction at most.
+    /// The tester ceiling in one direction.
     pub tester_ceiling: Rate,
     /// Whether the DUT works inside the sender's thread: then an over-rate shows as a late sender.
     pub dut_loop: Loop,
 }
 
 impl Truth {
-    /// A DUT that forwards `capacity` in each direction and sets connections up at `setup_rate`, without any
-    /// trouble, tested by a tester without a ceiling.
+    /// Returns a DUT that forwards `capacity` in each direction and sets connections up at `setup_rate`, without
+    /// disturbances, with an unlimited tester.
     pub fn new(capacity: Rate, setup_rate: Rate) -> Truth {
         Truth {
             forward_capacity: capacity,
@@ -77,20 +76,20 @@ impl Truth {
         }
     }
 
-    /// A DUT that answers nothing at all.
+    /// Returns a DUT that never answers.
     pub fn dead() -> Truth {
         Truth { dies_at: Some(1), ..Truth::new(Rate(0), Rate(0)) }
     }
 }
 
-/// Trials against that truth.
+/// Trials of a simulated DUT.
 #[derive(Clone, Debug)]
 pub struct SimulatedDut {
-    /// What is simulated; it may be changed between trials.
+    /// The simulated properties; may be changed between trials.
     pub truth: Truth,
     trials: u64,
     seed: u64,
-    /// Where each trial is to have its own noise, whatever was run before: the series, and the trial's number in it.
+    /// If each trial's noise must not depend on earlier trials: the series, and the trial's number in it.
     series: Option<(u64, u64)>,
     rng: SplitMix,
     table: Count,
@@ -98,7 +97,7 @@ pub struct SimulatedDut {
 }
 
 impl SimulatedDut {
-    /// A device of which this is true; the seed decides about everything random.
+    /// Creates a device with these properties; the seed determines all random values.
     pub fn new(truth: Truth, seed: u64) -> SimulatedDut {
         SimulatedDut { truth, trials: 0, seed, series: None, rng: SplitMix(seed), table: 0, learned: 0 }
     }
@@ -108,7 +107,7 @@ impl SimulatedDut {
         self.trials
     }
 
-    /// How much of its capacities this trial gets.
+    /// Returns the share of the capacities in this trial.
     fn condition(&mut self) -> Condition {
         if self.truth.dies_at.is_some_and(|trial| self.trials >= trial) {
             return Condition { share: Ratio::ZERO, sign: 1, jitter: Ratio::ZERO };
@@ -119,7 +118,7 @@ impl SimulatedDut {
         Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
     }
 
-    /// One stream: `frames` at `rate` against a capacity of `capacity`.
+    /// Simulates one stream: `frames` at `rate` through a capacity of `capacity`.
     fn stream(&mut self, rate: Rate, frames: Count, capacity: Rate) -> Leg {
         let planned_time = rate.time_for(frames);
         let limit = match self.truth.dut_loop {
@@ -155,7 +154,7 @@ impl SimulatedDut {
         leg
     }
 
-    /// Phase 1: fills the table, and says what arrived at the Responder.
+    /// Simulates phase 1: fills the table and returns the frames that arrived at the Responder.
     fn establish(&mut self, rate: Rate, connections: Count, condition: &Condition) -> Leg {
         let mut leg = self.stream(rate, connections, condition.of(self.truth.setup_rate));
         if self.truth.when_full == WhenFull::KeepOld {
@@ -166,7 +165,7 @@ impl SimulatedDut {
         leg
     }
 
-    /// What the Responder knows of the state tables.
+    /// Facts about the state tables.
     fn store(&self, phase1_rate: Rate, connections: Count) -> StoreFacts {
         StoreFacts {
             learned: self.learned,
@@ -179,7 +178,7 @@ impl SimulatedDut {
         }
     }
 
-    /// Send frames in the active directions over what the table holds.
+    /// Simulates frames in the active directions on the connections of the table.
     fn forward(&mut self, spec: &TrialSpec, direction: Direction, condition: &Condition) -> (Leg, Leg) {
         let frames = spec.frames();
         let (mut forward, mut reverse) = (Leg::default(), Leg::default());
@@ -192,14 +191,14 @@ impl SimulatedDut {
         (forward, reverse)
     }
 
-    /// One frame on each learned connection; those that left the table are lost.
+    /// Simulates one frame on each learned connection; frames on connections that left the table are lost.
     fn validate(&mut self, rate: Rate, condition: &Condition) -> Leg {
         let mut leg = self.stream(rate, self.learned, condition.of(self.truth.reverse_capacity));
         leg.received = leg.received.min(self.table);
         leg
     }
 
-    /// Trouble of the tester and its host, after the DUT has done its part.
+    /// Adds disturbances by tester and host to the outcome.
     fn disturb(&mut self, outcome: &mut TrialOutcome, rate: Rate) {
         outcome.host = HostNoise { queue_lasts: Some(Nanos(500_000)), ..HostNoise::default() };
         if self.rng.chance(self.truth.tester_drops) {
@@ -252,7 +251,7 @@ impl Trials for SimulatedDut {
         Ok(outcome)
     }
 
-    /// From now on noise depends on the seed, the series and the trial's number alone.
+    /// From now on, noise depends only on the seed, the series and the trial's number.
     fn begin(&mut self, series: &str, before: u64) {
         // FNV-1a.
         let hash = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -260,7 +259,7 @@ impl Trials for SimulatedDut {
     }
 }
 
-/// How one trial finds the DUT.
+/// State of the DUT in one trial.
 struct Condition {
     share: Ratio,
     sign: i64,
@@ -275,7 +274,7 @@ impl Condition {
     }
 }
 
-/// `SplitMix64`, the generator of Steele, Lea and Flood (OOPSLA 2014): small and good enough to scatter.
+/// `SplitMix64`, the generator of Steele, Lea and Flood (OOPSLA 2014): small, and random enough for noise.
 #[derive(Clone, Debug)]
 struct SplitMix(u64);
 
@@ -288,7 +287,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// Uniform in 0..n; the bias is below n / 2^64.
+    /// Returns a uniform number in 0..n; the bias is below n / 2^64.
     fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
@@ -297,13 +296,13 @@ impl SplitMix {
         !share.is_zero() && self.below(1 << 53) < share.ceil_of(1 << 53)
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a uniform number in (0, 1].
     fn unit(&mut self) -> f64 {
         (self.below(1 << 53) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// How many of `n` frames are hit with this probability: binomial, by its Poisson limit for few hits and
-    /// by its normal limit for many.
+    /// Returns how many of `n` frames are affected with this probability: binomial, approximated by Poisson for few
+    /// frames and by the normal distribution for many.
     fn hits(&mut self, n: Count, share: Ratio) -> Count {
         let p = share.as_f64();
         let mean = n as f64 * p;

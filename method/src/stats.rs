@@ -1,15 +1,15 @@
-//! Statistics over the repetitions of a measurement. Floating point begins here (invariant 12); which value
-//! a percentile picks is still decided in integers.
+//! Statistics over the repetitions of a measurement. Floating point begins here (invariant 12), but the index of a
+//! percentile is computed in integers.
 
 use crate::ratio::Ratio;
 use serde::{Deserialize, Serialize};
 
-/// What the repetitions of one measurement have in common.
+/// Summary of the repetitions of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Repetitions.
     pub n: usize,
-    /// Median: the mean of the middle two for even n (RFC 9693 section 6 asks for it).
+    /// Median; for even n, the mean of the middle two (required by RFC 9693 section 6).
     pub median: f64,
     /// 1st percentile; the minimum up to 100 repetitions.
     pub p1: f64,
@@ -26,7 +26,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarise, or `None` without values.
+    /// Summarises values; `None` without values.
     pub fn of(values: &[u64]) -> Option<Summary> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
@@ -47,7 +47,7 @@ impl Summary {
     }
 }
 
-/// Median of sorted values.
+/// Returns the median of sorted values.
 pub fn median(sorted: &[u64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
@@ -57,12 +57,12 @@ pub fn median(sorted: &[u64]) -> Option<f64> {
     Some(f64::midpoint(lower as f64, upper as f64))
 }
 
-/// The value at a share of sorted values, by the empirical distribution (RFC 2330 section 11.3).
+/// Returns a percentile of sorted values, by the empirical distribution (RFC 2330 section 11.3).
 pub fn percentile(sorted: &[u64], share: Ratio) -> Option<u64> {
     sorted.get(percentile_index(sorted.len(), share)?).copied()
 }
 
-/// Index ceil(share × n) − 1, never below 0; `None` without values.
+/// Returns the index ceil(share × n) − 1, at least 0; `None` without values.
 pub fn percentile_index(n: usize, share: Ratio) -> Option<usize> {
     if n == 0 {
         return None;

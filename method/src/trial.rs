@@ -1,5 +1,5 @@
-//! One trial as data: what is asked for ([`TrialSpec`]), what happened ([`TrialOutcome`]) and who
-//! carries it out ([`Trials`]). These types are what `trials.jsonl` holds, so a run can be replayed.
+//! One trial as data: its specification ([`TrialSpec`]), its outcome ([`TrialOutcome`]), and the trait that carries it
+//! out ([`Trials`]). `trials.jsonl` holds specification and outcome, so that a run can be replayed.
 
 use crate::units::{Count, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub enum Load {
     Frames(Count),
 }
 
-/// What kind of traffic a trial is made of (RFC 9693, sections 4.2 to 4.7).
+/// The kind of traffic of a trial (RFC 9693, sections 4.2 to 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
@@ -66,11 +66,11 @@ pub enum Order {
     RoundRobin,
 }
 
-/// What one trial is asked to do.
+/// The specification of one trial.
 ///
-/// `Establish` trials always start from an empty connection tracking table: the carrier of the trial
-/// clears it first. `Established` trials are preceded by a phase 1 of their own, at `phase1_rate`,
-/// unless `keep_table` says that the table of the trial before is to be used.
+/// `Establish` trials always start from an empty connection tracking table: [`Trials::run`] clears it first. Each
+/// `Established` trial starts with a phase 1 at `phase1_rate`, unless `keep_table` reuses the table of the previous
+/// trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// Kind of traffic.
@@ -87,44 +87,45 @@ pub struct TrialSpec {
     pub phase1_rate: Option<Rate>,
     /// For `Establish`: validate afterwards at this rate, as part of the same trial (RFC 9693, 4.6).
     pub validate_rate: Option<Rate>,
-    /// Use the table that the trial before left (departs from RFC 9693 and is printed).
+    /// Whether to reuse the table of the previous trial (a departure from RFC 9693, which reports print).
     pub keep_table: bool,
     /// Order in which the Responder uses its state table.
     pub responder_order: Order,
 }
 
 impl TrialSpec {
-    /// Frames that each active direction has to send: what the sender is held to, whatever it planned.
+    /// Returns the number of frames that each active direction must send. The judge compares with this number, not with
+    /// the sender's own plan.
     pub fn frames(&self) -> Count {
         match self.load {
             Load::For(duration) => self.rate.frames_in(duration),
             Load::Frames(frames) => frames,
         }
     }
-    /// The time that sending takes by plan; limits relative to the duration refer to it.
+    /// Returns the planned send time, to which relative limits refer.
     pub fn send_time(&self) -> Nanos {
         self.rate.time_for(self.frames())
     }
 }
 
-/// Why a frame that came back is not right. One fault a frame: the judge looks at tag, length, addresses and ports, pool,
+/// The fault of a received frame. Each frame has at most one: the judge checks tag, length, addresses and ports, pool,
 /// header, payload, checksums, hop limit and duplicates, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// No tag of ours: not a test frame at all. Counted, never added to anything.
+    /// Not a test frame: it has no valid tag.
     Foreign,
     /// A test frame of an earlier trial.
     Late,
-    /// A test frame that nobody sent on this stream or with this sequence number.
+    /// A test frame that was not sent on this stream or with this sequence number.
     Unexpected,
-    /// The frame has another length than it was sent with.
+    /// The length differs from that of the expected frame.
     WrongLength,
-    /// An address is not the one that this flow must have.
+    /// An address differs from that of the flow.
     WrongAddress,
-    /// A port is not the one that this flow must have.
+    /// A port differs from that of the flow.
     WrongPort,
-    /// The outside address or port lies outside the DUT's pool or port set.
+    /// The outside address or port is not in the DUT's pool or port set.
     OutsidePool,
     /// Hop limit (TTL) differs from that of the first frame of the trial.
     WrongHopLimit,
@@ -132,14 +133,14 @@ pub enum Fault {
     WrongHeader,
     /// IP header or UDP checksum is wrong.
     BadChecksum,
-    /// Payload differs from what was sent.
+    /// The payload differs from that of the sent frame.
     WrongPayload,
-    /// A right frame that had arrived before.
+    /// A duplicate of a right frame.
     Duplicate,
 }
 
 impl Fault {
-    /// All faults, in the order in which they are filed.
+    /// All faults, in the order of files.
     pub const ALL: [Fault; 12] = [
         Fault::Foreign,
         Fault::Late,
@@ -162,39 +163,39 @@ impl Fault {
 pub struct FaultCounts(pub [Count; Fault::ALL.len()]);
 
 impl FaultCounts {
-    /// Frames with this fault.
+    /// Returns the number of frames with this fault.
     pub fn get(&self, fault: Fault) -> Count {
         self.0[fault as usize]
     }
-    /// Count one more.
+    /// Counts one frame.
     #[inline]
     pub fn add(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
-    /// Add the counts of another receiver of the same direction.
+    /// Adds the counts of another receiver of the same direction.
     pub fn merge(&mut self, other: &FaultCounts) {
         for (a, b) in self.0.iter_mut().zip(other.0) {
             *a += b;
         }
     }
-    /// Frames with any fault.
+    /// Returns the number of frames with any fault.
     pub fn total(&self) -> Count {
         self.0.iter().sum()
     }
-    /// The faults that occurred, with their counts.
+    /// Returns the faults that occurred, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Fault, Count)> + '_ {
         Fault::ALL.iter().map(|&f| (f, self.get(f))).filter(|&(_, n)| n > 0)
     }
 }
 
-/// What happened in one direction of a trial. Three loads, none inferred from another (invariant 10):
-/// `planned`/rate is the intended load, `sent` over `send_time` the offered load, `received` over the
-/// same time the forwarding rate.
+/// The outcome of one direction of a trial. It has three loads, none computed from another (invariant 10):
+/// `planned`/rate is the intended load, `sent` over `send_time` the offered load, `received` over the same time the
+/// forwarding rate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
     /// Frames that were to be sent (0: direction not active).
     pub planned: Count,
-    /// Frames that were handed to the DUT, those refused by its ingress queue included.
+    /// Frames that were transmitted to the DUT, including those that its ingress queue refused.
     pub sent: Count,
     /// Of `sent`: frames that the DUT's ingress queue refused (lost by the DUT, never retried).
     pub refused: Count,
@@ -202,29 +203,29 @@ pub struct Leg {
     pub received: Count,
     /// Of `received`: frames that arrived after a frame of the same sender with a higher sequence number.
     pub reordered: Count,
-    /// Everything else that arrived.
+    /// All other frames that arrived, by fault.
     pub faults: FaultCounts,
-    /// From the first frame's due time to the hand-over of the last.
+    /// Time from the due time of the first frame to the transmission of the last.
     pub send_time: Nanos,
-    /// How the sender kept its schedule.
+    /// Timing of the sender.
     pub timing: Timing,
 }
 
 impl Leg {
-    /// Frames sent and never received right.
+    /// Returns the number of frames that were sent and not received right.
     pub fn lost(&self) -> Count {
         self.sent.saturating_sub(self.received)
     }
 }
 
-/// How a sender kept its schedule.
+/// Timing of a sender, against its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Declared burst: frames that leave together by plan, 1..=32.
+    /// Declared burst: number of frames that leave together according to the schedule, 1..=32.
     pub burst: u32,
-    /// Largest number of frames that left in one go to catch up.
+    /// Size of the largest catch-up burst.
     pub worst_burst: u32,
-    /// How many times more than the declared burst left in one go.
+    /// Number of catch-up bursts (larger than the declared burst).
     pub catch_ups: Count,
     /// Frames that left while more than a full burst of 32 was overdue.
     #[serde(default)]
@@ -233,82 +234,83 @@ pub struct Timing {
     pub finished_late: Nanos,
     /// How late the latest burst was.
     pub worst_late: Nanos,
-    /// CPU time of the sender's own code, back-end excluded (building, pacing, judging on the same thread).
+    /// CPU time of the tester's code on this thread (building, pacing, judging), without the back-end.
     pub own_time: Nanos,
-    /// CPU or wall time inside the back-end's calls (where an inline DUT does its work).
+    /// CPU or wall time inside the back-end's calls (in which an inline DUT works).
     pub backend_time: Nanos,
 }
 
-/// What the host did to the measurement while it ran.
+/// Host noise and related facts of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostNoise {
-    /// Longest time between two rounds of a tester thread, without what it spent where the DUT may be at work: inside ports of
-    /// the kernel, and inside a DUT that it polls.
+    /// Longest stall of a tester thread, without the time in which the DUT may have worked: inside kernel ports, and
+    /// inside a DUT that the thread polls.
     pub tester_stall: Nanos,
-    /// The same for the DUT's threads, where they are ours to look at.
+    /// Longest stall of a DUT thread, if natmeter can observe it.
     pub dut_stall: Nanos,
-    /// Time that a tester thread was runnable and waited for its core, in all (the scheduler's run delay; that of the
-    /// thread that waited longest); `None` where the kernel does not keep it.
+    /// Total run delay of a tester thread (the maximum over all threads); `None` if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_run_delay: Option<Nanos>,
-    /// The same for the DUT's threads: workers of the embedded gateway, packet threads of the kernel on cores of the DUT's own.
+    /// Total run delay of a DUT thread: a worker of the embedded gateway, or a kernel packet thread on a core of the
+    /// DUT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut_run_delay: Option<Nanos>,
-    /// For how long the shortest known queue in front of the DUT or of the receiver lasts at the offered rate; `None` if
-    /// none is known.
+    /// The stall that the shortest known queue in front of the DUT or of the receiver absorbs at the offered rate;
+    /// `None` if none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_lasts: Option<Nanos>,
-    /// Frames that the shortest queue in front of the DUT holds; `None` if one of them is not known.
+    /// Depth in frames of the shortest queue in front of the DUT; `None` if one of them is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut_queue: Option<Count>,
     /// Frames that the tester's own sockets or rings dropped.
     pub tester_drops: Count,
-    /// A port lost its link.
+    /// Whether a port lost its link.
     pub link_lost: bool,
 }
 
-/// What the two state tables said around a stateful trial.
+/// Facts about the two state tables in a stateful trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreFacts {
     /// Four-tuples the Responder learned in phase 1.
     pub learned: Count,
-    /// Entries of the DUT's connection tracking table after phase 1, where it can be asked.
+    /// Entries of the DUT's connection tracking table after phase 1, if it can be read.
     pub dut_entries: Option<Count>,
     /// The same after phase 2.
     pub dut_entries_after: Option<Count>,
     /// Frames that phase 1 lost before a phase 2 trial (it is repeated then).
     pub phase1_lost: Count,
-    /// Connections that the preparing phase 1 sent again because a stall of the host had swallowed their frames.
+    /// Connections that the preparing phase 1 opened again, because their frames were lost to host noise.
     #[serde(default)]
     pub phase1_resent: Count,
-    /// How many phase 1 attempts this trial needed.
+    /// Number of phase 1 attempts for this trial.
     pub phase1_attempts: u32,
-    /// The rate that phase 1 really used, connections per second.
+    /// The rate of phase 1, connections per second.
     pub phase1_rate: Option<Rate>,
 }
 
-/// Where the DUT does its work, as far as validity depends on it (METHODOLOGY.md, closed loop).
+/// Which thread does the DUT's work, as far as validity depends on it (METHODOLOGY.md, closed loop).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loop {
-    /// The DUT runs elsewhere: an over-rate shows as loss.
+    /// The DUT runs in other threads: overload shows as loss.
     #[default]
     Open,
-    /// The DUT's work is done inside the sender's calls or on its core: an over-rate shows as a late sender. Threads of the
-    /// kernel may do a part of it, so that waiting for the core may be waiting for the DUT.
+    /// The DUT works inside the sender's calls or on its core: overload shows as a late sender. Kernel threads may do a
+    /// part of the work, so that waiting for the core may be waiting for the DUT.
     Closed,
-    /// The same, and all of the work is done by the sender's own thread: waiting for the core is the host's.
+    /// The sender's own thread does all of the DUT's work: overload shows as a late sender, and waiting for the core is
+    /// host noise.
     Inline,
 }
 
 impl Loop {
-    /// Whether an over-rate shows as a late sender.
+    /// Whether overload shows as a late sender.
     pub fn is_closed(self) -> bool {
         self != Loop::Open
     }
 }
 
-/// What one trial did, complete enough to judge it later from the file alone.
+/// The outcome of one trial, complete enough to judge it later from its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialOutcome {
     /// Left to Right.
@@ -317,12 +319,12 @@ pub struct TrialOutcome {
     pub reverse: Leg,
     /// The validation leg of an `Establish` trial with validation (Right to Left, each connection once).
     pub validation: Option<Leg>,
-    /// Where a preparing phase 1 stayed incomplete, so that nothing followed it: that phase, its last attempt.
+    /// The last attempt of a preparing phase 1, if it stayed incomplete, so that phase 2 was not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase1: Option<Leg>,
-    /// What the host did.
+    /// Host noise.
     pub host: HostNoise,
-    /// Where the DUT does its work.
+    /// Which thread does the DUT's work.
     pub dut_loop: Loop,
     /// State tables, in stateful trials.
     pub store: Option<StoreFacts>,
@@ -332,13 +334,13 @@ pub struct TrialOutcome {
     pub wall: Nanos,
 }
 
-/// Why a trial could not be carried out at all. None of these is a result.
+/// The reason why a trial could not be carried out. None of these is a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrialError {
     /// Ctrl-C or a stop request: the run can be resumed.
     #[error("interrupted")]
     Interrupted,
-    /// No frame came back at all, or the DUT's own probe failed: never reported as a low rate.
+    /// No frame was received, or the DUT's probe failed: never reported as a low rate.
     #[error("the device under test does not answer: {0}")]
     DutDead(String),
     /// The tester itself failed (a port, memory, a clock).
@@ -347,10 +349,10 @@ pub enum TrialError {
     /// The record could not be stored (disk full, read-only folder).
     #[error("the trial could not be recorded: {0}")]
     Store(String),
-    /// A recorded trial is not the one that is asked for: the run folder belongs to other settings.
+    /// A recorded trial differs from the requested one: the run folder belongs to other settings.
     #[error("the recorded trials do not fit these settings: {0}")]
     Mismatch(String),
-    /// The measurement would not mean what it says, so it is not begun.
+    /// The settings cannot give a meaningful result, so the measurement was not started.
     #[error("refused: {0}")]
     Refused(String),
     /// Phase 1 stayed incomplete, so nothing after it can be measured.
@@ -358,17 +360,16 @@ pub enum TrialError {
     Phase1(String),
 }
 
-/// Whoever carries out trials: the engine, or middleware around it (record, retry, replay), or a
-/// simulated device in tests.
+/// Carries out trials: the engine, middleware around it (record, retry, replay), or a simulated device in tests.
 pub trait Trials {
-    /// Carry out exactly one trial.
+    /// Carries out exactly one trial.
     ///
     /// # Errors
-    /// Only when there is no outcome at all; a bad outcome is an `Ok`.
+    /// Only when there is no outcome; a failed or invalid trial is `Ok`.
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError>;
 
-    /// The trials that follow belong to this series, and so many of it were run before, perhaps by another process. Only
-    /// who draws something at random, and is to draw the same again, needs to know.
+    /// Announces that the next trials belong to this series, of which this many were run before, perhaps by another
+    /// process. Needed only by implementations whose random values must be reproducible.
     fn begin(&mut self, _series: &str, _before: u64) {}
 }
 

@@ -47,13 +47,13 @@ impl From<Nanos> for std::time::Duration {
 }
 
 impl Rate {
-    /// Frames that a trial of this length sends in one direction: floor(rate × duration).
-    /// 128-bit inside, so that long trials at high rates never wrap; what does not fit is the largest number.
+    /// Returns the number of frames that a trial of this length sends in one direction: floor(rate × duration). It
+    /// computes in 128 bits, so that long trials at high rates do not wrap, and saturates.
     pub fn frames_in(self, duration: Nanos) -> Count {
         u64::try_from((self.0 as u128 * duration.0 as u128) / 1_000_000_000).unwrap_or(u64::MAX)
     }
-    /// The time that `frames` take at this rate, rounded up; zero frames take no time.
-    /// A rate of zero never sends: the longest representable time.
+    /// Returns the time that `frames` take at this rate, rounded up; 0 for no frames. For a rate of 0 it returns the
+    /// longest representable time.
     pub fn time_for(self, frames: Count) -> Nanos {
         if self.0 == 0 {
             return Nanos(if frames == 0 { 0 } else { u64::MAX });
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn frames_do_not_wrap_in_long_fast_trials() {
-        // 40 Mfps for a day: far above 2^32, the count at which a peer's tester wraps.
+        // 40 Mfps for a day: far above 2^32, where 32-bit counters wrap.
         assert_eq!(Rate(40_000_000).frames_in(Nanos::from_secs(86_400)), 3_456_000_000_000);
         assert_eq!(Rate(u64::MAX).frames_in(Nanos::from_secs(3)), u64::MAX);
     }

@@ -1,23 +1,22 @@
-//! What one trial is worth: pass, fail or nothing at all. Its own file because this is the judgement on
-//! which every printed number rests: a tester that did not send on time, or that dropped frames itself,
-//! measured nothing, and a host that stalled measured itself (invariant 9).
+//! The verdict on one trial: pass, fail or invalid. A trial is invalid if the tester did not send on time or dropped
+//! frames itself, or if host noise can explain the losses (invariant 9).
 //!
-//! The rules in order, for all legs that send at the same time:
+//! The rules, in order, for all legs that send at the same time:
 //!
-//! 1. Link lost, drops in the tester's own sockets or rings, more received than sent: *invalid*. A loss that
-//!    remains although every frame that the tester dropped is taken for received is the DUT's in any case.
-//!    Drops of a tester that was off its core for longer than the queues last are the host's.
-//! 2. Last frame later than max(0.001 % of the planned send time, 100 µs): *invalid*, unless the DUT works
-//!    inside the sender's thread ([`Loop::is_closed`]) and the tester's own share would have met the schedule:
-//!    then a *fail*, marked closed loop. A stall that explains the lateness makes it the host's.
-//! 3. Fewer frames sent than asked for: *invalid*. Asked for by the specification, not by the sender's own
-//!    plan, so that a count that wrapped in the tester shows.
-//! 4. Fewer right frames received than ceil(acceptance × sent): a *fail* (RFC 2544 section 26.1; RFC 9693
-//!    sections 4.5 to 4.7), unless the host's own noise can explain the loss: then *invalid*, the host's.
-//! 5. Otherwise a *pass*; catch-up bursts do not spoil it, the DUT took them without loss.
+//! 1. Link lost, drops in the tester's own sockets or rings, or more frames received than sent: *invalid*. If a loss
+//!    remains even with all dropped frames counted as received, it is the DUT's. Drops while the tester was preempted
+//!    for longer than the queues absorb are host noise.
+//! 2. Last frame later than max(0.001 % of the planned send time, 100 µs): *invalid*; the cause is the host if a stall
+//!    explains the lateness, otherwise the tester. In a closed loop ([`Loop::is_closed`]) in which the tester alone
+//!    would have met the schedule: *fail*, marked closed loop.
+//! 3. Fewer frames sent than the specification requires: *invalid*. The sender's own plan does not count, so that a
+//!    wrapped counter in the tester is found.
+//! 4. Fewer right frames received than ceil(acceptance × sent): *fail* (RFC 2544 section 26.1; RFC 9693 sections 4.5
+//!    to 4.7), or *invalid* if host noise can explain the loss.
+//! 5. Otherwise *pass*, even with catch-up bursts, because the DUT forwarded them without loss.
 //!
-//! Duplicates, late, foreign and wrong frames make up for no loss and invalidate nothing: they are not
-//! `received`.
+//! Duplicates, late, foreign and wrong frames do not count as `received`. They neither compensate for a loss nor make a
+//! trial invalid.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, HostNoise, Leg, Loop, PhaseKind, TrialError, TrialOutcome, TrialSpec};
@@ -25,27 +24,27 @@ use crate::units::{Count, Nanos, Rate};
 pub use crate::verdict::{FailReason, Failure, Invalid, Spoiler, Stream, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// A sender may finish this much later than planned, whatever the duration.
+/// Allowed lateness of a sender, for any duration.
 pub const LATE_FLOOR: Nanos = Nanos(100_000);
-/// A sender may finish later by this part of the planned send time: 1/100,000 is 0.001 %.
+/// Allowed lateness of a sender as a part of the planned send time: 1/100,000 is 0.001 %.
 pub const LATE_PART: u64 = 100_000;
 /// Phase 1 needs this many times more connections than the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
-/// Only the longest stall of a trial is known; this many of its kind are held possible.
+/// Only the longest stall of a trial is known; this many stalls of the same length are assumed.
 pub const STALLS_HELD_POSSIBLE: u64 = 10;
-/// A sender of which this part of all frames left in catch-up bursts is too slow: 1/10.
+/// A sender is too slow if this part of its frames left in catch-up bursts: 1/10.
 pub const UNEVEN_PART: u64 = 10;
-/// Where no queue is known, a thread off its core for no longer than any sender may be late explains no loss.
+/// If no queue is known, a stall no longer than the allowed lateness explains no loss.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
-/// What counts as a pass.
+/// The criteria for a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criteria {
     /// Smallest accepted share of received to sent frames; 1 by RFC 2544.
     pub acceptance: Ratio,
-    /// The same for phase 1 and its validation; 1 by RFC 9693. A setting of its own, because a tolerance
-    /// in phase 1 fakes an establishment rate that rises with the number of connections.
+    /// Acceptance for phase 1 and its validation; 1 by RFC 9693. It is a separate setting, because a loss tolerance in
+    /// phase 1 gives an establishment rate that seems to rise with the number of connections.
     pub phase1_acceptance: Ratio,
 }
 
@@ -55,7 +54,7 @@ impl Default for Criteria {
     }
 }
 
-/// Judge one trial.
+/// Judges one trial.
 pub fn judge(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Verdict {
     match fault(spec, outcome, criteria) {
         Ok(()) => Verdict::Pass,
@@ -63,13 +62,13 @@ pub fn judge(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> V
     }
 }
 
-/// How late the last frame of a trial with this planned send time may leave.
+/// Returns how late the last frame of a trial with this planned send time may leave.
 pub fn late_limit(planned: Nanos) -> Nanos {
     LATE_FLOOR.max(Nanos(planned.0 / LATE_PART))
 }
 
-/// Refuse a phase 1 that would measure the path's buffers instead of the DUT: with fewer than 100 times as
-/// many connections as frames that fit into queues on the way, the queues take a visible part of the burst.
+/// Refuses a phase 1 that would measure the path's buffers instead of the DUT: it needs at least 100 times as many
+/// connections as the queues on the path hold frames.
 ///
 /// # Errors
 /// [`TrialError::Refused`] naming the number of connections needed.
@@ -93,7 +92,7 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// A stream as it is judged: what it had to do and what it did.
+/// A stream to judge: its specification and its outcome.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     stream: Stream,
@@ -131,7 +130,7 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     judge_together(&main_parts(spec, outcome, criteria), outcome)?;
     let Some(rate) = spec.validate_rate else { return Ok(()) };
     let Some(leg) = &outcome.validation else { return invalid(Invalid::ValidationMissing) };
-    // With a tolerance in phase 1 the Responder knows fewer connections than were asked for.
+    // With a loss tolerance in phase 1, the Responder may have learned fewer connections than requested.
     let learned = outcome.store.as_ref().map_or(spec.connections, |store| store.learned);
     let frames = learned.min(spec.connections);
     let acceptance = criteria.phase1_acceptance;
@@ -139,11 +138,11 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     judge_together(&[Part { stream: Stream::Validation, leg, frames, send_time, rate, acceptance }], outcome)
 }
 
-/// What the host did that can explain what a preparing phase 1 lost: then it says nothing about the DUT's set-up rate, and
-/// is no reason to go slower.
+/// Returns host noise that can explain the losses of a preparing phase 1. If there is any, the losses say nothing about
+/// the DUT, and the rate of phase 1 need not be lowered.
 fn host_in_phase1(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
     let Some(leg) = &outcome.phase1 else {
-        // Records of versions that kept no more than the stalls are judged as they were.
+        // Records of older versions have only stalls; they keep their verdicts.
         return off_core(outcome).next().map(|off| off.reason);
     };
     let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
@@ -180,8 +179,8 @@ fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criter
     parts
 }
 
-/// What the tester's own drops say about the trial: nothing, if there were none, or if a stream misses its
-/// acceptance even with all of them added to what it received.
+/// Judges the tester's own drops. Returns none without drops, or if a stream would miss its acceptance even with all
+/// drops counted as received.
 fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
     let frames = outcome.host.tester_drops;
     let beyond = |leg: &Leg, needed: Count| leg.received.saturating_add(frames) < needed;
@@ -197,7 +196,7 @@ fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria)
     Some(host.unwrap_or(Invalid::TesterDrops { frames }))
 }
 
-/// Judge streams that were sent at the same time: validity of all of them first, then their losses.
+/// Judges streams that were sent at the same time: first the validity of all of them, then their losses.
 fn judge_together(parts: &[Part<'_>], outcome: &TrialOutcome) -> Result<(), Verdict> {
     for part in parts {
         counters_agree(part).map_err(Verdict::Invalid)?;
@@ -232,13 +231,13 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// A late sender is the tester's fault, or the host's where a stall explains it, or in a closed loop the
-/// DUT's.
+/// Judges a late sender: the cause is the host if a stall explains the lateness, in a closed loop the DUT, and
+/// otherwise the tester.
 fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     let late = part.leg.timing.finished_late;
     let limit = late_limit(part.send_time);
-    // Had it not been kept from its core, the sender would have been in time; no queue helps against that. In a closed loop
-    // threads of the kernel that do the DUT's work keep it from its core, too.
+    // Without the stall the sender would have been on time; queues do not help a late sender. In a closed loop, kernel
+    // threads that do the DUT's work may also preempt the sender, so shorter stalls do not count.
     let noticed = if outcome.dut_loop == Loop::Closed { bridged(outcome) } else { bridged(outcome).min(LATE_FLOOR) };
     let explains =
         |off: &OffCore| !off.of_dut && off.time > noticed && late <= Nanos(limit.0.saturating_add(off.time.0));
@@ -254,9 +253,9 @@ fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Ve
     Verdict::Invalid(Invalid::SenderLate { stream: part.stream, late, limit })
 }
 
-/// Whether the tester alone would have met the schedule. In a closed loop both directions usually share one
-/// thread, so their own times are added; where they do not, this errs towards "tester's bound" and never
-/// blames the DUT for the tester's time. A sender that gave up is taken at the pace that it had.
+/// Whether the tester alone would have met the schedule. In a closed loop both directions usually share one thread, so
+/// their times are added. If they do not, the error is towards tester-limited, and the DUT is never blamed for the
+/// tester's time. For a sender that gave up, its time is extrapolated.
 fn own_share_fits(parts: &[Part<'_>]) -> bool {
     let own: u128 = parts
         .iter()
@@ -268,16 +267,16 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
     parts.iter().all(|part| own <= u128::from(part.send_time.0))
 }
 
-/// A thread that was off its core.
+/// A thread that was stalled or preempted.
 struct OffCore {
     of_dut: bool,
     time: Nanos,
-    /// How many times over frames may have been due in that time.
+    /// Assumed number of such stalls.
     times: u64,
     reason: Invalid,
 }
 
-/// Who was off its core for longer than the queues last, which may cost frames.
+/// Returns the threads that were stalled for longer than the queues absorb, which may cost frames.
 fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let bridged = bridged(outcome);
     ever_off_core(outcome).filter(move |off| off.time > bridged)
@@ -287,11 +286,11 @@ fn bridged(outcome: &TrialOutcome) -> Nanos {
     outcome.host.queue_lasts.unwrap_or(QUEUE_UNKNOWN)
 }
 
-/// Who was off its core, however short: by the longest stall, of which there may have been more, and by the scheduler's run
-/// delay, which is the sum of all.
+/// Returns all stalled threads, even for short stalls: by the longest stall, of which there may have been several, and
+/// by the run delay, which is the sum of all.
 ///
-/// In a closed loop the tester's run delay says nothing about the host where the DUT's work may be done by threads of
-/// the kernel on the tester's own core: waiting for these is waiting for the DUT.
+/// In a closed loop in which kernel threads may do the DUT's work on the tester's core, the tester's run delay is no
+/// host noise: the tester waits for the DUT.
 fn ever_off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let HostNoise { tester_stall, dut_stall, tester_run_delay, dut_run_delay, queue_lasts, .. } = outcome.host;
     let tester_run_delay = tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed);
@@ -310,19 +309,18 @@ fn ever_off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     )
 }
 
-/// What the host did that can explain the loss, if anything.
+/// Returns host noise that can explain the loss.
 ///
-/// Noise disturbs the frames that it touches: those that left in catch-up bursts too large for half of the
-/// queue in front of the DUT, where that is known, and those that were due
-/// while a thread was off its core. A loss that is larger than all of them is the DUT's in any case. In a
-/// closed loop the DUT's own work makes the sender catch up, so only stalls count there.
+/// Host noise can affect two groups of frames: frames in catch-up bursts that exceed half of the queue in front of the
+/// DUT, if that queue is known; and frames that were due while a thread was stalled. A loss larger than both groups is
+/// the DUT's. In a closed loop the DUT's own work causes catch-up bursts, so only stalls count there.
 fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
     let lost: Count = parts.iter().map(|part| part.leg.lost()).fold(0, Count::saturating_add);
     let mut touched: Count = 0;
     let mut noise = None;
     for part in parts {
         let timing = &part.leg.timing;
-        // What the queue in front of the DUT holds twice over is no reason for a loss.
+        // A burst of at most half of the queue in front of the DUT explains no loss.
         let harmless = outcome.host.dut_queue.unwrap_or(0) / 2;
         if Count::from(timing.worst_burst) > harmless.max(timing.burst.max(1).into()) && outcome.dut_loop == Loop::Open
         {
@@ -340,8 +338,8 @@ fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
     if lost <= touched { noise } else { None }
 }
 
-/// Whose fault catch-up bursts were. A stall is followed by one burst; who sends a tenth of all frames in bursts although
-/// nothing kept it from its core for that long is too slow for the rate, and more trials will not help.
+/// Returns the cause of catch-up bursts. One burst follows each stall. A sender that sends a tenth of all frames in
+/// bursts without such stalls is too slow for the rate, and more trials will not help.
 fn burst(part: &Part<'_>, outcome: &TrialOutcome) -> Invalid {
     let (stream, timing) = (part.stream, &part.leg.timing);
     let off: Nanos = off_core(outcome).filter(|off| !off.of_dut).map(|off| off.time).max().unwrap_or_default();

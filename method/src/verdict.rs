@@ -1,5 +1,5 @@
-//! Verdicts on a trial, and how they read. Apart from the rules that lead to them, because whoever searches, records and
-//! reports knows verdicts and no rules.
+//! Verdicts on a trial, and their texts. They are separate from the rules in [`crate::validity`], because searches,
+//! records and reports need only verdicts.
 
 use crate::units::{Count, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -27,34 +27,34 @@ impl fmt::Display for Stream {
     }
 }
 
-/// What one trial is worth.
+/// The verdict on one trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every stream met its acceptance.
     Pass,
-    /// The DUT did not carry this rate.
+    /// The DUT failed at this rate.
     Fail(Failure),
-    /// Neither: the trial measured the tester or its host.
+    /// Invalid: the tester or host noise disturbed the trial.
     Invalid(Invalid),
 }
 
-/// How the DUT failed.
+/// A failure of the DUT.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Failure {
-    /// What was missed.
+    /// The criterion that was missed.
     pub reason: FailReason,
-    /// The DUT's work was done inside the sender's thread: the figure is that of DUT and tester together,
-    /// printed as "closed loop, tester included".
+    /// Whether the DUT worked inside the sender's thread: the rate is that of DUT and tester together, printed as
+    /// "closed loop, tester included".
     pub closed_loop: bool,
 }
 
-/// What a failed trial missed.
+/// The criterion that a failed trial missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailReason {
-    /// Fewer right frames arrived than accepted.
+    /// Fewer right frames arrived than the acceptance requires.
     Loss {
         /// The stream with the loss.
         stream: Stream,
@@ -62,10 +62,10 @@ pub enum FailReason {
         sent: Count,
         /// Distinct right frames received.
         received: Count,
-        /// Frames that had to be received.
+        /// Frames required by the acceptance.
         needed: Count,
     },
-    /// The schedule was not met although the tester's own share would have met it.
+    /// The sender was late, although the tester alone would have met the schedule.
     Late {
         /// The stream that was late.
         stream: Stream,
@@ -109,7 +109,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Why a trial measured nothing. As text: what happened; [`Invalid::advice`]: what to do.
+/// The reason why a trial is invalid. Its text says what happened, [`Invalid::advice`] what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Invalid {
@@ -122,7 +122,7 @@ pub enum Invalid {
         /// How late it may have been.
         limit: Nanos,
     },
-    /// The tester kept its schedule only in bursts, although nothing kept it from its core.
+    /// The tester kept its schedule only in bursts, although it was not preempted.
     SenderUneven {
         /// The stream.
         stream: Stream,
@@ -131,11 +131,11 @@ pub enum Invalid {
         /// Frames sent.
         sent: Count,
     },
-    /// The tester sent fewer frames than it was asked for.
+    /// The tester sent fewer frames than specified.
     SentTooFew {
-        /// The stream that was cut short.
+        /// The incomplete stream.
         stream: Stream,
-        /// Frames asked for.
+        /// Frames specified.
         planned: Count,
         /// Frames sent.
         sent: Count,
@@ -152,7 +152,7 @@ pub enum Invalid {
         /// Frames dropped.
         frames: Count,
     },
-    /// More right frames than were sent: the tester's counters contradict each other.
+    /// More right frames were received than sent: the tester's counters contradict each other.
     MoreReceivedThanSent {
         /// The stream.
         stream: Stream,
@@ -161,7 +161,7 @@ pub enum Invalid {
         /// Frames received.
         received: Count,
     },
-    /// Validation was asked for and did not take place.
+    /// Validation was requested and did not take place.
     ValidationMissing,
     /// The phase 1 before this trial lost connections, so phase 2 would have opened new ones.
     Phase1Incomplete {
@@ -170,7 +170,7 @@ pub enum Invalid {
         /// Connections that it had to learn.
         needed: Count,
     },
-    /// Frames were lost in a trial in which the sender caught up in bursts.
+    /// Frames were lost in a trial with catch-up bursts.
     HostBurst {
         /// The stream.
         stream: Stream,
@@ -179,7 +179,7 @@ pub enum Invalid {
         /// Largest burst that left.
         worst: u32,
     },
-    /// Frames were lost, or the schedule missed, in a trial in which a thread was kept from its core.
+    /// Frames were lost, or the sender was late, in a trial in which a thread stalled.
     HostStall {
         /// Whether it was a thread of the DUT, else of the tester.
         of_dut: bool,
@@ -188,31 +188,31 @@ pub enum Invalid {
         /// What the queues can bridge, where one is known.
         queue_lasts: Option<Nanos>,
     },
-    /// The same, by the scheduler's account: a thread was runnable and waited for its core.
+    /// Frames were lost, or the sender was late, in a trial in which a thread waited for its core (run delay).
     HostRunDelay {
         /// Whether it was a thread of the DUT, else of the tester.
         of_dut: bool,
-        /// How long it waited in all.
+        /// Its total run delay.
         delay: Nanos,
         /// What the queues can bridge, where one is known.
         queue_lasts: Option<Nanos>,
     },
 }
 
-/// Who spoiled an invalid trial, and so how often it is repeated.
+/// The cause of an invalid trial, which determines how often it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spoiler {
-    /// The tester: three times at one rate make that rate the tester's bound.
+    /// The tester: after three trials at one rate, the rate is tester-limited.
     Tester,
-    /// The host: repeated up to ten times.
+    /// Host noise: repeated up to ten times.
     Host,
     /// The phase 1 before it: repeated up to three times, then with a lower rate.
     Phase1,
 }
 
 impl Invalid {
-    /// Who spoiled the trial.
+    /// Returns the cause of the invalid trial.
     pub fn spoiler(&self) -> Spoiler {
         match self {
             Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => Spoiler::Host,
@@ -221,8 +221,8 @@ impl Invalid {
         }
     }
 
-    /// At which rate the queues would have lasted through it, with as much again to spare, where it spoiled a trial at `rate`;
-    /// `None` where it was no stall, or no queue is known.
+    /// Returns the rate at which the queues would absorb this stall twice, if it invalidated a trial at `rate`; `None`
+    /// if the reason is no stall, or no queue is known.
     pub fn bridged_at(&self, rate: Rate) -> Option<Rate> {
         let (away, lasts) = match *self {
             Invalid::HostStall { stall, queue_lasts: Some(lasts), .. } => (stall, lasts),
@@ -233,7 +233,7 @@ impl Invalid {
         (bridged < u128::from(rate.0)).then_some(Rate(bridged as u64))
     }
 
-    /// What to do about it.
+    /// Returns advice on how to avoid it.
     pub fn advice(&self) -> &'static str {
         match self {
             Invalid::SenderLate { .. } | Invalid::SenderUneven { .. } | Invalid::SentTooFew { .. } => {
@@ -241,15 +241,17 @@ impl Invalid {
             }
             Invalid::NothingToSend { .. } => "use longer trials or a higher lower end of the search",
             Invalid::LinkLost => "check cables, interfaces and the peer's link state",
-            Invalid::TesterDrops { .. } => "enlarge the tester's receive rings or give its receiver a core of its own",
+            Invalid::TesterDrops { .. } => {
+                "enlarge the tester's receive rings, or pin its receiver to an isolated core"
+            }
             Invalid::MoreReceivedThanSent { .. } | Invalid::ValidationMissing => {
-                "this is a fault of the tester: please report it with the run folder"
+                "this is a defect of the tester: please report it with the run folder"
             }
             Invalid::Phase1Incomplete { .. } => {
                 "lower the rate of phase 1, or check that the DUT's table, port pool and timeouts fit this many connections"
             }
             Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => {
-                "quieten the host: pin tester and DUT to free cores, stop other load, or use a machine that is not shared"
+                "reduce host noise: pin tester and DUT to isolated cores, stop other load, or use a machine that is not shared"
             }
         }
     }
@@ -281,14 +283,17 @@ impl fmt::Display for Invalid {
                 write!(f, "phase 1 established {learned} connections, {needed} needed")
             }
             Invalid::HostBurst { stream, declared, worst } => {
-                write!(f, "{stream}: loss in a trial with a catch-up burst of {worst} frames, {declared} declared")
+                write!(
+                    f,
+                    "{stream}: frames were lost in a trial with a catch-up burst of {worst} frames, {declared} declared"
+                )
             }
             Invalid::HostStall { of_dut, stall, queue_lasts } => {
-                write!(f, "a {} thread was off its core for {}{}", who(of_dut), show(stall), queues(stall, queue_lasts))
+                write!(f, "a {} thread stalled for {}{}", who(of_dut), show(stall), queues(stall, queue_lasts))
             }
             Invalid::HostRunDelay { of_dut, delay, queue_lasts } => {
                 let (who, delay, queues) = (who(of_dut), show(delay), queues(delay, queue_lasts));
-                write!(f, "a {who} thread waited {delay} for its core by the scheduler's account{queues}")
+                write!(f, "a {who} thread waited {delay} for its core (run delay){queues}")
             }
         }
     }
@@ -298,16 +303,17 @@ fn who(of_dut: bool) -> &'static str {
     if of_dut { "DUT" } else { "tester" }
 }
 
-/// What a thread's absence did: it was longer than the queues last, or they lasted, and it made a sender late all the same.
+/// Describes the effect of a stall: it was longer than the queues absorb, or the queues absorbed it, but a sender was
+/// late.
 fn queues(away: Nanos, last: Option<Nanos>) -> String {
     match last {
         None => ", no queue is known".to_owned(),
-        Some(last) if last < away => format!(", queues last {}", show(last)),
-        Some(_) => ", and a sender was late by it".to_owned(),
+        Some(last) if last < away => format!(", the queues absorb {}", show(last)),
+        Some(_) => ", which made a sender late".to_owned(),
     }
 }
 
-/// A duration in the unit that reads best.
+/// Formats a duration in a readable unit.
 fn show(nanos: Nanos) -> String {
     match nanos.0 {
         0..10_000 => format!("{} ns", nanos.0),

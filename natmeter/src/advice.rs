@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_takes_root_is_said_to_others() {
         let machine = |root| Machine { cores: 8, root };
-        for (text, words) in [(KERNEL_CORES, "choosing cores of the DUT takes root"), (KERNEL_XDP, "AF_XDP takes root")]
+        for (text, words) in [(KERNEL_CORES, "pinning the DUT to cores needs root"), (KERNEL_XDP, "AF_XDP needs root")]
         {
             let notes = of(text, &[], machine(false));
             assert!(notes.iter().any(|n| n.starts_with("needs root: ") && n.contains(words)), "{notes:?}");

@@ -132,7 +132,7 @@ impl Listener for Console {
             }
             Event::Doubt { text } => self.line(&format!("{BAD}note{BAD:#}: {text}")),
             Event::LeftOut { measurement } => {
-                self.line(&format!("  {DIM}{measurement}: skipped, time limit reached{DIM:#}"))
+                self.line(&format!("  {DIM}{measurement}: skipped, time limit reached{DIM:#}"));
             }
             Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
             Event::MeasurementStarted { number, of, measurement } => {

@@ -2,7 +2,7 @@
 
 use crate::rig::kernel::{bed_with_cables, device_config};
 use dut::host::Order;
-use dut::{DutError, Place};
+use dut::{DutError, Target};
 use record::plan::Plan;
 use scenario::axis::more_in_words;
 use scenario::{Dut, Point, Scenario};
@@ -39,14 +39,14 @@ fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
 }
 
 fn listed(orders: &[Order]) -> String {
-    let line = |o: &Order| format!("{:<60}  # {}: {}\n", o.action.to_string(), place(o.place), o.why);
+    let line = |o: &Order| format!("{:<60}  # {}: {}\n", o.action.to_string(), target(o.target), o.why);
     orders.iter().map(line).collect()
 }
 
-fn place(place: Place) -> &'static str {
-    match place {
-        Place::Dut => "in the DUT's namespace",
-        Place::Tester => "in the tester's namespace",
-        Place::Machine => "on the whole machine",
+fn target(target: Target) -> &'static str {
+    match target {
+        Target::Dut => "in the DUT's namespace",
+        Target::Tester => "in the tester's namespace",
+        Target::Machine => "on the whole machine",
     }
 }

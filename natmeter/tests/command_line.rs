@@ -374,7 +374,7 @@ fn a_measurement_is_not_disturbed() {
     for arguments in [&["run", "--runs", runs][..], &["resume", runs], &["selftest"], &["calibrate"]] {
         let output = natmeter(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        let words = format!("this machine, for measuring, is in use by process {} (", std::process::id());
+        let words = format!("this machine is in use by process {} (", std::process::id());
         assert!(stderr(&output).contains(&words), "{}", stderr(&output));
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was begun");

@@ -1,5 +1,5 @@
-//! What each back-end costs: CPU time a frame for sending, the kernel's IPv4 forwarding or NAT44 and receiving, all in
-//! one thread on one core, so that the DUT's work is inside. Builds its own namespaces, which vanish with it.
+//! The cost of each back-end: CPU time per frame for sending, the kernel's IPv4 forwarding or NAT44 and receiving, all
+//! in one thread on one core, so that the DUT's work is inside. Builds its own namespaces, which vanish with it.
 //!
 //! `cargo run --release -p natmeter-port --example forward_cost [SECONDS] [nat]`, as root. With `nat`: nftables masquerade, 200,000
 //! connections, what a new one costs and what a frame of one that stands, from left to right in random order. The first row is of

@@ -30,7 +30,7 @@ pub struct Clock {
 const SHIFT: u32 = 56;
 
 impl Clock {
-    /// Find out what this machine has, and calibrate it for about 20 ms.
+    /// Chooses the clock of this machine, and calibrates it for about 20 ms.
     pub fn calibrated() -> Clock {
         if counter_is_constant() { Clock::new(Source::Counter, measure_frequency()) } else { Clock::system() }
     }
@@ -40,8 +40,8 @@ impl Clock {
         Clock::new(Source::System, 1_000_000_000)
     }
 
-    /// The same clock gone wrong: it takes so many millionths more time for having passed. Only to see that whoever is to
-    /// find a wrong clock finds it.
+    /// Returns a wrong clock, which runs fast by this many millionths. Used only to test that a wrong clock is
+    /// detected.
     #[doc(hidden)]
     pub fn gone_fast(self, ppm: u64) -> Clock {
         Clock::new(self.source, (self.frequency as u128 * 1_000_000 / (1_000_000 + ppm as u128)) as u64)
@@ -79,7 +79,7 @@ impl Clock {
         ((nanos as u128 * self.ticks_a_nano as u128) >> SHIFT) as u64
     }
 
-    /// Words for the record: which clock, how fast.
+    /// Description for the record: which clock, and its frequency.
     pub fn describe(&self) -> String {
         match self.source {
             Source::Counter => format!("processor counter at {} Hz", self.frequency),

@@ -1,21 +1,21 @@
-//! The one error type of this crate: what was being done, what happened, what to do next.
+//! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
 
 use std::io;
 
-/// Why a port, a pool, a namespace or the clock cannot do its work.
+/// The reason why an operation on a port, a pool, a namespace or the clock failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// A system call failed.
     #[error("{doing}: {source}{}", hint(.advice))]
     System {
-        /// What was being done.
+        /// The operation.
         doing: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to do next; may be empty.
+        /// How to fix it; may be empty.
         advice: &'static str,
     },
-    /// The request itself cannot be met.
+    /// The request is unsupported.
     #[error("{0}")]
     Unsupported(String),
 }

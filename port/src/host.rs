@@ -1,5 +1,4 @@
-//! What a measuring thread needs from the host: a core of its own, its CPU time, and how long the
-//! scheduler kept it waiting.
+//! Host functions for measuring threads: CPU pinning, priority, CPU time and run delay.
 
 use crate::PortError;
 use crate::sys::get_option;
@@ -31,8 +30,8 @@ pub fn pin(core: usize) -> Result<(), PortError> {
     keep_to(&[core])
 }
 
-/// Put the calling thread on its core; on any that this process was given, if it has none of its own: whoever started it may be
-/// kept off some of them.
+/// Pins the calling thread to its core, or without one to all cores that this process may use, because the thread that
+/// started it may be pinned to fewer.
 ///
 /// # Errors
 /// As [`pin`].
@@ -40,7 +39,7 @@ pub fn place(core: Option<usize>) -> Result<(), PortError> {
     core.map_or_else(|| keep_to(&cores()), pin)
 }
 
-/// Keep the calling thread, and the threads that it starts from now on, on these cores.
+/// Pins the calling thread, and the threads that it starts from now on, to these cores.
 ///
 /// # Errors
 /// When a core does not exist or is not ours to use.
@@ -51,9 +50,9 @@ pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     }
     sched_setaffinity(None, &set).map_err(|e| {
         PortError::system(
-            format!("keeping a thread on cores {cores:?}"),
+            format!("pinning a thread to cores {cores:?}"),
             e,
-            "choose cores of the list that `taskset -p $$` shows",
+            "choose cores from the list that `taskset -cp $$` prints",
         )
     })
 }
@@ -64,9 +63,9 @@ pub fn hurry() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
 }
 
-/// Put the calling thread before all ordinary threads of its core (SCHED_FIFO, lowest real-time priority); the kernel
-/// still gives those a twentieth of the time. Only for threads that need nothing of the kernel while they work: the
-/// kernel's own packet work is done by ordinary threads and would starve. Best effort, as [`hurry`].
+/// Gives the calling thread real-time priority (SCHED_FIFO, lowest priority), before all ordinary threads of its core;
+/// the kernel still gives those a twentieth of the time. Only for threads that do not depend on kernel threads while
+/// they work: the kernel's packet threads are ordinary and would starve. Best effort, as [`hurry`].
 pub fn preempt_others() -> bool {
     // SAFETY: sched_param is plain old data, for which all zeroes are a value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -85,8 +84,8 @@ pub fn preempt_no_more() -> bool {
     ordinary == 0 && hurry()
 }
 
-/// How long threads can be before all others without a pause: the kernel stops them for the rest of each second in which
-/// they took more than 950 ms of a core (sched_rt_runtime_us). Longer work is better done with [`hurry`].
+/// How long threads can keep real-time priority without a pause: the kernel stops them for the rest of each second in
+/// which they took more than 950 ms of a core (sched_rt_runtime_us). Use [`hurry`] for longer work.
 pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
 
 /// The cores that this process was given, in order: those of the first thread that asks, before any was kept to fewer.

@@ -1,6 +1,6 @@
-//! What the kernel knows of a network interface, read over rtnetlink from inside its namespace. Its own file
-//! because `/sys/class/net` shows the namespace in which it was mounted, not the one that is asked about, while
-//! a netlink socket keeps the namespace it was opened in.
+//! Properties and counters of a network interface, read over rtnetlink from inside its namespace. `/sys/class/net` is
+//! not used, because it shows the namespace in which it was mounted, while a netlink socket keeps the namespace in
+//! which it was opened.
 
 use crate::{Netns, PortError};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};

@@ -1,8 +1,8 @@
 //! Packets in and out, with their timestamps: burst interface, frame pools, back-ends, middleware,
 //! and the few things of the host that a measuring thread needs (clock, core, CPU time, namespaces).
 //!
-//! Nothing here looks inside a frame: what an XDP program selects and how a link steers is given as
-//! data. This is one of the two crates that may use `unsafe`; each block says why it is sound.
+//! This crate does not parse frames: the selection of an XDP program and the steering of a link are data. This is one
+//! of the two crates that may use `unsafe`; each block says why it is sound.
 
 #![allow(
     clippy::cast_possible_wrap,
@@ -28,7 +28,7 @@ pub use error::PortError;
 pub use frame::{Frame, Pool, PoolConfig};
 pub use netns::Netns;
 
-/// Most frames that one call moves: large enough to amortise a call, small enough to stay in L1.
+/// Maximum number of frames per call: large enough to amortise a call, small enough to stay in L1.
 pub const BATCH: usize = 32;
 
 /// Frames on their way between a port and whoever works on them. Made once with capacity [`BATCH`]
@@ -40,7 +40,7 @@ pub fn burst() -> Burst {
     Vec::with_capacity(BATCH)
 }
 
-/// What became of a burst given to [`Port::transmit`].
+/// Outcome of [`Port::transmit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Frames that the other side's queue took.
@@ -58,8 +58,8 @@ pub struct Counters {
     pub accepted: u64,
     /// Frames refused by the other side's ingress queue.
     pub refused: u64,
-    /// Frames that our own side dropped (socket buffer, ring or pool full), those for which a link's ring to us had no
-    /// room included: the tester's loss, not the DUT's.
+    /// Frames that the tester's side dropped (socket buffer, ring or pool full), including those for which a link's
+    /// ring had no room: the tester's loss, not the DUT's.
     pub own_drops: u64,
     /// The link was down at some time since the counters were last looked at.
     pub link_lost: bool,

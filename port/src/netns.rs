@@ -1,6 +1,6 @@
-//! Anonymous network namespaces, held by a file descriptor only: they vanish with the process, however it
-//! ends. Its own file because namespaces belong to threads, not to processes, and getting that wrong would
-//! configure the host; here is the only place that changes the namespace of a thread.
+//! Unnamed network namespaces: only a file descriptor refers to them, so that they vanish with the process, even after
+//! a kill. Namespaces belong to threads, not to processes, and a mistake would configure the host. So only this file
+//! changes the namespace of a thread.
 
 use crate::PortError;
 use crate::sys::check;
@@ -41,7 +41,7 @@ impl Netns {
         on_fresh_thread(|| {
             // SAFETY: CLONE_NEWNET changes only the network namespace of this thread, which ends after this closure.
             check(unsafe { libc::unshare(libc::CLONE_NEWNET) })
-                .map_err(|e| PortError::system("making a network namespace", e, PRIVILEGE))?;
+                .map_err(|e| PortError::system("creating a network namespace", e, PRIVILEGE))?;
             Netns::current()
         })
     }
@@ -116,13 +116,13 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
     let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if threads != 1 {
         return Err(PortError::Unsupported(format!(
-            "a user namespace can only be entered by a process of one thread, this one has {threads}: enter it first"
+            "only a single-threaded process can enter a user namespace, and this one has {threads} threads: enter it before starting threads"
         )));
     }
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // SAFETY: the process has one thread (checked above), so this changes namespaces for all of it at once.
     check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWNS) })
-        .map_err(|e| PortError::system("making a user namespace", e, setting_that_forbids_user_namespaces()))?;
+        .map_err(|e| PortError::system("creating a user namespace", e, setting_that_forbids_user_namespaces()))?;
     let map = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text).map_err(|e| {
             let doing = format!("writing /proc/self/{file} of a new user namespace");
@@ -143,7 +143,7 @@ pub fn in_user_namespace() -> bool {
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// The reason most likely, by asking each switch that Linux and the distributions have.
+/// Finds the most likely reason, by checking each setting of Linux and the distributions that forbids user namespaces.
 fn setting_that_forbids_user_namespaces() -> &'static str {
     let is = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|s| s.trim() == value);
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {

@@ -1,5 +1,5 @@
-//! Watching that interfaces stay: a program that runs on an interface wants to know at once when that is deleted or switched
-//! off, also while no frame moves. Apart from reading interfaces, because here the kernel speaks first.
+//! Watches interfaces: a program must notice at once when its interface is deleted or switched off, even without
+//! traffic. It uses the kernel's notifications; `interface` sends requests.
 
 use crate::PortError;
 use crate::interface::Interfaces;
@@ -18,10 +18,10 @@ pub struct Presence {
     watched: Vec<(u32, String)>,
 }
 
-/// Why an interface cannot be used any more.
+/// The reason why an interface cannot be used any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// There is none of this name, or it is another one.
+    /// No interface has this name, or it is another interface.
     #[error("interface {0} is gone: it was deleted, renamed or moved to another namespace")]
     Gone(String),
     /// `ip link set DEV down`.

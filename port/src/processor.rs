@@ -1,5 +1,5 @@
-//! What a program says on a processor that lacks an instruction it was built with. Its own file because the check must not use such
-//! an instruction itself: instead of comparing lists of features, it waits for the processor's own verdict.
+//! Prints an error on a processor that lacks an instruction of the program's build. It handles SIGILL instead of
+//! comparing lists of features, because the check itself must not use such an instruction.
 
 use std::sync::OnceLock;
 

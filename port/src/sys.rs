@@ -1,5 +1,5 @@
-//! The few system interfaces that rustix lacks, wrapped once: options of packet and XDP sockets as plain
-//! structures, memory shared with the kernel, and C's way of reporting errors.
+//! System interfaces that rustix lacks: options of packet and XDP sockets as plain structures, memory shared with the
+//! kernel, and `errno`.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

@@ -58,7 +58,7 @@ fn become_ordinary() {
 
 fn a_second_entry_from_a_process_with_threads_is_refused() {
     let error = std::thread::spawn(enter_user_namespace).join().unwrap().unwrap_err();
-    assert!(error.to_string().contains("one thread"), "{error}");
+    assert!(error.to_string().contains("single-threaded"), "{error}");
 }
 
 /// Only shows: writing `rps_cpus` takes a privilege in the system's first user namespace.

@@ -1,5 +1,5 @@
-//! The axes of a scenario beside connections and cores. A point of the matrix carries their values by name; the scenario at a
-//! point is the scenario with these values set, so that nothing behind it knows what an axis is.
+//! The axes of a scenario besides connections and cores. A point of the matrix holds their values by name. The scenario
+//! at a point is a scenario with these values set, so that later code does not depend on axes.
 
 use crate::quantity::show_grouped;
 use crate::{Dut, Scenario};

@@ -1,5 +1,5 @@
-//! Whether a run conforms to the RFCs by its settings, and if not, why not: the list is printed with every
-//! result, so that no quick figure is ever taken for a conforming one.
+//! Lists the settings by which a run departs from the RFCs. Every result prints the list, so that a quick result is not
+//! mistaken for a conforming one.
 
 use crate::quantity::{show_duration, show_share};
 use crate::summary::impair_in_words;
@@ -20,7 +20,7 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     at_least("trials last", measure.duration, Nanos::from_secs(60), "RFC 2544, section 24");
     at_least("the wait before sending is", measure.start_delay, Nanos::from_secs(2), "RFC 2544, section 23");
     at_least("the drain after the last frame is", measure.drain, Nanos::from_secs(2), "RFC 2544, section 23");
-    at_least("the rest between trials is", measure.settle, Nanos::from_secs(5), "RFC 2544, section 23");
+    at_least("the pause between trials is", measure.settle, Nanos::from_secs(5), "RFC 2544, section 23");
     at_least("the drain of phase 1 is", measure.phase1_drain, Nanos::from_millis(500), "published practice");
     for (what, ppm) in [("", measure.acceptance_ppm), (" of phase 1", measure.phase1_acceptance_ppm)] {
         if ppm < 1_000_000 {
@@ -37,11 +37,12 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
             .push(format!("{} repetitions, below {required} (published practice of RFC 9693)", measure.repetitions));
     }
     if let Some(tries) = measure.verify.filter(|&tries| tries > 1) {
-        departures
-            .push(format!("a rate has failed only after {tries} trials (ETSI GS NFV-TST 009; RFC 2544, section 26.1)"));
+        departures.push(format!(
+            "a rate fails only after {tries} failed trials (ETSI GS NFV-TST 009; RFC 2544, section 26.1)"
+        ));
     }
     if let Some(limit) = scenario.time_limit {
-        departures.push(format!("repetitions are left out where {} do not suffice for all", show_duration(limit)));
+        departures.push(format!("repetitions are skipped if {} do not suffice for all", show_duration(limit)));
     }
     if let Some(impair) = &scenario.impair {
         departures.push(format!("frames are impaired on purpose: {}", impair_in_words(impair)));

@@ -162,7 +162,7 @@ fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option
         return None;
     };
     if let Some(second) = found.next() {
-        let fault = Fault::new("there is one technology at a time").at(At::key(path(second)), "the second");
+        let fault = Fault::new("a gateway can have only one technology").at(At::key(path(second)), "the second");
         sections.faults.push(fault.at(At::key(path(first)), "the first").instead("keep one of the tables"));
         return None;
     }

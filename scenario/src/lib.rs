@@ -1,9 +1,10 @@
-//! Scenarios: what is measured, as typed values that cannot be wrong, and the files of `natmeter gateway`. A file is read once,
-//! at the edge: every mistake is shown at once, under the words at fault.
+//! Scenarios as typed, validated values, and the files of `natmeter gateway`. A file is read and checked once, and all
+//! its errors are shown at once, under the words at fault.
 //!
-//! `tables` declares the tables and their keys; reader, `--set`, defaults, the JSON Schema and the reference page follow from
-//! it. `reader` makes a scenario of a file, `rules` say what cannot be measured, `axis` what a point of the matrix sets,
-//! `summary` and `conformance` put a scenario into words. The technologies are given as an argument.
+//! `tables` declares the tables and their keys; reader, `--set`, defaults, the JSON Schema and the reference page are
+//! derived from it. `reader` turns a file into a scenario, `rules` refuse what cannot be measured, `axis` sets the
+//! values of a point of the matrix, `summary` and `conformance` describe a scenario as text. Callers pass the
+//! technologies as an argument.
 
 #![forbid(unsafe_code)]
 
@@ -50,9 +51,9 @@ pub struct Scenario {
     pub duts: Vec<Dut>,
     /// How tester and DUT are joined.
     pub link: Link,
-    /// What is done on purpose to frames that the tester receives.
+    /// Impairment of the frames that the tester receives.
     pub impair: Option<Impair>,
-    /// What is kept of the tester's frames.
+    /// Capture of the tester's frames.
     pub capture: Option<Capture>,
     /// The tester itself.
     pub tester: Tester,
@@ -84,7 +85,7 @@ pub enum Dut {
         /// The technology.
         technology: Box<dyn Technology>,
     },
-    /// This kernel, in a namespace that the tool makes.
+    /// This machine's kernel, in a network namespace that natmeter creates.
     Kernel {
         /// Name of the software as `natmeter list` shows it: linux-forwarding, nftables, iptables-legacy, iptables-nft.
         software: &'static str,

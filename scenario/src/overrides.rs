@@ -1,18 +1,19 @@
 //! `--set KEY=VALUE`: which key a short name means.
 
-use key::{Book, Fault, Place, Tree, did_you_mean, override_value};
+use key::{Book, Fault, SourceSpan, Tree, did_you_mean, override_value};
 
 /// Applies an override, the text of the last source of the tree.
 pub(crate) fn apply(tree: &mut Tree, book: &Book, full: bool) -> Result<(), Box<Fault>> {
     let at = tree.sources.len() - 1;
     let text = tree.sources[at].text.clone();
     let Some((key, value)) = text.split_once('=') else {
-        let fault = Fault::new("an override needs a key and a value").at(Place::new(at, 0..text.len()), "no `=` here");
+        let fault =
+            Fault::new("an override needs a key and a value").at(SourceSpan::new(at, 0..text.len()), "no `=` here");
         return Err(Box::new(fault.instead("write KEY=VALUE, for example --set connections=4M")));
     };
     let name = key.trim();
     let start = key.len() - key.trim_start().len();
-    let place = Place::new(at, start..start + name.len());
+    let place = SourceSpan::new(at, start..start + name.len());
     let path = resolve(tree, book, name, place, full)?;
     let is_list = book.key(&path).is_some_and(|key| (key.shape)().is_list);
     let node = override_value(value, at, key.len() + 1, is_list);
@@ -26,10 +27,10 @@ fn is_conforming(book: &Book, name: &str) -> bool {
 }
 
 /// The dotted path that the key of an override means.
-fn resolve(tree: &Tree, book: &Book, name: &str, place: Place, full: bool) -> Result<String, Box<Fault>> {
+fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) -> Result<String, Box<Fault>> {
     if let Some(key) = name.strip_prefix("measure.").filter(|key| full && is_conforming(book, key)) {
         let fault = Fault::new(format!("--full does not use `{name}`")).at(place, "has no effect with --full");
-        return Err(Box::new(fault.instead(format!("write {key}=… or full.{key}=…, or leave out --full"))));
+        return Err(Box::new(fault.instead(format!("write {key}=… or full.{key}=…, or remove --full"))));
     }
     if name.contains('.') || book.key(name).is_some() {
         return Ok(name.to_owned());
@@ -59,7 +60,7 @@ fn resolve(tree: &Tree, book: &Book, name: &str, place: Place, full: bool) -> Re
             let fault = Fault::new(format!("unknown key `{name}`")).at(place, "no such key in this scenario");
             Err(Box::new(match did_you_mean(name, known) {
                 Some(meant) => fault.instead(format!("did you mean `{meant}`?")),
-                None => fault.instead("write a key of the scenario, or its whole path as in measure.repetitions"),
+                None => fault.instead("write a key of the scenario, or its complete path, as in measure.repetitions"),
             }))
         }
         _ => {

@@ -1,4 +1,4 @@
-//! From text to scenario. Nothing but the file is read here, so a scenario is refused before anything is touched.
+//! Turns a file into a scenario. It reads only the file, so that a scenario is refused before anything is changed.
 
 #![allow(clippy::option_option, reason = "none where a value was refused; `Some(None)` where the file has none")]
 
@@ -12,7 +12,8 @@ use crate::tables::{
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
 use key::{
-    At, Book, Complaints, Entry, Fault, Node, Place, Sections, Source, Spans, Tree, TreeTable, Value, override_value,
+    At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
+    override_value,
 };
 use method::Count;
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,7 @@ impl Loaded {
         let technology = self.scenario.duts.iter().find_map(|dut| Some(dut.technology()?.1.name())).unwrap_or_default();
         let fault = Fault::new(format!("the file of `{key}` cannot be used: {why}"));
         let fault = fault.at(format!("technology.{technology}.{key}"), "this file").instead(
-            "correct the file, or name another; a relative path starts from the folder in which natmeter is started",
+            "correct the file, or name another; a relative path starts at the folder in which natmeter was started",
         );
         Complaints::new(self.sources.clone(), &self.spans, vec![fault], Vec::new())
     }
@@ -93,9 +94,9 @@ const LONGEST: u64 = 1 << 20;
 pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
     let unreadable = |why: String| ScenarioError::Unreadable { path: path.to_owned(), why };
     let metadata = path.metadata().map_err(|e| unreadable(e.to_string()))?;
-    // A pipe could make the reader wait for ever.
+    // Reading a pipe could block for ever.
     if !metadata.is_file() {
-        return Err(unreadable("this is no regular file".to_owned()));
+        return Err(unreadable("this is not a regular file".to_owned()));
     }
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
@@ -189,15 +190,14 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
     if has_technology {
         for entry in own {
             let fault = Fault::new(format!("`dut.embedded.{}` does not belong here", entry.name));
-            let fault = fault.at(entry.key, "the technology has this");
-            faults.push(fault.instead("write it into the technology's own table"));
+            let fault = fault.at(entry.key, "a key of the technology");
+            faults.push(fault.instead("move it to the technology's table"));
         }
         return false;
     }
     if let Some(plays) = embedded.get("plays") {
-        let fault =
-            Fault::new("`dut.embedded.plays` does not belong here").at(plays.key, "a NAT44 has no parts to play");
-        faults.push(fault.instead("leave it out, or add the table of a technology, for example [technology.map-t]"));
+        let fault = Fault::new("`dut.embedded.plays` does not belong here").at(plays.key, "a NAT44 has only one part");
+        faults.push(fault.instead("remove it, or add the table of a technology, for example [technology.map-t]"));
     }
     let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
     tree.insert("technology.nat44", key, empty);
@@ -206,7 +206,7 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
     }
     if embedded.get("pool").is_none() {
         // A default: it stands nowhere.
-        let nowhere = Place::new(key.source, key.start..key.start);
+        let nowhere = SourceSpan::new(key.source, key.start..key.start);
         let pool = Node { place: nowhere, ..override_value("198.19.0.1", 0, 0, false) };
         tree.insert("technology.nat44.pool", key, pool);
     }
@@ -298,7 +298,7 @@ impl Reading<'_, '_> {
         let first = found.next()?;
         let path = format!("technology.{}", first.name());
         if let Some(second) = found.next() {
-            let fault = Fault::new("there is one technology at a time");
+            let fault = Fault::new("a scenario can have only one technology");
             let fault = fault.at(At::key(format!("technology.{}", second.name())), "the second");
             self.sections.faults.push(fault.at(At::key(path), "the first").instead("keep one of the tables"));
             return Some(None);
@@ -317,9 +317,9 @@ impl Reading<'_, '_> {
         if self.sections.has("dut.embedded") {
             duts.push(self.embedded(technology));
         } else if technology.is_some() {
-            let fault = Fault::new("a technology is what the embedded gateway does");
-            let fault = fault.at(At::key("technology"), "no device has it");
-            self.sections.faults.push(fault.instead("add [dut.embedded], or leave the technology out"));
+            let fault = Fault::new("a technology needs the embedded gateway");
+            let fault = fault.at(At::key("technology"), "no device uses it");
+            self.sections.faults.push(fault.instead("add [dut.embedded], or remove the technology"));
         }
         if self.sections.has("dut.linux-forwarding") {
             duts.push(Some(Dut::Kernel { software: "linux-forwarding", nat44: None }));
@@ -360,8 +360,8 @@ impl Reading<'_, '_> {
         };
         if let Some(other) = found.next() {
             let name = |path: &str| path.trim_start_matches("link.").to_owned();
-            let fault =
-                Fault::new("a scenario has one link").at(At::key(other), format!("second link `{}`", name(other)));
+            let fault = Fault::new("a scenario can have only one link")
+                .at(At::key(other), format!("second link `{}`", name(other)));
             let fault = fault.at(At::key(kind), format!("first link `{}`", name(kind)));
             self.sections.faults.push(fault.instead("keep one of the tables"));
         }
@@ -376,9 +376,8 @@ impl Reading<'_, '_> {
     }
 }
 
-/// Frames that each ring of the in-process link holds where the scenario does not say: so many that a host which takes a core
-/// away for a tenth of a millisecond does no harm, and few enough for the smallest number of connections (METHODOLOGY.md,
-/// buffers).
+/// Default ring size of the in-process link in frames: enough to absorb a preemption of a tenth of a millisecond, and
+/// few enough for the smallest number of connections (METHODOLOGY.md, buffers).
 fn usual_depth(connections: Option<Count>, rings: u64) -> usize {
     const MOST: usize = 2048;
     let fits = connections.map_or(MOST, |n| (n / 100 / rings.max(1)) as usize);

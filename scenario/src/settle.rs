@@ -1,4 +1,4 @@
-//! What follows from the whole scenario where a file does not give it: sizes of tables, time-outs, fragments.
+//! Defaults that are computed from the complete scenario: sizes of tables, timeouts, fragments.
 
 use crate::{Dut, Scenario};
 use method::Count;
@@ -6,7 +6,7 @@ use method::Count;
 /// Entries of the kernel's connection tracking table for what is in flight, beside the connections.
 pub const SLACK: Count = 2048;
 
-/// Gives a technology what its table leaves to the scenario.
+/// Sets the values that a technology's table leaves to the scenario.
 pub(crate) fn settle(scenario: &mut Scenario) {
     if scenario.sweep.connections.is_empty() {
         scenario.sweep.connections = vec![0];
@@ -30,7 +30,7 @@ impl Scenario {
         Most::of(self, connections).sessions(dut)
     }
 
-    /// Rings of a link at most: every worker of the gateway has one from each of the tester's.
+    /// Maximum number of rings of a link: every worker of the gateway has one from each worker of the tester.
     pub(crate) fn most_rings(&self) -> u64 {
         self.most_workers().max(1) * u64::from(self.tester.workers)
     }

@@ -1,4 +1,4 @@
-//! A scenario in a few lines for people: what `natmeter check` prints and a run begins with.
+//! A scenario in a few lines, as `natmeter check` and the start of a run print it.
 
 use crate::axis::{Axis, Fit};
 use crate::conformance::conformance;

@@ -104,6 +104,9 @@ pub(crate) fn why(e: impl Display) -> String {
     e.to_string()
 }
 
+/// The variants of the functions of a customer edge, of a provider edge, and of both in a chain.
+type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions);
+
 impl Job<'_> {
     /// One function a worker.
     pub(crate) fn each<F>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
@@ -130,7 +133,7 @@ impl Job<'_> {
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
         pe: impl Fn(&Job<'_>, usize) -> Result<P, String>,
-        (only_ce, only_pe, dual): (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions),
+        (only_ce, only_pe, dual): Variants<C, P>,
     ) -> Result<Functions, String> {
         Ok(match self.plays {
             Plays::Ce => only_ce(self.each(|w| ce(self, w))?),

@@ -1,24 +1,24 @@
-//! A host that does nothing and remembers what it was asked to do: `natmeter plan --steps` and the snapshots of
-//! what every software renders. What it would have written can be read back; all else is read from the host behind.
+//! A host that records actions without carrying them out, for `natmeter plan --steps` and for the snapshots of each
+//! software's steps. A setting that it would have written reads as written; all others are read from the wrapped host.
 
 use super::{Host, Output};
-use crate::step::{Action, Place};
+use crate::step::{Action, Target};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// One action that was asked for.
+/// One recorded action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Where.
-    pub place: Place,
-    /// What it is good for.
+    /// The target.
+    pub target: Target,
+    /// The reason.
     pub why: String,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// Collects orders.
+/// Records actions.
 pub struct DryRun<H> {
     behind: H,
     written: HashMap<String, String>,
@@ -26,19 +26,19 @@ pub struct DryRun<H> {
 }
 
 impl<H: Host> DryRun<H> {
-    /// In front of a host that is only read.
+    /// Wraps a host, which is only read.
     pub fn over(behind: H) -> DryRun<H> {
         DryRun { behind, written: HashMap::new(), orders: Arc::default() }
     }
 
-    /// Where the orders are collected; stays readable when the host has been given away.
+    /// Returns the list of recorded actions, which stays readable after the host has been moved.
     pub fn orders(&self) -> Arc<Mutex<Vec<Order>>> {
         Arc::clone(&self.orders)
     }
 }
 
 impl<H: Host> Host for DryRun<H> {
-    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<Output> {
+    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output> {
         let status = match action {
             Action::Write { path, value } => {
                 self.written.insert(path.clone(), value.clone());
@@ -50,13 +50,13 @@ impl<H: Host> Host for DryRun<H> {
             }
             Action::Command { .. } => Some(0),
         };
-        let order = Order { place, why: why.to_owned(), action: action.clone() };
+        let order = Order { target, why: why.to_owned(), action: action.clone() };
         self.orders.lock().expect("no panic while held").push(order);
         Ok(Output { status, ..Output::default() })
     }
 
-    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-        self.written.get(path).map_or_else(|| self.behind.read(place, path), |value| Ok(value.clone()))
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        self.written.get(path).map_or_else(|| self.behind.read(target, path), |value| Ok(value.clone()))
     }
 
     fn is_rehearsal(&self) -> bool {

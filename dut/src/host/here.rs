@@ -1,11 +1,10 @@
-//! This process's own view of the machine: how a program is run to its end within bounds, and how a setting is
-//! written. Its own file because the machine-wide settings need exactly this and no namespace, and because the
-//! file tree below which settings are found can be another one in tests.
+//! The host without namespaces: runs a program with a time limit, and writes a setting. Machine-wide settings need only
+//! this. Tests use another root folder for the files of settings.
 
 use super::{Host, Output};
 use crate::kernel_file;
 use crate::setting::Setting;
-use crate::step::{Action, Place};
+use crate::step::{Action, Target};
 use crate::tool;
 use port::host::spawn_in;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,21 +16,21 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Longest that a command may take. Emptying or freeing a table of 2^28 buckets takes tens of seconds.
+/// Time limit of a command. Emptying or freeing a table of 2^28 buckets takes tens of seconds.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The machine as this process sees it. Every place is the same here.
+/// The machine as this process sees it. It ignores the target of an action.
 #[derive(Clone, Debug)]
 pub struct Here {
     root: PathBuf,
 }
 
 impl Here {
-    /// The real one.
+    /// The machine's own files.
     pub fn new() -> Here {
         Here::below("/")
     }
-    /// One whose settings are files below `root`.
+    /// A machine whose settings are files below `root`.
     pub fn below(root: impl Into<PathBuf>) -> Here {
         Here { root: root.into() }
     }
@@ -54,11 +53,12 @@ impl Default for Here {
 }
 
 impl Host for Here {
-    fn perform(&mut self, place: Place, _: &str, action: &Action) -> io::Result<Output> {
+    fn perform(&mut self, target: Target, _: &str, action: &Action) -> io::Result<Output> {
         match action {
             Action::Set { setting, value } => self.set(setting, value),
-            Action::Write { path, .. } if place == Place::Machine => {
-                let refusal = format!("{path}: the machine is changed by settings only, not by paths");
+            Action::Write { path, .. } if target == Target::Machine => {
+                let refusal =
+                    format!("{path}: natmeter changes the machine only through known settings, not through paths");
                 Err(io::Error::new(io::ErrorKind::PermissionDenied, refusal))
             }
             Action::Write { path, value } => write_setting(self.path(path), value).map(|()| Output::default()),
@@ -66,13 +66,13 @@ impl Host for Here {
         }
     }
 
-    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-        let text = match place {
-            Place::Machine => {
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        let text = match target {
+            Target::Machine => {
                 let setting = Setting::at(path).map_err(io::Error::other)?;
                 io::read_to_string(kernel_file::open(&self.root, &setting, OpenOptions::new().read(true))?)?
             }
-            Place::Dut | Place::Tester => std::fs::read_to_string(self.path(path))?,
+            Target::Dut | Target::Tester => std::fs::read_to_string(self.path(path))?,
         };
         Ok(text.trim_end().to_owned())
     }
@@ -83,22 +83,22 @@ fn run_here(program: &str, args: &[String], stdin: Option<&str>) -> io::Result<O
     run(Command::new(program).args(args), stdin, LIMIT)
 }
 
-/// The error of a program that is nowhere.
+/// The error for a program that is not installed.
 pub(super) fn no_such_program(program: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{program} is not installed"))
 }
 
-/// Write a setting that exists.
+/// Writes a setting that exists.
 pub(super) fn write_setting(path: impl AsRef<std::path::Path>, value: &str) -> io::Result<()> {
     write_whole(OpenOptions::new().write(true).truncate(true).open(path)?, value)
 }
 
-/// Write in one call: the kernel takes each write as a whole value.
+/// Writes in one call, because the kernel takes each write as a complete value.
 fn write_whole(mut file: std::fs::File, value: &str) -> io::Result<()> {
     file.write_all(format!("{value}\n").as_bytes())
 }
 
-/// Run a command to its end, or kill it after `limit`.
+/// Runs a command to its end, or kills it after `limit`.
 pub(super) fn run_within_limit(command: &mut Command, stdin: Option<&str>) -> io::Result<Output> {
     run(command, stdin, LIMIT)
 }
@@ -110,18 +110,18 @@ fn run(command: &mut Command, stdin: Option<&str>, limit: Duration) -> io::Resul
         .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own: Ctrl-C is for natmeter, which then undoes things with commands of the same kind.
+        // A separate process group, so that Ctrl-C does not reach the commands with which natmeter undoes its changes.
         .process_group(0);
     let mut child = command.spawn()?;
     let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        // A program that does not read to the end is no error: its status tells.
+        // Ignore a program that stops reading its input: its exit status counts.
         let write = move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes()));
         let begin = || {
             Ok((spawn_in(scope, write)?, spawn_in(scope, move || slurp(out))?, spawn_in(scope, move || slurp(err))?))
         };
         let (_, out, err) = begin().map_err(|error: port::PortError| {
-            // Without a reader the command might wait for ever.
+            // Without a reader, the command could block on a full pipe.
             let _ = child.kill().and_then(|()| child.wait());
             io::Error::other(error)
         })?;
@@ -139,13 +139,13 @@ fn run(command: &mut Command, stdin: Option<&str>, limit: Duration) -> io::Resul
 fn slurp(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
-        // What was read before an error is still worth showing.
+        // Show what was read before an error.
         let _ = pipe.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).trim_end().to_owned()
 }
 
-/// Wait for the child's end; kill its group and say false when it takes too long.
+/// Waits for the child's end. After the limit, kills its process group and returns false.
 fn wait_within(child: &mut Child, limit: Duration) -> bool {
     let pid = Pid::from_child(child);
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
@@ -168,14 +168,14 @@ mod tests {
 
     #[test]
     fn a_command_gives_its_status_and_both_outputs() {
-        let output = Here::new().perform(Place::Machine, "", &sh("echo out; echo err >&2; exit 3")).unwrap();
+        let output = Here::new().perform(Target::Machine, "", &sh("echo out; echo err >&2; exit 3")).unwrap();
         assert_eq!(output, Output { status: Some(3), stdout: "out".into(), stderr: "err".into() });
         assert!(!output.ok());
     }
 
     #[test]
     fn a_command_reads_what_it_is_given() {
-        let output = Here::new().perform(Place::Machine, "", &Action::reading("cat", "a\nb\n")).unwrap();
+        let output = Here::new().perform(Target::Machine, "", &Action::reading("cat", "a\nb\n")).unwrap();
         assert_eq!(output.stdout, "a\nb");
     }
 
@@ -188,22 +188,22 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_nowhere_is_named() {
-        let error = Here::new().perform(Place::Machine, "", &Action::words("natmeter-has-no-such-tool")).unwrap_err();
+    fn a_program_that_is_not_installed_is_named() {
+        let error = Here::new().perform(Target::Machine, "", &Action::words("natmeter-has-no-such-tool")).unwrap_err();
         assert_eq!(error.to_string(), "natmeter-has-no-such-tool is not installed");
     }
 
     #[test]
-    fn a_setting_that_is_not_there_is_not_made() {
+    fn a_missing_setting_is_not_created() {
         let dir = tempfile::tempdir().unwrap();
         let mut here = Here::below(dir.path());
         let write = Setting::at("/proc/sys/net/core/x").unwrap().set("5");
-        assert!(here.perform(Place::Machine, "", &write).is_err());
+        assert!(here.perform(Target::Machine, "", &write).is_err());
         std::fs::create_dir_all(dir.path().join("proc/sys/net/core")).unwrap();
-        assert!(here.perform(Place::Machine, "", &write).is_err());
+        assert!(here.perform(Target::Machine, "", &write).is_err());
         std::fs::write(dir.path().join("proc/sys/net/core/x"), "4\n").unwrap();
-        here.perform(Place::Machine, "", &write).unwrap();
-        assert_eq!(here.read(Place::Machine, "/proc/sys/net/core/x").unwrap(), "5");
+        here.perform(Target::Machine, "", &write).unwrap();
+        assert_eq!(here.read(Target::Machine, "/proc/sys/net/core/x").unwrap(), "5");
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         std::fs::write(&file, "root").unwrap();
         let mut here = Here::below(dir.path());
         let write = Action::Write { path: "/passwd".into(), value: "x".into() };
-        assert!(here.perform(Place::Machine, "", &write).is_err() && here.read(Place::Machine, "/passwd").is_err());
+        assert!(here.perform(Target::Machine, "", &write).is_err() && here.read(Target::Machine, "/passwd").is_err());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "root");
     }
 }

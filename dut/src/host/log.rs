@@ -1,27 +1,27 @@
-//! A host that tells the record every action carried out behind it, with output, status and duration.
+//! A host that reports each action of the wrapped host to the record, with output, status and duration.
 
 use super::{Host, Output};
-use crate::step::{Action, Event, Executed, Place, Sink};
+use crate::step::{Action, Event, Executed, Sink, Target};
 use std::io;
 use std::time::Instant;
 
-/// Tells a sink what the host behind does.
+/// Reports the actions of the wrapped host to a sink.
 pub struct Log<H> {
     behind: H,
     sink: Sink,
 }
 
 impl<H: Host> Log<H> {
-    /// In front of a host.
+    /// Wraps a host.
     pub fn over(behind: H, sink: Sink) -> Log<H> {
         Log { behind, sink }
     }
 }
 
 impl<H: Host> Host for Log<H> {
-    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<Output> {
+    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output> {
         let start = Instant::now();
-        let result = self.behind.perform(place, why, action);
+        let result = self.behind.perform(target, why, action);
         let micros = start.elapsed().as_micros() as u64;
         let (output, refusal) = match &result {
             Ok(output) => (output.clone(), None),
@@ -29,7 +29,7 @@ impl<H: Host> Host for Log<H> {
         };
         (self.sink)(&Event::Executed(Executed {
             why: why.to_owned(),
-            place,
+            target,
             command: action.to_string(),
             ok: refusal.is_none() && output.ok(),
             status: output.status,
@@ -40,8 +40,8 @@ impl<H: Host> Host for Log<H> {
         result
     }
 
-    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-        self.behind.read(place, path)
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        self.behind.read(target, path)
     }
 
     fn is_rehearsal(&self) -> bool {

@@ -1,12 +1,12 @@
-//! The known places to run a device under test, one file each: a host carries out actions, whatever software they
-//! configure. Hosts wrap hosts: [`dry_run`] collects instead of doing, [`log`] tells what was done.
+//! The hosts on which a device under test can run, one file each. A host carries out actions for any software. Hosts
+//! wrap hosts: [`dry_run`] records actions instead of carrying them out, [`log`] reports them.
 
 pub mod dry_run;
 pub mod here;
 pub mod log;
 pub mod namespace;
 
-use crate::step::{Action, Place};
+use crate::step::{Action, Target};
 use std::io;
 
 pub use dry_run::{DryRun, Order};
@@ -14,54 +14,56 @@ pub use here::Here;
 pub use log::Log;
 pub use namespace::Namespace;
 
-/// Name and one line about every place a device under test can run.
-pub const KNOWN: &[(&str, &str)] =
-    &[("namespace", "network namespaces of this machine's kernel, made for the run; root, or a user namespace")];
+/// Name and description of each host on which a device under test can run.
+pub const KNOWN: &[(&str, &str)] = &[(
+    "namespace",
+    "network namespaces of this machine's kernel, created for the run; needs root or a user namespace",
+)];
 
-/// What an action produced.
+/// The outcome of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Exit status of a command; a signal counts as 128 + its number. None for a written setting.
     pub status: Option<i32>,
-    /// What it printed.
+    /// Standard output.
     pub stdout: String,
-    /// What it complained about.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// The action did what it should.
+    /// Whether the action succeeded.
     pub fn ok(&self) -> bool {
         self.status.unwrap_or(0) == 0
     }
 }
 
-/// Carries out actions at places.
+/// Carries out actions on targets.
 pub trait Host: Send {
-    /// Carry out one action and wait for its end. `why` is for the record.
+    /// Carries out one action and waits for its end. `why` is for the record.
     ///
     /// # Errors
     /// When a program cannot be started, or the kernel refuses a value. A program that fails is not an error here.
-    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<Output>;
+    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output>;
 
-    /// Read a file.
+    /// Reads a file.
     ///
     /// # Errors
-    /// When it is not there or may not be read.
-    fn read(&mut self, place: Place, path: &str) -> io::Result<String>;
+    /// When it does not exist or cannot be read.
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String>;
 
-    /// Nothing is really done, so there is nothing to check or to journal.
+    /// Whether the host is a dry run, so that there is nothing to check or to journal.
     fn is_rehearsal(&self) -> bool {
         false
     }
 }
 
 impl<H: Host + ?Sized> Host for Box<H> {
-    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<Output> {
-        (**self).perform(place, why, action)
+    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output> {
+        (**self).perform(target, why, action)
     }
-    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-        (**self).read(place, path)
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        (**self).read(target, path)
     }
     fn is_rehearsal(&self) -> bool {
         (**self).is_rehearsal()

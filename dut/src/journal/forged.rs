@@ -1,5 +1,5 @@
-//! Journals that natmeter did not write: root acts on what a journal says, so each of them is refused, named and left where
-//! it is, and nothing that it names is touched.
+//! Tests with forged journals. Root acts on a journal, so natmeter must refuse each of these, name it in the error,
+//! keep the file, and change none of the settings in it.
 
 use super::tests::{MAX, Machine};
 use super::*;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown, symlink};
 
 const RAISED: &str = "1000000";
 
-/// A machine whose setting a killed run left raised, and the line of its journal.
+/// A machine with a setting that a killed run left raised, and the line of its journal.
 fn killed() -> (Machine, String) {
     let m = Machine::new();
     m.set(MAX, RAISED);
@@ -19,7 +19,7 @@ fn journal(m: &Machine) -> PathBuf {
     m.dir.path().join(FILE)
 }
 
-/// `clean` refuses with these words, changes nothing and leaves the file.
+/// Asserts that `clean` refuses with this text, changes nothing and keeps the file.
 fn is_refused(mut m: Machine, words: &str) {
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
     assert!(error.contains(words), "{words:?} is missing: {error}");
@@ -32,7 +32,7 @@ fn mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn entries_that_name_no_setting_are_refused_with_all_others() {
+fn one_entry_without_a_setting_refuses_the_whole_journal() {
     for entry in [
         r#"{"change":{"path":"/some/file","old":"X","new":"old"}}"#,
         r#"{"change":{"path":"/etc/passwd","old":"root::0:0::/:/bin/sh","new":"x"}}"#,
@@ -122,7 +122,7 @@ fn files_and_folders_of_another_user_are_refused() {
     is_refused(m, "not a folder that only this user can write to");
 }
 
-/// The text of the entry is right; what is at its path is not.
+/// The entry is valid, but its path leads to another file.
 #[test]
 fn a_setting_that_leads_elsewhere_is_not_written_and_the_others_are_restored() {
     let (mut m, own) = killed();
@@ -133,7 +133,7 @@ fn a_setting_that_leads_elsewhere_is_not_written_and_the_others_are_restored() {
     fs::write(journal(&m), format!("{own}\n{evil}\n")).unwrap();
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
     assert!(error.contains("/proc/sys/net/netfilter/evil: not restored to X"), "{error}");
-    assert!(error.contains("which is not where such a setting lies"), "{error}");
+    assert!(error.contains("which is not the folder of such a setting"), "{error}");
     assert_eq!(fs::read_to_string(secret).unwrap(), "new\n");
     assert_eq!(m.get(MAX), "262144");
     assert!(is_left(&m.dir));
@@ -150,7 +150,7 @@ fn a_journal_of_version_0_1_0_is_replayed() {
 }
 
 #[test]
-fn journal_and_locks_are_this_users_alone() {
+fn journal_and_locks_are_private_to_the_user() {
     use std::os::unix::fs::MetadataExt;
     let mut m = Machine::new();
     let mut journal = m.begin();

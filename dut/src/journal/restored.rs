@@ -1,45 +1,45 @@
-//! What became of each change when it was to be taken back, in words: what `natmeter clean` prints.
+//! The outcome of undoing each change, as `natmeter clean` prints it.
 
 use crate::setting::Setting;
 use std::fmt;
 
-/// What became of one change when it was to be taken back.
+/// The outcome of undoing one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
-    /// It has its old value again.
+    /// The old value was restored.
     Back {
         /// The setting.
         setting: Setting,
-        /// What natmeter had set it to.
+        /// The value that natmeter wrote.
         from: String,
-        /// What it is again.
+        /// The restored value.
         to: String,
     },
-    /// It had the old value already.
+    /// The setting already had the old value.
     Already {
         /// The setting.
         setting: Setting,
         /// Its value.
         value: String,
     },
-    /// Another program changed it afterwards: left alone.
+    /// Another program changed the setting afterwards, so it was left as it is.
     LeftAlone {
         /// The setting.
         setting: Setting,
-        /// What it is now.
+        /// Its present value.
         now: String,
-        /// What natmeter had written.
+        /// The value that natmeter wrote.
         wrote: String,
-        /// What it was before that.
+        /// The value before that.
         old: String,
     },
-    /// It could not be read or written; the journal keeps it.
+    /// The setting could not be read or written; the journal keeps the entry.
     Failed {
         /// The setting.
         setting: Setting,
-        /// What it should be.
+        /// The value to restore.
         old: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: String,
     },
 }
@@ -51,7 +51,7 @@ impl fmt::Display for Restored {
             Restored::Already { setting, value } => write!(f, "{setting}: is {value} already"),
             Restored::LeftAlone { setting, now, wrote, old } => write!(
                 f,
-                "{setting}: left at {now}, because another program changed it after natmeter had written {wrote} (it was {old} \
+                "{setting}: left at {now}, because another program changed it after natmeter had set it to {wrote} (it was {old} \
                  before that)"
             ),
             Restored::Failed { setting, old, error } => write!(f, "{setting}: not restored to {old}: {error}"),
@@ -59,7 +59,7 @@ impl fmt::Display for Restored {
     }
 }
 
-/// Everything that could not be restored, in words.
+/// Texts of the changes that could not be undone.
 pub fn failures(restored: &[Restored]) -> Vec<String> {
     restored.iter().filter(|r| matches!(r, Restored::Failed { .. })).map(ToString::to_string).collect()
 }

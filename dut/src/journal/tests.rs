@@ -1,4 +1,4 @@
-//! The journal over a host that remembers: what was changed is put back, whatever happens in between.
+//! Tests of the journal on a simulated host: every change is undone, also after a kill at any point.
 
 use super::*;
 use crate::Holder;
@@ -12,7 +12,7 @@ fn at(path: &str) -> Setting {
     Setting::at(path).unwrap()
 }
 
-/// A machine made of files.
+/// A machine whose settings are files.
 pub(super) struct Machine {
     pub root: tempfile::TempDir,
     pub host: Here,
@@ -21,7 +21,7 @@ pub(super) struct Machine {
 
 impl Machine {
     pub fn new() -> Machine {
-        // In memory where there is such a place: a disk takes its time with each of the many flushes.
+        // In memory if /dev/shm exists, because the tests flush often and a disk is slow.
         let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let host = Here::below(root.path());
         let dir = RunDir::at(root.path().join("run"));
@@ -36,7 +36,7 @@ impl Machine {
         fs::write(file, format!("{value}\n")).unwrap();
     }
     pub fn get(&mut self, path: &str) -> String {
-        self.host.read(Place::Machine, path).unwrap()
+        self.host.read(Target::Machine, path).unwrap()
     }
     pub fn begin(&mut self) -> Journal {
         let (journal, restored) = Journal::begin(&self.dir, &mut self.host).unwrap();
@@ -46,7 +46,7 @@ impl Machine {
     pub fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
         journal.write(&mut self.host, "", &at(path), value).unwrap().unwrap()
     }
-    /// Leave the journal as SIGKILL does: no destructor runs, and the kernel gives the lock back.
+    /// Leaves the journal as SIGKILL does: no destructor runs, and the kernel releases the lock.
     fn kill(&self, journal: Journal) {
         let text = fs::read(&journal.path).unwrap();
         let path = journal.path.clone();
@@ -85,7 +85,7 @@ fn what_a_killed_run_left_is_found_and_restored() {
     let restored = m.clean();
     assert_eq!(restored, [Restored::Back { setting: at(MAX), from: "1000000".into(), to: "262144".into() }]);
     assert_eq!(m.get(MAX), "262144");
-    assert_eq!(m.clean(), [], "a second time there is nothing to do");
+    assert_eq!(m.clean(), [], "the second call has nothing to do");
     assert!(!m.dir.path().exists());
 }
 
@@ -100,7 +100,7 @@ fn a_run_killed_between_journal_and_change_changed_nothing() {
 }
 
 #[test]
-fn a_line_cut_short_announces_a_change_that_was_not_made() {
+fn an_incomplete_line_describes_a_change_that_was_not_made() {
     let mut m = Machine::new();
     let mut journal = m.begin();
     m.write(&mut journal, MAX, "1000000");
@@ -114,7 +114,7 @@ fn a_line_cut_short_announces_a_change_that_was_not_made() {
 }
 
 #[test]
-fn what_somebody_else_changed_meanwhile_is_left_alone_and_reported() {
+fn a_setting_that_another_program_changed_is_left_and_reported() {
     let mut m = Machine::new();
     let mut journal = m.begin();
     m.write(&mut journal, MAX, "1000000");
@@ -124,7 +124,7 @@ fn what_somebody_else_changed_meanwhile_is_left_alone_and_reported() {
     assert!(matches!(&restored[1], Restored::LeftAlone { now, .. } if now == "777"), "{restored:?}");
     assert_eq!((m.get(MAX), m.get(HASH)), ("777".into(), "65536".into()));
     drop(journal);
-    assert!(!is_left(&m.dir), "it is theirs now");
+    assert!(!is_left(&m.dir), "the entry is done");
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn a_setting_that_cannot_be_restored_keeps_the_journal() {
     fs::remove_file(m.root.path().join(&MAX[1..])).unwrap();
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
     assert!(error.contains("nf_conntrack_max: not restored to 262144"), "{error}");
-    assert_eq!(m.get(HASH), "65536", "the other one is back");
+    assert_eq!(m.get(HASH), "65536", "the other setting is restored");
     m.set(MAX, "1000000");
-    assert_eq!(m.clean().len(), 1, "only what was not done is done now");
+    assert_eq!(m.clean().len(), 1, "only the failed entry is left to restore");
     assert_eq!(m.get(MAX), "262144");
 }
 
@@ -171,8 +171,8 @@ fn a_second_run_and_clean_refuse_while_one_is_alive() {
     );
 }
 
-/// A host that rounds what is written up, as the kernel does with table sizes, and notes what a kill would leave:
-/// before and after each write the octets of the journal and all settings.
+/// A host that rounds written values up, as the kernel does with table sizes. Before and after each write it records
+/// the length of the journal and all settings, which is the state after a kill at that moment.
 struct Rounding {
     pub host: Here,
     to: u64,
@@ -186,30 +186,30 @@ impl Rounding {
     }
     fn note(&mut self) {
         let octets = fs::metadata(&self.journal).map_or(0, |m| m.len() as usize);
-        let settings = [MAX, HASH].map(|path| self.host.read(Place::Machine, path).unwrap());
+        let settings = [MAX, HASH].map(|path| self.host.read(Target::Machine, path).unwrap());
         self.seen.push((octets, settings));
     }
 }
 
 impl Host for Rounding {
-    fn perform(&mut self, place: Place, why: &str, action: &Action) -> io::Result<crate::host::Output> {
+    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<crate::host::Output> {
         let Action::Set { setting, value } = action else { panic!("only settings") };
         let value = value.parse::<u64>().unwrap().next_multiple_of(self.to).to_string();
         self.note();
-        let done = self.host.perform(place, why, &setting.set(value));
+        let done = self.host.perform(target, why, &setting.set(value));
         self.note();
         done
     }
-    fn read(&mut self, place: Place, path: &str) -> io::Result<String> {
-        self.host.read(place, path)
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        self.host.read(target, path)
     }
 }
 
 #[test]
-fn a_value_that_the_kernel_rounded_is_recognised_as_ours() {
+fn a_value_that_the_kernel_rounded_is_recognised() {
     let mut m = Machine::new();
     let heads = rustix::param::page_size() as u64 / 8;
-    // The page as foreseen, and what nobody foresaw.
+    // The known rounding to pages, and an unforeseen one.
     for to in [heads, 3 * heads] {
         let mut host = Rounding::of(&m, to);
         let mut journal = m.begin();
@@ -221,8 +221,8 @@ fn a_value_that_the_kernel_rounded_is_recognised_as_ours() {
     }
 }
 
-/// A whole run: what the journal was before it was removed, and everything that was ever in effect beside how many
-/// octets of it.
+/// A complete run: the journal before it was removed, and every state of the settings with the length of the journal at
+/// that time.
 fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     let mut m = Machine::new();
     let mut host = Rounding::of(&m, 1);
@@ -231,7 +231,7 @@ fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     for (path, value) in [(HASH, "1000000"), (MAX, "1000000"), (HASH, "4000000"), (MAX, "4000000")] {
         last = journal.write(&mut host, "", &at(path), value).unwrap().unwrap();
     }
-    // All but the first are taken back as a run does it; the file goes with the last.
+    // The run undoes all changes but the first. Undoing the first would remove the file.
     for number in (1..=last.unwrap()).rev() {
         journal.take_back(&mut host, number);
     }
@@ -245,8 +245,8 @@ fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     (text, host.seen)
 }
 
-/// Every cut, with every setting that was in effect while the journal was that long: between two notes it grows from
-/// one length to the next, and the settings stay.
+/// Every truncation of the journal, with every state of the settings that is possible at that length: between two
+/// records the journal grows from one length to the next, and the settings stay the same.
 fn every_kill() -> impl Iterator<Item = (Vec<u8>, [String; 2])> {
     let (text, seen) = whole_run();
     let mut kills = Vec::new();
@@ -268,7 +268,7 @@ fn after(journal: &[u8], settings: &[String; 2]) -> Machine {
 }
 
 #[test]
-fn a_kill_at_any_octet_is_put_right() {
+fn a_kill_at_any_octet_is_restored() {
     let mut tried = 0;
     for (journal, settings) in every_kill() {
         let mut m = after(&journal, &settings);
@@ -283,7 +283,7 @@ fn a_kill_at_any_octet_is_put_right() {
 }
 
 #[test]
-fn a_kill_at_any_octet_and_then_somebody_else() {
+fn a_kill_at_any_octet_and_then_a_change_by_another_program() {
     for (journal, settings) in every_kill() {
         let mut m = after(&journal, &settings);
         m.set(MAX, "777");
@@ -294,10 +294,10 @@ fn a_kill_at_any_octet_and_then_somebody_else() {
 }
 
 #[test]
-fn a_second_kill_while_putting_back_is_put_right_too() {
+fn a_second_kill_during_restoring_is_restored_too() {
     for (journal, settings) in every_kill() {
         let mut m = after(&journal, &settings);
-        // The first attempt gets no further than a setting that cannot be read.
+        // The first call fails at a setting that cannot be read.
         let file = m.root.path().join(&MAX[1..]);
         fs::rename(&file, m.root.path().join("away")).unwrap();
         let _ = clean(&m.dir, &mut m.host);
@@ -309,7 +309,7 @@ fn a_second_kill_while_putting_back_is_put_right_too() {
 }
 
 #[test]
-fn a_line_that_is_no_line_is_shown_and_nothing_is_touched() {
+fn an_invalid_line_is_shown_and_no_setting_is_changed() {
     let mut m = after(b"{\"change\":{\"path\":\"/proc\n", &["1000000".into(), "65536".into()]);
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
     assert!(error.contains("line 1 is refused, so nothing was restored"), "{error}");

@@ -1,16 +1,17 @@
-//! The kernel's connection tracking table, which every NAT44 of Linux uses: is it large enough, what makes it so, how
-//! it is emptied and counted. Its size belongs to the whole machine, its timeouts to a namespace.
+//! The kernel's connection tracking table, which every NAT44 of Linux uses: checks its size, returns the steps that
+//! enlarge it, empties it and counts its entries. Its size is a machine-wide setting; its timeouts belong to a
+//! namespace.
 
 use super::Config;
 use crate::DutError;
 use crate::changes::Changes;
 use crate::setting::Setting;
-use crate::step::{Action, Place, Step};
+use crate::step::{Action, Step, Target};
 use std::time::{Duration, Instant};
 
-/// Entries the table may hold, in any namespace.
+/// Maximum number of entries, in each namespace.
 pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
-/// Hash buckets; the same number as `/sys/module/nf_conntrack/parameters/hashsize`.
+/// Number of hash buckets, as in `/sys/module/nf_conntrack/parameters/hashsize`.
 pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
 /// The setting at [`MAX`].
 pub fn max() -> Setting {
@@ -22,39 +23,39 @@ pub fn buckets() -> Setting {
     Setting::at(BUCKETS).expect("a sysctl of the network")
 }
 
-/// Entries in the table of a namespace.
+/// Number of entries in the table of a namespace.
 pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
-/// Entries beyond the connections: what is in flight has an entry before it is counted as a connection.
+/// Entries needed besides the connections: packets in flight have an entry before they count as a connection.
 pub const SLACK: u64 = 2048;
 /// The kernel rounds the number of buckets up to full pages of eight-byte list heads.
 const BUCKETS_A_PAGE: u64 = 512;
-/// Most entries that the kernel takes: a signed 32-bit number; and buckets in 2 GiB at most.
+/// Maximum number of entries that the kernel accepts (a signed 32-bit number).
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// The same of buckets.
+/// Maximum number of buckets that the kernel accepts (2 GiB).
 pub const MOST_BUCKETS: u64 = 1 << 28;
-/// Memory of an entry and of a bucket, measured with margin.
+/// Memory of an entry and of a bucket in bytes, as measured, with a margin.
 const BYTES_AN_ENTRY: u64 = 400;
 const BYTES_A_BUCKET: u64 = 8;
 
-/// What there is before anything is changed.
+/// The state of the machine before any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// Entries the table may hold; none where the kernel has not loaded connection tracking yet.
+    /// Maximum number of entries; none if the kernel has not loaded connection tracking yet.
     pub max: Option<u64>,
     /// Hash buckets.
     pub buckets: Option<u64>,
-    /// This process may change both.
+    /// Whether this process may change both.
     pub adjustable: bool,
-    /// Memory that is free or can be made free, in bytes.
+    /// Memory that is free or can be freed, in bytes.
     pub memory: u64,
 }
 
 impl Situation {
-    /// Of this machine, as this process sees it.
+    /// Reads the state of this machine.
     pub fn now() -> Situation {
         let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse().ok();
-        // The kernel lets the first network namespace write it and no other, whoever asks.
+        // The kernel allows writing only from the initial network namespace, even to root.
         let adjustable = rustix::fs::access(MAX, rustix::fs::Access::WRITE_OK).is_ok();
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let available = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:")?.split_whitespace().next());
@@ -63,23 +64,23 @@ impl Situation {
     }
 }
 
-/// What the table must be, and which of it is a change.
+/// The required size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     entries: u64,
     buckets: u64,
 }
 
-/// Steps that make the table large enough and keep its entries; the first ones are machine-wide and only there if
-/// something has to change.
+/// Returns the steps that make the table large enough and give its entries a long timeout. The first steps are
+/// machine-wide and present only if the size has to change.
 ///
 /// # Errors
-/// When the table cannot be made what is asked for, with the numbers and the way out.
+/// When the size cannot be reached, with the numbers and a way out.
 pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutError> {
     let mut steps = Vec::new();
     if let (Some(max), Some(buckets)) = (situation.max, situation.buckets) {
         let size = size(config, Size { entries: max, buckets }, situation)?;
-        // Room first: the table grows before more is let in. Undone in reverse, it shrinks after.
+        // Buckets first, so that the hash table grows before the limit rises; undo runs in reverse order.
         if size.buckets != buckets {
             let why = "a hash bucket for every connection";
             steps.push(Step::machine(why, &self::buckets(), size.buckets));
@@ -102,19 +103,21 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
     let entries = config.table_size.unwrap_or(needed.max(now.entries));
     if entries < needed {
         return refuse(
-            format!("{n} connections do not fit a table of {entries} entries ({SLACK} are needed besides)"),
-            format!("a table size of {needed}, or at most {} connections", entries.saturating_sub(SLACK)),
+            format!(
+                "{n} connections do not fit into a table of {entries} entries ({SLACK} more are needed for packets in flight)"
+            ),
+            format!("set a table size of at least {needed}, or at most {} connections", entries.saturating_sub(SLACK)),
         );
     }
     if entries > MOST_ENTRIES {
         let most = MOST_ENTRIES - SLACK;
         return refuse(
             format!("the kernel's table holds at most {MOST_ENTRIES} entries, not {entries}"),
-            format!("at most {most} connections"),
+            format!("ask for at most {most} connections"),
         );
     }
     let for_all = entries.max(now.buckets).min(MOST_BUCKETS);
-    // Buckets are raised for the connections asked for, not for a limit that happens to be high.
+    // The connections decide whether buckets are added, not an existing high limit.
     let default = if needed <= now.buckets { now.buckets } else { for_all };
     let buckets = config.hash_size.unwrap_or(default).next_multiple_of(BUCKETS_A_PAGE).min(MOST_BUCKETS);
     let size = Size { entries, buckets };
@@ -124,7 +127,7 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
     if entries != now.entries {
         return refuse(
             format!(
-                "{n} connections need nf_conntrack_max = {entries}; it is {}, and only root of the first network namespace \
+                "{n} connections need nf_conntrack_max = {entries}; it is {}, and only root in the initial network namespace \
                  can change it",
                 now.entries
             ),
@@ -138,10 +141,10 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
     if config.hash_size.is_some() && buckets != now.buckets {
         return refuse(
             format!(
-                "a hash size of {buckets} was asked for; it is {}, and only root of the first network namespace can change it",
+                "the requested hash size is {buckets}; it is {} now, and only root in the initial network namespace can change it",
                 now.buckets
             ),
-            "run as root, or leave the hash size out".into(),
+            "run as root, or remove the hash size".into(),
         );
     }
     let size = Size { buckets: now.buckets, ..size };
@@ -154,34 +157,34 @@ fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), Du
         return Ok(());
     }
     Err(DutError::Refused {
-        what: format!("{n} connections need about {} MiB, {} MiB are free", needed >> 20, available >> 20),
+        what: format!("{n} connections need about {} MiB, but {} MiB are free", needed >> 20, available >> 20),
         way_out: format!(
-            "at most {} connections, or a machine with more memory",
+            "ask for at most {} connections, or use a machine with more memory",
             available / (BYTES_AN_ENTRY + BYTES_A_BUCKET)
         ),
     })
 }
 
-/// How it is emptied; the cost depends on this, so it is part of every record of it.
+/// The command that empties the table; recorded, because the duration depends on it.
 pub fn clear_command() -> Action {
     Action::words("conntrack -F")
 }
 
-/// An emptied table.
+/// The record of emptying the table.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cleared {
-    /// By which command.
+    /// The command.
     pub how: String,
-    /// Entries before.
+    /// Number of entries before.
     pub entries: u64,
-    /// Nanoseconds until the command had returned and the table was seen empty.
+    /// Nanoseconds until the command had returned and the table was empty.
     pub nanos: u64,
 }
 
-/// Longest to wait, once the command has returned, until an emptied table counts none.
+/// Time limit, after the command has returned, until the table counts no entry.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Empty the table of the DUT, and see that it is empty.
+/// Empties the table of the DUT and checks that it is empty.
 ///
 /// # Errors
 /// When the command fails, or entries remain.
@@ -191,7 +194,7 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
     let start = Instant::now();
     let mut returned = None;
     loop {
-        changes.perform(Place::Dut, "empty the connection tracking table", &action)?;
+        changes.perform(Target::Dut, "empty the connection tracking table", &action)?;
         let waited = returned.get_or_insert_with(Instant::now).elapsed();
         let left = if changes.is_rehearsal() { 0 } else { count(changes)? };
         if left == 0 {
@@ -204,17 +207,17 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
                 waited_ms: waited.as_millis() as u64,
             });
         }
-        // Entries in use at that moment are freed when their users are done, within a scheduler's tick.
+        // The kernel frees entries that are in use a moment later, within a scheduler tick.
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Entries in the table of the DUT.
+/// Returns the number of entries in the table of the DUT.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the counter cannot be read.
 pub fn count(changes: &mut Changes) -> Result<u64, DutError> {
-    let text = changes.read(Place::Dut, COUNT);
+    let text = changes.read(Target::Dut, COUNT);
     let number = text.and_then(|t| t.trim().parse().map_err(std::io::Error::other));
     number.map_err(|source| DutError::Journal { doing: "reading", path: COUNT.into(), source })
 }
@@ -246,7 +249,7 @@ mod tests {
     fn without_root_the_error_names_the_numbers_and_the_way_out() {
         let user = Situation { adjustable: false, ..DEBIAN };
         insta::assert_snapshot!(shown(4_000_000, &user));
-        assert!(shown(262_144 - SLACK, &user).contains("udp_timeout"), "up to the limit it works");
+        assert!(shown(262_144 - SLACK, &user).contains("udp_timeout"), "the limit itself is accepted");
         assert!(shown(262_145 - SLACK, &user).contains("at most 260096 connections"));
     }
 
@@ -254,7 +257,9 @@ mod tests {
     fn what_does_not_fit_the_memory_is_refused() {
         let text = shown(100_000_000, &DEBIAN);
         assert!(
-            text.starts_with("100000000 connections need about 38907 MiB, 16384 MiB are free: at most 42107522"),
+            text.starts_with(
+                "100000000 connections need about 38907 MiB, but 16384 MiB are free: ask for at most 42107522"
+            ),
             "{text}"
         );
     }
@@ -271,7 +276,7 @@ mod tests {
     fn a_table_smaller_than_the_connections_is_refused() {
         let config = Config { connections: 5000, table_size: Some(5000), ..Config::default() };
         let error = steps(&config, &DEBIAN).unwrap_err().to_string();
-        assert!(error.contains("5000 connections do not fit a table of 5000 entries"), "{error}");
+        assert!(error.contains("5000 connections do not fit into a table of 5000 entries"), "{error}");
         assert!(shown((1 << 30) + 1, &Situation { memory: u64::MAX, ..DEBIAN }).contains("at most 1073741824 entries"));
     }
 }

@@ -1,24 +1,24 @@
-//! NAT44 by the Linux kernel, configured by iptables: one rule, through either of its two front ends. The rule is
-//! the same; what carries it out in the kernel is not (the tables of old, or nftables).
+//! NAT44 by the Linux kernel, configured by iptables with one rule, through either of its two variants. The rule is the
+//! same; iptables-legacy loads it into the kernel's iptables tables, iptables-nft into nftables.
 
 use super::{Config, Software, forward};
 use crate::bed::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
 
-/// With the kernel's own tables.
+/// iptables-legacy, with the kernel's iptables tables.
 pub const LEGACY: Software = Software {
     name: "iptables-legacy",
-    about: "stateful NAT44 by the Linux kernel, configured by iptables with the kernel's own tables",
+    about: "stateful NAT44 by the Linux kernel, configured by iptables-legacy",
     tools: &[IPTABLES_LEGACY, CONNTRACK],
     stateful: true,
     steps: |config| steps("iptables-legacy", config),
 };
 
-/// With nftables underneath.
+/// iptables-nft, on top of nftables.
 pub const NFT: Software = Software {
     name: "iptables-nft",
-    about: "stateful NAT44 by the Linux kernel, configured by iptables on top of nftables",
+    about: "stateful NAT44 by the Linux kernel, configured by iptables-nft on top of nftables",
     tools: &[IPTABLES_NFT, CONNTRACK],
     stateful: true,
     steps: |config| steps("iptables-nft", config),
@@ -29,7 +29,7 @@ fn steps(program: &str, config: &Config) -> Vec<Step> {
     let target = format!("SNAT --to-source {}:{}", pool.addresses(), pool.ports());
     let rule = format!("POSTROUTING -o {} -p udp -j {target}", RIGHT.name);
     let command = |verb: &str| Action::words(&format!("{program} -w 10 -t nat {verb} {rule}"));
-    let translate = Step::dut("translate what leaves on the right", command("-A"))
+    let translate = Step::dut("translate packets that leave on the right", command("-A"))
         .undone_by(command("-D"))
         .shown_by(Action::words(&format!("{program} -w 10 -t nat -S POSTROUTING")), &[&target]);
     vec![forward(), translate]

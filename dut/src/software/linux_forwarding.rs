@@ -1,8 +1,8 @@
-//! Plain IPv4 forwarding by the Linux kernel: the baseline that every NAT44 of the same kernel is compared with.
+//! IPv4 forwarding by the Linux kernel without translation: the baseline for every NAT44 of the same kernel.
 
 use super::{Software, forward};
 
-/// No table, no rule.
+/// Forwarding without connection tracking or rules.
 pub const SOFTWARE: Software = Software {
     name: "linux-forwarding",
     about: "IPv4 forwarding by the Linux kernel, no translation: the baseline",

@@ -1,5 +1,5 @@
-//! The known software that a device under test can run, one file each: what it is called, which programs it needs,
-//! and the steps that bring it into a known state. Which host carries them out is not its business.
+//! The software that a device under test can run, one file each: its name, the programs that it needs, and the steps
+//! that bring it into a known state. The steps are independent of the host that carries them out.
 
 pub mod conntrack;
 pub mod iptables;
@@ -13,47 +13,49 @@ use crate::tool::Tool;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// What a device under test can run, with one entry for each.
+/// All software that a device under test can run.
 pub const KNOWN: &[&Software] = &[&linux_forwarding::SOFTWARE, &nftables::SOFTWARE, &iptables::LEGACY, &iptables::NFT];
 
-/// One kind of software.
+/// One software.
 #[derive(Debug)]
 pub struct Software {
     /// Its name in scenarios and reports.
     pub name: &'static str,
-    /// One line about it.
+    /// Description in one line.
     pub about: &'static str,
-    /// The programs that its steps run.
+    /// Programs that its steps run.
     pub tools: &'static [Tool],
-    /// It keeps an entry for every connection in the kernel's connection tracking table.
+    /// Whether it keeps an entry per connection in the kernel's connection tracking table.
     pub stateful: bool,
-    /// Its steps, once the test bed stands.
+    /// Its steps, after those of the test bed.
     pub steps: fn(&Config) -> Vec<Step>,
 }
 
-/// The software of this name.
+/// Returns the software with this name.
 ///
 /// # Errors
-/// When there is none.
+/// When no software has this name.
 pub fn named(name: &str) -> Result<&'static Software, DutError> {
     let known = || KNOWN.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
     KNOWN.iter().copied().find(|s| s.name == name).ok_or_else(|| DutError::Refused {
-        what: format!("no DUT software is called {name:?}"),
-        way_out: format!("one of {}", known()),
+        what: format!("unknown DUT software {name:?}"),
+        way_out: format!("use one of {}", known()),
     })
 }
 
-/// What is asked of the software.
+/// Configuration of the software.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Connections that will be in its table at once.
+    /// Maximum number of simultaneous connections.
     pub connections: u64,
-    /// Entries that the table may hold; if none, what the connections need, and never less than it has.
+    /// Maximum number of entries of the table; default: as many as the connections need, and at least the present
+    /// value.
     pub table_size: Option<u64>,
-    /// Hash buckets of the table; if none, one for each entry, and never less than it has.
+    /// Hash buckets of the table; default: one per entry, and at least the present value.
     pub hash_size: Option<u64>,
-    /// Lifetime of an idle UDP connection in seconds, unreplied or not: longer than the experiment (RFC 9693, section 4.4).
+    /// Timeout of an idle UDP connection in seconds, with or without a reply: longer than the experiment (RFC 9693,
+    /// section 4.4).
     pub udp_timeout: u64,
     /// Outside addresses and ports.
     pub pool: Pool,
@@ -80,7 +82,7 @@ pub struct Pool {
 }
 
 impl Default for Pool {
-    /// The address of the DUT's outside interface, and all ports but the well-known.
+    /// The address of the DUT's outside interface, and all ports from 1024.
     fn default() -> Pool {
         let address = Ipv4Addr::from(RIGHT.dut);
         Pool { first: address, last: address, first_port: 1024, last_port: 65535 }
@@ -88,22 +90,22 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// As `first-last`, or one address alone.
+    /// Formats the addresses as `first-last`, or as one address.
     fn addresses(&self) -> String {
         if self.first == self.last { self.first.to_string() } else { format!("{}-{}", self.first, self.last) }
     }
-    /// As `first-last`.
+    /// Formats the ports as `first-last`.
     fn ports(&self) -> String {
         format!("{}-{}", self.first_port, self.last_port)
     }
-    /// Whether this is one of the outside addresses and ports.
+    /// Whether the pool contains this address and port.
     pub fn contains(&self, address: Ipv4Addr, port: u16) -> bool {
         (self.first..=self.last).contains(&address) && (self.first_port..=self.last_port).contains(&port)
     }
 }
 
 impl Config {
-    /// See that it makes sense for this software, before anything is touched.
+    /// Checks the configuration for this software before any step runs.
     ///
     /// # Errors
     /// When it does not, with the way out.
@@ -114,17 +116,17 @@ impl Config {
             let ports = self.pool.ports();
             return refuse(
                 format!("the pool {first}-{last}, ports {ports} is empty"),
-                "write the lower one first, and ports from 1 on",
+                "write the lower address and port first, and use ports from 1",
             );
         }
         if software.stateful && self.udp_timeout == 0 {
-            return refuse("a UDP timeout of 0".into(), "10000 seconds are usual");
+            return refuse("the UDP timeout is 0".into(), "set it to 10000 seconds, the default");
         }
         Ok(())
     }
 }
 
-/// The step that all of them need: a router forwards.
+/// The step that every software needs: switch IPv4 forwarding on.
 fn forward() -> Step {
     Step::dut("forward IPv4 packets", Action::sysctl("net/ipv4/ip_forward", 1))
         .undone_by(Action::sysctl("net/ipv4/ip_forward", 0))
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
     use crate::step::listing;
 
-    /// All steps of one software, as a person sees them.
+    /// All steps of one software, as printed.
     fn shown(software: &Software, config: &Config) -> String {
         listing(&(software.steps)(config))
     }
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_a_way_out() {
+    fn invalid_configurations_are_refused_with_a_way_out() {
         let nft = named("nftables").unwrap();
         Config::default().check(nft).unwrap();
         let backwards = Pool { first_port: 5000, last_port: 4000, ..Pool::default() };

@@ -1,11 +1,11 @@
-//! NAT44 by the Linux kernel, configured by nft: one rule in a table of its own.
+//! NAT44 by the Linux kernel, configured by nft: one rule in the table `natmeter`.
 
 use super::{Config, Software, forward};
 use crate::bed::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
 
-/// One `snat` rule on the outside interface.
+/// One `snat` rule for the outside interface.
 pub const SOFTWARE: Software = Software {
     name: "nftables",
     about: "stateful NAT44 by the Linux kernel, configured by nft",
@@ -17,13 +17,13 @@ pub const SOFTWARE: Software = Software {
 fn steps(config: &Config) -> Vec<Step> {
     let pool = &config.pool;
     let rule = format!("snat to {}:{}", pool.addresses(), pool.ports());
-    // A range of ports is accepted only where the protocol is known to have ports.
+    // nft accepts a range of ports only in a rule for a protocol with ports.
     let table = format!(
         "table ip natmeter {{\n\tchain postrouting {{\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n\
          \t\toifname \"{}\" meta l4proto udp {rule}\n\t}}\n}}",
         RIGHT.name
     );
-    let translate = Step::dut("translate what leaves on the right", Action::reading("nft -f -", table))
+    let translate = Step::dut("translate packets that leave on the right", Action::reading("nft -f -", table))
         .undone_by(Action::words("nft delete table ip natmeter"))
         .shown_by(Action::words("nft list table ip natmeter"), &[&rule]);
     vec![forward(), translate]

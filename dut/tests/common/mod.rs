@@ -1,4 +1,4 @@
-//! What the suites that use the real kernel share: frames built by hand, and one device from nothing to nothing.
+//! Shared by the suites on the real kernel: hand-built frames, and a test of one device from set-up to teardown.
 
 use dut::bed::{BackEnd, BedConfig, LEFT, RIGHT};
 use dut::step::no_sink;
@@ -31,7 +31,7 @@ fn datagram(source_port: u16, destination_port: u16) -> Vec<u8> {
     f
 }
 
-/// Turn a datagram that arrived on the right into its answer.
+/// Turns a datagram that arrived on the right into its answer.
 fn answer(frame: &[u8]) -> Vec<u8> {
     let mut f = frame.to_vec();
     f[..6].copy_from_slice(&RIGHT.dut_mac());
@@ -65,7 +65,7 @@ impl Tester {
         Tester { left, right, pool }
     }
 
-    /// Send `frames` on one side and collect as many on the other.
+    /// Sends `frames` on one side and collects as many on the other.
     fn pass(&mut self, to_right: bool, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let (from, to) = if to_right { (&mut self.left, &mut self.right) } else { (&mut self.right, &mut self.left) };
         let (mut received, mut incoming) = (Vec::new(), burst());
@@ -90,7 +90,7 @@ impl Tester {
     }
 }
 
-/// A device from nothing: there and back translated, counted, emptied, and taken down.
+/// Prepares a device, translates in both directions, counts and empties the table, and tears the device down.
 pub fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir) {
     let device = Device::prepare(config, dir, &no_sink(), Clock::system());
     let mut device = device.unwrap_or_else(|e| panic!("{e}"));
@@ -100,7 +100,7 @@ pub fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir) {
 
     let sent: Vec<Vec<u8>> = (0..200).map(|i| datagram(2000 + i, 9)).collect();
     let mut there = tester.pass(true, &sent);
-    // With several cores at work, frames may overtake each other; what they answer to is what counts.
+    // Several cores may reorder frames, so match each answer with its datagram.
     there.sort();
     for frame in &there {
         let (address, port) = source(frame);

@@ -1,5 +1,5 @@
-//! What an IPv6 header more costs the tester: frames of each layout over a cable, with few and with very many subscribers,
-//! whose addresses come from a table.
+//! The tester's cost of an additional IPv6 header: frames of each layout over a cable, with few and very many
+//! subscribers, whose addresses come from a table.
 
 use crate::whole::{data, make_stage, row};
 use method::Direction;
@@ -7,7 +7,7 @@ use plane::view::{Bed, ends::table, forwarding_as};
 use port::Clock;
 use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange};
 
-/// Print the figures for each layout and several numbers of subscribers; always four million connections.
+/// Prints figures for each layout and several numbers of subscribers, with four million connections.
 pub fn print(clock: Clock) {
     println!("\none thread sends, receives and judges; 18 bytes of payload, random order, ns a frame");
     println!("subscribers, layout  Mfps        in all          send     hand over       receive         judge");
@@ -15,7 +15,7 @@ pub fn print(clock: Clock) {
         let bed = bed(subscribers, ports, remotes);
         for ((name, layout), (_, arriving)) in layouts(subscribers).into_iter().zip(layouts(subscribers)) {
             let mut view = forwarding_as(&bed, &layout);
-            // A table of its own for the judge: on a core of its own it would not find the sender's rows in a cache.
+            // The judge has a separate table: on another core it would not find the sender's rows in its cache.
             view.expect_right = Expect::udp(&view.left, *view.expect_right.fields(), arriving, None);
             let mut stage = match make_stage(clock, view) {
                 Ok(s) => s,

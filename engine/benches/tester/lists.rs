@@ -1,12 +1,12 @@
-//! How a figure is taken: many short runs, of which the median is reported and the best shown beside it, so
-//! that a run that the scheduler interrupted is an outlier and not the result.
+//! Takes a figure from many short runs: reports the median and the best run, so that a run that the scheduler
+//! interrupted does not decide.
 
 use port::Clock;
 
 /// Runs a figure.
 pub const RUNS: usize = 15;
 
-/// Nanoseconds an item: median and best of [`RUNS`] runs of `work`, which does `items` items.
+/// Returns nanoseconds per item: median and best of [`RUNS`] runs of `work`, each with `items` items.
 pub fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Figure {
     work();
     let runs = (0..RUNS).map(|_| {
@@ -20,14 +20,14 @@ pub fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Figure {
 /// Median and smallest of several runs.
 #[derive(Clone, Copy)]
 pub struct Figure {
-    /// The one in the middle.
+    /// The median.
     pub median: f64,
-    /// The smallest.
+    /// The minimum.
     pub best: f64,
 }
 
 impl Figure {
-    /// Of these values.
+    /// Computes both from these values.
     pub fn of(mut values: Vec<f64>) -> Figure {
         values.sort_by(f64::total_cmp);
         Figure { median: values[values.len() / 2], best: values[0] }

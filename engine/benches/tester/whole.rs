@@ -1,5 +1,5 @@
-//! The tester as a whole on a cable: phase 1 and phase 2 of a stateful set-up in which nothing translates
-//! (the cable's outside address and port are the inside ones), and a stateless one.
+//! The complete tester on a cable: phase 1 and phase 2 of a stateful set-up without translation (outside and inside
+//! addresses and ports are equal), and a stateless set-up.
 
 use crate::lists::{Figure, RUNS};
 use engine::Lane;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
 
-/// Frames of a run: about a millisecond, so that most runs are not interrupted.
+/// Frames of a run, which takes about a millisecond, so that most runs are not interrupted.
 const FRAMES: u64 = 32_000;
 
 /// Print the figures for several numbers of connections.
@@ -53,7 +53,7 @@ fn bed(ports: u16, remotes: u16) -> Bed {
     Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
 }
 
-/// A tester on one thread, both its sides joined by a cable.
+/// A tester on one thread, whose sides are joined by a cable.
 pub fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
     let pool = Pool::single(PoolConfig::compact(1, 512, view.longest())).map_err(|e| e.to_string())?;
     let (mut left, mut right) = link("cable", clock, 256, (1, Steer::First), (1, Steer::First));
@@ -67,7 +67,7 @@ pub fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
     Ok(stage)
 }
 
-/// Test traffic as fast as it goes.
+/// Test traffic at full speed.
 pub fn data(connections: u64, direction: Direction) -> Phase {
     Phase {
         kind: Kind::Data,
@@ -102,7 +102,7 @@ fn run(stage: &mut Stage, phase: &Phase) -> PhaseOutcome {
     out
 }
 
-/// Measure a phase many times and print a line.
+/// Measures a phase many times and prints a line.
 pub fn row(name: &str, stage: &mut Stage, phase: &Phase) {
     run(stage, phase);
     let runs: Vec<_> = (0..4 * RUNS).map(|_| (run(stage, phase), phase.frames)).collect();

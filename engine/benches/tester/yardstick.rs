@@ -1,5 +1,4 @@
-//! The machine itself, measured with none of the tester's code: figures from two machines can be compared
-//! only beside these.
+//! Basic speed of the machine, without the tester's code, to compare figures from different machines.
 
 use crate::lists::per_item;
 use port::Clock;
@@ -20,7 +19,7 @@ fn multiplications(clock: Clock) -> crate::lists::Figure {
     per_item(clock, N, || {
         let mut y = x;
         for _ in 0..N {
-            // Squaring cannot be folded over several rounds, as multiplying by a constant could.
+            // Squaring, because the compiler could combine several multiplications by a constant.
             y = y.wrapping_mul(y);
         }
         x = black_box(y);

@@ -1,4 +1,5 @@
-//! The tester's measurement of itself: complete, and of what it says. How large the figures are is the machine's business.
+//! Tests of the calibration: it is complete and detects faults. They do not check the size of figures, which depends on
+//! the machine.
 
 use crate::common::{bed, pool};
 use engine::calibrate::{CalibrateError, Ends, How, basics, ceiling, latency};
@@ -27,14 +28,14 @@ fn measured(view: View) -> Result<engine::calibrate::Ceiling, CalibrateError> {
     ceiling(&how(), &Arc::new(view), None)
 }
 
-/// Any two ports serve as a cable; here the link of another depth.
+/// Any two ports can serve as a cable; here it is a link of another depth.
 fn cable() -> Ends {
     let (mut left, mut right) = link("cable", Clock::system(), 1024, (1, Steer::First), (1, Steer::First));
     Ends { pool: pool(), left: Box::new(left.remove(0)), right: Box::new(right.remove(0)) }
 }
 
 #[test]
-fn over_a_cable_of_its_own_the_table_is_filled_all_the_same() {
+fn the_table_is_filled_over_another_cable_too() {
     let bed = bed(64);
     let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
     let found = ceiling(&how(), &Arc::new(nat44(&bed, nothing)), Some(cable())).unwrap();
@@ -59,7 +60,7 @@ fn a_table_is_filled_and_used() {
     assert!(found.send_ps > 0 && found.receive_ps > 0, "{found:?}");
 }
 
-/// Whichever lane opened a connection, every lane finds it in the table.
+/// Every lane finds the connections of all lanes in the table.
 #[test]
 fn several_lanes_fill_one_table() {
     let bed = bed(64);
@@ -75,7 +76,8 @@ fn without_a_table_nothing_is_set_up() {
     assert!(found.set_up.is_none() && found.frames.0 > 0, "{found:?}");
 }
 
-/// On a cable no other address can be learned, so every frame is wrong: that is no ceiling of 0 but an error.
+/// The view expects translated addresses, which a cable never delivers. The result must be an error, not a ceiling of
+/// 0.
 #[test]
 fn a_loop_that_gives_back_wrong_frames_is_an_error() {
     let bed = bed(64);
@@ -95,7 +97,7 @@ fn latency_grows_by_the_delay_of_what_lies_between() {
         while start.elapsed() < delay {}
     };
     let found = latency(clock, &view, (&mut left[0], &mut right[0]), &mut pool, &mut wait).unwrap();
-    // On a busy machine some take longer, but none less, and not each half as long again.
+    // On a busy machine some frames take longer. None takes less time, and not all take half as long again.
     let fastest = floor.min(1_000) + 200_000 - 1_000;
     assert!(found.median >= found.least && (fastest..300_000).contains(&found.least), "{found:?}, floor {floor} ns");
 }

@@ -1,11 +1,11 @@
-//! What the tests of sender, judge and phase share: small views, and a port whose far end is the test.
+//! Shared by the tests of sender, judge and phase: small views, and a port whose other end is the test.
 
 use plane::view::Bed;
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
 use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
-/// Ten thousand flows on frames of this size with FCS.
+/// Ten thousand flows with frames of this size, FCS included.
 pub fn bed(frame_size: usize) -> Bed {
     let flows = FlowSpace::new(
         AddrRange::one([198, 18, 0, 2].into()),
@@ -18,7 +18,7 @@ pub fn bed(frame_size: usize) -> Bed {
     Bed { left: hop, right: hop, frame_size, ttl: 10, connections: flows.size(), flows, seed: 5 }
 }
 
-/// Where a NAT of these tests may translate to.
+/// The pool of the NAT in these tests.
 pub fn outer() -> OuterRange {
     OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65_535 } }
 }
@@ -28,16 +28,16 @@ pub fn pool() -> Pool {
     Pool::single(PoolConfig::compact(1, 256, 1600)).expect("a little memory")
 }
 
-/// A port that delivers what it is told and keeps what it is given.
+/// A port that delivers given frames and records transmitted ones.
 #[derive(Default)]
 pub struct Hand {
-    /// To be received, a burst a call.
+    /// Frames to receive, one burst per call.
     pub bursts: VecDeque<Vec<Vec<u8>>>,
-    /// Transmitted so far.
+    /// Transmitted frames.
     pub sent: Vec<Vec<u8>>,
-    /// When each of these was transmitted, by the system's clock.
+    /// System time at which each was transmitted.
     pub times: Vec<Ticks>,
-    /// Frames to accept a call, then to refuse a call; the rest is left to the caller. `None`: accept all.
+    /// Number of frames to accept per call, and then to refuse; the rest stays with the caller. `None`: accept all.
     pub limits: Option<(usize, usize)>,
 }
 

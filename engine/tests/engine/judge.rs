@@ -1,6 +1,6 @@
-//! The judge: every fault is found and counted for what it is, whatever else is in the burst and whatever a right frame
-//! must look like (as sent, as phase 1 learned it, or yet to be learned), and a burst is judged as its frames would be one
-//! by one.
+//! Tests of the judge. It counts every fault correctly, whatever the rest of the burst contains, and for every kind of
+//! expectation (as sent, as phase 1 learned, or to be learned). It judges a burst as it would judge the frames one by
+//! one.
 
 use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
@@ -19,7 +19,7 @@ const LEARNED: u16 = 3;
 const PLANNED: u64 = 40_000_000;
 const OUTSIDE: u32 = 0xc613_0001;
 
-/// One kind of expectation: what arrives, and what it is held against.
+/// One kind of expectation: the frames that arrive and the view to judge them by.
 struct Side {
     name: &'static str,
     view: View,
@@ -29,7 +29,7 @@ struct Side {
     store: Option<StateTable>,
 }
 
-/// Where a NAT puts connection `index`.
+/// Outside address and port of connection `index`.
 fn port_of(index: u32) -> u16 {
     (index as u16).wrapping_add(2000)
 }
@@ -48,7 +48,7 @@ impl Side {
         sequences.map(|s| self.frame(self.tag(s))).collect()
     }
 
-    /// A right frame, but for this outside address and port.
+    /// A right frame, except for this outside address and port.
     fn translated(&self, tag: Tag, addr: u32, port: u16) -> Vec<u8> {
         let values = if u64::from(tag.index) < self.view.connections() {
             Values::of(self.view.flows.flow(self.view.order.get(tag.index)))
@@ -73,7 +73,7 @@ impl Side {
         }
     }
 
-    /// What a judge finds in these bursts, of which two senders were to send.
+    /// The counters of a judge for these bursts of two senders.
     fn judged(&self, bursts: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Findings {
         let mut seen = [Seen::default(), Seen::default()];
         for s in &mut seen {
@@ -125,7 +125,7 @@ fn table(size: usize) -> Side {
     Side { name: "NAT44, at Right", view, arriving, at_left: false, learn: false, store: Some(store) }
 }
 
-/// Right to Left through a NAT44: back to where the Initiator had sent from.
+/// Right to Left through a NAT44, to the address and port from which the Initiator sent.
 fn back(size: usize) -> Side {
     Side { name: "NAT44, at Left", view: nat44(&bed(size), outer()), store: None, ..reverse(size) }
 }
@@ -140,7 +140,7 @@ fn all(size: usize) -> [Side; 5] {
     [forward(size), reverse(size), table(size), back(size), learning(size)]
 }
 
-/// Everything but the times.
+/// All counters except times.
 fn facts(f: &Findings) -> (u64, u64, FaultCounts, u64, Option<u8>) {
     (f.received, f.reordered, f.faults, f.learned, f.hop_limit)
 }
@@ -149,7 +149,7 @@ fn facts(f: &Findings) -> (u64, u64, FaultCounts, u64, Option<u8>) {
 fn right_frames_are_right_in_bursts_of_any_size() {
     for side in [forward(64), reverse(65), table(64), back(1518)] {
         for size in 1..=BATCH as u64 {
-            // The last row runs over the place where the sequence number passes into the tag's other word.
+            // The last row crosses the point at which the sequence number needs the tag's other word.
             for first in [0, 1, 60, (1 << 24) - size / 2] {
                 let f = side.judged([side.row(first..first + size)]);
                 let name = side.name;
@@ -159,10 +159,10 @@ fn right_frames_are_right_in_bursts_of_any_size() {
     }
 }
 
-/// A frame with one wrong thing, and what it must be counted as.
+/// A frame with one fault, and its expected counter.
 type Wrong = (Fault, Vec<u8>);
 
-/// What is wrong whatever is expected.
+/// Faults under every expectation.
 fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
     let right = side.frame(side.tag(16));
     let same = |mutate: &dyn Fn(&mut Vec<u8>)| {
@@ -212,7 +212,7 @@ fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
     ]
 }
 
-/// Addresses and ports, which are wrong in another way where they are yet to be learned.
+/// Faults of addresses and ports, which are counted differently while they are to be learned.
 fn wrong_addresses(side: &Side) -> Vec<Wrong> {
     let flip = |at: usize| {
         let mut f = side.frame(side.tag(16));
@@ -239,14 +239,15 @@ fn wrong_addresses(side: &Side) -> Vec<Wrong> {
     ]
 }
 
-/// One wrong frame among right ones: it alone is counted, and as what it is.
+/// One wrong frame among right ones is counted alone, under its fault.
 #[test]
 fn each_fault_is_counted_as_what_it_is() {
     let mut found = [false; Fault::ALL.len()];
     for side in all(128) {
         for (fault, wrong) in wrong_anywhere(&side).into_iter().chain(wrong_addresses(&side)) {
             for at in [0, 16, 31] {
-                // The wrong frame takes nobody's place: the one it is made from comes as well, before or after it.
+                // The wrong frame does not mark its sequence number as received: the right frame arrives, too, before
+                // or after it.
                 let mut burst = side.row(0..31);
                 burst.insert(at, wrong.clone());
                 let f = side.judged([side.row(99..100), burst]);
@@ -260,7 +261,7 @@ fn each_fault_is_counted_as_what_it_is() {
     assert_eq!(found, [true; Fault::ALL.len()], "there is a test for every fault");
 }
 
-/// A NAT may change these, and a judge that did not let it would blame it.
+/// A NAT may change these fields, so the judge must accept the changes.
 #[test]
 fn what_a_device_may_change_is_right() {
     for side in all(64) {
@@ -298,7 +299,7 @@ fn one_frame_in_a_million_on_a_wrong_port_is_found() {
 }
 
 #[test]
-fn repeated_bursts_are_duplicates_and_nothing_else() {
+fn repeated_bursts_are_duplicates_only() {
     for side in all(64) {
         let burst = side.row(50..82);
         let f = side.judged([burst.clone(), burst, side.row(80..90)]);
@@ -307,9 +308,9 @@ fn repeated_bursts_are_duplicates_and_nothing_else() {
     }
 }
 
-/// A repetition far behind: the judge forgets nothing within a trial.
+/// The judge recognises a duplicate at any distance within a trial.
 #[test]
-fn a_duplicate_is_found_however_late_it_comes() {
+fn a_very_late_duplicate_is_found() {
     let side = forward(64);
     let bursts = (0..4000).map(|b| side.row(b * 32..b * 32 + 32)).chain([side.row(0..1), side.row(31..33)]);
     let f = side.judged(bursts);
@@ -317,7 +318,7 @@ fn a_duplicate_is_found_however_late_it_comes() {
 }
 
 #[test]
-fn frames_overtaken_are_reordered_and_right() {
+fn reordered_frames_are_right() {
     for side in all(64) {
         let mut swapped = side.row(40..60);
         swapped.swap(3, 4);
@@ -326,7 +327,7 @@ fn frames_overtaken_are_reordered_and_right() {
     }
 }
 
-/// The hop limit of the trial is that of its first right frame: a wrong one before does not set it.
+/// The first right frame sets the hop limit of the trial; a wrong frame before it does not.
 #[test]
 fn a_wrong_frame_does_not_set_the_hop_limit() {
     let side = forward(64);
@@ -336,7 +337,7 @@ fn a_wrong_frame_does_not_set_the_hop_limit() {
     assert_eq!((f.received, f.hop_limit, f.faults.get(Fault::WrongAddress)), (19, Some(9), 1));
 }
 
-/// Which hop limit is the right one is known when all frames are counted, not by the first.
+/// The most frequent hop limit is the right one, not that of the first frame.
 #[test]
 fn hop_limits_are_counted() {
     let side = forward(64);
@@ -348,7 +349,7 @@ fn hop_limits_are_counted() {
     let mut tally = HopTally::default();
     tally.count(&f);
     assert_eq!(tally.most(), (9, 19));
-    // Whatever their hop limit, frames that come twice do not make up for others that do not come at all.
+    // Duplicates with any hop limit do not compensate for lost frames.
     let mut first = side.frame(side.tag(0));
     (first[22], first[24], first[25]) = (8, sum[0], sum[1]);
     let f = side.judged([vec![first], side.row(1..15), side.row(11..15)]);
@@ -358,7 +359,8 @@ fn hop_limits_are_counted() {
     assert_eq!(tally.most(), (9, 14));
 }
 
-/// Losses, repetitions, swaps, two senders and all sorts of wrong frames, in bursts of any size: the same as one by one.
+/// Losses, duplicates, reordering, two senders and all kinds of wrong frames, in bursts of any size: the counters equal
+/// those of judging one by one.
 #[test]
 fn a_burst_is_judged_as_its_frames_would_be_one_by_one() {
     let mut state = 1;
@@ -403,7 +405,7 @@ fn a_burst_is_judged_as_its_frames_would_be_one_by_one() {
 fn phase_1_teaches_each_connection_once() {
     let side = learning(64);
     let mut mixed = side.row(32..40);
-    // A duplicate by another way, and two that a NAT may not use: none of them teaches.
+    // A duplicate with another outside port, and two frames outside the pool: the judge learns from none of them.
     mixed.push(side.translated(side.tag(5), OUTSIDE, 60_000));
     mixed.push(side.translated(side.tag(41), OUTSIDE, 80));
     mixed.push(side.translated(side.tag(42), OUTSIDE + 1, 2042));
@@ -428,7 +430,7 @@ fn a_mapping_that_moved_since_phase_1_is_wrong() {
     assert_eq!((f.received, f.faults.get(Fault::WrongPort), f.faults.get(Fault::WrongAddress)), (30, 1, 1));
 }
 
-/// What an earlier phase 1 learned counts for nothing: nobody has opened this connection.
+/// An entry of an earlier phase 1 is ignored: this phase 1 has not opened the connection.
 #[test]
 fn a_connection_that_this_phase_1_did_not_learn_is_wrong() {
     let side = table(64);

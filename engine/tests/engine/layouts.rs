@@ -1,5 +1,6 @@
-//! Frames with an IPv6 header through sender, judge and whole phases: the same as with IPv4 alone, and whoever gets
-//! another subscriber's frames is counted. What right frames are is known from the template, byte by byte judged elsewhere.
+//! Tests of frames with an IPv6 header in sender, judge and complete phases. Results equal those of plain IPv4, and
+//! frames for another subscriber are counted. Expected frames come from the template, which other tests check byte by
+//! byte.
 
 use crate::common::{Hand, outer, pool};
 use engine::judge::{Findings, Judge, JudgePlan, Seen};
@@ -19,7 +20,7 @@ use wire::template::UdpFrame;
 use wire::{AddrRange, FlowSpace, Kind, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
 
 const TRIAL: u16 = 7;
-/// More than are fetched without being asked for beforehand.
+/// More rows than the hardware prefetches by itself.
 const SUBSCRIBERS: u32 = 5_000;
 const PLANNED: u64 = 100_000;
 const OUTSIDE: u32 = 0xc613_0001;
@@ -102,7 +103,7 @@ fn judged(view: &View, at_left: bool, store: Option<&StateTable>, bursts: &[Vec<
     judge.findings
 }
 
-/// Give an arriving frame another destination address, and the checksum that goes with it.
+/// Gives an arriving frame another destination address and adjusts its checksum.
 fn redirect(frame: &mut [u8], layout: &Layout, address: u128) {
     let at = layout.tag_at() - 2;
     if matches!(layout, Layout::Ipv6(_)) {
@@ -127,7 +128,7 @@ fn right_frames_are_right_in_bursts_of_any_size() {
     }
 }
 
-/// One frame among 32,000 goes to another subscriber, by its outer header alone: everything inside is right.
+/// One frame among 32,000 goes to another subscriber by its outer header; its inner packet is right.
 #[test]
 fn a_frame_for_another_subscriber_is_a_wrong_address() {
     for (name, view) in edges() {
@@ -156,7 +157,7 @@ fn hop_limits_of_both_headers_are_those_of_the_first_right_frame() {
 }
 
 #[test]
-fn phase_1_of_a_pe_teaches_addresses_and_of_a_ce_what_there_is() {
+fn phase_1_learns_addresses_at_a_pe_and_what_exists_at_a_ce() {
     let ce_bed = bed(1);
     let map_t = ce::map_t(&ce_bed, SOFTWIRE.ce, &REMOTES, outer()).unwrap();
     let [_, _, plat, aftr] = edges();
@@ -167,7 +168,7 @@ fn phase_1_of_a_pe_teaches_addresses_and_of_a_ce_what_there_is() {
         });
     for (name, view, addr) in views {
         let store = StateTable::new(view.connections()).unwrap();
-        // One burst as a row, one as single frames.
+        // One burst judged as a row, one as single frames.
         let f = judged(
             &view,
             false,
@@ -212,7 +213,7 @@ fn a_sender_sends_what_the_template_makes_of_each_flow() {
     }
 }
 
-/// Sent, received and judged by lanes, both ways.
+/// Lanes send, receive and judge frames in both directions.
 #[test]
 fn a_cable_brings_every_frame_of_every_layout() {
     for (name, view) in edges() {

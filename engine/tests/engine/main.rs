@@ -1,4 +1,4 @@
-//! Tests of the engine: its parts on times that the test gives, whole phases and trials, and the calibration.
+//! Tests of the engine: its parts with simulated times, complete phases and trials, and the calibration.
 
 mod calibrate;
 mod common;

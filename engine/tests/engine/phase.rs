@@ -1,4 +1,4 @@
-//! Whole phases: what several lanes and senders did adds up to what one would have done.
+//! Tests of complete phases: the results of several lanes and senders add up to those of one.
 
 use crate::common::bed;
 use engine::Lane;
@@ -33,17 +33,17 @@ fn stage(view: View, lanes: Vec<Lane>) -> Stage {
     let clock = Clock::system();
     let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
     let mut stage = Stage::new(clock, lanes, Arc::new(view), store, Nanos(0), 3, Arc::new(AtomicBool::new(false)));
-    // Test machines are busy; nothing here is about being on time.
+    // Test machines are busy, so these tests ignore lateness.
     stage.never_give_up();
     stage
 }
 
-/// Lanes with both ends of one link that spreads frames over them by their ports.
+/// Lanes with both ends of one link that steers frames by their ports.
 fn lanes(n: usize) -> Vec<Lane> {
     steered(n, || Steer::Hash(vec![(34, 4)]))
 }
 
-/// The same with this rule at both ends.
+/// Lanes whose link has this steering at both ends.
 fn steered(n: usize, steer: impl Fn() -> Steer) -> Vec<Lane> {
     let (left, right) = link("cable", Clock::system(), 8192, (n, steer()), (n, steer()));
     let pools = Pool::for_workers(PoolConfig::compact(n, 8192, 128)).unwrap();
@@ -70,7 +70,7 @@ fn complete(out: &PhaseOutcome, forward: u64, reverse: u64) {
 fn several_senders_share_a_phase_without_rest() {
     for n in 1..=3 {
         let mut stage = stage(forwarding(&bed(64)), lanes(n));
-        // No multiples of two or three, so that shares of frames and of the rate differ.
+        // Not multiples of two or three, so that shares of frames and of the rate differ.
         let odd = Phase { rate: Rate(1_000_003), ..phase(7001, Direction::Both) };
         complete(&stage.run(&odd).unwrap(), 7001, 7001);
         complete(&stage.run(&phase(501, Direction::Forward)).unwrap(), 501, 0);
@@ -78,7 +78,7 @@ fn several_senders_share_a_phase_without_rest() {
     }
 }
 
-/// Each lane has received as many frames as its share, and none is out of order: they are its own.
+/// Each lane receives exactly its own frames: as many as its share, and in order.
 #[test]
 fn what_a_lane_has_sent_comes_back_to_it() {
     let view = forwarding(&bed(64));
@@ -93,7 +93,7 @@ fn what_a_lane_has_sent_comes_back_to_it() {
     }
 }
 
-/// More senders than frames a second, and more than frames at all: nobody waits for a frame that is never due.
+/// More senders than frames per second, and than frames in total: no sender waits for a frame that is never due.
 #[test]
 fn a_rate_below_the_number_of_senders_ends() {
     let mut stage = stage(forwarding(&bed(64)), lanes(3));
@@ -102,7 +102,7 @@ fn a_rate_below_the_number_of_senders_ends() {
     let (rate, out) = (Rate(100), |out: PhaseOutcome| out.forward.send_time);
     let four = stage.run(&Phase { rate, ..phase(4, Direction::Forward) }).unwrap();
     complete(&four, 4, 0);
-    // Four frames at 100 a second: the last is due 30 ms after the start, whichever sender has it.
+    // Four frames at 100 per second: the last is due 30 ms after the start.
     assert!(out(four) >= Nanos::from_millis(30));
 }
 
@@ -130,7 +130,7 @@ fn all_lanes_together_learn_every_connection_once() {
 
 type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
-/// One port of a hub: everybody else receives what one sends.
+/// One port of a hub, which forwards each frame to all other ports.
 struct Hub {
     own: Queue,
     others: Vec<Queue>,
@@ -164,11 +164,11 @@ impl Port for Hub {
     }
 }
 
-/// What two receivers both got is received once and a duplicate once.
+/// A frame that two receivers got counts as one right frame and one duplicate.
 #[test]
 fn a_frame_at_two_receivers_counts_once() {
     let rights: Vec<Queue> = vec![Queue::default(), Queue::default()];
-    // However long a lane is kept from its core: what its queue holds is fetched.
+    // Even if a lane is preempted for long, it receives what its queue holds.
     let facts = PortFacts { own_queue: 1001, ..PortFacts::default() };
     let pools = Pool::for_workers(PoolConfig::compact(2, 256, 60)).unwrap();
     let lanes = pools.into_iter().zip(&rights).map(|(pool, own)| Lane {
@@ -183,7 +183,7 @@ fn a_frame_at_two_receivers_counts_once() {
     assert_eq!((out.forward.faults.get(Fault::Duplicate), out.forward.faults.total()), (1001, 1001));
 }
 
-/// What is not known does not last 0 seconds, and says nothing about the others.
+/// An unknown queue depth is not 0, and does not affect the known ones.
 #[test]
 fn the_shortest_known_queue_counts() {
     let queues = |left: [usize; 2], right: [usize; 2]| {
@@ -200,22 +200,22 @@ fn the_shortest_known_queue_counts() {
         let host = stage(forwarding(&bed(64)), vec![lane]).run(&short).unwrap().host;
         (host.queue_lasts, host.dut_queue)
     };
-    // At 1 Mfps a frame lasts a microsecond.
+    // At 1 Mfps a queue absorbs one microsecond per frame.
     assert_eq!(queues([1000, 512], [1000, 512]), (Some(Nanos(512_000)), Some(1000)));
     assert_eq!(queues([0, 512], [1000, 0]), (Some(Nanos(512_000)), None));
     assert_eq!(queues([0, 0], [0, 0]), (None, None));
 }
 
-/// Two lanes have queues of their own, each with half of the rate.
+/// Each of two lanes has its own queue, with half of the rate.
 #[test]
-fn the_queues_of_several_lanes_last_longer() {
+fn the_queues_of_several_lanes_absorb_longer_stalls() {
     let host = |n| stage(forwarding(&bed(64)), lanes(n)).run(&phase(100, Direction::Both)).unwrap().host;
     let [one, two] = [1, 2].map(host);
     assert_eq!((one.queue_lasts, one.dut_queue), (Some(Nanos(8_192_000)), Some(8192)));
     assert_eq!((two.queue_lasts, two.dut_queue), (Some(Nanos(16_384_000)), Some(8192)));
 }
 
-/// A port with a fault of its own.
+/// A port that panics.
 struct Breaks;
 
 impl Port for Breaks {
@@ -233,7 +233,7 @@ impl Port for Breaks {
     }
 }
 
-/// The others have frames to send for an hour.
+/// The other lanes have frames to send for an hour.
 #[test]
 #[should_panic(expected = "a lane panicked")]
 fn a_lane_that_panics_ends_the_others() {

@@ -1,4 +1,4 @@
-//! The sender: which frames leave, in which order and when, on times that the test gives.
+//! Tests of the sender with simulated times: which frames leave, in which order and when.
 
 use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
@@ -9,7 +9,7 @@ use plane::view::{forwarding, nat44};
 use port::{BATCH, Clock};
 use wire::{Kind, Tag, Values, View};
 
-/// The test's times are nanoseconds from here on.
+/// Origin of the test's times, in nanoseconds.
 const START: u64 = 1_000_000;
 const NEVER: u64 = u64::MAX;
 
@@ -42,13 +42,13 @@ fn frames_leave_when_they_are_due_and_not_before() {
     assert_eq!(counts, [(0, true), (1, true), (1, true), (2, true), (4, true), (5, false), (5, false)]);
     let leg = s.finish(&mut pool);
     assert_eq!((leg.planned, leg.sent, leg.refused), (5, 5, 0));
-    // Frames 3 and 4 left together, the first of them 3.999 µs after its time.
+    // Frames 3 and 4 left together, the first of them 3.999 µs late.
     assert_eq!((leg.timing.catch_ups, leg.timing.worst_burst, leg.timing.worst_late.0), (1, 2, 3999));
     assert_eq!(pool.available(), 256);
 }
 
 #[test]
-fn the_declared_burst_is_no_catching_up() {
+fn the_declared_burst_is_no_catch_up_burst() {
     let view = forwarding(&bed(64));
     let mut s = sender(&view, 20_000_000, 100, NEVER);
     let (mut port, mut pool) = (Hand::default(), pool());
@@ -62,7 +62,7 @@ fn the_declared_burst_is_no_catching_up() {
 }
 
 #[test]
-fn whoever_is_late_sends_at_most_a_burst_at_a_time_and_gives_up_in_the_end() {
+fn a_late_sender_sends_at_most_a_burst_at_a_time_and_gives_up_in_the_end() {
     let view = forwarding(&bed(64));
     let mut s = sender(&view, 1_000_000, 1000, 500_000);
     let (mut port, mut pool) = (Hand::default(), pool());
@@ -74,8 +74,8 @@ fn whoever_is_late_sends_at_most_a_burst_at_a_time_and_gives_up_in_the_end() {
     assert!(leg.timing.finished_late.0 >= 500_000);
 }
 
-/// On the real clock: no frame before the first of its burst is due, none left out, and in order. That a loaded machine
-/// lets the sender be late is not tested here.
+/// On the real clock no frame leaves before the first of its burst is due, and all leave in order. Lateness is not
+/// tested, because the machine may be loaded.
 #[test]
 fn no_frame_leaves_early_on_the_real_clock() {
     let (view, clock) = (forwarding(&bed(64)), Clock::system());
@@ -100,7 +100,7 @@ fn no_frame_leaves_early_on_the_real_clock() {
     }
 }
 
-/// Sequence numbers and indices run on over bursts of all sizes, whatever the port takes or refuses.
+/// Sequence numbers and indices continue over bursts of all sizes, whether the port accepts or refuses frames.
 #[test]
 fn every_frame_is_the_one_that_is_next() {
     let view = forwarding(&bed(128));
@@ -108,7 +108,7 @@ fn every_frame_is_the_one_that_is_next() {
     let (mut port, mut pool) = (Hand::default(), pool());
     let mut now = START;
     for k in 0.. {
-        // Left with the caller now and then, but never refused: what leaves must be complete.
+        // The port sometimes leaves frames with the caller, but refuses none: all must leave.
         port.limits = (k % 3 > 0).then_some((k % 7, 0));
         now += 1000 * (k as u64 % 50);
         if !s.poll(now, &mut port, &mut pool).unwrap() {

@@ -1,4 +1,4 @@
-//! Whole trials: what a preparing phase 1 does about frames that were lost before phase 2.
+//! Tests of complete trials: a preparing phase 1 resends frames that were lost before phase 2.
 
 use crate::common::bed;
 use engine::{Away, Device, Engine, Lane, Settings};
@@ -14,7 +14,7 @@ use wire::OuterRange;
 const N: u64 = 10_000;
 const SWALLOWED: usize = 700;
 
-/// A port behind which the first frames vanish.
+/// A port that drops the first frames.
 struct Swallow<P> {
     inner: P,
     left: usize,
@@ -41,7 +41,7 @@ impl<P: Port> Port for Swallow<P> {
     }
 }
 
-/// A port whose first look for frames after something was sent takes so long, and finds none.
+/// A port whose first receive call after a transmission takes this long and returns no frame.
 struct Slow<P> {
     inner: P,
     sent: bool,
@@ -69,7 +69,7 @@ impl<P: Port> Port for Slow<P> {
     }
 }
 
-/// A port that calls itself this, and whose first transmission takes so long.
+/// A port with this name, whose first transmission takes this long.
 struct Stuck<P> {
     inner: P,
     backend: &'static str,
@@ -93,7 +93,7 @@ impl<P: Port> Port for Stuck<P> {
     }
 }
 
-/// A device that says how long it was off its core.
+/// A device that reports this stall.
 struct Stalled(Nanos);
 
 impl Device for Stalled {
@@ -144,12 +144,12 @@ fn spec() -> TrialSpec {
     }
 }
 
-/// One trial of phase 2 over a cable whose first frames vanish.
+/// Runs one trial of phase 2 over a cable that drops the first frames.
 fn trial(stall: Nanos) -> TrialOutcome {
     engine(|inner| Swallow { inner, left: SWALLOWED }, stall).run(&spec()).unwrap()
 }
 
-/// At this rate frames are due in every round: one in which frames were handed over is a round like any other.
+/// At this rate frames are due in every round, so stalls in rounds with transmissions must count.
 #[test]
 fn time_lost_outside_the_ports_is_a_stall_also_in_a_busy_round() {
     let takes = Duration::from_millis(5);
@@ -159,8 +159,8 @@ fn time_lost_outside_the_ports_is_a_stall_also_in_a_busy_round() {
     assert!(outcome.host.tester_stall >= Nanos::from_millis(4), "{:?}", outcome.host.tester_stall);
 }
 
-/// Behind a port of the kernel the device may be at work; behind an in-process link no device is, and what takes so
-/// long is the host.
+/// A device may work inside a call of a kernel port. It cannot inside a call of an in-process link, so a long call is
+/// host noise.
 #[test]
 fn time_lost_inside_an_in_process_link_is_a_stall() {
     let takes = Duration::from_millis(300);
@@ -184,7 +184,7 @@ fn a_kept_table_is_known_by_what_it_holds() {
 }
 
 #[test]
-fn what_the_host_swallowed_in_a_preparing_phase_1_is_sent_again() {
+fn frames_lost_to_host_noise_in_a_preparing_phase_1_are_resent() {
     let outcome = trial(Nanos::from_millis(50));
     let store = outcome.store.unwrap();
     assert_eq!((store.learned, store.phase1_lost, store.phase1_resent), (N, SWALLOWED as u64, SWALLOWED as u64));

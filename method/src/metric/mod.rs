@@ -1,11 +1,10 @@
-//! Metrics: the names under which numbers appear, each with its unit and definition. This file is the list;
-//! a metric is one entry, and the report, `natmeter list` and the comparison with published tables follow
-//! from it. Keys are the ones under which published values are filed.
+//! The list of metrics, each with name, unit and definition. Reports, `natmeter list` and the comparison with published
+//! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
-/// What a value counts.
+/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// Frames per second. Measured and stored per direction; published tables print the total of both
+    /// Frames per second. natmeter measures and stores them per direction; published tables print the total of both
     /// directions.
     FramesPerSecond,
     /// Connections per second.
@@ -17,7 +16,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As printed after a value of one direction, or a value that has no direction.
+    /// Returns the unit as printed after a value per direction, or after a value without direction.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::FramesPerSecond => "frames/s per direction",
@@ -26,25 +25,25 @@ impl Unit {
             Unit::Percent => "%",
         }
     }
-    /// Whether a bidirectional total is twice the stored value.
+    /// Whether the total of both directions is twice the stored value.
     pub fn per_direction(self) -> bool {
         self == Unit::FramesPerSecond
     }
 }
 
-/// How a metric comes about.
+/// How a metric is obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// A search gives it, repeated.
+    /// Measured by a repeated search.
     Measured {
-        /// Repetitions below which a result is printed "not conforming".
+        /// Minimum number of repetitions; a result with fewer is printed as "not conforming".
         repetitions: u32,
     },
     /// Computed from medians of measured metrics.
     Derived,
 }
 
-/// What is known of a metric.
+/// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Name in files, equal to that of published values.
@@ -53,17 +52,17 @@ pub struct Metric {
     pub title: &'static str,
     /// Unit of the stored value.
     pub unit: Unit,
-    /// Where it is defined.
+    /// The defining document and section.
     pub reference: &'static str,
-    /// How it comes about.
+    /// Its origin.
     pub origin: Origin,
-    /// Whether more is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
-    /// Definition in a sentence.
+    /// Definition in one sentence.
     pub definition: &'static str,
 }
 
-/// The known metrics.
+/// All metrics.
 pub const METRICS: &[Metric] = &[
     THROUGHPUT,
     IPV4_FORWARDING_THROUGHPUT,
@@ -75,20 +74,20 @@ pub const METRICS: &[Metric] = &[
     SCALING_OVER_CONNECTIONS,
 ];
 
-/// The metric with this key.
+/// Returns the metric with this key.
 pub fn by_key(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// Whether the metric with this key counts connections set up a second.
+/// Whether the metric with this key counts connections set up per second.
 pub fn is_establishment(key: &str) -> bool {
     by_key(key).is_some_and(|metric| metric.unit == Unit::ConnectionsPerSecond)
 }
 
-/// Repetitions that published results of RFC 9693 metrics use at least.
+/// Minimum number of repetitions in published results of RFC 9693 metrics.
 const TEN: Origin = Origin::Measured { repetitions: 10 };
 
-/// Throughput of the DUT, in phase 2 where it is stateful.
+/// Throughput of the DUT, for a stateful one in phase 2.
 pub const THROUGHPUT: Metric = Metric {
     key: "throughput",
     title: "Throughput",
@@ -99,7 +98,7 @@ pub const THROUGHPUT: Metric = Metric {
     definition: "The highest rate per direction at which the number of right frames received equals the number sent.",
 };
 
-/// The same box without the function under test.
+/// The same device without the function under test.
 pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
     key: "ipv4_forwarding_throughput",
     title: "IPv4 forwarding throughput (baseline)",
@@ -134,7 +133,7 @@ pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
                  alpha times that rate, arrives too.",
 };
 
-/// What the function under test costs.
+/// The cost of the function under test.
 pub const THROUGHPUT_RATIO_NAT_TO_FORWARDING: Metric = Metric {
     key: "throughput_ratio_nat_to_forwarding",
     title: "Throughput against plain forwarding",

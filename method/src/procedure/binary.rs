@@ -1,6 +1,6 @@
-//! Binary search for the highest rate that passes (RFC 2544 section 26.1 names no way of searching; this is
-//! the usual one). Its own file because every rate in every result comes out of here: the result is the
-//! highest rate that **passed**, never the last one tried, and it says what bounds it from above.
+//! Binary search for the highest rate that passes. RFC 2544, section 26.1, prescribes no search method; binary search
+//! is the usual one. The result is the highest rate that **passed**, never the last one tried, and states what bounds
+//! it from above.
 
 use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict};
 use crate::judged::{Decision, Judgement};
@@ -8,19 +8,19 @@ use crate::trial::TrialError;
 use crate::units::Rate;
 use crate::validity::{Failure, Invalid, Spoiler, Stream};
 
-/// So many equal verdicts at the end of a search make it one-sided.
+/// Number of equal verdicts at the end of a search that make it one-sided.
 pub const ONE_SIDED: usize = 8;
-/// So many rates in a row that the host left undecided, with nothing passed, end a search.
+/// Number of consecutive rates left undecided by host noise that ends a search in which nothing passed.
 pub const HOST_BOUNDS: usize = 4;
-/// What passed is far below a rate if that is more than so many times as high: halving alone leaves twice.
+/// A rate is far above the passed rate if it is more than this factor higher. Halving alone leaves a factor of two.
 const FAR_BELOW: u64 = 4;
-/// A search that the host ended is exact if its error is at most so many times the one asked for (two halvings were
-/// missing); else the rate is only known to lie between the bounds.
+/// A search that host noise ended is exact if its error is at most this multiple of the requested one (two halvings
+/// were missing). Otherwise the rate is only known to lie between the bounds.
 pub const ENDED_WITHIN: u64 = 4;
 
-/// Search in `[lo, hi]`. `decide` tells about one rate, repeating invalid trials itself; `watch` hears where
-/// the search stands before each decision. The upper end is tried first. The lower end is not believed: if
-/// nothing above it passed, it is tried too. Below `least` a trial would not have a single frame: nothing is tried there.
+/// Searches in `[lo, hi]`. `decide` decides one rate, and repeats invalid trials itself. `watch` receives the progress
+/// before each decision. The search tries the upper end first. If nothing above the lower end passed, it tries the
+/// lower end, too. It tries no rate below `least`, at which a trial would not have a single frame.
 ///
 /// # Errors
 /// Those of `decide`.
@@ -58,23 +58,23 @@ pub fn search(
     Ok(bracket.conclude(result, precision))
 }
 
-/// What is known: `lo` passed or is the lower end; `hi` did not pass, for the reason in `bound`.
+/// State of the search: `lo` passed or is the lower end; `hi` did not pass, for the reason in `bound`.
 struct Bracket {
     lo: Rate,
     passed: Option<Rate>,
     hi: Rate,
     bound: Option<Bound>,
-    /// The lowest rate that the DUT did not carry, and how.
+    /// The lowest rate that failed, and its failure.
     failed: Option<(Rate, Failure)>,
-    /// The host left a rate between `lo` and `hi` undecided, after something had passed.
+    /// Whether host noise left a rate between `lo` and `hi` undecided after another rate had passed.
     stopped: Option<Invalid>,
-    /// Decisions in a row that said nothing about the DUT.
+    /// Number of consecutive undecided rates.
     spoiled: usize,
-    /// Of these: the last so many by the host.
+    /// Of these: the number of the last ones that are undecided because of host noise.
     by_host: usize,
-    /// Of all decisions: so many by the host.
+    /// Total number of rates left undecided by host noise.
     by_host_in_all: usize,
-    /// At which rate the queues would have lasted through what spoiled the last rate.
+    /// The rate at which the queues would have absorbed the stall that invalidated the last rate.
     bridged: Option<Rate>,
 }
 
@@ -100,15 +100,15 @@ impl Bracket {
         }
     }
 
-    /// The rate to ask for: the middle, or below it where the host would spoil that, too. From a rate that passed there it goes up
-    /// by doubling.
+    /// Returns the next rate: the middle, or a lower one if host noise would invalidate the middle, too. Above a lower
+    /// rate that passed, the search doubles.
     fn next(&self) -> Rate {
         let bridged = self.bridged.map_or(Rate(u64::MAX), |rate| rate.max(Rate(self.lo.0.saturating_mul(2))));
         self.middle().min(bridged)
     }
 
-    /// Whether a rate that the host left undecided ends the search: not where what passed lies far below it, because the search
-    /// had gone there to get away from the host.
+    /// Whether a rate left undecided by host noise ends the search. It does not if the passed rate is far below,
+    /// because the search went down there to avoid host noise.
     fn ends_at(&self, rate: Rate) -> bool {
         let far = self.lo.0.saturating_mul(FAR_BELOW) < rate.0;
         self.passed.is_some() && !(far && self.by_host_in_all < HOST_BOUNDS)
@@ -118,15 +118,16 @@ impl Bracket {
         Rate(self.lo.0 + (self.hi.0 - self.lo.0) / 2)
     }
 
-    /// Whether going on would only take time: a host that does not let the search go on where it has to, or that spoils
-    /// one rate after the other (a lower one is little easier, and takes a phase 1 longer), or a tester that is too slow again and again.
+    /// Whether to end the search, because more trials would only take time: host noise blocks the search or invalidates
+    /// one rate after the other (a lower one is hardly easier, and its phase 1 takes longer), or the tester is too slow
+    /// repeatedly.
     fn is_hopeless(&self) -> bool {
         let nothing = self.passed.is_none() && (self.spoiled >= ONE_SIDED || self.by_host >= HOST_BOUNDS);
         self.stopped.is_some() || nothing
     }
 
     fn learn(&mut self, rate: Rate, judgement: Judgement) {
-        // Far above what the tester can send, the search is on its way: each such rate takes one trial.
+        // Rates far above the tester ceiling do not count: each takes only one trial on the way down.
         let on_its_way = judgement.is_far_above_tester();
         let decision = judgement.decision;
         self.spoiled = match decision {
@@ -163,7 +164,7 @@ impl Bracket {
     fn progress(&self, rate: Rate, precision: Precision) -> Progress {
         let width = precision.width(self.lo).0;
         let intervals = (self.hi.0 - self.lo.0).div_ceil(width).max(1);
-        // ceil(log2): how often the bracket is halved until one interval is left.
+        // ceil(log2): number of halvings until one interval is left.
         let halvings = u64::BITS - (intervals - 1).leading_zeros();
         let steps_left = if self.bound.is_none() && self.passed.is_none() { halvings + 1 } else { halvings };
         Progress { lo: self.lo, hi: self.hi, rate, steps_left: steps_left.max(1) }
@@ -184,7 +185,7 @@ impl Bracket {
         result.tester_limit = undecided;
         result.error = Rate(self.hi.0 - result.rate.0);
         let Some((failed, failure)) = self.failed else {
-            // Without a failure the bound is an undecided rate.
+            // If no rate failed, the upper bound is an undecided rate.
             let by_host = undecided.is_some_and(|reason| reason.spoiler() == Spoiler::Host);
             result.kind = match (self.passed, by_host) {
                 (None, _) => ResultKind::NothingMeasured,
@@ -209,7 +210,7 @@ impl Bracket {
     }
 }
 
-fn one_sided(trace: &[super::Step]) -> bool {
+fn one_sided(trace: &[super::SearchStep]) -> bool {
     trace.len() >= ONE_SIDED && {
         let last = &trace[trace.len() - ONE_SIDED..];
         last.iter().all(|step| (step.verdict == StepVerdict::Pass) == (last[0].verdict == StepVerdict::Pass))

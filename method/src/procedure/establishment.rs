@@ -1,6 +1,6 @@
-//! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6). Its own
-//! file because its trials have a fixed number of frames, one a connection, instead of a duration, and each
-//! starts from an empty connection tracking table.
+//! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6). Its trials have a
+//! fixed number of frames, one per connection, instead of a duration, and each starts from an empty connection tracking
+//! table.
 
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
 use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE};
@@ -18,20 +18,19 @@ pub const PROCEDURE: Procedure = Procedure {
     summary: "binary search for the highest rate at which each of N new connections is set up, from an empty table",
 };
 
-/// What phase 1 is made of.
+/// Parameters of phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase1 {
     /// Connections to establish (N).
     pub connections: Count,
-    /// Frames that the path can buffer (queues, rings, the in-process link), 0 if that is not known.
+    /// Frames that the path can buffer (queues, rings, the in-process link); 0 if unknown.
     pub buffered: Count,
-    /// The validation rate never exceeds this: 0.9 of the reverse one-way throughput, where that was
-    /// measured. A validation above the forwarding rate would lower the result, which is then no longer
-    /// about establishing.
+    /// Maximum validation rate: 0.9 of the reverse one-way throughput, if that was measured. A validation rate above
+    /// the forwarding rate would lower the result, which would then not measure connection establishment.
     pub validate_at_most: Option<Rate>,
 }
 
-/// The maximum connection establishment rate, with validation if `settings.alpha` is given.
+/// Measures the maximum connection establishment rate, with validation if `settings.alpha` is given.
 ///
 /// # Errors
 /// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
@@ -44,7 +43,7 @@ pub fn measure<T: Trials>(
 ) -> Result<SearchResult, TrialError> {
     settings.check()?;
     if phase1.connections == 0 {
-        return Err(TrialError::Refused("phase 1 needs connections".to_owned()));
+        return Err(TrialError::Refused("phase 1 needs at least one connection".to_owned()));
     }
     check_buffers(phase1.connections, phase1.buffered)?;
     let mut decider = Decider::new(trials, settings);
@@ -57,7 +56,7 @@ pub fn measure<T: Trials>(
     binary::search((settings.lo, settings.hi), Rate(1), settings.precision, decide, watch)
 }
 
-/// The rate at which the connections of a trial at R are validated: alpha × R, capped, at least 1.
+/// Returns the validation rate of a trial at R: alpha × R, capped, at least 1.
 pub fn validation_rate(rate: Rate, alpha: Ratio, at_most: Option<Rate>) -> Rate {
     let wanted = alpha.of(rate);
     wanted.min(at_most.unwrap_or(wanted)).max(Rate(1))

@@ -1,6 +1,6 @@
-//! Procedures: which trials are run, in which order, and what number they give. This file lists the known
-//! ones and holds what they share: the settings of a search, the probe for a dead DUT. A new
-//! procedure is one file beside this one and one entry in [`PROCEDURES`].
+//! Procedures: which trials are run, in which order, and which value they give. This file lists all procedures and has
+//! their common parts: the settings of a search and the probe for a dead DUT. A new procedure is one file beside this
+//! one and one entry in [`PROCEDURES`].
 
 pub mod binary;
 pub mod establishment;
@@ -8,7 +8,7 @@ mod result;
 pub mod throughput;
 mod verify;
 
-pub use result::{ResultKind, SearchResult, Step, StepVerdict};
+pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
 
 use crate::judged::{Judged, Judgement, Life};
 use crate::ratio::Ratio;
@@ -17,36 +17,36 @@ use crate::units::{Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
 
-/// What is known of a procedure without running it.
+/// Description of a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Procedure {
     /// Name in scenario files.
     pub key: &'static str,
     /// Title in reports.
     pub title: &'static str,
-    /// Where it is defined.
+    /// The defining document and section.
     pub reference: &'static str,
-    /// The metrics that it can give, by their keys.
+    /// Keys of the metrics that it can measure.
     pub metrics: &'static [&'static str],
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     pub summary: &'static str,
 }
 
-/// The known procedures.
+/// All procedures.
 pub const PROCEDURES: &[Procedure] = &[throughput::PROCEDURE, establishment::PROCEDURE];
 
-/// How close the bounds of a search must come before it stops.
+/// The distance of the bounds at which a search stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// To this many frames (connections) per second, per direction.
+    /// Absolute: frames (connections) per second, per direction.
     Absolute(Rate),
-    /// To this share of the result.
+    /// Relative to the result.
     Relative(Ratio),
 }
 
 impl Precision {
-    /// The width allowed when `passed` is the highest rate that passed so far; at least 1.
+    /// Returns the allowed distance if `passed` is the highest rate that passed so far; at least 1.
     pub fn width(self, passed: Rate) -> Rate {
         match self {
             Precision::Absolute(width) => width.max(Rate(1)),
@@ -59,23 +59,23 @@ impl Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// Trials at a rate in all before it has failed; the first pass decides.
+    /// Maximum number of trials at a rate; the first pass decides.
     pub tries: u32,
 }
 
-/// The settings of a search; all of them belong in the report.
+/// The settings of a search; the report prints all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
     /// Lower end, frames (connections) per second per direction.
     pub lo: Rate,
-    /// Upper end: the line limit if there is one, and 0.9 of the tester's calibrated ceiling.
+    /// Upper end: the line rate if there is one, at most 0.9 of the calibrated tester ceiling.
     pub hi: Rate,
-    /// When to stop.
+    /// The distance of the bounds at which the search stops.
     pub precision: Precision,
     /// Loss verification; none is the strict search of RFC 2544.
     pub verify: Option<Verify>,
-    /// What counts as a pass.
+    /// The criteria for a pass.
     pub criteria: Criteria,
     /// Complete searches per result.
     pub repetitions: u32,
@@ -83,13 +83,13 @@ pub struct SearchSettings {
     pub duration: Nanos,
     /// Directions of a throughput trial.
     pub direction: Direction,
-    /// Validation at alpha × R (RFC 9693 section 4.6); none leaves it out.
+    /// Validation at alpha × R (RFC 9693 section 4.6); none without validation.
     pub alpha: Option<Ratio>,
     /// Phase 1 before phase 2 runs at this share of the smallest maximum connection establishment rate.
     pub phase1_share: Ratio,
     /// Order in which the Responder uses its state table in phase 2.
     pub responder_order: Order,
-    /// So long may invalid trials take in all before none is repeated any more; no limit, if not given.
+    /// Limit on the total time of invalid trials, after which none is repeated; none without a limit.
     pub invalid_at_most: Option<Nanos>,
 }
 
@@ -113,32 +113,32 @@ impl Default for SearchSettings {
 }
 
 impl SearchSettings {
-    /// Refuse settings that cannot give a result.
+    /// Refuses settings that cannot give a result.
     ///
     /// # Errors
     /// [`TrialError::Refused`], naming the setting.
     pub fn check(&self) -> Result<(), TrialError> {
         let refuse = |text: &str| Err(TrialError::Refused(text.to_owned()));
         if self.hi.0 == 0 || self.lo >= self.hi {
-            return refuse("the search needs an upper end above its lower end");
+            return refuse("the upper end of the search is not above its lower end; raise the upper end");
         }
         if self.criteria.acceptance.is_zero() || self.criteria.phase1_acceptance.is_zero() {
             return refuse("an acceptance of 0 lets every trial pass; use 1, or the share that must arrive");
         }
         if self.alpha.is_some_and(Ratio::is_zero) {
-            return refuse("alpha must be above 0, or left out for no validation");
+            return refuse("alpha is 0; use a value above 0, or remove alpha to skip validation");
         }
         if self.verify.is_some_and(|verify| verify.tries == 0) {
-            return refuse("loss verification needs at least one try");
+            return refuse("loss verification needs at least one trial");
         }
         if self.hi.frames_in(self.duration) == 0 {
-            return refuse("not even one frame is sent in a trial at the upper end; use longer trials");
+            return refuse("a trial at the upper end would send no frame; use longer trials");
         }
         Ok(())
     }
 }
 
-/// Where a search stands, told before each of its decisions.
+/// Progress of a search, reported before each decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Lower bound so far.
@@ -147,11 +147,12 @@ pub struct Progress {
     pub hi: Rate,
     /// The rate tried next.
     pub rate: Rate,
-    /// Decisions still to come at most, this one included.
+    /// Maximum number of remaining decisions, including this one.
     pub steps_left: u32,
 }
 
-/// Decides rates for a search: verification, and the probe that keeps a dead DUT from becoming a low rate.
+/// Decides rates for a search: with loss verification, and with the probe that distinguishes a dead DUT from a low
+/// rate.
 struct Decider<'a, T> {
     judged: Judged<&'a mut T>,
     verify: Option<Verify>,
@@ -163,8 +164,8 @@ impl<'a, T: Trials> Decider<'a, T> {
         Decider { judged, verify: settings.verify }
     }
 
-    /// Decide about `spec`. Where a stream came back without a single right frame, `probe`, the same at a
-    /// rate that no living DUT fails, has to bring back some.
+    /// Decides about `spec`. If no right frame of a stream was received, it runs `probe`, the same trial at a rate that
+    /// every working DUT passes at least in part.
     fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec) -> Result<Judgement, TrialError> {
         let judgement = verify::decide(&mut self.judged, spec, self.verify)?;
         if !judgement.decision.passed() {
@@ -183,7 +184,7 @@ impl<'a, T: Trials> Decider<'a, T> {
         let Life::Dead(outcome) = self.judged.probe(probe, |outcome| still(outcome).is_empty())? else { return Ok(()) };
         let still = still(&outcome);
         Err(TrialError::DutDead(format!(
-            "{}: no right frame came back, not even of {} frames at {} frames/s; check forwarding, routes and neighbours",
+            "{}: the tester received no right frame, not even of {} frames at {} frames/s; check forwarding, routes and neighbours",
             still.join(" and "),
             probe.frames(),
             probe.rate
@@ -191,7 +192,7 @@ impl<'a, T: Trials> Decider<'a, T> {
     }
 }
 
-/// Streams that sent and of which nothing right came back.
+/// Streams that sent frames and of which no right frame was received.
 fn dark_streams(outcome: &TrialOutcome) -> Vec<&'static str> {
     let mut dark = Vec::new();
     for (name, leg) in [("Left to Right", Some(&outcome.forward)), ("Right to Left", Some(&outcome.reverse))]

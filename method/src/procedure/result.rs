@@ -1,5 +1,5 @@
-//! The result of a search and of its repetitions. Its own file because it is what the run folder and every
-//! report hold: a rate never stands alone, but with what bounded it, the error, and everything repeated.
+//! The result of a search, as the run folder and every report hold it. A rate always comes with its bound, its error
+//! and the counts of repeated trials.
 
 use super::verify::lost;
 use crate::judged::{Decision, Judgement};
@@ -11,28 +11,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
-    /// The DUT failed at most the error above the rate, and the error is about what was asked for.
+    /// The DUT failed at a rate within the error above the result, and the error is about as small as requested.
     Exact,
-    /// The upper end of the search passed: the DUT may do more, print "≥".
+    /// The upper end of the search passed: the result is a lower bound, printed with "≥".
     AtUpperLimit,
-    /// The tester could not try more, and nothing failed: print "≥", never as the DUT's number.
+    /// The tester limited every higher rate, and nothing failed: a lower bound, printed with "≥", never as the DUT's
+    /// value.
     TesterLimit,
-    /// The host spoiled every trial above, and nothing failed: print "≥".
+    /// Host noise invalidated every trial at higher rates, and nothing failed: a lower bound, printed with "≥".
     HostLimit,
-    /// Tester or host left every rate in between undecided, long before the bounds were as close as asked for: what the DUT
-    /// can do lies between `rate` and `rate` + `error`. Print "≥".
+    /// Tester or host noise left all rates between the bounds undecided, before the bounds were as close as requested.
+    /// The DUT's rate is between `rate` and `rate` + `error`; printed with "≥".
     Between,
-    /// Frames came back, but no rate passed, not even the lowest: there is no rate to print.
+    /// Frames were received, but no rate passed, not even the lowest: there is no rate to print.
     NothingPassed,
-    /// No rate passed, `error` is the lowest that failed, and every trial below it was spoiled: the DUT does less than that,
-    /// and there is no rate to print.
+    /// No rate passed, `error` is the lowest that failed, and every trial below it was invalid: an upper bound, and no
+    /// rate to print.
     Below,
-    /// Not a single trial was worth anything: nothing is known about the DUT, there is no rate to print.
+    /// No trial was valid: nothing is known about the DUT, and there is no rate to print.
     NothingMeasured,
 }
 
 impl ResultKind {
-    /// All of them, the one that says least first.
+    /// All kinds, the least informative first.
     pub const WEAKEST_FIRST: [ResultKind; 8] = [
         ResultKind::NothingMeasured,
         ResultKind::Below,
@@ -44,7 +45,7 @@ impl ResultKind {
         ResultKind::Exact,
     ];
 
-    /// Its name in records and reports.
+    /// Returns the name in records and reports.
     pub fn name(self) -> &'static str {
         match self {
             ResultKind::Exact => "exact",
@@ -58,7 +59,7 @@ impl ResultKind {
         }
     }
 
-    /// Whether there is a rate: one that passed, or that none did. Without one a result has no part in statistics.
+    /// Whether the result has a rate (0 if no rate passed). Statistics ignore results without one.
     pub fn has_rate(self) -> bool {
         !matches!(self, ResultKind::NothingMeasured | ResultKind::Below)
     }
@@ -70,38 +71,38 @@ impl ResultKind {
     }
 }
 
-/// What a step of the search gave.
+/// The verdict on one step of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepVerdict {
-    /// The DUT carried the rate.
+    /// The rate passed.
     Pass,
-    /// It did not.
+    /// The rate failed.
     Fail,
-    /// The tester could not tell.
+    /// Undecided: tester-limited.
     TesterBound,
-    /// The host spoiled every trial.
+    /// Undecided: host noise invalidated every trial.
     HostBound,
 }
 
 /// One step of a search: a point of its trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct SearchStep {
     /// The rate, per direction.
     pub rate: Rate,
-    /// What is known about it.
+    /// The verdict on it.
     pub verdict: StepVerdict,
-    /// Why not, in words; empty for a pass.
+    /// The reason as text; empty for a pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The figure is that of DUT and tester together.
+    /// Whether the rate is that of DUT and tester together.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed_loop: bool,
-    /// Trials run for it.
+    /// Number of its trials.
     pub trials: Count,
-    /// Of these: worth nothing.
+    /// Of these: invalid.
     pub invalid: Count,
-    /// Frames lost in the deciding trial, all streams together; printed under every tolerance.
+    /// Frames lost in the deciding trial, in all streams; printed with every loss tolerance.
     pub lost: Count,
 }
 
@@ -112,41 +113,42 @@ pub struct SearchResult {
     pub rate: Rate,
     /// What bounds it from above.
     pub kind: ResultKind,
-    /// Distance from `rate` to the lowest rate known not to pass; 0 at the upper limit.
+    /// Distance from `rate` to the lowest rate that did not pass; 0 at the upper limit.
     pub error: Rate,
-    /// The last eight decisions were all alike: one early verdict may have pinned the result.
+    /// Whether the last eight decisions were equal, so that one early verdict may have determined the result.
     pub one_sided: bool,
-    /// The final upper bound failed in a closed loop: print "closed loop, tester included".
+    /// Whether the final upper bound failed in a closed loop; printed as "closed loop, tester included".
     pub closed_loop: bool,
-    /// At the final upper bound all connections were set up and their validation failed: alpha times that rate may be more
-    /// than the DUT sends back, so that the rate need not be the one at which it sets up.
+    /// Whether, at the final upper bound, all connections were set up and only validation failed. The DUT may not
+    /// forward alpha times that rate in reverse, so that the result need not be its establishment rate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validation_failed: bool,
     /// Every decision, in order.
-    pub trace: Vec<Step>,
+    pub trace: Vec<SearchStep>,
     /// Trials run.
     pub trials: Count,
-    /// Of these: worth nothing, and repeated.
+    /// Of these: invalid, and repeated.
     pub invalid_repeats: Count,
-    /// Of these: spoiled by the host.
+    /// Of these: invalid because of host noise.
     #[serde(default)]
     pub spoiled_by_host: Count,
-    /// Connections that the phases 1 before phase 2 trials lost in all.
+    /// Total number of connections lost in phases 1 before phase 2.
     pub phase1_lost: Count,
-    /// The slowest phase 1 that was used, connections per second; `None` without one.
+    /// The lowest rate of a phase 1, connections per second; `None` without phase 1.
     pub phase1_rate: Option<Rate>,
-    /// Phase 2 trials after which the DUT's table had another size than before.
+    /// Phase 2 trials during which the size of the DUT's table changed.
     pub table_changes: Count,
-    /// The step at `rate` passed with this many frames lost; above 0 only with an acceptance below 1.
+    /// Frames lost in the step at `rate`; above 0 only with an acceptance below 1.
     pub lost_at_rate: Count,
-    /// What made the final upper bound invalid: with [`ResultKind::TesterLimit`], [`ResultKind::HostLimit`],
-    /// [`ResultKind::Below`] and [`ResultKind::NothingMeasured`]; and what ended the search before its bounds were as close as asked for.
+    /// The reason why the final upper bound is invalid, with [`ResultKind::TesterLimit`], [`ResultKind::HostLimit`],
+    /// [`ResultKind::Below`] and [`ResultKind::NothingMeasured`]; or why the search ended before its bounds were as
+    /// close as requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_limit: Option<Invalid>,
 }
 
 impl SearchResult {
-    /// A result of which nothing is known yet.
+    /// Creates an empty result.
     pub(super) fn empty() -> SearchResult {
         SearchResult {
             rate: Rate(0),
@@ -167,7 +169,7 @@ impl SearchResult {
         }
     }
 
-    /// Note a step and count what it took.
+    /// Adds a step and its trials.
     pub(super) fn note(&mut self, rate: Rate, judgement: &Judgement) {
         let (verdict, reason, closed_loop) = match &judgement.decision {
             Decision::Pass => (StepVerdict::Pass, String::new(), false),
@@ -178,7 +180,7 @@ impl SearchResult {
         let trials = judgement.attempts.len() as Count;
         let invalid = judgement.invalid();
         let lost = lost(&judgement.last().outcome);
-        self.trace.push(Step { rate, verdict, reason, closed_loop, trials, invalid, lost });
+        self.trace.push(SearchStep { rate, verdict, reason, closed_loop, trials, invalid, lost });
         self.trials += trials;
         self.invalid_repeats += invalid;
         for attempt in &judgement.attempts {

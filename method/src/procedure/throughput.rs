@@ -1,6 +1,6 @@
-//! Throughput: the highest rate at which every frame sent comes back right (RFC 2544 section 26.1), for
-//! stateless devices and in phase 2 of a stateful test (RFC 9693 section 4.7). With an acceptance below 1 the
-//! result is a conditional throughput and must be printed with its acceptance.
+//! Throughput: the highest rate at which every frame sent is received right (RFC 2544 section 26.1), for stateless
+//! devices and in phase 2 of a stateful test (RFC 9693 section 4.7). With an acceptance below 1 the result is a
+//! conditional throughput and must be printed with its acceptance.
 
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
@@ -12,17 +12,17 @@ pub const PROCEDURE: Procedure = Procedure {
     title: "Throughput",
     reference: "RFC 2544 section 26.1; RFC 9693 section 4.7",
     metrics: &["throughput", "ipv4_forwarding_throughput"],
-    summary: "binary search for the highest rate per direction at which all frames come back right",
+    summary: "binary search for the highest rate per direction at which all frames are received right",
 };
 
-/// A living DUT forwards some of so many frames at so low a rate.
+/// A probe of the DUT: a working DUT forwards at least one of this many frames at this rate.
 const PROBE_FRAMES: Count = 1_000;
 const PROBE_RATE: Rate = Rate(1_000);
 
-/// Throughput of a device that keeps no state, or of plain forwarding as a baseline.
+/// Measures the throughput of a stateless device, or of plain forwarding as a baseline.
 ///
 /// # Errors
-/// As [`Trials::run`]; [`TrialError::DutDead`] if nothing comes back at a low rate either;
+/// As [`Trials::run`]; [`TrialError::DutDead`] if the tester receives nothing at a low rate either;
 /// [`TrialError::Refused`] for settings without a result.
 pub fn stateless<T: Trials>(
     trials: &mut T,
@@ -32,8 +32,8 @@ pub fn stateless<T: Trials>(
     measure(trials, settings, &stateless_trial(settings.duration, settings.direction), watch)
 }
 
-/// Throughput in phase 2, on `connections` connections that a phase 1 at `phase1_rate` establishes before
-/// each trial. That rate has to be safe: below the smallest maximum connection establishment rate.
+/// Measures the throughput in phase 2, on `connections` connections that a phase 1 at `phase1_rate` establishes before
+/// each trial. That rate must be below the smallest maximum connection establishment rate.
 ///
 /// # Errors
 /// As [`stateless`]; [`TrialError::Phase1`] when phase 1 stays incomplete.
@@ -45,7 +45,7 @@ pub fn established<T: Trials>(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     if connections == 0 || phase1_rate.0 == 0 {
-        return Err(TrialError::Refused("phase 2 needs connections and a phase 1 rate above 0".to_owned()));
+        return Err(TrialError::Refused("phase 2 needs at least one connection and a phase 1 rate above 0".to_owned()));
     }
     let trial = TrialSpec {
         kind: PhaseKind::Established,
@@ -70,7 +70,7 @@ fn measure<T: Trials>(
         let probe = TrialSpec { rate: rate.min(PROBE_RATE), load: Load::Frames(PROBE_FRAMES), ..spec.clone() };
         decider.decide(&spec, &probe)
     };
-    // At a lower rate the trial would end before its first frame.
+    // At a lower rate the trial would send no frame.
     let least = Rate(Nanos::SECOND.0.div_ceil(settings.duration.0));
     binary::search((settings.lo, settings.hi), least, settings.precision, decide, watch)
 }

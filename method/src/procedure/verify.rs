@@ -1,12 +1,12 @@
-//! Loss verification (ETSI GS NFV-TST 009): a failed rate is tried again before it is believed. Its own file
-//! because it is a policy about one rate, beside the search that chooses rates.
+//! Loss verification (ETSI GS NFV-TST 009): repeats the trial at a failed rate before the rate counts as failed. It
+//! concerns one rate; the search chooses rates.
 
 use super::Verify;
 use crate::judged::{Decision, Judged, Judgement};
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::Count;
 
-/// Decide about a rate, with loss verification if asked for.
+/// Decides about a rate, with loss verification if configured.
 pub(super) fn decide<T: Trials>(
     judged: &mut Judged<T>,
     spec: &TrialSpec,
@@ -25,7 +25,7 @@ pub(super) fn decide<T: Trials>(
     Ok(judgement)
 }
 
-/// Frames lost in all streams of a trial.
+/// Returns the number of frames lost in all streams of a trial.
 pub(super) fn lost(outcome: &TrialOutcome) -> Count {
     let validation = outcome.validation.as_ref().map_or(0, crate::trial::Leg::lost);
     outcome.forward.lost().saturating_add(outcome.reverse.lost()).saturating_add(validation)

@@ -1,4 +1,4 @@
-//! What holds for every search, whatever the device: found by random devices and settings.
+//! Properties of every search, tested with random devices and settings.
 
 use method::procedure::{StepVerdict, establishment, throughput};
 use method::simulated::{SimulatedDut, Truth};
@@ -12,7 +12,7 @@ fn settings(hi: u64, error: u64) -> SearchSettings {
     SearchSettings { hi: Rate(hi), precision: Precision::Absolute(Rate(error)), ..SearchSettings::default() }
 }
 
-/// Every rate that a result names was really tried, and what it says about it is what was found.
+/// Every rate in a result was tried, and its verdict in the result is that of the trial.
 fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
     let passed: Vec<Rate> = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).collect();
     match result.kind {
@@ -35,7 +35,7 @@ fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A judgement about a made-up trial.
+/// A judgement of a synthetic trial.
 fn judgement(rate: Rate, passes: bool) -> Judgement {
     let mut device = SimulatedDut::new(Truth::new(Rate(if passes { u64::MAX } else { 1 }), Rate(1)), 0);
     let spec = method::TrialSpec {
@@ -107,7 +107,7 @@ proptest! {
         let mut dut = SimulatedDut::new(truth, seed);
         let result = throughput::stateless(&mut dut, &settings(10_000_000, 1_000), &mut |_| ()).unwrap();
         is_honest(&result)?;
-        // Never more than the DUT or the tester can do, give or take the tolerated lateness.
+        // Never above the capacity of DUT and tester, except for the allowed lateness.
         prop_assert!(result.rate.0 <= 1_200_000u64.min(ceiling + ceiling / 90_000 + 1));
     }
 

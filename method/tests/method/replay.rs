@@ -1,5 +1,5 @@
-//! Resuming from records: the same settings ask for the recorded trials again and go on where they end, with
-//! the same result; other settings are refused.
+//! Tests of resuming from records: the same settings replay the recorded trials and continue after them, with the same
+//! result; other settings are refused.
 
 use method::procedure::throughput;
 use method::simulated::{SimulatedDut, Truth};
@@ -39,7 +39,7 @@ impl Trials for Recording {
     }
 }
 
-/// Must not be asked for anything.
+/// Trials that must not be run.
 struct Untouchable;
 
 impl Trials for Untouchable {
@@ -67,7 +67,7 @@ fn a_run_killed_after_any_trial_resumes_to_the_same_bytes() {
     let (result, records) = recorded();
     let bytes = serde_json::to_string(&result).unwrap();
     for kept in 0..records.len() {
-        // The simulated device continues where it was; a real one has no such memory.
+        // The simulated device continues its random sequence; a real device needs nothing like that.
         let mut device = dut();
         for record in &records[..kept] {
             device.run(&record.spec).unwrap();

@@ -1,5 +1,5 @@
-//! Every procedure recovers the truth of a simulated device within its error, and says so honestly when it
-//! cannot. Also here, by name: the faults of other testers that a search can have.
+//! Every procedure recovers the truth of a simulated device within its error, or reports why it cannot. Further tests
+//! cover known faults of other testers' searches.
 
 mod spoiled;
 
@@ -49,7 +49,8 @@ fn recovers(result: &SearchResult, truth: Rate) {
     assert!(result.error <= ERROR, "error {}", result.error);
 }
 
-/// A device whose trials are kept, and altered when they are over: by the number of the trial, from 1, and what was asked for.
+/// A device whose trials are recorded, and whose outcomes a function alters by the trial's number (from 1) and
+/// specification.
 struct Altered<F> {
     device: SimulatedDut,
     specs: Vec<TrialSpec>,
@@ -81,7 +82,7 @@ fn lose_one(outcome: &mut TrialOutcome) {
     }
 }
 
-/// Loses one frame too many in this trial, counted from 1.
+/// Loses one frame in this trial, counted from 1.
 fn once_bad(device: SimulatedDut, trial: usize) -> impl Trials {
     altered(device, move |n, _, outcome| {
         if n == trial {
@@ -204,7 +205,7 @@ fn the_upper_end_is_tried_and_a_pass_there_is_a_lower_bound() {
 }
 
 #[test]
-fn the_lower_end_is_not_believed_unless_it_passed() {
+fn the_lower_end_counts_only_if_it_passed() {
     let narrow = SearchSettings { lo: Rate(2_000_000), ..settings() };
     let result = forwarding(&mut dut(), &narrow);
     assert_eq!((result.kind, result.rate), (ResultKind::NothingPassed, Rate(0)));
@@ -230,7 +231,7 @@ fn no_trial_is_without_a_frame() {
     // At 60 ms a rate below 17 is less than one frame.
     let mut dut = listening(SimulatedDut::new(Truth { loss: Ratio::from_ppm(990_000), ..truth() }, 1));
     let short = SearchSettings { duration: Nanos::from_millis(60), ..settings() };
-    // A trial of one frame may be lucky: what counts is that the tester is not blamed.
+    // A trial of one frame may pass by chance; the test checks that the tester is not blamed.
     match throughput::stateless(&mut dut, &short, &mut |_| ()) {
         Ok(result) => assert!(result.trace.iter().all(|s| s.verdict != StepVerdict::TesterBound)),
         Err(error) => assert!(matches!(error, TrialError::DutDead(_)), "{error}"),
@@ -240,7 +241,7 @@ fn no_trial_is_without_a_frame() {
 
 #[test]
 fn the_result_is_the_last_rate_that_passed_and_not_the_last_tried() {
-    // 8 fails, 4 passes, 6 fails, 5 fails: a peer's scripts report 5.
+    // 8 fails, 4 passes, 6 fails, 5 fails: another tester's scripts report 5.
     let small = SearchSettings { hi: Rate(8), precision: Precision::Absolute(Rate(1)), ..settings() };
     let result = forwarding(&mut SimulatedDut::new(Truth::new(Rate(4), SETUP), 1), &small);
     assert_eq!(result.trace.last().map(|step| (step.rate, step.verdict)), Some((Rate(5), StepVerdict::Fail)));
@@ -425,7 +426,7 @@ fn settings_and_results_survive_a_file() {
     assert_eq!(serde_json::from_str::<SearchResult>(&text).unwrap(), result);
 }
 
-/// A host that makes every trial invalid, and trials that take a second each.
+/// Host noise makes every trial invalid, and each trial takes a second.
 #[test]
 fn invalid_trials_are_repeated_until_their_time_is_over() {
     let fast = SimulatedDut::new(Truth::new(Rate(20_000_000), SETUP), 1);

@@ -1,5 +1,4 @@
-//! What one trial is worth, rule by rule (METHODOLOGY.md, validity). One test a rule, so that a broken
-//! rule names itself.
+//! Tests of the verdict on one trial, one test per rule (METHODOLOGY.md, validity).
 
 use method::validity::{FailReason, Invalid, LATE_FLOOR, Spoiler, Stream, check_buffers, late_limit, table_changed};
 use method::{
@@ -157,7 +156,7 @@ fn fewer_frames_sent_than_planned_is_invalid() {
 
 #[test]
 fn a_frame_count_that_wraps_at_32_bits_is_invalid_and_not_a_pass() {
-    // A peer's tester silently sends 2^32 frames fewer; its own plan says that this was right.
+    // Another tester silently sends 2^32 frames fewer, and its own plan hides that.
     let spec = TrialSpec { rate: Rate(100_000_000), ..spec() };
     let wrapped = u64::from(spec.frames() as u32);
     assert!(wrapped < spec.frames());
@@ -293,9 +292,9 @@ fn a_fail_with_a_stall_longer_than_the_queue_lasts_is_the_hosts() {
     }
 }
 
-/// No queue keeps a frame for a sender that is not there to send it.
+/// Queues do not help a sender that is late.
 #[test]
-fn a_sender_that_a_short_stall_made_late_is_the_hosts_whatever_the_queues_bridge() {
+fn a_sender_that_a_short_stall_made_late_is_the_hosts_for_any_queue() {
     let late = |late: u64, stall: u64, delay: u64| {
         invalid(verdict(|o| {
             o.forward.timing.finished_late = Nanos(late_limit(Nanos::from_secs(60)).0 + late);
@@ -305,16 +304,16 @@ fn a_sender_that_a_short_stall_made_late_is_the_hosts_whatever_the_queues_bridge
     };
     let stalled = late(300_000, 300_000, 0);
     assert!(matches!(stalled, Invalid::HostStall { of_dut: false, .. }), "{stalled}");
-    assert_eq!(stalled.to_string(), "a tester thread was off its core for 300 µs, and a sender was late by it");
+    assert_eq!(stalled.to_string(), "a tester thread stalled for 300 µs, which made a sender late");
     assert!(matches!(late(300_000, 0, 300_000), Invalid::HostRunDelay { of_dut: false, .. }));
     assert!(matches!(late(300_001, 300_000, 300_000), Invalid::SenderLate { .. }));
-    // Every round takes some time: what no sender's lateness is judged by explains none.
+    // Every round takes some time: a stall shorter than the allowed lateness explains no late sender.
     assert!(matches!(late(1, LATE_FLOOR.0, LATE_FLOOR.0), Invalid::SenderLate { .. }));
 }
 
-/// There the kernel's threads do the device's work on the sender's core, a little at a time.
+/// In a closed loop, kernel threads do the device's work on the sender's core in short slices.
 #[test]
-fn in_a_closed_loop_a_stall_that_the_queues_bridge_excuses_no_late_sender() {
+fn in_a_closed_loop_a_stall_that_the_queues_absorb_excuses_no_late_sender() {
     let late = |stall: Nanos| {
         verdict(|o| {
             o.dut_loop = Loop::Closed;
@@ -328,7 +327,7 @@ fn in_a_closed_loop_a_stall_that_the_queues_bridge_excuses_no_late_sender() {
 }
 
 #[test]
-fn a_fail_with_a_stall_that_the_queue_bridges_stands() {
+fn a_fail_with_a_stall_that_the_queue_absorbs_stands() {
     loss(verdict(|o| {
         o.forward.received -= 20;
         o.host.queue_lasts = Some(Nanos(500_000));
@@ -336,7 +335,7 @@ fn a_fail_with_a_stall_that_the_queue_bridges_stands() {
     }));
 }
 
-/// By the scheduler's account as by the tester's own: the sum of all waits, so that loss beyond what was due in it stands.
+/// The run delay is judged like stalls. It is the sum of all waits, so that a loss beyond the frames due in it stands.
 #[test]
 fn a_fail_in_which_a_thread_waited_longer_for_its_core_than_the_queue_lasts_is_the_hosts() {
     for of_dut in [false, true] {
@@ -351,13 +350,13 @@ fn a_fail_in_which_a_thread_waited_longer_for_its_core_than_the_queue_lasts_is_t
         let expected = Invalid::HostRunDelay { of_dut, delay: Nanos(500_001), queue_lasts: Some(Nanos(500_000)) };
         assert_eq!((reason, reason.spoiler()), (expected, Spoiler::Host));
         loss(wait(500_000, 20));
-        // 500 frames and one were due in each direction.
+        // 501 frames were due in each direction.
         assert_eq!(invalid(wait(500_001, 1002)), expected);
         loss(wait(500_001, 1003));
     }
 }
 
-/// There the tester waits for the DUT, whose threads may share its core.
+/// In a closed loop the tester waits for the DUT, whose threads may share its core.
 #[test]
 fn in_a_closed_loop_the_testers_run_delay_is_no_noise() {
     let fail = verdict(|o| {
@@ -374,7 +373,7 @@ fn in_a_closed_loop_the_testers_run_delay_is_no_noise() {
     assert_eq!(invalid(dut).spoiler(), Spoiler::Host);
 }
 
-/// Nobody but the sender's own thread works there: 5 ms off its core, in the middle of a call, are the host's.
+/// Only the sender's own thread does the work: a run delay of 5 ms, even inside a call, is host noise.
 #[test]
 fn where_the_sender_itself_does_the_devices_work_its_run_delay_is_noise() {
     let inline = |delay: Nanos, lost: u64| {
@@ -430,7 +429,7 @@ fn a_catch_up_burst_that_half_of_the_known_queue_holds_is_no_noise() {
         })
     };
     loss(burst(Some(1000)));
-    // Twice the burst by not a single frame; and a queue of the tester says nothing about that of the DUT.
+    // The queue is one frame short of twice the burst; and the tester's queue says nothing about the DUT's.
     for queue in [Some(999), None] {
         assert_eq!(invalid(burst(queue)).spoiler(), Spoiler::Host);
     }
@@ -468,7 +467,7 @@ fn lateness_that_a_stall_explains_is_the_hosts() {
     assert_eq!(reason.spoiler(), Spoiler::Host);
 }
 
-/// A closed loop that is late by half a second, with this time of the tester's own in each direction.
+/// A closed loop that is late by half a second, with this tester time in each direction.
 fn closed(own: Nanos) -> Verdict {
     verdict(|o| {
         o.dut_loop = Loop::Closed;
@@ -569,7 +568,7 @@ fn phase_2_on_an_incomplete_phase_1_is_invalid() {
     assert_eq!(reason.spoiler(), Spoiler::Phase1);
 }
 
-/// Half of all connections are missing, and one stall of 2 ms touched two hundred frames at most.
+/// Half of all connections are missing, but one stall of 2 ms affected two hundred frames at most.
 #[test]
 fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
     let spec =
@@ -588,7 +587,7 @@ fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
     let mut dropped = with(5_000);
     dropped.host = HostNoise { tester_drops: 1, ..HostNoise::default() };
     assert_eq!(judged(&dropped).spoiler(), Spoiler::Phase1);
-    // Where the leg is not in the record, it is judged as when it was written.
+    // Without the leg in the record, the recorded verdict stays.
     assert_eq!(judged(&TrialOutcome { phase1: None, ..with(5_000) }).spoiler(), Spoiler::Host);
 }
 

@@ -240,6 +240,6 @@ mod tests {
         let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let points: Vec<Point> = Plan::new(&scenario).measurements.into_iter().map(|m| m.point).collect();
         let refused = check_devices(&scenario, &points, false).unwrap_err().to_string();
-        assert!(refused.contains("AF_XDP takes root"), "{refused}");
+        assert!(refused.contains("AF_XDP needs root"), "{refused}");
     }
 }

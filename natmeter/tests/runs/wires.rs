@@ -168,7 +168,7 @@ fn what_cannot_be_impaired_is_refused() {
     let nothing = format!("{EMBEDDED}[link.impair]\nseed = 3\n");
     assert!(wrong(&nothing).render(false).contains("nothing is impaired"));
     let late = format!("{EMBEDDED}[link.impair]\ndelay = \"1 s\"\n[measure]\ndrain = \"1 s\"\n");
-    assert!(wrong(&late).render(false).contains("every frame would come when its trial is over"));
+    assert!(wrong(&late).render(false).contains("every frame would arrive after its trial"));
     let unknown = format!("{EMBEDDED}[link.impair]\nlos = \"1 %\"\n");
     assert!(wrong(&unknown).render(false).contains("did you mean `loss`?"));
 }

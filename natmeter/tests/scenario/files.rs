@@ -271,7 +271,7 @@ fn overrides() {
     let measure = &search.measure;
     assert_eq!((search.min_rate(), search.validate_at_most()), (Some(1_000), Some(200_000)));
     assert_eq!((measure.verify, measure.phase1_share_ppm), (Some(3), Some(500_000)));
-    assert!(conformance(&search).iter().any(|d| d.starts_with("a rate has failed only after 3 trials")));
+    assert!(conformance(&search).iter().any(|d| d.starts_with("a rate fails only after 3 failed trials")));
     assert_eq!(
         with(false, &["mapping=endpoint-independent"]).duts,
         with(false, &["dut.embedded.mapping=\"endpoint-independent\""]).duts

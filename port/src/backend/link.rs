@@ -1,7 +1,7 @@
-//! The in-process link: a cable between threads of this process. Frames move as descriptors over
-//! single-producer rings, one ring for each pair of queues. A full ring is the other side's full
-//! ingress queue: the frame is refused and lost, as on a NIC, so the link is open-loop. Both ends know of it: the one
-//! that sent it as refused, the one that did not fetch in time as a drop of its own.
+//! The in-process link: a cable between threads of this process. Frames move as descriptors over single-producer rings,
+//! one ring for each pair of queues. A full ring acts as the other side's full ingress queue: the frame is refused and
+//! lost, as on a NIC, so the link is open-loop. Both ends count it: the sending end as refused, the receiving end as
+//! its own drop.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -59,8 +59,8 @@ pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
 }
 
-/// A frame inside a ring. Not dropped by the ring itself, so that a burst leaves it with one copy; whoever drops the
-/// receiving end sends home what is left in it.
+/// A frame inside a ring. The ring itself does not drop it, so that a burst leaves the ring with one copy; dropping the
+/// receiving end returns the remaining frames to their pools.
 type Parcel = ManuallyDrop<Frame>;
 
 /// One queue at one end of a link.
@@ -131,7 +131,7 @@ impl LinkPort {
     /// Push a whole burst to one ring with one store of its index.
     #[inline]
     fn push_all(ring: &mut Producer<Parcel>, pool: &mut Pool, burst: &mut Burst) -> Sent {
-        // Without anybody at the other end every frame is refused.
+        // If the other end is closed, every frame is refused.
         let room = if ring.is_abandoned() { 0 } else { up_to(burst.len(), ring.cached_slots(), || ring.slots()) };
         if room > 0
             && let Ok(mut chunk) = ring.write_chunk_uninit(room)
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!((pa.available(), pb.available()), (8, 8));
     }
 
-    /// What one end did not fetch in time is its own loss, not that of whoever sent it.
+    /// Frames that one end did not receive in time are its own drops, not those of the sending end.
     #[test]
     fn what_found_no_room_is_a_drop_of_the_end_that_did_not_fetch() {
         let mut pool = Pool::single(PoolConfig::compact(1, 16, 60)).unwrap();

@@ -1,11 +1,11 @@
-//! The known ways of moving packets: one file each, one entry each in [`KNOWN`].
+//! The back-ends: one file and one entry in [`KNOWN`] each.
 
 pub mod af_packet;
 pub mod af_xdp;
 pub mod link;
 pub mod tap;
 
-/// Name and one line about every back-end.
+/// Name and description of every back-end.
 pub const KNOWN: &[(&str, &str)] = &[
     ("link", "in-process link to the embedded gateway; no privilege, no kernel"),
     ("tap", "TAP device: the cheapest way to a kernel DUT on one machine; root or a user namespace"),

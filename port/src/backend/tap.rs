@@ -1,7 +1,7 @@
-//! TAP: the kernel's network interface whose wire is a file. The cheapest way to a kernel DUT on one machine:
-//! one `write` a frame into the DUT's receive path, one `read` a frame out of it. Open loop: a write succeeds even when
-//! the DUT's backlog drops the frame, so loss is seen by the receiver alone. No virtio header and no NAPI mode: both
-//! cost more than they give with small frames.
+//! TAP: a network interface of the kernel whose other end is a file descriptor. It is the cheapest way to a kernel DUT
+//! on one machine: one `write` per frame into the DUT's receive path, one `read` per frame out of it. It is open-loop:
+//! a write succeeds even when the DUT's backlog drops the frame, so only the receiver notices the loss. No virtio
+//! header and no NAPI mode: both cost more than they give with small frames.
 
 use crate::interface::{self, Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
@@ -10,18 +10,18 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// How to make a TAP.
+/// Configuration of a TAP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapConfig {
     /// Name of the interface that the DUT will see.
     pub name: String,
     /// Ethernet address of that interface; the kernel's choice if `None`.
     pub mac: Option<[u8; 6]>,
-    /// Frames that may wait for us to read them.
+    /// Depth of the queue towards the tester, in frames.
     pub queue: u32,
     /// The DUT's work was moved off the sender's core (RPS on this interface).
     pub steered: bool,
-    /// The interface is there already (`ip tuntap add`), and stays when the port is dropped.
+    /// Whether the interface exists already (`ip tuntap add`), and stays when the port is dropped.
     pub existing: bool,
     /// A TUN device instead: its packets have no Ethernet header. Those received get this one (destination, source) and
     /// the type of their IP version; what is sent loses its own, and what is not IP is lost.
@@ -95,10 +95,10 @@ impl TapPort {
     }
 }
 
-/// The device that all TAP interfaces are made through.
+/// The device with which TAP interfaces are created.
 const TUN: &str = "/dev/net/tun";
 
-/// See that this process can make TAP interfaces, as far as the device they are made through is concerned.
+/// Checks that this process can open the device with which TAP interfaces are created.
 ///
 /// # Errors
 /// When it is missing, may not be opened, or is something else.
@@ -111,20 +111,21 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
     let device = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| {
         let advice = match e {
             Errno::ACCESS | Errno::PERM => {
-                "everybody may open it on a usual system: chmod 0666 /dev/net/tun, or run as root"
+                "make it accessible to all users, as udev does: chmod 0666 /dev/net/tun; or run as root"
             }
             Errno::NOENT | Errno::NODEV | Errno::NXIO => "the kernel module is missing: modprobe tun",
             _ => "",
         };
         PortError::system(format!("opening {path}"), e, advice)
     })?;
-    let found = rustix::fs::fstat(&device).map_err(|e| PortError::system(format!("looking at {path}"), e, ""))?;
+    let found = rustix::fs::fstat(&device)
+        .map_err(|e| PortError::system(format!("reading the attributes of {path}"), e, ""))?;
     if rustix::fs::FileType::from_raw_mode(found.st_mode).is_char_device() {
         return Ok(device);
     }
     let way_out = "remove it, then: modprobe tun; mknod /dev/net/tun c 10 200";
     Err(PortError::Unsupported(format!(
-        "{path} is not the device of the tun module, so no TAP can be made ({way_out})"
+        "{path} is not the device of the tun module, so natmeter cannot create a TAP ({way_out})"
     )))
 }
 
@@ -132,7 +133,7 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
 fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     let name = &config.name;
     let device = device(TUN)?;
-    let doing = || format!("making TAP {name}");
+    let doing = || format!("creating TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
     let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
     let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
@@ -146,10 +147,10 @@ fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     });
     if let Err(error) = made {
         let advice = match error.raw_os_error() {
-            Some(libc::EBUSY) if config.existing => "another port has it",
-            Some(libc::EBUSY) => "an interface of this name is there: choose another name, or delete it",
+            Some(libc::EBUSY) if config.existing => "another port uses it",
+            Some(libc::EBUSY) => "an interface of this name exists: choose another name, or delete it",
             Some(libc::EPERM) => "needs CAP_NET_ADMIN in the namespace: run as root, or in a user namespace",
-            Some(libc::EINVAL) => "no interface can have this name",
+            Some(libc::EINVAL) => "this is not a valid name of an interface",
             _ => "",
         };
         return Err(PortError::system(doing(), error, advice));

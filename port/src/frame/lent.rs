@@ -1,5 +1,4 @@
-//! Frames that are the kernel's for a while. Apart from frames and pools, because only a port that shares its memory with the
-//! kernel lends any.
+//! Frames that are lent to the kernel. Only ports that share memory with the kernel use this.
 
 use super::{Frame, PoolConfig, Region};
 use std::mem::ManuallyDrop;

@@ -1,7 +1,7 @@
-//! Frames and the pools they live in. A frame is a slot of one large mapping, moved and never copied
-//! from receive to transmit; a pool is one worker's handle on that mapping. Any worker may free any
-//! frame: it travels home over a ring of its own, so nothing locks and nothing is allocated. A frame that nobody frees
-//! (dropped with a queue or a closed port) goes home too, by a slow way.
+//! Frames and the pools they live in. A frame is a slot of one large mapping, moved and never copied from receive to
+//! transmit; a pool is one worker's handle on that mapping. Any worker may free any frame: it returns to its pool over
+//! a ring, without locks or allocation. A frame that is dropped without being freed (with a queue or a closed port)
+//! also returns, on a slow path.
 
 mod lent;
 mod region;
@@ -17,9 +17,9 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The books of all mappings: who could still hold a frame of which. Looked at when a pool is made or dropped and
-/// when a frame is dropped without being freed, never on the way of a frame. A mapping whose frames are not all home
-/// when its last pool goes stays here until they are, so that no frame can dangle.
+/// The registry of all mappings, with the number of pools and returned frames of each. It is used when a pool is
+/// created or dropped, and when a frame is dropped without being freed, never on the fast path. A mapping stays here
+/// after its last pool until all frames have returned, so that no frame can dangle.
 static REGIONS: Mutex<Vec<Books>> = Mutex::new(Vec::new());
 
 struct Books {
@@ -186,7 +186,7 @@ impl Pool {
     pub fn for_workers(config: PoolConfig) -> Result<Vec<Pool>, PortError> {
         let PoolConfig { workers, frames, slot, headroom } = config;
         if workers == 0 || workers > u16::MAX as usize || slot > u16::MAX as usize || headroom >= slot {
-            return Err(PortError::Unsupported(format!("no pool has this shape: {config:?}")));
+            return Err(PortError::Unsupported(format!("invalid pool configuration: {config:?}")));
         }
         let region = Arc::new(Region::map(config)?);
         Books::all().push(Books { region: Arc::clone(&region), pools: workers, home: 0, strays: Vec::new() });

@@ -1,5 +1,4 @@
-//! The mapping that the frames of all workers live in, and its shape. Apart from frames and pools, because the kernel is given
-//! it as a whole.
+//! The memory mapping for the frames of all workers, and its layout. Back-ends register it with the kernel as a whole.
 
 use crate::PortError;
 use crate::sys::Mapping;
@@ -50,7 +49,7 @@ impl Region {
     pub(super) fn map(config: PoolConfig) -> Result<Region, PortError> {
         let len = (config.workers * config.frames * config.slot).next_multiple_of(2 << 20);
         let memory = Mapping::anonymous(len).map_err(|e| {
-            PortError::system(format!("mapping {len} bytes for frames"), e, "less memory: fewer or smaller frames")
+            PortError::system(format!("mapping {len} bytes for frames"), e, "use fewer or smaller frames")
         })?;
         // SAFETY: the range was mapped just now. Huge pages and pre-faulting are a matter of speed only, so the
         // result is not looked at. A command started while a trial runs would make every page copy-on-write (and copy those

@@ -1,6 +1,6 @@
-//! Capturing: the first and the last frames of each trial on a port, for capture files. For looking at what is wrong, not for
-//! measuring: keeping them takes time from the worker. They are kept in memory that was there before, and taken out between
-//! two trials: no file is touched, and nothing is allocated, while frames move.
+//! Captures the first and the last frames of each trial on a port, for capture files. It is for debugging, not for
+//! measuring, because it takes time from the worker. Frames are copied to preallocated memory and read between two
+//! trials: no file is written and no memory allocated during a trial.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};

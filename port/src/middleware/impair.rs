@@ -1,7 +1,7 @@
-//! Impairing: a port through which frames come in damaged on purpose, and exactly as told: loss, duplicates, reordering,
-//! corruption, delay. It is the truth that the tester is measured against, so every decision depends on the seed and the
-//! number of the frame alone, never on time or on how frames fall into bursts, and what was done is counted.
-//! Only what is received is impaired; to impair both directions of a device, wrap both of its ports.
+//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. This is the
+//! known truth for tests of the tester, so every decision depends only on the seed and the number of the frame, never
+//! on time or on bursts, and every impairment is counted. It affects received frames only; to impair both directions of
+//! a device, wrap both of its ports.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ pub struct Impairment {
     pub loss: u32,
     /// Frames that come twice, in a million.
     pub duplicates: u32,
-    /// Frames that `displacement` later frames overtake, in a million.
+    /// Frames reordered behind `displacement` later frames, in a million.
     pub reordered: u32,
     /// Frames that overtake a reordered one; 0 counts as 1.
     pub displacement: u32,
@@ -37,7 +37,7 @@ pub struct Damage {
     pub lost: u64,
     /// Frames that came twice.
     pub duplicated: u64,
-    /// Frames overtaken by exactly the number of frames asked for. Those that nobody followed are not in it.
+    /// Frames reordered by exactly the configured displacement. Frames without enough successors do not count.
     pub reordered: u64,
     /// Frames with one bit inverted.
     pub corrupted: u64,

@@ -1,4 +1,4 @@
-//! Ports that wrap ports: each sees all frames of the port inside, does one thing, and is a port again. One file each.
+//! Ports that wrap another port and process its frames, one file each.
 
 pub mod capture;
 pub mod impair;

@@ -1,5 +1,5 @@
-//! One VLAN of a link (IEEE 802.1Q): a port that takes the tag off what it receives and puts it on what it sends, so that
-//! nothing above it knows of tags. Frames of other VLANs and frames without a tag are not received, and counted.
+//! One VLAN of a link (IEEE 802.1Q): a port that removes the tag from received frames and adds it to sent ones, so that
+//! its user sees no tags. It drops and counts frames of other VLANs and frames without a tag.
 
 use crate::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use arena::Packet;

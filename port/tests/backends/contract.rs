@@ -1,5 +1,4 @@
-//! What every back-end promises, as one suite that each of them runs: the same questions, so that whoever uses
-//! a port need not know which one it is. Kernel back-ends run in namespaces of their own.
+//! The contract of all back-ends, as one suite that runs on each of them. Kernel back-ends run in new namespaces.
 
 use crate::common::{DUT_MAC, cable, forward, quiet_namespace, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};

@@ -1,5 +1,5 @@
-//! What single kernel back-ends do beyond the contract of all: refusals told exactly, offloads undone, selection of
-//! frames, queues, and errors that name the way out. In namespaces of their own; all need root.
+//! Tests of single kernel back-ends beyond the common contract: exact counts of refusals, completed offloads, selection
+//! of frames, queues, and errors that name a way out. They run in new namespaces and need root.
 
 use crate::common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -80,7 +80,7 @@ fn af_xdp_tells_refusals_exactly() {
     every_second_is_refused(&mut left, &mut right, &mut pool);
 }
 
-/// Nobody reads while 640 frames come: what the small queues on our side refuse is counted, frame by frame.
+/// 640 frames arrive while the port does not receive: it counts each frame that its small queues refuse.
 fn overflow_is_counted(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) {
     for round in 0..20 {
         let mut frames = burst();
@@ -287,7 +287,7 @@ fn errors_name_the_way_out() {
             xdp_error(&AfXdpConfig { copying: Copying::Never, mode: XdpMode::Native, ..xa() }, umem),
             "let the kernel copy",
         ),
-        (xdp_error(&AfXdpConfig { queues: 2, ring: 512, ..xa() }, umem), "has the interface so many queues"),
+        (xdp_error(&AfXdpConfig { queues: 2, ring: 512, ..xa() }, umem), "has this many queues"),
         (xdp_error(&xa(), PoolConfig::compact(1, 4096, 1514)), "use PoolConfig::umem"),
         (xdp_error(&xa(), PoolConfig::umem(1, 512)), "more frames, or a smaller ring"),
         (xdp_error(&AfXdpConfig::named("xc", Select::everything()), umem), "no interface has this name"),

@@ -5,7 +5,7 @@ use crate::folder::{Header, Outcome, POINT_BY_POINT};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, RESULTS, TRIALS};
-use method::{Rate, Step, StepVerdict, TrialRecord, Verdict};
+use method::{Rate, SearchStep, StepVerdict, TrialRecord, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All disagreements.
@@ -140,7 +140,7 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     if result.trace.is_empty() {
         return Some("its search has no step".to_owned());
     }
-    let tried = |step: &Step| trials.iter().any(|t| t.spec.rate == step.rate && agrees(&t.verdict, step.verdict));
+    let tried = |step: &SearchStep| trials.iter().any(|t| t.spec.rate == step.rate && agrees(&t.verdict, step.verdict));
     if let Some(step) = result.trace.iter().find(|step| !tried(step)) {
         return Some(format!("no trial at {}/s has the verdict that its step of the search has", step.rate));
     }

@@ -290,7 +290,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
 }
 
 /// The open interval before each step: from the highest rate that passed to the lowest that did not.
-fn interval(trace: &[method::Step], highest: f64) -> Vec<(f64, f64, f64)> {
+fn interval(trace: &[method::SearchStep], highest: f64) -> Vec<(f64, f64, f64)> {
     let (mut low, mut high) = (0.0f64, highest * 1.02);
     let mut band = Vec::new();
     for (i, step) in trace.iter().enumerate() {

@@ -5,7 +5,7 @@ use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
 use method::stats::Summary;
 use method::trial::Leg;
-use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, Step, TrialRecord, Verdict, scaling};
+use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, TrialRecord, Verdict, scaling};
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Scenario};
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub struct Repetition {
     /// The last eight verdicts were equal.
     pub one_sided: bool,
     /// The search.
-    pub trace: Vec<Step>,
+    pub trace: Vec<SearchStep>,
 }
 
 /// A trial as a point of the loss curve.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::Measurement;
-use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, Step, StepVerdict};
+use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict};
 use scenario::Point;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -213,7 +213,7 @@ fn results_come_back_as_they_were() {
             table_changes: 0,
             lost_at_rate: 0,
             tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
-            trace: vec![Step {
+            trace: vec![SearchStep {
                 rate: Rate(7_400_000),
                 verdict: StepVerdict::Pass,
                 reason: String::new(),

@@ -1,4 +1,4 @@
-//! Where frames go: to laboratory addresses only (RFC 6815), on three networks that are apart.
+//! Rules about addresses: only laboratory addresses (RFC 6815), in three disjoint networks.
 
 use super::nat::Nat;
 use super::{Check, technology_path};
@@ -80,10 +80,10 @@ impl Check<'_> {
         let embedded = self.scenario.duts.iter().any(|dut| dut.technology().is_some());
         if embedded && blocks.any(|block| overlap(block, *range)) {
             self.fault(
-                Fault::new(format!("the embedded gateway forwards nothing with these addresses of `{name}`"))
+                Fault::new(format!("the embedded gateway does not forward packets with these addresses of `{name}`"))
                     .at(path.clone(), "link-local (RFC 3927, section 7) or reserved (RFC 1122, section 3.2.1.3)")
                     .instead(
-                        "use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices take others",
+                        "use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices accept others",
                     ),
             );
         }
@@ -114,7 +114,7 @@ impl Check<'_> {
                 Fault::new(format!("`{}` and `{}` have addresses in common", one.1, other.1))
                     .at(one.0.clone(), format!("overlaps `{}`, {}{default}", other.1, show_range(other.2)))
                     .at(other.0.clone(), format!("`{}`", other.1))
-                    .instead("give each side and the pool addresses of their own"),
+                    .instead("use different addresses for each side and for the pool"),
             );
         }
     }

@@ -32,16 +32,19 @@ impl Check<'_> {
             scenario.duts.iter().map(|dut| (dut, dut.fit(axis.name(), &scenario.traffic.flows))).collect();
         if fits.iter().all(|(_, fit)| *fit == Fit::Lacks) {
             let names: Vec<String> = fits.iter().map(|(dut, _)| format!("`{}`", dut.name())).collect();
-            let fault = Fault::new(format!("no device of this scenario has {} to be swept", axis.heading));
-            let fault = fault.at(key::At::key(path(swept)), format!("not of {}", names.join(" or ")));
-            self.fault(fault.instead(format!("leave `{}` out; {} can have it", axis.name(), axis.devices)));
+            let fault = Fault::new(format!("no device of this scenario can sweep {}", axis.heading));
+            let fault = fault.at(key::At::key(path(swept)), format!("not supported by {}", names.join(" or ")));
+            self.fault(fault.instead(format!("remove `{}`; {} supports it", axis.name(), axis.devices)));
         }
         for (dut, fit) in fits {
             match fit {
                 Fit::Lacks => {}
                 Fit::Refused(way_out) => {
-                    let fault =
-                        Fault::new(format!("`{}` cannot be swept on `{}` as it is here", axis.name(), dut.name()));
+                    let fault = Fault::new(format!(
+                        "`{}` cannot be swept on `{}` with these settings",
+                        axis.name(),
+                        dut.name()
+                    ));
                     self.fault(fault.at(key::At::key(path(swept)), "this axis").instead(way_out));
                 }
                 Fit::UpTo(most, why, wider) | Fit::Powers(most, why, wider) => {
@@ -65,15 +68,15 @@ impl Check<'_> {
         let mut setting = self.scenario.axes.iter().filter(sets);
         let Some(first) = setting.next() else { return };
         for second in setting {
-            let title = format!("`{}` and `{}` both say how many subscribers there are", first.axis, second.axis);
+            let title = format!("`{}` and `{}` both set the number of subscribers", first.axis, second.axis);
             let fault = Fault::new(title).at(key::At::key(path(second)), "the second");
             self.faults.push(fault.at(key::At::key(path(first)), "the first").instead("keep one of them"));
         }
         if self.spans.has("traffic.subscribers") {
-            let fault = Fault::new(format!("`{}` says how many subscribers there are", first.axis))
-                .at("traffic.subscribers", "said again, for all points")
-                .at(key::At::key(path(first)), "one for each softwire, or customer of the rules");
-            self.fault(fault.instead("leave `subscribers` out of [traffic]"));
+            let fault = Fault::new(format!("`{}` already sets the number of subscribers", first.axis))
+                .at("traffic.subscribers", "set again, for all points")
+                .at(key::At::key(path(first)), "one subscriber per softwire, or per customer of the rules");
+            self.fault(fault.instead("remove `subscribers` from [traffic]"));
         }
     }
 
@@ -86,7 +89,7 @@ impl Check<'_> {
                 let [have, want] = [most, wanted].map(show_grouped);
                 let fault = Fault::new(format!("`{}` has room for {have} subscribers, not for {want}", dut.name()));
                 let fault = fault.at("traffic.subscribers", why);
-                self.faults.push(fault.instead(format!("write {} at most, or {wider}", show_count(most))));
+                self.faults.push(fault.instead(format!("write at most {}, or {wider}", show_count(most))));
             }
         }
     }
@@ -103,7 +106,7 @@ impl Check<'_> {
                 let [clients_shown, outside] = [clients, n * each].map(show_grouped);
                 let title = format!("the pool runs out: {clients_shown} inside addresses × ports, {outside} outside");
                 let fault =
-                    Fault::new(title).at(format!("{}[{at}]", path(swept)), format!("{each} outside ports an address"));
+                    Fault::new(title).at(format!("{}[{at}]", path(swept)), format!("{each} outside ports per address"));
                 self.fault(fault.instead(format!(
                     "sweep {} addresses or more, or give fewer inside addresses, source ports or connections",
                     clients.div_ceil(each)
@@ -122,14 +125,14 @@ fn beyond(axis: &Axis, dut: &Dut, path: String, n: Count, (most, why, wider): (u
     let title = format!("`{}` has room for {have} {}, not for {want}", dut.name(), axis.heading);
     Fault::new(title).at(path, why).instead(match most {
         0 => wider.to_owned(),
-        _ => format!("write {} at most, or {wider}", show_count(most)),
+        _ => format!("write at most {}, or {wider}", show_count(most)),
     })
 }
 
 /// Addresses of a prefix are a power of two.
 fn no_prefix(axis: &Axis, dut: &Dut, path: String, n: Count) -> Fault {
     let above = n.next_power_of_two();
-    let title = format!("{} {} are no prefix of `{}`", show_grouped(n), axis.heading, dut.name());
-    let fault = Fault::new(title).at(path, "no power of two");
+    let title = format!("{} {} are not a prefix of `{}`", show_grouped(n), axis.heading, dut.name());
+    let fault = Fault::new(title).at(path, "not a power of two");
     fault.instead(format!("write {} or {}", show_count(above / 2), show_count(above)))
 }

@@ -48,7 +48,7 @@ impl Check<'_> {
                 Fault::new(format!("`{}` fragments the test frames", dut.name()))
                     .at("traffic.frame-size", format!("packets of {packet} octets as IPv6"))
                     .at(key, format!("fragmented to {limit}"))
-                    .instead(format!("leave `lowest-ipv6-mtu` out, write {packet} at least, or use smaller frames")),
+                    .instead(format!("remove `lowest-ipv6-mtu`, set it to at least {packet}, or use smaller frames")),
             );
         }
     }
@@ -60,8 +60,8 @@ impl Check<'_> {
         for dut in self.scenario.duts.iter().filter(|dut| dut.is_in_process() != in_process) {
             let (words, way_out) = match (in_process, key) {
                 (true, Some(_)) => ("is in the kernel", "use [link.tap] or [link.veth] for a kernel device"),
-                (false, Some(_)) => ("lives in this process", "use [link.in-process] for a device in this process"),
-                (_, None) => ("does not fit the link of the device above", "measure it in a scenario of its own"),
+                (false, Some(_)) => ("runs in this process", "use [link.in-process] for a device in this process"),
+                (_, None) => ("does not fit the link of the device above", "measure it in another scenario"),
             };
             let fault = Fault::new(format!("this link does not lead to `{}`", dut.name())).at(dut_at(dut), words);
             self.faults.push(fault.at(At::key(key.unwrap_or("link")), "this link").instead(way_out));
@@ -77,7 +77,7 @@ impl Check<'_> {
                     Fault::new("the simulated device has no frames")
                         .at(At::key(path), "works on frames")
                         .at(dut_at(dut), "only numbers")
-                        .instead("leave it out, or measure a device that has frames"),
+                        .instead("remove it, or measure a device that forwards frames"),
                 );
             }
         }
@@ -87,7 +87,7 @@ impl Check<'_> {
             self.faults.push(
                 Fault::new("nothing is impaired")
                     .at(At::key("link.impair"), "no loss, duplicates, reordering, corruption or delay")
-                    .instead("give a share, for example loss = \"100 ppm\", or leave the table out"),
+                    .instead("give a share, for example loss = \"100 ppm\", or remove the table"),
             );
         }
         let measure = &self.scenario.measure;
@@ -95,7 +95,7 @@ impl Check<'_> {
         if delay >= shortest && delay.0 > 0 {
             let drain = format!("the shortest drain is {}", show_time(shortest));
             self.faults.push(
-                Fault::new("every frame would come when its trial is over")
+                Fault::new("every frame would arrive after its trial")
                     .at(At::key("link.impair"), format!("held for {}, and {drain}", show_time(delay)))
                     .instead("use a shorter delay, or longer drain and phase1-drain"),
             );
@@ -115,15 +115,15 @@ impl Check<'_> {
             self.faults.push(
                 many(&format!("`{}` is measured by one worker of the tester", dut.name()))
                     .at(dut_at(dut), label)
-                    .instead("leave `workers` out, or measure the embedded gateway in a scenario of its own"),
+                    .instead("remove `workers`, or measure the embedded gateway in another scenario"),
             );
         }
         for (path, what) in [("link.impair", "impaired"), ("link.capture", "captured")] {
             if self.spans.has(path) {
                 self.faults.push(
                     many(&format!("frames of one worker of the tester are {what}"))
-                        .at(At::key(path), format!("one port a side is {what}"))
-                        .instead("leave `workers` out, or this table"),
+                        .at(At::key(path), format!("one port per side is {what}"))
+                        .instead("remove `workers`, or this table"),
                 );
             }
         }

@@ -13,7 +13,7 @@ impl Check<'_> {
         let (path, all) = (self.connections(), &self.scenario.sweep.connections);
         if all.is_empty() {
             if stateful {
-                let fault = Fault::new("the scenario does not say how many connections").needs(path);
+                let fault = Fault::new("the scenario does not set the number of connections").needs(path);
                 self.fault(fault.instead("write connections = [\"100k\", \"1M\"] in [sweep]"));
             }
             // With connections their rules look at the flows.
@@ -23,9 +23,8 @@ impl Check<'_> {
             return;
         }
         if !stateful {
-            let fault =
-                Fault::new("no device of this scenario keeps connections").at(path, "connections mean nothing here");
-            self.fault(fault.instead("leave them out, or add a device that keeps connections"));
+            let fault = Fault::new("no device of this scenario keeps connections").at(path, "no device uses these");
+            self.fault(fault.instead("remove them, or add a device that keeps connections"));
             return;
         }
         self.twice(path, all, |n| quoted(*n));
@@ -51,14 +50,14 @@ impl Check<'_> {
         }
         let all = if rings > 1 { format!("{depth} × {rings}") } else { depth.to_string() };
         let title =
-            format!("{} connections are buffer-bound: a buffer would be measured, not the device", show_count(n));
+            format!("{} connections are buffer-bound: the trial would measure a buffer, not the device", show_count(n));
         self.fault(
             Fault::new(title)
                 .at(path, format!("below 100 × {all}, the frames that the link can hold"))
                 .at("link.in-process.depth", "the link's depth")
                 .at("tester.workers", "each worker of the tester has rings")
                 .needs("sweep.cores")
-                .instead(format!("use {} connections at least, or a shallower link", show_count(least))),
+                .instead(format!("use at least {} connections, or a smaller depth", show_count(least))),
         );
     }
 
@@ -71,7 +70,7 @@ impl Check<'_> {
             return Some(least * each);
         }
         let fault = Fault::new(format!(
-            "the ranges span {} flows; at most 4,294,967,296 can be told apart",
+            "the ranges span {} flows; at most 4,294,967,296 can be distinguished",
             show_grouped(product as u64)
         ));
         let fault = self.mark_ranges(fault).instead("narrow one of the ranges");

@@ -24,9 +24,7 @@ impl Check<'_> {
                     Fault::new("phase 2 and validation need every connection of phase 1")
                         .at(path.clone(), "not possible with a phase1-acceptance below 100 %")
                         .needs(self.measure("phase1-acceptance"))
-                        .instead(
-                            "leave phase1-acceptance out, or measure max_conn_est_rate alone (RFC 9693, section 4.4)",
-                        ),
+                        .instead("remove phase1-acceptance, or measure only max_conn_est_rate (RFC 9693, section 4.4)"),
                 );
             }
             match key.as_str() {
@@ -40,8 +38,7 @@ impl Check<'_> {
                 "max_conn_est_rate" | "max_conn_est_rate_validated" if stateful => {
                     established = true;
                     if key.ends_with("validated") && self.scenario.measure.alpha_ppm.is_none() {
-                        let fault =
-                            Fault::new("validation needs its factor").at(path, "validated at alpha times the rate");
+                        let fault = Fault::new("validation needs alpha").at(path, "validated at alpha times the rate");
                         let fault = fault.needs(self.measure("alpha"));
                         self.fault(fault.instead("write alpha = 0.5 in [measure] (RFC 9693, section 4.6)"));
                     }
@@ -58,20 +55,20 @@ impl Check<'_> {
         let validated = metrics.iter().any(|key| key == "max_conn_est_rate_validated");
         if self.scenario.measure.alpha_ppm.is_some() && !validated {
             let fault = Fault::new("alpha is given, but nothing is validated").at(self.measure("alpha"), "not used");
-            self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or leave alpha out"));
+            self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
         }
         let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
         for dut in self.scenario.duts.iter().filter(|dut| !dut.is_stateful() && !throughput) {
             let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
             let fault =
                 fault.at(dut_at(dut), "keeps no connections").at(self.measure("metrics"), "only about connections");
-            self.faults.push(fault.instead("add \"throughput\" to the metrics, or leave the device out"));
+            self.faults.push(fault.instead("add \"throughput\" to the metrics, or remove the device"));
         }
     }
 
     /// No connection times out within a trial, and sequence numbers do not run out.
     pub(super) fn times(&mut self) {
-        /// Faster than any device known: below the time it gives, a timeout is certainly too short.
+        /// A rate above that of any known device. A timeout below the time that follows from it is certainly too short.
         const FASTEST: Rate = Rate(10_000_000);
         let measure = &self.scenario.measure;
         let waits = 2 * measure.phase1_drain.0 + measure.start_delay.0 + measure.drain.0;
@@ -79,9 +76,9 @@ impl Check<'_> {
         for nat in self.scenario.duts.iter().filter_map(Nat::of) {
             let Some(state) = nat.state.filter(|state| state.udp_timeout <= needed) else { continue };
             let fault = Fault::new("connections would time out within a trial")
-                .at(state.path("udp-timeout"), format!("a trial lasts {} at least", show_time(needed)))
+                .at(state.path("udp-timeout"), format!("a trial lasts at least {}", show_time(needed)))
                 .at(self.measure("duration"), "the time of phase 2 alone");
-            self.fault(fault.instead("write udp-timeout = \"10000 s\", or leave it out (RFC 9693, section 4.4)"));
+            self.fault(fault.instead("write udp-timeout = \"10000 s\", or remove it (RFC 9693, section 4.4)"));
         }
         // The tag's sequence number has five octets (METHODOLOGY.md, frames).
         if self.scenario.max_rate().is_some_and(|rate| Rate(rate).frames_in(measure.duration) >= 1 << 40) {
@@ -98,11 +95,11 @@ fn unusable(key: &str, path: String) -> Fault {
     match metric::by_key(key) {
         Some(known) if known.origin == Origin::Derived => {
             let fault = Fault::new(format!("`{key}` is computed, not measured")).at(path, "follows from other metrics");
-            fault.instead("leave it out: reports show it wherever its inputs were measured")
+            fault.instead("remove it: reports show it if its inputs were measured")
         }
         Some(_) => {
             let fault = Fault::new(format!("`{key}` does not apply to any device of this scenario"));
-            fault.at(path, "no device for it").instead("leave it out, or add a device that it applies to")
+            fault.at(path, "no such device").instead("remove it, or add a device that it applies to")
         }
         None => {
             let fault = Fault::new(format!("unknown metric `{key}`")).at(path, "no such metric");

@@ -1,6 +1,6 @@
-//! Rules between values: what is well written and still cannot be measured, or must not be sent. Each rule points at the words
-//! at fault and says the way out. All rules look at the scenario with its quick values and with those of `--full`, so that one
-//! reading shows every mistake.
+//! Rules between values: they refuse valid values that together cannot be measured or must not be sent. Each rule marks
+//! the words at fault and names a way out. All rules check the scenario with its quick values and with those of
+//! `--full`, so that one run shows every error.
 
 mod addresses;
 mod axes;
@@ -8,6 +8,7 @@ mod bed;
 mod flows;
 mod metrics;
 mod nat;
+mod ports;
 mod shares;
 
 use crate::quantity::show_count;
@@ -42,7 +43,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
 
 /// What is right and still unwise, one sentence each.
 pub(crate) fn advice(scenario: &Scenario) -> Vec<String> {
-    nat::advice(scenario)
+    ports::advice(scenario)
 }
 
 impl Check<'_> {
@@ -86,7 +87,7 @@ impl Check<'_> {
         for (at, value) in values.iter().enumerate() {
             if let Some(first) = values[..at].iter().position(|other| other == value) {
                 self.fault(
-                    Fault::new(format!("{} stands twice", show(value)))
+                    Fault::new(format!("{} is listed twice", show(value)))
                         .at(format!("{path}[{at}]"), "again")
                         .at(format!("{path}[{first}]"), "first")
                         .instead("write it once; `repetitions` is how often a value is measured"),

@@ -1,13 +1,9 @@
-//! A NAT's ports: each inside address and port finds an outside one, and what a customer with a port set sends fits the set.
+//! What the rules know of a device's NAT, whatever the device is.
 
-use super::shares::ports_in_use;
-use super::{Check, dut_at, technology_path};
-use crate::quantity::show_grouped;
-use crate::{Dut, KernelNat44, Scenario};
-use key::{At, Fault};
+use super::technology_path;
+use crate::{Dut, KernelNat44};
 use method::{Count, Nanos};
 use tech::{Mapping, Outside, Ports};
-use wire::{PortRange, PortSet};
 
 /// A NAT, or what shares addresses by ports without state, as rules see it.
 pub(super) struct Nat {
@@ -70,7 +66,7 @@ impl Nat {
         Nat { outside, state: Some(state) }
     }
 
-    fn addresses(&self) -> u64 {
+    pub(super) fn addresses(&self) -> u64 {
         self.outside.pool.iter().map(|(_, range)| u64::from(range.count)).sum()
     }
 }
@@ -82,164 +78,4 @@ pub(super) fn outside_ports(dut: &Dut) -> Option<u64> {
         Dut::Kernel { nat44, .. } => nat44.as_ref().map(|nat44| nat44.pool_ports.count().into()),
         Dut::Simulated { .. } => None,
     }
-}
-
-/// The customers, each with its source ports, and as far as there are connections for them.
-fn clients(scenario: &Scenario, hosts: u64) -> (u64, u64) {
-    let clients = hosts * u64::from(scenario.traffic.flows.source_ports.count());
-    (clients, clients.min(scenario.most_connections()))
-}
-
-/// Why an inside address and port takes an outside port.
-fn why(mapping: Mapping) -> &'static str {
-    match mapping {
-        Mapping::EndpointIndependent => {
-            "with endpoint-independent mapping each of them takes an outside port of its own"
-        }
-        Mapping::AddressAndPortDependent => "towards one destination each of them takes an outside port of its own",
-    }
-}
-
-impl Check<'_> {
-    pub(super) fn nats(&mut self) {
-        for dut in &self.scenario.duts {
-            let Some(nat) = Nat::of(dut) else { continue };
-            match &nat.outside.ports {
-                Ports::Range(range, path) => {
-                    self.kept_ports(dut, *range, path);
-                    self.pool(dut, &nat, *range, path);
-                }
-                Ports::Set(set, from) => self.port_set(dut, &nat, *set, from),
-            }
-        }
-    }
-
-    /// A NAT can keep every source port.
-    fn kept_ports(&mut self, dut: &Dut, pool: PortRange, path: &str) {
-        let sources = self.scenario.traffic.flows.source_ports;
-        if !dut.is_stateful() || (pool.contains(sources.first) && pool.contains(sources.last)) {
-            return;
-        }
-        let written = self.spans.has("traffic.source-ports");
-        let label = if written { "the pool's ports" } else { "does not contain the source ports" };
-        let fault = Fault::new(format!("source ports {sources} lie outside the pool ports {pool} of `{}`", dut.name()))
-            .at("traffic.source-ports", "not all of them are ports of the pool")
-            .at(path, label);
-        self.fault(fault.instead(
-            "choose source ports inside the pool's, or widen pool-ports: \
-             a NAT that cannot keep a port searches for another, which is another measurement",
-        ));
-    }
-
-    /// A NAT's pool has an outside port for every inside address and port (RFC 4787, section 4.1).
-    fn pool(&mut self, dut: &Dut, nat: &Nat, ports: PortRange, ports_path: &str) {
-        let Some(state) = &nat.state else { return };
-        let flows = &self.scenario.traffic.flows;
-        let hosts = match dut.technology() {
-            Some(_) => self.scenario.hosts().map_or(1, |(_, most)| most),
-            None => flows.inside.count.into(),
-        };
-        let (clients, needed) = clients(self.scenario, hosts);
-        let needed = needed.min(match dut.technology() {
-            Some(_) => ports_in_use(self.scenario, state.mapping, hosts),
-            None => needed,
-        });
-        let outside = nat.addresses() * u64::from(ports.count());
-        if needed <= outside {
-            return;
-        }
-        let [clients_shown, outside_shown] = [clients, outside].map(show_grouped);
-        let title = format!(
-            "the pool of `{}` runs out: {clients_shown} inside addresses × ports, {outside_shown} outside",
-            dut.name()
-        );
-        let addresses = clients.div_ceil(u64::from(ports.count()));
-        let pool = nat.outside.pool.first().map_or_else(|| dut_at(dut), |(path, _)| path.as_str().into());
-        let first =
-            At::first([pool, ports_path.into(), "traffic.inside".into(), "traffic.source-ports".into(), dut_at(dut)]);
-        let inside = At::first(["traffic.inside".into(), "traffic.subscribers".into()]);
-        self.fault(
-            Fault::new(title)
-                .at(first, why(state.mapping))
-                .at(ports_path, format!("{} outside ports an address", ports.count()))
-                .at_if(hosts > 1, inside, format!("{hosts} inside addresses"))
-                .at("traffic.source-ports", format!("{} source ports", flows.source_ports.count()))
-                .instead(format!(
-                    "give the pool {addresses} addresses, or fewer inside addresses or source ports (and more destination ports)"
-                )),
-        );
-    }
-
-    /// The port set of a customer that shares an address holds what comes out of it (RFC 7597, section 5.1): of a CE an outside
-    /// port for each inside address and port, of a provider edge's subscribers the source ports.
-    fn port_set(&mut self, dut: &Dut, nat: &Nat, set: PortSet, from: &At) {
-        if nat.outside.pool.is_empty() {
-            return;
-        }
-        let sources = u64::from(self.scenario.traffic.flows.source_ports.count());
-        let words = At::first(["traffic.source-ports".into(), dut_at(dut)]);
-        let Some(state) = &nat.state else {
-            let ports = u64::from(set.count());
-            if sources > ports {
-                let [have, want] = [ports, sources].map(show_grouped);
-                self.fault(
-                    Fault::new(format!("a subscriber of `{}` has {have} ports, not {want}", dut.name()))
-                        .at(words, format!("{want} source ports"))
-                        .at(from.clone(), "the port sets follow from this")
-                        .instead(format!("use {have} source ports at most, or a shorter PSID")),
-                );
-            }
-            return;
-        };
-        let hosts = self.scenario.hosts().map_or(1, |(_, most)| most);
-        let outside = nat.addresses() * usable(set);
-        let (clients, needed) = clients(self.scenario, hosts);
-        if needed <= outside {
-            return;
-        }
-        let title = format!(
-            "the port set of `{}` is too small for the flows: {} inside addresses × ports, {} outside",
-            dut.name(),
-            show_grouped(clients),
-            show_grouped(outside)
-        );
-        let least = self.scenario.traffic.flows.source_ports.first;
-        let last = u64::from(least) + (outside / 2 / hosts).max(1) - 1;
-        let said = if self.spans.has("traffic.source-ports") { "" } else { " (the default)" };
-        let fault = Fault::new(title)
-            .at(words, format!("{} source ports{said}", show_grouped(sources)))
-            .at(from.clone(), "the port set follows from this")
-            .at(state.path("mapping"), why(state.mapping))
-            .at_if(hosts > 1, "traffic.inside", format!("{hosts} inside addresses"));
-        self.fault(fault.instead(if last > 65_535 || hosts > outside / 2 {
-            "give fewer inside addresses, or a shorter PSID".to_owned()
-        } else {
-            format!("write source-ports = \"{least}-{last}\", half of the set, and more destination ports; or a shorter PSID")
-        }));
-    }
-}
-
-/// Ports of a set that a customer's edge gives out: never port 0, and of a whole address none of the system's.
-fn usable(set: PortSet) -> u64 {
-    if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
-}
-
-/// A customer's edge whose port set is more than half in use. An edge that searches for a free port takes ever longer there,
-/// and that is what is measured.
-pub(super) fn advice(scenario: &Scenario) -> Vec<String> {
-    let full = |dut: &Dut| {
-        let nat = Nat::of(dut)?;
-        let (Ports::Set(set, _), Some(_)) = (&nat.outside.ports, &nat.state) else { return None };
-        let outside = nat.addresses() * usable(*set);
-        let (clients, _) = clients(scenario, scenario.hosts().map_or(1, |(_, most)| most));
-        (outside > 0 && clients > outside / 2).then(|| {
-            let [clients, outside] = [clients, outside].map(show_grouped);
-            format!(
-                "{clients} inside addresses × ports share the {outside} outside ports of `{}`: with more than half of a set in use a \
-                 search for free ones slows a customer's edge down; use fewer source ports and more destination ports",
-                dut.name()
-            )
-        })
-    };
-    scenario.duts.iter().filter_map(full).collect()
 }

@@ -1,5 +1,6 @@
-//! Shares: what a worker has of a table, and what a customer of a NAT may have: ports of its outside address at its worker,
-//! quotas, port blocks. Without these rules a device would be reported that rightly refuses connections.
+//! Shares: what a worker has of a table, and what a customer of a NAT may have: ports of its outside address at its
+//! worker, quotas, port blocks. Without these rules natmeter would report a failure of a device that rightly refuses
+//! connections.
 
 use super::nat::Nat;
 use super::{Check, dut_at, technology_path};
@@ -39,13 +40,13 @@ fn swept(scenario: &Scenario, axis: &str, value: u64) -> At {
 pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count) -> Option<Fault> {
     let state = Nat::of(dut)?.state?;
     let (size, table) = (state.sessions?, state.path("table"));
-    let title = format!("{} connections do not fit the table of `{}`", show_count(n), dut.name());
-    let leave = "or leave `table` out: it is then as large as needed";
+    let title = format!("{} connections do not fit into the table of `{}`", show_count(n), dut.name());
+    let leave = "or remove `table`: it is then as large as needed";
     if !dut.is_in_process() {
         let needed = n + SLACK;
-        let besides = format!("{} entries are needed besides, for what is in flight", show_grouped(SLACK));
+        let besides = format!("{} more entries are needed for packets in flight", show_grouped(SLACK));
         let fault = Fault::new(title).at(connections, besides).at(table, "the table");
-        return (size < needed).then(|| fault.instead(format!("write table = {needed} at least, {leave}")));
+        return (size < needed).then(|| fault.instead(format!("write table = {needed} or more, {leave}")));
     }
     if n > size {
         let fault = Fault::new(title).at(connections, "more than the table holds").at(table, "the table");
@@ -57,13 +58,13 @@ pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count)
     (needed > n && most > each).then(|| {
         let (each, most) = (show_grouped(each), show_grouped(most));
         Fault::new(format!("{title} with {workers} workers"))
-            .at(connections, format!("spread by chance: the fullest worker may have {most} of them"))
+            .at(connections, format!("spread at random: one worker may have {most} of them"))
             .at(table, format!("a worker's part has room for {each}"))
             .at("sweep.cores", "workers")
             .needs("traffic.inside")
             .needs("traffic.subscribers")
             .needs("traffic.source-ports")
-            .instead(format!("write table = {needed} at least, {leave}"))
+            .instead(format!("write table = {needed} or more, {leave}"))
     })
 }
 
@@ -136,7 +137,7 @@ impl Device<'_> {
             n => format!("the tester plays {} subscribers", show_grouped(n)),
         };
         let title =
-            format!("`{key}` of `{}` stops the test: {played}, for {} {what}", self.dut.name(), show_grouped(needed));
+            format!("`{key}` of `{}` is too small: {played}, with {} {what}", self.dut.name(), show_grouped(needed));
         let label = format!("{} each", show_grouped(each.unwrap_or_default()));
         let mut help = format!("allow each {} or more", show_grouped(needed.div_ceil(subscribers)));
         if self.one_subscriber() && hosts > 1 {
@@ -167,8 +168,7 @@ impl Device<'_> {
                 "the pool of `{}` runs out with {workers} workers: each has {share} ports of it",
                 self.dut.name()
             );
-            let label =
-                format!("{wholes} customers are spread by chance, each whole: the fullest worker may need more");
+            let label = format!("{wholes} customers are spread over workers at random: one worker may need more");
             Fault::new(title).at(self.pool_at(), label).at("sweep.cores", "workers").instead(format!(
                 "give the pool {} addresses, or fewer source ports (and more destination ports)",
                 wanted.div_ceil(ports)

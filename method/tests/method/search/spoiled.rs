@@ -1,4 +1,5 @@
-//! Searches whose trials were spoiled by the tester or its host: the device is not blamed, and what is known of it is said.
+//! Tests of searches with trials that the tester or host noise invalidated: the device is not blamed, and the result
+//! has the known bounds.
 
 use super::{CAPACITY, ERROR, SETUP, altered, dut, forwarding, legs, lose_one, recovers, settings, truth};
 use method::procedure::{StepVerdict, throughput};
@@ -19,7 +20,8 @@ fn a_tester_that_ends_before_the_dut_gives_a_lower_bound() {
     assert_eq!(result.invalid_repeats, trials);
 }
 
-/// A tester of 1 Mfps that stops sending when it is far behind: 200 ms late, so after a longer time the nearer it is to what it can.
+/// A tester of 1 Mfps that stops sending once it is 200 ms late; the closer the rate is to its ceiling, the later that
+/// happens.
 fn give_up(spec: &TrialSpec, outcome: &mut TrialOutcome) {
     for leg in legs(outcome).into_iter().filter(|_| spec.rate > Rate(1_000_000)) {
         let planned = spec.send_time().0;
@@ -40,11 +42,11 @@ fn a_tester_that_sends_less_than_half_is_not_tried_again() {
     let far = bounds().filter(|step| step.rate > Rate(2_000_000)).count() as u64;
     assert!(far > 1);
     assert_eq!(result.invalid_repeats, 3 * (bounds().count() as u64 - far) + far);
-    // However far above the search begins, it comes down to what the tester can send.
+    // From any upper end, the search comes down to the tester ceiling.
     let high = SearchSettings { hi: Rate(1_000_000_000), ..settings() };
     let from_high = throughput::stateless(&mut dut, &high, &mut |_| ()).unwrap();
     assert!(from_high.rate.0.abs_diff(result.rate.0) <= 2 * ERROR.0, "{from_high:?}");
-    // What is no lateness may be chance, however little was sent.
+    // Without lateness, sending too few frames may be chance.
     let mut dut = altered(device(), |_, spec, outcome| {
         give_up(spec, outcome);
         outcome.host.link_lost = true;
@@ -79,7 +81,7 @@ fn a_host_that_always_stalls_is_no_result_and_no_endless_search() {
     assert_eq!((result.trace.len(), result.trials), (4, 44));
 }
 
-/// Trials of a device of this capacity, all of them spoiled by the host but these.
+/// Trials of a device of this capacity, all invalid because of host noise except these.
 fn noisy(capacity: Rate, quiet: Range<usize>) -> impl Trials {
     altered(SimulatedDut::new(Truth::new(capacity, SETUP), 1), move |n, _, outcome| {
         if !quiet.contains(&n) {
@@ -144,7 +146,7 @@ fn a_rate_that_failed_above_the_testers_bound_bounds_the_device_too() {
     assert!(result.tester_limit.is_some() && !result.at_least());
 }
 
-/// Trials of a device of this capacity on a host that takes its core away for so long again and again; its queue holds so many frames.
+/// Trials of a device of this capacity and queue depth, on a host that preempts it repeatedly for this long.
 fn stalled(capacity: Rate, stall: Nanos, queue: u64) -> impl Trials {
     altered(SimulatedDut::new(Truth::new(capacity, SETUP), 1), move |_, spec, outcome| {
         outcome.host.dut_queue = Some(queue);
@@ -157,19 +159,21 @@ fn stalled(capacity: Rate, stall: Nanos, queue: u64) -> impl Trials {
     })
 }
 
-/// 2,048 frames in 8 ms are 256,000 a second. Halving four times from 20 M ends at 2.5 M, where nothing can be told.
+/// 2,048 frames in 8 ms are 256,000 per second. Halving four times from 20 M ends at 2.5 M, where every trial is
+/// invalid.
 #[test]
-fn on_a_busy_host_the_search_goes_where_the_queues_last_through_the_stalls() {
+fn on_a_busy_host_the_search_goes_down_to_rates_at_which_queues_absorb_stalls() {
     let settings = SearchSettings { hi: Rate(20_000_000), ..settings() };
     let on = |capacity| {
         let mut host = stalled(Rate(capacity), Nanos::from_millis(8), 2_048);
         throughput::stateless(&mut host, &settings, &mut |_| ()).unwrap()
     };
-    // Half of what the queue bridges is tried, and twice that is all of it; above nothing can be told.
+    // The search tries half of the rate at which the queue absorbs the stalls, then twice that. Above, every trial is
+    // invalid.
     let result = on(50_000_000);
     assert_eq!((result.kind, result.rate), (ResultKind::HostLimit, Rate(256_000)));
     assert!(result.trials <= 60, "{}", result.trials);
-    // Where the device is slower than that, its rate is found.
+    // If the device is slower, its rate is found.
     let result = on(100_000);
     assert_eq!(result.kind, ResultKind::Exact);
     assert!(result.rate.0 <= 100_000 && result.rate.0 + result.error.0 > 100_000, "{result:?}");
@@ -189,7 +193,7 @@ fn drops_of_the_tester_now_and_then_do_not_change_the_result() {
     recovers(&forwarding(&mut dut, &settings()), CAPACITY);
 }
 
-/// So many first trials bring nothing back, because the host kept the device from its core all the time.
+/// The first trials return no frame, because the host preempted the device all the time.
 fn starved(trials: usize) -> impl Trials {
     altered(dut(), move |n, _, outcome| {
         if n <= trials {
@@ -203,11 +207,12 @@ fn starved(trials: usize) -> impl Trials {
 
 #[test]
 fn a_starved_dut_is_not_called_dead() {
-    // Eleven trials at the first rate and a part of the probe: then it is let go, and its rate is found below.
+    // The device is preempted for eleven trials at the first rate and a part of the probe; afterwards its rate is
+    // found.
     let with = |trials| throughput::stateless(&mut starved(trials), &settings(), &mut |_| ());
     let result = with(13).unwrap();
     assert_eq!(result.kind, ResultKind::Exact);
     assert!(result.rate <= CAPACITY && CAPACITY.0 < result.rate.0 + result.error.0);
-    // One that never gets its core is not measured, and not dead either.
+    // A device that is always preempted is not measured, but not dead either.
     assert_eq!(with(usize::MAX).unwrap().kind, ResultKind::NothingMeasured);
 }

@@ -2,13 +2,13 @@
 //! BPF. Sends with `sendmmsg` past the queueing discipline, receives from a `TPACKET_V2` ring (measured: batching
 //! larger than a burst, transmit rings and version 3 blocks are no faster here, and blocks add latency).
 //!
-//! A frame that the interface does not take is sent and lost: the kernel reports `ENOBUFS` after it freed the
-//! frame, so offering it again would falsify the loss rate. On a veth pair it is the DUT's ingress queue that was full;
-//! on any other interface it is our own transmit ring, which therefore also counts as our own drop.
+//! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after it freed the frame,
+//! so sending it again would falsify the loss rate. On a veth pair the DUT's ingress queue was full. On any other
+//! interface the tester's transmit ring was full, so that the frame also counts as the tester's own drop.
 //!
-//! VLAN tags that the kernel took out are put back, and checksums that it left to hardware are finished, so that
-//! a frame is what it would be on a wire. Super-frames (segmentation offload) cannot be: they count as our own
-//! drops, and the way out is to switch the DUT's offloads off.
+//! The port restores VLAN tags that the kernel removed, and completes checksums that it left to hardware, so that a
+//! frame is as on the wire. Super-frames (segmentation offload) cannot be restored: they count as the tester's own
+//! drops. Switch the DUT's offloads off to avoid them.
 
 mod ring;
 
@@ -24,13 +24,13 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// How to open an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfPacketConfig {
-    /// Name of the interface, which is there and switched on.
+    /// Name of the interface, which must exist and be switched on.
     pub name: String,
-    /// Frames that may wait for us.
+    /// Depth of the receive ring, in frames.
     pub queue: usize,
     /// Longest frame received, without FCS and with VLAN tag.
     pub largest: usize,
-    /// The DUT's work was moved off the sender's core (RPS or threaded NAPI at its end of the cable).
+    /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
 }
 
@@ -69,7 +69,7 @@ impl AfPacketPort {
     fn open_here(config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
         let watch = Watch::new(Interfaces::here()?, &config.name)?;
         if !watch.at_open().running {
-            let what = format!("interface {} is down, or its other end is: switch both on first", config.name);
+            let what = format!("interface {} or its other end is down: switch both on first", config.name);
             return Err(PortError::Unsupported(what));
         }
         let index = watch.at_open().index;
@@ -102,14 +102,14 @@ impl AfPacketPort {
         self.watch.at_open()
     }
 
-    /// The kernel's stamp in ticks, kept in order and never in the future although two clocks are compared.
+    /// Converts the kernel's timestamp to ticks; the result is monotonic and never in the future.
     #[inline]
     fn stamp(&mut self, nanos: u64, now: u64) -> u64 {
         self.last_stamp = self.calendar.ticks_at(nanos).min(now).max(self.last_stamp);
         self.last_stamp
     }
 
-    /// Whether the kernel holds so many bytes of ours that a frame was turned away for that reason alone.
+    /// Whether the kernel refused a frame only because this socket's send buffer is full.
     fn send_buffer_is_full(&self) -> bool {
         let mut held: libc::c_int = 0;
         // SAFETY: the request (SIOCOUTQ by its other name) writes one int, which lives through the call.
@@ -119,9 +119,7 @@ impl AfPacketPort {
 
     fn broken(&self, doing: &str, error: io::Error) -> PortError {
         let advice = match error.raw_os_error() {
-            Some(libc::EMSGSIZE) => {
-                "the frame is longer than the interface's MTU allows: raise it with ip link set mtu"
-            }
+            Some(libc::EMSGSIZE) => "the frame is longer than the interface's MTU: raise the MTU with ip link set mtu",
             _ => "was the interface deleted?",
         };
         PortError::system(format!("{doing} {}", self.config.name), error, advice)
@@ -142,7 +140,7 @@ fn advice(what: &str) -> &'static str {
     }
 }
 
-/// A socket that only sends: bound to no protocol, it costs nothing on reception.
+/// Opens a socket that only sends: bound to no protocol, it adds no cost to reception.
 fn sender(index: u32) -> io::Result<OwnedFd> {
     let socket = packet_socket()?;
     set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)?;
@@ -167,7 +165,7 @@ fn receiver(index: u32, shape: Shape) -> io::Result<(OwnedFd, Ring)> {
     Ok((socket, ring))
 }
 
-/// Without a protocol it hears nothing until it is bound.
+/// Without a protocol the socket receives nothing until it is bound.
 fn packet_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(rustix::net::socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
@@ -188,7 +186,7 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
 }
 
-/// Offer frames to the kernel in one call: how many it took before the first that it did not.
+/// Offers frames to the kernel in one call; returns how many it accepted before the first that it refused.
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
@@ -252,8 +250,8 @@ impl Port for AfPacketPort {
                 Ok(n) => {
                     sent.accepted += n;
                     done += n;
-                    // The kernel keeps the reason to itself when a later frame fails. It tried that frame, so unless our own
-                    // send buffer can have been the reason, the frame was refused and is gone.
+                    // The kernel does not report why a later frame failed. It tried that frame, so unless the send
+                    // buffer was full, the interface refused the frame and it is lost.
                     if n < offered {
                         if self.send_buffer_is_full() {
                             break;
@@ -292,7 +290,7 @@ impl Port for AfPacketPort {
     }
 
     fn counters(&mut self) -> Counters {
-        // The kernel's count starts again with each look.
+        // The kernel resets its counter with each read.
         if let Ok(seen) = get_option::<libc::tpacket_stats>(&self.receive, libc::SOL_PACKET, libc::PACKET_STATISTICS) {
             self.counters.own_drops += seen.tp_drops as u64;
         }

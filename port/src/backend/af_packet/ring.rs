@@ -1,5 +1,5 @@
-//! The receive ring of a packet socket (`TPACKET_V2`): memory in which the kernel puts frames and we give the places
-//! back. Its own file because it is the part that can be tested over plain memory, without a kernel.
+//! The receive ring of a packet socket (`TPACKET_V2`): the kernel writes frames into its slots, and the port releases
+//! the slots. Tests run it over plain memory, without a kernel.
 
 use crate::sys::Mapping;
 use libc::tpacket2_hdr;
@@ -61,14 +61,14 @@ pub(super) struct Ring {
     slot: usize,
 }
 
-/// A frame in the ring, ours until the slot is released.
+/// A frame in the ring, valid until its slot is released.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
     /// The frame as the kernel holds it.
     bytes: &'a [u8],
     /// `struct virtio_net_hdr`: what hardware was expected to finish.
     offloads: [u8; OFFLOADS],
-    /// Length when it was on its way; more than is here if it was cut.
+    /// Length on the wire; larger than that of the data if the kernel truncated the frame.
     wire_len: usize,
     /// The VLAN tag that the kernel took out.
     vlan: Option<[u8; 4]>,
@@ -116,7 +116,7 @@ impl Ring {
         }))
     }
 
-    /// Give the slot of the frame that `peek` showed back to the kernel.
+    /// Returns the slot of the frame of `peek` to the kernel.
     #[inline]
     pub(super) fn release(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -178,8 +178,8 @@ impl Waiting<'_> {
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`
 const NEEDS_CHECKSUM: u8 = 1;
 
-/// Do what hardware would have done: sum up from the first byte to the end and put the complement at `field`, where the
-/// sum over the pseudo header waits.
+/// Completes a checksum as hardware would: sums up from the first byte to the end and writes the complement to `field`,
+/// which holds the sum over the pseudo header.
 #[cold]
 fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
     let mut sum: u64 = 0;
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Play the kernel: put a frame into slot `i`.
+    /// Plays the kernel: puts a frame into slot `i`.
     fn put(ring: &Ring, i: usize, status: u32, bytes: &[u8], offloads: [u8; OFFLOADS]) {
         let (block, slot) = (i / ring.shape.per_block(), i % ring.shape.per_block());
         let start = 76;

@@ -1,5 +1,5 @@
-//! The four calls of bpf(2) that an XDP socket needs: make the map of sockets, put a socket into it, load the program, and
-//! attach it with a link, which the kernel removes when its descriptor is closed, however the process ends.
+//! The four calls of bpf(2) that an XDP socket needs: create the map of sockets, insert a socket, load the program, and
+//! attach it with a BPF link. The kernel removes the link when its descriptor is closed, even after a kill.
 
 use super::select::{Instruction, Select, program, redirect};
 use crate::PortError;
@@ -24,7 +24,7 @@ impl Attached {
         // A program of the same interface that was closed just now may take a moment to go.
         let link = super::super::while_busy(|| attach(&program, index, native)).map_err(|e| {
             let advice = match e.raw_os_error() {
-                Some(libc::EOPNOTSUPP) => "the driver has no XDP, or not with these settings: use the generic mode",
+                Some(libc::EOPNOTSUPP) => "the driver does not support XDP with these settings: use the generic mode",
                 Some(libc::EBUSY | libc::EEXIST) => "another XDP program is attached: ip link set DEV xdp off",
                 Some(libc::EINVAL | libc::ERANGE) => {
                     "the driver refuses, often for a large MTU or too few queues: see dmesg, or use the generic mode"
@@ -37,7 +37,7 @@ impl Attached {
         Ok(Attached { map, _link: link })
     }
 
-    /// Let `socket` have the frames of a queue.
+    /// Redirects the frames of a queue to `socket`.
     pub(super) fn feed(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
         let value = socket.as_raw_fd();
         let mut attributes = [0u64; 4];
@@ -61,9 +61,7 @@ const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 
 fn refused(doing: &str, error: io::Error) -> PortError {
     let advice = match error.raw_os_error() {
-        Some(libc::EPERM) => {
-            "XDP needs the privileges of the machine's root, not of a user namespace's: run as root, or use TAP or AF_PACKET"
-        }
+        Some(libc::EPERM) => "XDP needs root outside of a user namespace: run as root, or use TAP or AF_PACKET",
         Some(libc::ENOSYS) => "this kernel has no BPF: use TAP or AF_PACKET",
         _ => "",
     };
@@ -96,7 +94,7 @@ struct Load {
 fn load(code: &[Instruction]) -> Result<OwnedFd, PortError> {
     match load_with(code, &mut []) {
         Err(e) if e.raw_os_error() != Some(libc::EPERM) => {
-            // Once more, to hear the reason.
+            // Load again with a log, to get the reason.
             let mut log = vec![0u8; 1 << 16];
             load_with(code, &mut log).map_err(|e| {
                 let text = String::from_utf8_lossy(&log);
@@ -113,7 +111,7 @@ fn load_with(code: &[Instruction], log: &mut [u8]) -> io::Result<OwnedFd> {
         kind: PROG_TYPE_XDP,
         count: code.len() as u32,
         code: code.as_ptr() as u64,
-        // No helper is called that asks for a particular licence.
+        // The program calls no helper that requires a particular licence.
         license: c"Apache-2.0 OR MIT".as_ptr() as u64,
         log_level: u32::from(!log.is_empty()),
         log_size: log.len() as u32,

@@ -1,16 +1,16 @@
-//! `AF_XDP`: frames past most of the kernel, through rings in memory that both sides see. The fastest way to a
-//! network card without leaving Linux, and the cheapest way through a veth pair. One port is one queue of an interface.
+//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory. It is the fastest back-end of Linux for a
+//! network card, and the cheapest for a veth pair. One port is one queue of an interface.
 //!
-//! Only what the [`Select`] of the configuration takes comes to the ports; everything else goes on to the kernel.
-//! Frames keep the checksums they have: on a virtual cable the DUT must not leave them to hardware
-//! (`ethtool -K DEV tx off` at its end), because an XDP program cannot know.
+//! The ports receive only frames that match the [`Select`] of the configuration; the kernel receives all others.
+//! Checksums are not completed: on a veth pair the DUT must not leave them to hardware (`ethtool -K DEV tx off` at its
+//! end), because an XDP program cannot detect that.
 //!
-//! Losses are told apart as the kernel does. While it copies frames, `EBUSY` means that one frame met a full queue behind the
-//! interface: sent, refused, gone. `EAGAIN` is back-pressure of our own; the frames stay in the transmit ring, count
-//! as accepted, and the next call hands them over before anything else.
+//! The kernel distinguishes losses. In copy mode, `EBUSY` means that one frame met a full queue behind the interface:
+//! it counts as sent and refused. `EAGAIN` is back-pressure on the tester's side: the frames stay in the transmit ring,
+//! count as accepted, and the next call sends them first.
 //!
-//! Frames given to the kernel are out of the pool until they return. A port that is closed gives them all back: when
-//! frames are copied the kernel touches none after the socket is closed; a driver that works in place is waited for.
+//! Frames lent to the kernel are missing from the pool until they return. Closing a port returns all of them: in copy
+//! mode the kernel uses none after the socket is closed; in zero-copy mode the port waits for the driver.
 
 mod bpf;
 mod ring;
@@ -39,14 +39,14 @@ pub enum XdpMode {
     Generic,
 }
 
-/// Who copies frames between the interface and our memory.
+/// Whether the kernel copies frames between the interface and the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copying {
-    /// The kernel, unless the driver can work in place (zero-copy).
+    /// Zero-copy if the driver supports it, else copy mode.
     IfNeeded,
-    /// The kernel.
+    /// Copy mode.
     Always,
-    /// Nobody: opening fails if the driver cannot work in place.
+    /// Zero-copy: opening fails if the driver does not support it.
     Never,
 }
 
@@ -60,7 +60,7 @@ pub struct AfXdpConfig {
     pub queues: u32,
     /// Where the program sits.
     pub mode: XdpMode,
-    /// Who copies.
+    /// Copy mode or zero-copy.
     pub copying: Copying,
     /// Entries of each ring, a power of two; and the free frames that wait in the kernel for the next to be received.
     pub ring: u32,
@@ -118,7 +118,7 @@ impl AfXdpPort {
         pools: &mut [Pool],
     ) -> Result<Vec<AfXdpPort>, PortError> {
         if !config.ring.is_power_of_two() || pools.is_empty() || config.queues == 0 {
-            let what = "an XDP port needs a ring of a power of two of entries, at least one queue and one pool";
+            let what = "an XDP port needs at least one queue, one pool, and a ring whose size is a power of two";
             return Err(PortError::Unsupported(what.into()));
         }
         ns.run_in(|| AfXdpPort::open_here(ns, config, clock, pools))?
@@ -132,7 +132,7 @@ impl AfXdpPort {
     ) -> Result<Vec<AfXdpPort>, PortError> {
         let interface = Interfaces::here()?.get(&config.name)?;
         if !interface.running {
-            let what = format!("interface {} is down, or its other end is: switch both on first", config.name);
+            let what = format!("interface {} or its other end is down: switch both on first", config.name);
             return Err(PortError::Unsupported(what));
         }
         let native = config.mode == XdpMode::Native;
@@ -146,7 +146,7 @@ impl AfXdpPort {
             .map(|queue| {
                 let place = if one { 0 } else { queue as usize };
                 let pool = pools.get_mut(place).ok_or_else(|| {
-                    PortError::Unsupported(format!("{} queues need one pool or as many", config.queues))
+                    PortError::Unsupported(format!("{} queues need one pool in total, or one pool each", config.queues))
                 })?;
                 AfXdpPort::open_queue(ns, config, clock, &interface, queue, pool, program.as_ref())
             })
@@ -195,12 +195,12 @@ impl AfXdpPort {
         self.watch.at_open()
     }
 
-    /// Whether the driver works in place.
+    /// Whether the socket is in zero-copy mode.
     pub fn zero_copy(&self) -> bool {
         self.socket.zero_copy
     }
 
-    /// Give the kernel free frames in place of those that it filled.
+    /// Refills the kernel's free frames.
     #[inline]
     fn refill(&mut self, pool: &mut Pool) {
         let room = self.socket.fill.room(self.missing as u32) as usize;
@@ -227,7 +227,7 @@ impl AfXdpPort {
         }
     }
 
-    /// Take back what has been sent.
+    /// Takes sent frames back.
     #[inline]
     fn finish(&mut self, pool: &mut Pool) -> Result<(), PortError> {
         let before = self.unfinished;
@@ -244,7 +244,7 @@ impl AfXdpPort {
         Ok(())
     }
 
-    /// Let the kernel send what is in the ring; how many frames were refused on the way.
+    /// Makes the kernel send the frames in the ring; returns how many were refused.
     fn flush(&mut self) -> Result<usize, PortError> {
         let mut refused = 0;
         if self.socket.zero_copy {
@@ -291,7 +291,7 @@ impl AfXdpPort {
 
     fn not_lent(&self, at: u64) -> PortError {
         let name = &self.config.name;
-        PortError::Unsupported(format!("the kernel gave back a frame at {at} of {name} that it did not have"))
+        PortError::Unsupported(format!("the kernel returned a frame at {at} of {name} that was not lent to it"))
     }
 
     fn foreign(&self) -> PortError {
@@ -339,7 +339,7 @@ fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
     let available = pool.available();
     if available < needed {
         let what = format!(
-            "an XDP port on {} takes {needed} frames and its pool has {available}: more frames, or a smaller ring",
+            "an XDP port on {} needs {needed} frames and its pool has {available}: use more frames, or a smaller ring",
             config.name
         );
         return Err(PortError::Unsupported(what));
@@ -352,12 +352,12 @@ fn advice(error: &io::Error, config: &AfXdpConfig) -> &'static str {
         Some(libc::EPERM) => "needs CAP_NET_RAW: run as root",
         Some(libc::ENOBUFS | libc::ENOMEM) => "the memory limit is too low: ulimit -l unlimited, or run as root",
         Some(libc::EOPNOTSUPP) if config.copying == Copying::Never => {
-            "the driver cannot work in place: let the kernel copy"
+            "the driver does not support zero-copy: let the kernel copy"
         }
-        Some(libc::EOPNOTSUPP) => "the kernel or the driver has no XDP sockets: use AF_PACKET",
+        Some(libc::EOPNOTSUPP) => "the kernel or the driver does not support XDP sockets: use AF_PACKET",
         Some(libc::EBUSY) => "another program has a socket on this queue",
-        Some(libc::EINVAL) => "has the interface so many queues?",
-        Some(libc::EAFNOSUPPORT) => "this kernel has no XDP sockets: use AF_PACKET",
+        Some(libc::EINVAL) => "check that the interface has this many queues",
+        Some(libc::EAFNOSUPPORT) => "this kernel does not support XDP sockets: use AF_PACKET",
         _ => "",
     }
 }
@@ -392,7 +392,7 @@ impl Port for AfXdpPort {
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         self.finish(pool)?;
         if !self.socket.zero_copy && self.socket.transmit.waiting() > 0 {
-            // What an earlier call told as accepted and could not hand over.
+            // First send frames that an earlier call accepted but could not send.
             let refused = self.flush()? as u64;
             self.counters.accepted -= refused;
             self.counters.refused += refused;

@@ -1,6 +1,6 @@
-//! The four rings of an XDP socket: memory shared with the kernel, one side of which writes entries and the other
-//! takes them. Its own file because this is where the memory order matters, and because both sides can be tested
-//! against each other over plain memory, without a kernel.
+//! The four rings of an XDP socket: memory shared with the kernel, one side of which writes entries and the other takes
+//! them. Memory order matters only in this file. Tests run both sides against each other over plain memory, without a
+//! kernel.
 
 use crate::sys::Mapping;
 use libc::xdp_ring_offset;
@@ -80,7 +80,7 @@ impl<T: Copy> Producer<T> {
     /// Without room, which the caller has asked for before.
     #[inline]
     pub(super) fn push(&mut self, entry: T) {
-        assert!(self.next.wrapping_sub(self.taken) < self.ring.size, "a ring was overfilled");
+        assert!(self.next.wrapping_sub(self.taken) < self.ring.size, "a ring has no room for the entry");
         // SAFETY: the entry is inside the mapping; the other side does not look at it until it is published, and has
         // taken what was there before (assertion).
         unsafe { self.ring.entry(self.next).write(entry) };

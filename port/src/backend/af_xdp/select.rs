@@ -1,6 +1,6 @@
-//! Which frames an XDP socket takes off an interface, as data, and the BPF program made of it. Its own file because
-//! this data is all that a port is ever told about protocols: everything not selected goes on to the kernel, so
-//! that ARP, neighbour discovery and a person's ssh keep working.
+//! The selection of frames that an XDP socket receives, as data, and the BPF program generated from it. This data is
+//! all that a port knows about protocols. Frames that are not selected go to the kernel, so that ARP, neighbour
+//! discovery and ssh keep working.
 
 use crate::PortError;
 
@@ -191,7 +191,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
 /// The verifier allows packet offsets of 16 bits; frames are shorter anyway.
 fn check_condition(c: &Condition) -> Result<(), PortError> {
     if c.end() > i16::MAX as usize || c.value & !c.mask != 0 || c.mask & !c.width.all() != 0 {
-        return Err(PortError::Unsupported(format!("no frame can meet the condition {c:?}")));
+        return Err(PortError::Unsupported(format!("no frame can match the condition {c:?}")));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! One XDP socket on one queue: its memory registered, its four rings mapped, bound. Its own file because the order of
-//! these calls is the whole difficulty.
+//! Opens one XDP socket on one queue: registers its memory, maps its four rings and binds it. The kernel requires these
+//! calls in this order.
 //!
 //! Each socket registers the whole mapping of its pool by itself instead of sharing a registration (`XDP_SHARED_UMEM`): a
 //! frame received on one port is sent on another without a copy all the same, since both know the memory, every
@@ -54,7 +54,7 @@ impl Socket {
                 Copying::Always => libc::XDP_COPY,
                 Copying::Never => libc::XDP_ZEROCOPY,
             };
-        // The kernel lets go of a queue some 20 to 40 ms after its last socket was closed.
+        // The kernel releases a queue about 20 to 40 ms after its last socket was closed.
         super::super::while_busy(|| bind(&fd, index, queue, flags))?;
         let options: u32 = get_option(&fd, libc::SOL_XDP, libc::XDP_OPTIONS)?;
         Ok(Socket {

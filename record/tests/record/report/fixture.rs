@@ -4,7 +4,7 @@
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
-    Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, Step, StepVerdict, TrialRecord, Verdict,
+    Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, SearchStep, StepVerdict, TrialRecord, Verdict,
 };
 use record::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
 use record::plan::{Measurement, Plan};
@@ -195,9 +195,9 @@ impl Run {
 }
 
 /// A step of a search that was decided by one trial.
-pub fn step_of(rate: u64, verdict: StepVerdict) -> Step {
+pub fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
     let reason = String::new();
-    Step { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
+    SearchStep { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.
