@@ -316,8 +316,7 @@ fn frames_of_every_part_go_there_and_back() {
     let (ends, softwires) = (Translated { subscribers, remotes }, Tunnelled { subscribers, pe: PE });
     let (own, set) = own_ports();
     let any = Some(any_port());
-    let (one, shared, whole): (fn(u32, u16) -> u128, fn(u32, u16) -> u128, fn(u32, u16) -> u128) =
-        (only_address, shared_address, own_address);
+    let [one, shared, whole]: [fn(u32, u16) -> u128; 3] = [only_address, shared_address, own_address];
     for size in SIZES {
         let (overlapping, sharing, consecutive, customer) =
             (overlapping(size), sharing(size), consecutive(size), one_customer(size));
