@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// When the file does not exist, is not in the folder of this kind of setting, or cannot be opened.
-pub fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Result<File> {
+pub(crate) fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Result<File> {
     let path = setting.path().ok_or_else(|| refused(&format!("{setting} is not a file")))?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let found = rustix::fs::open(root.join(path.trim_start_matches('/')), flags, Mode::empty())?;

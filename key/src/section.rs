@@ -148,9 +148,9 @@ fn heading(path: &str) -> String {
 }
 
 /// Dotted path of a key.
-pub fn join(table: &str, key: &str) -> String {
+pub(crate) fn join(table: &str, key: &str) -> String {
     if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }
 
 /// What a kind calls for every part of a value that it refuses: path, words, and why.
-pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;
+pub(crate) type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;

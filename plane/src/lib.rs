@@ -2,7 +2,6 @@
 //! set-up needs. Nothing here sends anything or reads a clock; time is an argument.
 
 #![forbid(unsafe_code)]
-#![warn(unreachable_pub)]
 
 pub mod affinity;
 pub mod aftr;

@@ -205,6 +205,6 @@ fn pools(scenario: &Scenario) -> Vec<String> {
 }
 
 /// An address range as in scenarios.
-pub fn show_range(range: AddrRange) -> String {
+pub(crate) fn show_range(range: AddrRange) -> String {
     if range.count == 1 { range.first.to_string() } else { format!("{} - {}", range.first, range.last()) }
 }

@@ -6,7 +6,7 @@ use wire::PortSet;
 
 /// The customers of a domain.
 #[derive(Clone, Debug)]
-pub struct Customers {
+pub(crate) struct Customers {
     mappings: Vec<Mapping>,
     runs: Vec<Run>,
 }
@@ -25,7 +25,7 @@ impl Customers {
     ///
     /// # Errors
     /// The first rule that makes no sense.
-    pub fn of(map: &Map) -> Result<Customers, RuleError> {
+    pub(crate) fn of(map: &Map) -> Result<Customers, RuleError> {
         Customers::of_rules(&map.written().map(MapRule::rule).collect::<Vec<_>>())
     }
 
@@ -36,17 +36,17 @@ impl Customers {
     }
 
     /// How many there are.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.count))
     }
 
     /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Customer> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Customer> + '_ {
         self.runs.iter().flat_map(|run| (0..run.count).map(|i| self.mappings[run.rule].nth(run.first + i)))
     }
 
     /// Customer number `n`.
-    pub fn nth(&self, n: u64) -> Option<Customer> {
+    pub(crate) fn nth(&self, n: u64) -> Option<Customer> {
         let mut left = n;
         for run in &self.runs {
             if left < run.count {
@@ -58,14 +58,14 @@ impl Customers {
     }
 
     /// The port set with the fewest ports that a customer has.
-    pub fn smallest_set(&self) -> Option<PortSet> {
+    pub(crate) fn smallest_set(&self) -> Option<PortSet> {
         let sets = self.runs.iter().map(|run| self.mappings[run.rule].nth(run.first).ports);
         sets.min_by_key(|set| set.count())
     }
 }
 
 /// The ports that the tester uses of a subscriber of a list: of an address that is not shared none of the system's.
-pub fn used_ports(set: PortSet) -> PortSet {
+pub(crate) fn used_ports(set: PortSet) -> PortSet {
     // All ports but those below 2^(16-6).
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
 }

@@ -4,7 +4,6 @@
 //! Nothing here reads a clock or a file, allocates per packet or uses `unsafe`.
 
 #![forbid(unsafe_code)]
-#![warn(unreachable_pub)]
 
 mod addr;
 pub mod batch;

@@ -20,7 +20,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub fn new() -> Machine {
+    pub(super) fn new() -> Machine {
         // In memory if /dev/shm exists, because the tests flush often and a disk is slow.
         let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let host = Here::below(root.path());
@@ -30,20 +30,20 @@ impl Machine {
         machine.set(HASH, "65536");
         machine
     }
-    pub fn set(&self, path: &str, value: &str) {
+    pub(super) fn set(&self, path: &str, value: &str) {
         let file = self.root.path().join(&path[1..]);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, format!("{value}\n")).unwrap();
     }
-    pub fn get(&mut self, path: &str) -> String {
+    pub(super) fn get(&mut self, path: &str) -> String {
         self.host.read(Target::Machine, path).unwrap()
     }
-    pub fn begin(&mut self) -> Journal {
+    pub(super) fn begin(&mut self) -> Journal {
         let (journal, restored) = Journal::begin(&self.dir, &mut self.host).unwrap();
         assert_eq!(restored, []);
         journal
     }
-    pub fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
+    pub(super) fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
         journal.write(&mut self.host, "", &at(path), value).unwrap().unwrap()
     }
     /// Leaves the journal as SIGKILL does: no destructor runs, and the kernel releases the lock.
@@ -54,7 +54,7 @@ impl Machine {
         fs::create_dir_all(self.dir.path()).unwrap();
         fs::write(path, text).unwrap();
     }
-    pub fn clean(&mut self) -> Vec<Restored> {
+    pub(super) fn clean(&mut self) -> Vec<Restored> {
         clean(&self.dir, &mut self.host).unwrap()
     }
 }

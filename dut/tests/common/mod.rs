@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 /// A device with room for a few connections.
-pub fn config(software: &str, back_end: BackEnd) -> DeviceConfig {
+pub(crate) fn config(software: &str, back_end: BackEnd) -> DeviceConfig {
     DeviceConfig {
         software: software.into(),
         config: software::Config { connections: 1000, ..software::Config::default() },
@@ -91,7 +91,7 @@ impl Tester {
 }
 
 /// Prepares a device, translates in both directions, counts and empties the table, and tears the device down.
-pub fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir) {
+pub(crate) fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir) {
     let device = Device::prepare(config, dir, &no_sink(), Clock::system());
     let mut device = device.unwrap_or_else(|e| panic!("{e}"));
     let stateful = device.software().stateful;

@@ -8,7 +8,7 @@ use port::Clock;
 use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange};
 
 /// Prints figures for each layout and several numbers of subscribers, with four million connections.
-pub fn print(clock: Clock) {
+pub(crate) fn print(clock: Clock) {
     println!("\none thread sends, receives and judges; 18 bytes of payload, random order, ns a frame");
     println!("subscribers, layout  Mfps        in all          send     hand over       receive         judge");
     for (subscribers, ports, remotes) in [(1u32, 40_000, 100), (65_536, 64, 1), (1_000_000, 4, 1)] {

@@ -4,10 +4,10 @@
 use port::Clock;
 
 /// Runs a figure.
-pub const RUNS: usize = 15;
+pub(crate) const RUNS: usize = 15;
 
 /// Returns nanoseconds per item: median and best of [`RUNS`] runs of `work`, each with `items` items.
-pub fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Figure {
+pub(crate) fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Figure {
     work();
     let runs = (0..RUNS).map(|_| {
         let start = clock.now();
@@ -19,7 +19,7 @@ pub fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Figure {
 
 /// Median and smallest of several runs.
 #[derive(Clone, Copy)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// The median.
     pub median: f64,
     /// The minimum.
@@ -28,7 +28,7 @@ pub struct Figure {
 
 impl Figure {
     /// Computes both from these values.
-    pub fn of(mut values: Vec<f64>) -> Figure {
+    pub(crate) fn of(mut values: Vec<f64>) -> Figure {
         values.sort_by(f64::total_cmp);
         Figure { median: values[values.len() / 2], best: values[0] }
     }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use wire::Permutation;
 
 /// The bijection: one flow at a time, and in batches.
-pub fn order(clock: Clock) {
+pub(crate) fn order(clock: Clock) {
     println!("\norder of connections, ns a flow           one at a time          in batches");
     let shapes: [(u64, &str); 9] = [
         (10_000, "100 x 100"),
@@ -63,7 +63,7 @@ fn batches(clock: Clock, p: &Permutation) -> Figure {
 }
 
 /// The Responder's state table: writes in the order of phase 1, and random reads with prefetching as in phase 2.
-pub fn store(clock: Clock, large: bool) {
+pub(crate) fn store(clock: Clock, large: bool) {
     println!("\nstate table, ns an entry                  written in order     read at random");
     let sizes = [1_000_000u64, 4_000_000, 64_000_000, 256_000_000];
     for &n in &sizes[..if large { 4 } else { 3 }] {

@@ -17,7 +17,7 @@ use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
 const FRAMES: u64 = 32_000;
 
 /// Print the figures for several numbers of connections.
-pub fn print(clock: Clock, large: bool) {
+pub(crate) fn print(clock: Clock, large: bool) {
     println!("\none thread sends, receives and judges; 64-byte frames, random order, ns a frame");
     println!("connections          Mfps        in all          send     hand over       receive         judge");
     let shapes: [(u16, u16); 5] = [(100, 100), (10_000, 100), (40_000, 100), (40_000, 1_600), (40_000, 6_400)];
@@ -54,7 +54,7 @@ fn bed(ports: u16, remotes: u16) -> Bed {
 }
 
 /// A tester on one thread, whose sides are joined by a cable.
-pub fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
+pub(crate) fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
     let pool = Pool::single(PoolConfig::compact(1, 512, view.longest())).map_err(|e| e.to_string())?;
     let (mut left, mut right) = link("cable", clock, 256, (1, Steer::First), (1, Steer::First));
     let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
@@ -68,7 +68,7 @@ pub fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
 }
 
 /// Test traffic at full speed.
-pub fn data(connections: u64, direction: Direction) -> Phase {
+pub(crate) fn data(connections: u64, direction: Direction) -> Phase {
     Phase {
         kind: Kind::Data,
         // Always behind schedule: the loop runs as fast as it can.
@@ -103,7 +103,7 @@ fn run(stage: &mut Stage, phase: &Phase) -> PhaseOutcome {
 }
 
 /// Measures a phase many times and prints a line.
-pub fn row(name: &str, stage: &mut Stage, phase: &Phase) {
+pub(crate) fn row(name: &str, stage: &mut Stage, phase: &Phase) {
     run(stage, phase);
     let runs: Vec<_> = (0..4 * RUNS).map(|_| (run(stage, phase), phase.frames)).collect();
     line(name, &runs);

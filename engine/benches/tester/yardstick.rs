@@ -5,7 +5,7 @@ use port::Clock;
 use std::hint::black_box;
 
 /// Print the yardsticks.
-pub fn print(clock: Clock) {
+pub(crate) fn print(clock: Clock) {
     println!("\nthe machine                                        ns each");
     println!("dependent 64-bit multiplication            {:>16}", multiplications(clock));
     println!("64 bytes copied, slot to slot in L1        {:>16}", copies(clock, 64));

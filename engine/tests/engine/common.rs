@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
 /// Ten thousand flows with frames of this size, FCS included.
-pub fn bed(frame_size: usize) -> Bed {
+pub(crate) fn bed(frame_size: usize) -> Bed {
     let flows = FlowSpace::new(
         AddrRange::one([198, 18, 0, 2].into()),
         PortRange { first: 1024, last: 2023 },
@@ -19,18 +19,18 @@ pub fn bed(frame_size: usize) -> Bed {
 }
 
 /// The pool of the NAT in these tests.
-pub fn outer() -> OuterRange {
+pub(crate) fn outer() -> OuterRange {
     OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65_535 } }
 }
 
 /// Room for a few bursts.
-pub fn pool() -> Pool {
+pub(crate) fn pool() -> Pool {
     Pool::single(PoolConfig::compact(1, 256, 1600)).expect("a little memory")
 }
 
 /// A port that delivers given frames and records transmitted ones.
 #[derive(Default)]
-pub struct Hand {
+pub(crate) struct Hand {
     /// Frames to receive, one burst per call.
     pub bursts: VecDeque<Vec<Vec<u8>>>,
     /// Transmitted frames.

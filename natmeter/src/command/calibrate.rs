@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// `natmeter calibrate [FILE]`.
-pub fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
+pub(super) fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
     let loaded = match load(file, global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,

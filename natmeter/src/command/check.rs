@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// `natmeter check [FILE]`.
-pub fn check(file: Option<&Path>, global: &Global) -> Exit {
+pub(super) fn check(file: Option<&Path>, global: &Global) -> Exit {
     let loaded = match load(file, global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,

@@ -7,7 +7,7 @@ use dut::host::Here;
 use dut::{DutError, RunDir};
 
 /// `natmeter clean`.
-pub fn clean() -> Exit {
+pub(super) fn clean() -> Exit {
     let dir = RunDir::of_this_user();
     let restored = dut::journal::clean(&dir, &mut Here::new());
     if let Err(error @ DutError::Busy { .. }) = restored {

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 /// `natmeter completions SHELL`.
-pub fn completions(shell: Shell) -> Exit {
+pub(super) fn completions(shell: Shell) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "natmeter", &mut script);
     out(&String::from_utf8_lossy(&script));

@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// `natmeter gateway`.
-pub fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
+pub(super) fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
     if let Some(word) = args.word {
         return ask(word, args);
     }

@@ -7,7 +7,7 @@ use crate::term::{self, out};
 use serde_json::json;
 
 /// `natmeter list [WHAT]`.
-pub fn list(what: Option<&str>, global: &Global) -> Exit {
+pub(super) fn list(what: Option<&str>, global: &Global) -> Exit {
     if global.json {
         for list in listing::select(what) {
             term::json(&json!({ "event": "list", "name": list.name, "rows": (list.rows)() }));

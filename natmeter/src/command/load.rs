@@ -14,7 +14,7 @@ use std::path::Path;
 const QUICKSTART_NAME: &str = "the built-in quickstart";
 
 /// Name of a command's scenario in messages.
-pub fn name(file: Option<&Path>) -> String {
+pub(super) fn name(file: Option<&Path>) -> String {
     file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
 }
 
@@ -22,7 +22,7 @@ pub fn name(file: Option<&Path>) -> String {
 ///
 /// # Errors
 /// The exit code, after printing all errors.
-pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
+pub(super) fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
     let options = global.options();
     let loaded = match file {
         Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
@@ -48,7 +48,7 @@ pub fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
 }
 
 /// Prints the notes on this machine before a run.
-pub fn tell(advice: &[String], global: &Global) {
+pub(super) fn tell(advice: &[String], global: &Global) {
     if !global.quiet && !global.json {
         for note in advice {
             err(&format!("note: {note}\n"));

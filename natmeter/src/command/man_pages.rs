@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use std::path::Path;
 
 /// `natmeter man-pages DIR`.
-pub fn man_pages(dir: &Path) -> Exit {
+pub(super) fn man_pages(dir: &Path) -> Exit {
     let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
     match written {
         Ok(()) => Exit::Done,

@@ -9,7 +9,7 @@ use crate::{forecast, steps};
 use serde_json::json;
 
 /// `natmeter plan [FILE]`.
-pub fn plan(args: &PlanArgs, global: &Global) -> Exit {
+pub(super) fn plan(args: &PlanArgs, global: &Global) -> Exit {
     let loaded = match load(args.file.as_deref(), global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,

@@ -7,7 +7,7 @@ use record::report::Report;
 use std::path::Path;
 
 /// `natmeter report RUN --format FORMAT`.
-pub fn report(path: &Path, format: &str) -> Exit {
+pub(super) fn report(path: &Path, format: &str) -> Exit {
     let report = match Report::from_folder(path, tech::ALL) {
         Ok(report) => report,
         Err(error) => return failed(&error),

@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// `natmeter run [FILE]`.
-pub fn run(file: Option<&Path>, global: &Global) -> Exit {
+pub(super) fn run(file: Option<&Path>, global: &Global) -> Exit {
     let loaded = match load(file, global) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
@@ -55,7 +55,7 @@ pub fn run(file: Option<&Path>, global: &Global) -> Exit {
 }
 
 /// `natmeter resume RUN`.
-pub fn resume(path: &Path, global: &Global) -> Exit {
+pub(super) fn resume(path: &Path, global: &Global) -> Exit {
     let (_lock, beside) = match machine_lock(global) {
         Ok(lock) => lock,
         Err(exit) => return exit,

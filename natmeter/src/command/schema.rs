@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::term;
 
 /// `natmeter schema`.
-pub fn schema() -> Exit {
+pub(super) fn schema() -> Exit {
     term::json(&scenario::book(tech::ALL).json_schema("natmeter: scenarios and gateways"));
     Exit::Done
 }

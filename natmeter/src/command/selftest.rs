@@ -11,7 +11,7 @@ use record::folder::{SelfTest, SelfTestCheck};
 use std::path::Path;
 
 /// `natmeter selftest`.
-pub fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
+pub(super) fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
     let (_lock, beside) = match machine_lock(global) {
         Ok(lock) => lock,
         Err(exit) => return exit,

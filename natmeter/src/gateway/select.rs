@@ -16,7 +16,7 @@ const ICMPV6: u8 = 58;
 const OF_THE_LINK: [RangeInclusive<u8>; 4] = [130..=137, 141..=143, 148..=149, 151..=153];
 
 /// Selects all IP packets but the ICMPv6 messages of the link. ARP is not IP.
-pub fn without_the_link() -> Select {
+pub(super) fn without_the_link() -> Select {
     let version = |v| Condition::equals(TYPE, Width::Two, v);
     let six = |more: Vec<Condition>| [vec![version(0x86dd)], more].concat();
     let is = |offset, value: u8| Condition::equals(offset, Width::One, value.into());
@@ -35,7 +35,7 @@ pub fn without_the_link() -> Select {
 }
 
 /// The same for frames with a VLAN tag (IEEE 802.1Q), in which fields after the tag are four octets later.
-pub fn in_vlan(id: u16, select: Select) -> Select {
+pub(super) fn in_vlan(id: u16, select: Select) -> Select {
     const TAG: u16 = 12;
     let tagged = Condition::equals(TAG, Width::Two, 0x8100);
     let ours = Condition { offset: TAG + 2, width: Width::Two, mask: 0x0fff, value: id.into() };

@@ -14,7 +14,7 @@ use scenario::Scenario;
 use std::time::Instant;
 
 /// The context of one search.
-pub struct Searcher<'a> {
+pub(super) struct Searcher<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The tester's limits.
@@ -42,7 +42,7 @@ impl Searcher<'_> {
     ///
     /// # Errors
     /// Those of the procedure.
-    pub fn search(
+    pub(super) fn search(
         &mut self,
         m: &Measurement,
         filed_under: String,

@@ -91,7 +91,7 @@ fn web(from: &Netns, to: &Netns, there: IpAddr, seen_as: IpAddr) {
 }
 
 /// Everything from one host to another.
-pub fn traffic(from: &Netns, to: &Netns, there: &str, seen_as: &str) {
+pub(crate) fn traffic(from: &Netns, to: &Netns, there: &str, seen_as: &str) {
     let (there, seen_as) = (there.parse().unwrap(), seen_as.parse().unwrap());
     ping(from, seen_as);
     udp(from, to, there, seen_as);

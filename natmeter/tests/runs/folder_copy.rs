@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The copy of a run folder.
-pub struct FolderCopy {
+pub(crate) struct FolderCopy {
     _dir: tempfile::TempDir,
     pub path: PathBuf,
 }
 
 impl FolderCopy {
-    pub fn of(folder: &Path) -> FolderCopy {
+    pub(crate) fn of(folder: &Path) -> FolderCopy {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run");
         std::fs::create_dir(&path).unwrap();
@@ -20,17 +20,17 @@ impl FolderCopy {
         FolderCopy { _dir: dir, path }
     }
 
-    pub fn text(&self, file: &str) -> String {
+    pub(crate) fn text(&self, file: &str) -> String {
         std::fs::read_to_string(self.path.join(file)).unwrap()
     }
 
     /// Changes the text of a file.
-    pub fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
+    pub(crate) fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
         std::fs::write(self.path.join(file), change(self.text(file))).unwrap();
     }
 
     /// Changes the lines of a file.
-    pub fn edit_lines(&self, file: &str, change: impl FnOnce(&mut Vec<String>)) {
+    pub(crate) fn edit_lines(&self, file: &str, change: impl FnOnce(&mut Vec<String>)) {
         self.edit(file, |text| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             change(&mut lines);
@@ -38,16 +38,16 @@ impl FolderCopy {
         });
     }
 
-    pub fn natmeter(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn natmeter(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
         command.arg(arguments[0]).arg(&self.path).args(&arguments[1..]).output().unwrap()
     }
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -27,7 +27,7 @@ error = "1 %"
 "#;
 
 /// Eight measurements: two connection counts, two metrics, twice.
-pub fn header() -> Header {
+pub(crate) fn header() -> Header {
     let scenario = parse("simulated.toml", SCENARIO, &Options::default(), tech::ALL)
         .unwrap_or_else(|c| panic!("{}", c.render(false)))
         .scenario;
@@ -36,23 +36,23 @@ pub fn header() -> Header {
 }
 
 /// A new run folder, and a run in it without a listener.
-pub fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
+pub(crate) fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
     let (path, folder) = folder(parent, header);
     let mut listener = ();
     let run = Run::begin(header, folder, Process::new(), &mut listener);
     (path, run.complete(Facts::default(), None).unwrap())
 }
 
-pub fn folder(parent: &Path, header: &Header) -> (PathBuf, RunFolder) {
+pub(crate) fn folder(parent: &Path, header: &Header) -> (PathBuf, RunFolder) {
     let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
     (folder.path().to_path_buf(), folder)
 }
 
-pub fn resume(path: &Path, header: &Header) -> Vec<Outcome> {
+pub(crate) fn resume(path: &Path, header: &Header) -> Vec<Outcome> {
     let (folder, _) = RunFolder::open_for_resume(path).unwrap();
     Run::resume(header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap()
 }
 
-pub fn trials(path: &Path) -> Vec<TrialRecord> {
+pub(crate) fn trials(path: &Path) -> Vec<TrialRecord> {
     read_lines(&path.join(TRIALS)).unwrap().values
 }

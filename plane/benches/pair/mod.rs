@@ -11,18 +11,18 @@ use wire::{AddrRange, Mac, Permutation};
 const GROUP: usize = 2048;
 /// One flow: a customer and its port; the remote port tells further flows of the two apart.
 #[derive(Clone, Copy)]
-pub struct Flow {
+pub(crate) struct Flow {
     pub customer: u32,
     pub port: u16,
     pub remote_port: u16,
 }
 
 /// Address of a customer (RFC 5180: 2001:2::/48).
-pub fn inside(customer: u32) -> Ipv6Addr {
+pub(crate) fn inside(customer: u32) -> Ipv6Addr {
     Ipv6Addr::from_bits(0x2001_0002u128 << 96 | u128::from(customer) << 16 | 2)
 }
 
-pub fn side6() -> Side6 {
+pub(crate) fn side6() -> Side6 {
     Side6 {
         mac: Mac([2, 0, 0, 0, 0, 1]),
         next_hop: Mac([2, 0, 0, 0, 0, 2]),
@@ -31,7 +31,7 @@ pub fn side6() -> Side6 {
     }
 }
 
-pub fn side4() -> Side4 {
+pub(crate) fn side4() -> Side4 {
     Side4 {
         mac: Mac([2, 0, 0, 0, 1, 1]),
         next_hop: Mac([2, 0, 0, 0, 1, 2]),
@@ -41,19 +41,19 @@ pub fn side4() -> Side4 {
 }
 
 /// Outside addresses: one, or under endpoint-independent mapping as many as the sessions need.
-pub fn pool(sessions: u64, eim: bool) -> Vec<AddrRange> {
+pub(crate) fn pool(sessions: u64, eim: bool) -> Vec<AddrRange> {
     let count = if eim { (sessions / 30_000 + 1) as u32 } else { 1 };
     vec![AddrRange { first: [198, 18, 0, 1].into(), count }]
 }
 
-pub fn ethernet(b: &mut [u8], to: Mac, from: Mac, kind: u16) {
+pub(crate) fn ethernet(b: &mut [u8], to: Mac, from: Mac, kind: u16) {
     b[..6].copy_from_slice(&to.0);
     b[6..12].copy_from_slice(&from.0);
     b[12..14].copy_from_slice(&kind.to_be_bytes());
 }
 
 /// An IPv4 header for a UDP packet of 18 octets of payload.
-pub fn ipv4(b: &mut [u8], at: usize, src: [u8; 4], dst: [u8; 4]) {
+pub(crate) fn ipv4(b: &mut [u8], at: usize, src: [u8; 4], dst: [u8; 4]) {
     b[at..at + 12].copy_from_slice(&[0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0]);
     b[at + 12..at + 16].copy_from_slice(&src);
     b[at + 16..at + 20].copy_from_slice(&dst);
@@ -62,7 +62,7 @@ pub fn ipv4(b: &mut [u8], at: usize, src: [u8; 4], dst: [u8; 4]) {
 }
 
 /// A UDP header with checksum; `src` and `dst` say where the addresses of the pseudo header begin, which end at each other.
-pub fn udp(b: &mut [u8], at: usize, src: usize, _dst: usize, flow: Flow) {
+pub(crate) fn udp(b: &mut [u8], at: usize, src: usize, _dst: usize, flow: Flow) {
     b[at..at + 2].copy_from_slice(&flow.port.to_be_bytes());
     b[at + 2..at + 4].copy_from_slice(&flow.remote_port.to_be_bytes());
     b[at + 4..at + 6].copy_from_slice(&26u16.to_be_bytes());
@@ -72,7 +72,7 @@ pub fn udp(b: &mut [u8], at: usize, src: usize, _dst: usize, flow: Flow) {
 }
 
 /// The answer from the Internet to what a flow was mapped to.
-pub fn reply(flow: Flow, addr: [u8; 4], port: u16) -> Vec<u8> {
+pub(crate) fn reply(flow: Flow, addr: [u8; 4], port: u16) -> Vec<u8> {
     let mut b = vec![0u8; 60];
     ethernet(&mut b, side4().mac, side4().next_hop, 0x0800);
     ipv4(&mut b, 14, [198, 19, 0, 2], addr);
@@ -80,7 +80,7 @@ pub fn reply(flow: Flow, addr: [u8; 4], port: u16) -> Vec<u8> {
     b
 }
 
-pub struct Options {
+pub(crate) struct Options {
     runs: u64,
     frames: u64,
     only: Option<u64>,
@@ -89,7 +89,7 @@ pub struct Options {
 }
 
 impl Options {
-    pub fn read() -> Options {
+    pub(crate) fn read() -> Options {
         let words = Words::read();
         Options {
             runs: words.value("--runs").unwrap_or(5),
@@ -101,7 +101,7 @@ impl Options {
     }
 
     /// Sessions and customers.
-    pub fn sizes(&self) -> Vec<(u64, u64)> {
+    pub(crate) fn sizes(&self) -> Vec<(u64, u64)> {
         let sizes = self.only.map_or(vec![64_000, 1_000_000], |n| vec![n]);
         let customers = |n: u64| self.customers.map_or(vec![64, n / 16, n], |c| vec![c]);
         sizes.into_iter().flat_map(|n| customers(n).into_iter().map(move |c| (n, c.min(n)))).collect()
@@ -109,7 +109,7 @@ impl Options {
 }
 
 /// The flows and frames of a run.
-pub struct Bench {
+pub(crate) struct Bench {
     customers: u64,
     frames: Vec<Frame>,
     clock: u64,
@@ -120,7 +120,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn new(flows: u64, customers: u64) -> Bench {
+    pub(crate) fn new(flows: u64, customers: u64) -> Bench {
         Bench {
             customers,
             frames: Frame::many(GROUP),
@@ -138,7 +138,7 @@ impl Bench {
     }
 
     /// Time `count` frames; nanoseconds a frame.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         count: u64,
         make: impl Fn(Flow, ([u8; 4], [u8; 2])) -> Vec<u8>,
@@ -169,10 +169,10 @@ impl Bench {
 }
 
 /// Last four octets of an outside address, and an outside port.
-pub type Outside = ([u8; 4], [u8; 2]);
+pub(crate) type Outside = ([u8; 4], [u8; 2]);
 
 #[derive(Clone, Copy)]
-pub struct Frames {
+pub(crate) struct Frames {
     /// From a customer.
     pub out: fn(Flow) -> Vec<u8>,
     /// What stands for the customer in a frame to the Internet.
@@ -182,12 +182,12 @@ pub struct Frames {
 }
 
 /// Those where the Internet speaks IPv4.
-pub fn to_ipv4(out: fn(Flow) -> Vec<u8>) -> Frames {
+pub(crate) fn to_ipv4(out: fn(Flow) -> Vec<u8>) -> Frames {
     Frames { out, outside: |b| ([b[26], b[27], b[28], b[29]], [b[34], b[35]]), back: reply }
 }
 
 /// New flows, then both directions of known ones.
-pub fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64, options: &Options, frames: Frames) {
+pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64, options: &Options, frames: Frames) {
     let Frames { out: frame, outside, back: answer } = frames;
     let mut b = Bench::new(n, customers);
     let mut new = Vec::new();

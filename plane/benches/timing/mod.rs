@@ -6,32 +6,32 @@ use plane::Packet;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Frames that a function gets at a time.
-pub const BATCH: usize = plane::function::BATCH;
+pub(crate) const BATCH: usize = plane::function::BATCH;
 /// Octets in front of a frame.
 const HEAD: usize = 64;
 
 /// A frame that begins with a cache line, as the slots of a pool do.
 #[repr(align(64))]
-pub struct Frame {
+pub(crate) struct Frame {
     buffer: [u8; 192],
     start: usize,
     len: usize,
 }
 
 impl Frame {
-    pub fn many(count: usize) -> Vec<Frame> {
+    pub(crate) fn many(count: usize) -> Vec<Frame> {
         (0..count).map(|_| Frame { buffer: [0; 192], start: HEAD, len: 0 }).collect()
     }
 
     /// A frame of so many octets, all zero, as it arrives.
-    pub fn reset(&mut self, len: usize) -> &mut [u8] {
+    pub(crate) fn reset(&mut self, len: usize) -> &mut [u8] {
         (self.start, self.len) = (HEAD, len);
         self.buffer[HEAD..HEAD + len].fill(0);
         self.bytes_mut()
     }
 
     /// A frame of these octets, as it arrives.
-    pub fn set(&mut self, bytes: &[u8]) {
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
         (self.start, self.len) = (HEAD, bytes.len());
         self.bytes_mut().copy_from_slice(bytes);
     }
@@ -73,38 +73,38 @@ impl Packet for Frame {
 }
 
 /// CPU time of this thread in nanoseconds: what others do on the core does not count.
-pub fn cpu_time() -> i64 {
+pub(crate) fn cpu_time() -> i64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
 /// Least, median, most.
-pub fn spread(v: &[f64]) -> String {
+pub(crate) fn spread(v: &[f64]) -> String {
     let mut v = v.to_vec();
     v.sort_by(f64::total_cmp);
     format!("{:6.1} {:6.1} {:6.1}", v[0], v[v.len() / 2], v[v.len() - 1])
 }
 
 /// The words after `--`.
-pub struct Words(Vec<String>);
+pub(crate) struct Words(Vec<String>);
 
 impl Words {
-    pub fn read() -> Words {
+    pub(crate) fn read() -> Words {
         Words(std::env::args().collect())
     }
 
-    pub fn has(&self, flag: &str) -> bool {
+    pub(crate) fn has(&self, flag: &str) -> bool {
         self.0.iter().any(|word| word == flag)
     }
 
     /// The word after a flag.
-    pub fn text(&self, flag: &str) -> Option<&str> {
+    pub(crate) fn text(&self, flag: &str) -> Option<&str> {
         let at = self.0.iter().position(|word| word == flag)?;
         self.0.get(at + 1).map(String::as_str)
     }
 
     /// The number after a flag.
-    pub fn value(&self, flag: &str) -> Option<u64> {
+    pub(crate) fn value(&self, flag: &str) -> Option<u64> {
         self.text(flag)?.parse().ok()
     }
 }

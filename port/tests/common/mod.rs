@@ -5,25 +5,25 @@
 use port::netns::{Netns, Sight};
 
 /// Ethernet addresses of the interfaces of the DUT: left and right.
-pub const DUT_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x10], [2, 0, 0, 0, 0, 0x20]];
+pub(crate) const DUT_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x10], [2, 0, 0, 0, 0, 0x20]];
 /// Ethernet addresses of the tester: left and right.
-pub const OWN_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x11], [2, 0, 0, 0, 0, 0x21]];
+pub(crate) const OWN_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x11], [2, 0, 0, 0, 0, 0x21]];
 
 /// Run one command line in a namespace and insist on its success.
-pub fn sh(ns: &Netns, line: &str) {
+pub(crate) fn sh(ns: &Netns, line: &str) {
     let output = ns.command("sh", Sight::NetworkAndSysfs).args(["-ec", line]).output().expect("sh runs");
     assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A namespace in which nothing speaks unasked: no IPv6 on new interfaces.
-pub fn quiet_namespace() -> Netns {
+pub(crate) fn quiet_namespace() -> Netns {
     let ns = Netns::new().expect("a network namespace");
     sh(&ns, "sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
     ns
 }
 
 /// A namespace with a cable `xa`-`xb` of `queues` queues.
-pub fn cable(queues: usize) -> Netns {
+pub(crate) fn cable(queues: usize) -> Netns {
     let ns = quiet_namespace();
     let q = format!("numtxqueues {queues} numrxqueues {queues}");
     sh(&ns, &format!("ip link add xa {q} type veth peer name xb {q}; ip link set xa up; ip link set xb up"));
@@ -32,7 +32,7 @@ pub fn cable(queues: usize) -> Netns {
 
 /// Make the namespace forward between `left` and `right`, which exist: 198.18.0.0/24 and 198.19.0.0/24, the
 /// tester being .2 on both.
-pub fn forward(ns: &Netns, left: &str, right: &str) {
+pub(crate) fn forward(ns: &Netns, left: &str, right: &str) {
     sh(ns, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0");
     for (side, name) in [left, right].into_iter().enumerate() {
         let mac = OWN_MAC[side].map(|b| format!("{b:02x}")).join(":");
@@ -42,7 +42,7 @@ pub fn forward(ns: &Netns, left: &str, right: &str) {
 }
 
 /// A UDP frame of `len` bytes from the left tester to the right one, carrying `sequence` and a pattern.
-pub fn udp_frame(sequence: u32, len: usize) -> Vec<u8> {
+pub(crate) fn udp_frame(sequence: u32, len: usize) -> Vec<u8> {
     let mut f = Vec::with_capacity(len);
     f.extend(DUT_MAC[0]);
     f.extend(OWN_MAC[0]);

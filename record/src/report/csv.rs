@@ -14,7 +14,7 @@ use scenario::axis::{AXES, in_order};
 use std::fmt::Write;
 
 /// Comma-separated values (RFC 4180).
-pub const FORMAT: Format =
+pub(super) const FORMAT: Format =
     Format { name: "csv", extension: "csv", about: "one value a line, for spreadsheets", render };
 
 const COLUMNS: &str = "table_id,document,label,technology,implementation,setup,metric,stat,unit,x_name,x_value,value,printed,\

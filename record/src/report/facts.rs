@@ -87,7 +87,7 @@ impl Judged {
 }
 
 /// What the judge counted, in a sentence.
-pub fn judged_in_words(judged: &Judged) -> String {
+pub(super) fn judged_in_words(judged: &Judged) -> String {
     let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
     format!(
         "{} ({} invalid): {} frames sent, {} received correctly{}.",
@@ -100,7 +100,7 @@ pub fn judged_in_words(judged: &Judged) -> String {
 }
 
 /// A fault in words.
-pub fn fault_name(fault: Fault) -> &'static str {
+pub(super) fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::Foreign => "foreign",
         Fault::Late => "late",
@@ -128,7 +128,7 @@ fn longest(scenario: &Scenario) -> String {
 }
 
 /// The conditions of the run as pairs of name and value.
-pub fn conditions(report: &Report) -> Vec<(&'static str, String)> {
+pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let scenario = &report.header.scenario;
     let (t, m) = (&scenario.traffic, &scenario.measure);
     let direction = match t.direction {
@@ -184,7 +184,7 @@ fn link(scenario: &Scenario) -> String {
 }
 
 /// What a device is, in a few words.
-pub fn technology(dut: &Dut) -> &'static str {
+pub(super) fn technology(dut: &Dut) -> &'static str {
     match dut {
         Dut::Gateway { plays, technology, .. } => technology.names().words(*plays),
         Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
@@ -194,7 +194,7 @@ pub fn technology(dut: &Dut) -> &'static str {
 }
 
 /// The tester's limits as pairs of name and value.
-pub fn limits(report: &Report) -> Vec<(&'static str, String)> {
+pub(super) fn limits(report: &Report) -> Vec<(&'static str, String)> {
     let Some(c) = &report.calibration else { return Vec::new() };
     let scenario = &report.header.scenario;
     let shared = report.results.iter().filter(|c| c.shares_core).count();
@@ -231,7 +231,7 @@ fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
 
 /// Whether the ceilings include the back-end of this scenario. They do not over a TAP, which cannot work without the kernel,
 /// nor in runs of versions that did not yet calibrate over veth.
-pub fn ceiling_is_whole(report: &Report) -> bool {
+pub(super) fn ceiling_is_whole(report: &Report) -> bool {
     let link = &report.header.scenario.link;
     let over = |c: &Calibration| c.ceilings.iter().all(|c| c.over == Over::of(link));
     *link != Link::Tap && report.calibration.as_ref().is_none_or(over)
@@ -268,16 +268,16 @@ fn nanoseconds(picoseconds: u64) -> String {
 
 /// Share of the tester ceiling above which natmeter attributes no rate to the device (METHODOLOGY.md, the tester's own
 /// ceiling).
-pub const BELIEVED_SHARE: f64 = 0.9;
+pub(super) const BELIEVED_SHARE: f64 = 0.9;
 
 /// The tester ceiling for the metric of a result, at its number of connections, per direction.
-pub fn ceiling(report: &Report, result: &super::PointResult) -> Option<f64> {
+pub(super) fn ceiling(report: &Report, result: &super::PointResult) -> Option<f64> {
     let ceiling = report.calibration.as_ref()?.at(result.connections, &result.axes)?.of(&result.metric)?.0;
     (ceiling > 0).then_some(ceiling as f64)
 }
 
 /// Measurements of the plan that have no result, and why: one sentence each.
-pub fn missing(report: &Report) -> Vec<String> {
+pub(super) fn missing(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     let without = report.facts.without_result();
     if without > 0 {
@@ -294,7 +294,7 @@ pub fn missing(report: &Report) -> Vec<String> {
 }
 
 /// The upper end of a search whose highest rate passed, in words.
-pub fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+pub(super) fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     match is_upper_end_the_testers(report.header.scenario.max_rate(), ceiling) {
         false => "the scenario's highest rate",
@@ -304,7 +304,7 @@ pub fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
 }
 
 /// All doubts: those recorded with the facts, and those that follow from the results.
-pub fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
+pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
     let mut doubts: Vec<String> =
         report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
     doubts.extend(rules_of_another_version(report));
@@ -430,7 +430,7 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
 }
 
 /// Metric, device, cores, connections and further axes of a result, in words.
-pub fn place(result: &super::PointResult) -> String {
+pub(super) fn place(result: &super::PointResult) -> String {
     let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
     let cores = number::plural(result.cores.into(), "core");
     let connections = match result.connections {

@@ -11,7 +11,7 @@ use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
 /// A figure with its caption.
-pub struct Figure {
+pub(super) struct Figure {
     /// What it shows and how to read it.
     pub caption: String,
     /// The drawing.
@@ -25,7 +25,7 @@ const WIDE: f64 = 1000.0;
 const NARROW: f64 = 490.0;
 
 /// The figures that compare results: one for each metric and axis.
-pub fn overview(report: &Report) -> Vec<Figure> {
+pub(super) fn overview(report: &Report) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
     for result in report.results.iter().filter(|c| c.summary.is_some()) {
         if !metrics.contains(&result.metric.as_str()) {
@@ -237,7 +237,7 @@ fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
 }
 
 /// Search and loss curve of a result, as far as it has trials.
-pub fn details(result: &PointResult, n: usize) -> Vec<Figure> {
+pub(super) fn details(result: &PointResult, n: usize) -> Vec<Figure> {
     [trace(result, n), loss(result, n)].into_iter().flatten().collect()
 }
 

@@ -9,7 +9,7 @@ use crate::folder::FactTable;
 use std::fmt::Write;
 
 /// A self-contained page.
-pub const FORMAT: Format =
+pub(super) const FORMAT: Format =
     Format { name: "html", extension: "html", about: "a page with figures, for a browser", render };
 
 const STYLE: &str = include_str!("report.css");

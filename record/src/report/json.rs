@@ -4,7 +4,7 @@ use super::{Format, Report};
 use crate::printable::escaped_json;
 
 /// One JSON document.
-pub const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
+pub(super) const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
     // Fields are in the order of the types and maps are sorted by key, so the same report gives the same text.

@@ -36,7 +36,7 @@ const UNKNOWN: [(ResultKind, &str); 2] = [
 
 /// The sentences about the results of one device, one for each kind of bound; none if the device was the limit of all.
 /// Results in `said` are in the sentences before.
-pub fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> Vec<String> {
+pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> Vec<String> {
     let with =
         |bound: ResultKind| -> Vec<&PointResult> { results.iter().filter(|c| c.count(bound) > 0).copied().collect() };
     let mut sentences = Vec::new();

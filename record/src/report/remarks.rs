@@ -13,7 +13,7 @@ pub fn median(result: &PointResult) -> String {
 }
 
 /// A statistic as printed, with its bound.
-pub fn value(result: &PointResult, value: Option<f64>) -> String {
+pub(super) fn value(result: &PointResult, value: Option<f64>) -> String {
     match value {
         None if result.nothing_measured() => "not measured".to_owned(),
         None if result.below().is_some() => format!("< {}", grouped(result.below().unwrap_or_default().0)),
@@ -24,7 +24,7 @@ pub fn value(result: &PointResult, value: Option<f64>) -> String {
 }
 
 /// A value in a few characters: `≥ 7.4 Mfps per direction`.
-pub fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
+pub(super) fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
     let bound = result.sign(value);
     let value = number::bound(bound, value, 3);
     match metric.map(|m| m.unit) {
@@ -35,7 +35,7 @@ pub fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> Strin
 }
 
 /// The remarks on a result.
-pub fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
+pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
     let all = result.repetitions.len();
     let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
     let mut remarks = Vec::new();

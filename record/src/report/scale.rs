@@ -4,7 +4,7 @@ use super::number::si;
 
 /// How values become lengths on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
+pub(super) enum Scale {
     /// Equal steps.
     Linear,
     /// Equal factors.
@@ -15,7 +15,7 @@ pub enum Scale {
 
 /// An axis.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub(super) struct Axis {
     /// Quantity and unit.
     pub label: String,
     /// Its scale.
@@ -31,7 +31,7 @@ const LANE: f64 = 36.0;
 
 impl Axis {
     /// From zero to at least `max`, ticks at 1, 2 or 5 times a power of ten.
-    pub fn linear(label: &str, max: f64) -> Axis {
+    pub(super) fn linear(label: &str, max: f64) -> Axis {
         let max = if max > 0.0 { max } else { 1.0 };
         let step = round_step(max / 5.0);
         let last = (max / step).ceil();
@@ -40,7 +40,7 @@ impl Axis {
     }
 
     /// Steps 1 to `last`.
-    pub fn steps(label: &str, last: usize) -> Axis {
+    pub(super) fn steps(label: &str, last: usize) -> Axis {
         let step = round_step(last as f64 / 8.0).max(1.0) as usize;
         let mut ticks: Vec<(f64, String)> =
             (0..=last).step_by(step).skip(1).map(|i| (i as f64, i.to_string())).collect();
@@ -51,7 +51,7 @@ impl Axis {
     }
 
     /// Powers of ten; over few of them also 2 and 5.
-    pub fn log(label: &str, min: f64, max: f64) -> Axis {
+    pub(super) fn log(label: &str, min: f64, max: f64) -> Axis {
         let (min, max) = (min / 1.25, max * 1.25);
         let factors: &[f64] = if max / min > 200.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let mut ticks = Vec::new();
@@ -63,14 +63,14 @@ impl Axis {
     }
 
     /// Ticks where there are values, by their factors.
-    pub fn at_values(label: &str, values: &[f64]) -> Axis {
+    pub(super) fn at_values(label: &str, values: &[f64]) -> Axis {
         let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
         Axis { label: label.to_owned(), scale: Scale::Log, range: (min / 1.3, max * 1.3), ticks }
     }
 
     /// A share in percent with a lane for zero; `smallest` is the smallest value above zero.
-    pub fn loss(label: &str, smallest: f64) -> Axis {
+    pub(super) fn loss(label: &str, smallest: f64) -> Axis {
         let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
         let powers = first..=2;
         let every = (2 - first) / 6 + 1;
@@ -81,7 +81,7 @@ impl Axis {
     }
 
     /// Position of a value between 0 and `length`.
-    pub fn place(&self, value: f64, length: f64) -> f64 {
+    pub(super) fn place(&self, value: f64, length: f64) -> f64 {
         let (min, max) = self.range;
         match self.scale {
             Scale::Linear => (value - min) / (max - min) * length,

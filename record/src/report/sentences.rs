@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::fmt::Write;
 
 /// All sentences, in order: for each device its rates and its limit; a comparison; the kind of run.
-pub fn of(report: &Report) -> Vec<String> {
+pub(super) fn of(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     if !report.audit.findings.is_empty() {
         sentences.push("The record of this run is damaged: do not use its figures.".to_owned());

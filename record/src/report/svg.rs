@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(super) enum Shape {
     /// ●
     Circle,
     /// ■
@@ -21,11 +21,11 @@ pub enum Shape {
 }
 
 /// Shapes of series, in order.
-pub const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
+pub(super) const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
 
 /// Where the values of marks are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Labels {
+pub(super) enum Labels {
     /// Nowhere.
     None,
     /// Above the marks.
@@ -36,7 +36,7 @@ pub enum Labels {
 
 /// A point with its whisker.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub(super) struct Point {
     /// Position on the x axis.
     pub x: f64,
     /// Position on the y axis.
@@ -49,7 +49,7 @@ pub struct Point {
 
 /// A series of points.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub(super) struct Series {
     /// Its name in the legend; empty for none.
     pub name: String,
     /// Class of the style sheet, which gives the colour.
@@ -64,7 +64,7 @@ pub struct Series {
 
 /// A figure.
 #[derive(Clone, Debug)]
-pub struct Plot {
+pub(super) struct Plot {
     /// Unique in a page.
     pub id: String,
     /// What it shows.
@@ -98,7 +98,7 @@ fn text_width(text: &str) -> f64 {
 }
 
 /// A text inside SVG or HTML.
-pub fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -113,7 +113,7 @@ struct Frame {
 
 impl Plot {
     /// As an `<svg>` element.
-    pub fn render(&self) -> String {
+    pub(super) fn render(&self) -> String {
         let (width, height) = self.size;
         let legend = self.legend();
         let lines = legend.last().map_or(0.0, |l| l.2 + 1.0);
@@ -299,7 +299,7 @@ fn draw_mark(out: &mut String, shape: Shape, x: f64, y: f64, hollow: bool) {
 
 /// A bar of a [`bars`] figure.
 #[derive(Clone, Debug)]
-pub struct Bar {
+pub(super) struct Bar {
     /// Its name.
     pub label: String,
     /// Its length; `None` if there is no value.
@@ -313,7 +313,7 @@ pub struct Bar {
 }
 
 /// Horizontal bars with whiskers on a common axis.
-pub fn bars(id: &str, title: &str, description: &str, axis: &Axis, bars: &[Bar], width: f64) -> String {
+pub(super) fn bars(id: &str, title: &str, description: &str, axis: &Axis, bars: &[Bar], width: f64) -> String {
     const ROW: f64 = 34.0;
     let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 16.0;
     let right = bars.iter().map(|b| text_width(&b.text)).fold(0.0, f64::max) + 24.0;

@@ -17,7 +17,7 @@ const RANGES: [&str; 4] = ["source_addresses", "source_ports", "destination_addr
 
 /// What the columns of a table are.
 #[derive(Clone, Copy, Debug)]
-pub enum Axis {
+pub(super) enum Axis {
     /// Numbers of connections.
     Connections,
     /// Cores of the DUT.
@@ -30,7 +30,7 @@ pub enum Axis {
 
 /// One table.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub(super) struct Table {
     /// What it is about.
     pub title: String,
     /// First line: name of the axis.
@@ -47,7 +47,7 @@ pub struct Table {
 
 /// The rows of one metric.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub(super) struct Group {
     /// Metric and unit.
     pub title: String,
     /// Its rows.
@@ -58,7 +58,7 @@ pub struct Group {
 
 /// One bar.
 #[derive(Clone, Debug)]
-pub struct Bar {
+pub(super) struct Bar {
     /// Name of the column.
     pub label: String,
     /// Its value; 0 if there is none.
@@ -71,7 +71,7 @@ pub struct Bar {
 
 /// A row.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(super) struct Row {
     /// Its name.
     pub label: String,
     /// One text a column.
@@ -81,7 +81,7 @@ pub struct Row {
 }
 
 /// All tables of a report: devices side by side, then each device over further axes, connections and cores.
-pub fn tables(report: &Report) -> Vec<Table> {
+pub(super) fn tables(report: &Report) -> Vec<Table> {
     let distinct = |of: fn(&PointResult) -> u64| -> BTreeSet<u64> { report.results.iter().map(of).collect() };
     let duts = distinct(|c| c.dut as u64);
     let connections: BTreeSet<u64> = distinct(|c| c.connections);
@@ -125,7 +125,7 @@ fn dotted(axes: &AxisValues) -> String {
 }
 
 /// Whether results have different values of an axis.
-pub fn varies(axis: &axis::Axis, results: &[&PointResult]) -> bool {
+pub(super) fn varies(axis: &axis::Axis, results: &[&PointResult]) -> bool {
     results.iter().filter_map(|c| c.axes.get(axis.name())).collect::<BTreeSet<_>>().len() > 1
 }
 

@@ -29,7 +29,7 @@ const SIGNS: [(&str, &str); 2] = [
 ];
 
 /// Returns the terms that these tables use.
-pub fn of(tables: &[Table]) -> Vec<(&'static str, String)> {
+pub(super) fn of(tables: &[Table]) -> Vec<(&'static str, String)> {
     let rows = || tables.iter().flat_map(|t| &t.groups).flat_map(|g| &g.rows);
     let row = |term: &str| rows().any(|row| row.label == term || row.label.starts_with(&format!("{term} (")));
     let sign = |term: &str| rows().flat_map(|row| &row.cells).any(|cell| cell.starts_with(&format!("{term} ")));

@@ -6,10 +6,11 @@ use super::{Format, Report, facts, published, terms};
 use std::fmt::Write;
 
 /// Plain text for a terminal or a mail.
-pub const FORMAT: Format = Format { name: "text", extension: "txt", about: "tables and bars for a terminal", render };
+pub(super) const FORMAT: Format =
+    Format { name: "text", extension: "txt", about: "tables and bars for a terminal", render };
 
 /// Maximum length of a line.
-pub const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 const BAR: usize = 44;
 
 /// The whole report.

@@ -1,6 +1,6 @@
 //! The NAT44 of the tests in its bed. Every frame that leaves it is judged.
 
-pub use testbed::{Frame, Made, SECOND};
+pub(super) use testbed::{Frame, Made, SECOND};
 
 use crate::nat44::packets::*;
 use plane::nat44::Nat44;
@@ -9,9 +9,9 @@ use testbed::{Bed, Link};
 use wire::{AddrRange, Mac, Prefix4};
 
 /// The bed with its two directions.
-pub type Gateway = Bed<Nat44>;
+pub(super) type Gateway = Bed<Nat44>;
 
-pub fn config() -> Config {
+pub(super) fn config() -> Config {
     let side = |link: Link, address: [u8; 4]| SideConfig {
         mac: Mac(link.own),
         next_hop: Mac(link.hop),
@@ -29,11 +29,11 @@ pub fn config() -> Config {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "most tests make a configuration for one gateway")]
-pub fn gateway(config: Config) -> Gateway {
+pub(super) fn gateway(config: Config) -> Gateway {
     with_workers(&config, 1)
 }
 
-pub fn with_workers(config: &Config, n: usize) -> Gateway {
+pub(super) fn with_workers(config: &Config, n: usize) -> Gateway {
     let workers = (0..n).map(|w| Nat44::new(config.clone(), w, n, 42).unwrap()).collect();
     Bed::gateway(workers, [Nat44::STEER_CUSTOMER, Nat44::steer_ports(36, config.port_set, n)], [4, 4])
 }

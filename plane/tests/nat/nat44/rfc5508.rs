@@ -89,7 +89,7 @@ fn rfc5508_req3b_quoted_options_are_passed_over() {
 }
 
 /// The same frame with IPv4 options.
-pub fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
+pub(super) fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
     let mut f = frame[..34].to_vec();
     f.extend_from_slice(options);
     f.extend_from_slice(&frame[34..]);

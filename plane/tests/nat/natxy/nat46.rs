@@ -16,7 +16,7 @@ const B: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 3));
 const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 19, 0, 7));
 const REMOTE6: &str = "2001:db8:7::7";
 
-pub fn config() -> Config {
+pub(super) fn config() -> Config {
     let customer = Side4 {
         mac: Mac(CUSTOMER_MAC),
         next_hop: Mac(CUSTOMER_HOP),
@@ -38,7 +38,7 @@ fn pair(v4: &str, v6: &str) -> Pair {
     Pair { v4, v6: Prefix6 { addr: six.parse().unwrap(), len: len6.parse().unwrap() } }
 }
 
-pub fn nat46(c: &Config, workers: usize) -> Bed<Nat46> {
+pub(super) fn nat46(c: &Config, workers: usize) -> Bed<Nat46> {
     let all = (0..workers).map(|w| c.build(w, workers, 42).unwrap()).collect();
     Bed::readdressing(all, [Config::STEER_CUSTOMER, Config::STEER_INTERNET], [4, 6])
 }

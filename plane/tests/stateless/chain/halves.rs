@@ -5,9 +5,9 @@ use plane::chain::Nested;
 use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::ops::Range;
 use std::time::Duration;
-pub use testbed::{Frame, Made};
+pub(super) use testbed::{Frame, Made};
 
-pub const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
+pub(super) const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
 
 /// Letters of a plan.
 const PLAN: usize = 4;
@@ -15,7 +15,7 @@ const PLAN: usize = 4;
 const LOG: usize = 14 + PLAN;
 
 /// A frame: from octet 14 on the plan, a letter for each of A to D, then the log.
-pub trait Planned {
+pub(super) trait Planned {
     fn planned(plan: &str) -> Self;
     fn seen(&self) -> &str;
     fn log(&mut self, entry: [u8; 2]);
@@ -44,7 +44,7 @@ fn no_limit() -> Made {
 }
 
 /// One half: a letter, and what happened to it.
-pub struct Half {
+pub(super) struct Half {
     name: char,
     seen: u64,
     pub empty: u32,
@@ -64,7 +64,7 @@ fn entry(n: u16) -> Entry {
 }
 
 impl Half {
-    pub fn new(name: char) -> Half {
+    pub(super) fn new(name: char) -> Half {
         Half { name, seen: 0, empty: 0, largest: 0, cleared: 0, idled: 0, sessions: 0, fixed: 0, adopted: 0 }
     }
 
@@ -175,25 +175,25 @@ fn copy<P: Packet>(to: &mut P, from: &Frame) {
     to.bytes_mut().copy_from_slice(from.bytes());
 }
 
-pub fn chain(workers: usize) -> Chain<Half, Half> {
+pub(super) fn chain(workers: usize) -> Chain<Half, Half> {
     Chain::new(("near", Half::new('A')), ("far", Half::new('B')), workers, 7)
 }
 
 /// A chain of two chains. What the inner ones are made with does not count.
-pub type Nest = Chain<Chain<Half, Half>, Chain<Half, Half>>;
+pub(super) type Nest = Chain<Chain<Half, Half>, Chain<Half, Half>>;
 
-pub fn nest(workers: usize) -> Nest {
+pub(super) fn nest(workers: usize) -> Nest {
     let pair = |a, b, seed| Chain::new(("near", Half::new(a)), ("far", Half::new(b)), workers, seed);
     Chain::new(("ce", pair('A', 'B', 7)), ("pe", pair('C', 'D', 8)), workers, 7)
 }
 
-pub fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
+pub(super) fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
     let mut made = no_limit();
     let mut verdicts = vec![Verdict::Drop; frames.len()];
     c.process(1, from, frames, &mut verdicts, &mut made);
     (verdicts, made)
 }
 
-pub fn counter<F: Function>(c: &F, name: &str) -> u64 {
+pub(super) fn counter<F: Function>(c: &F, name: &str) -> u64 {
     c.counters().iter().find(|n| n.0 == name).unwrap().1
 }

@@ -1,7 +1,7 @@
 //! A function in its bed, the packets for it, and the judge of every frame that leaves it.
 
-pub use testbed::hex;
-pub use testbed::packets::ip;
+pub(super) use testbed::hex;
+pub(super) use testbed::packets::ip;
 
 use crate::map::rules::{self, p6, rule};
 use plane::map::{Customer, Domain, Rule};
@@ -12,22 +12,22 @@ use testbed::{ByVersion, Link};
 use wire::Mac;
 
 /// The links of the function under test.
-pub const V4: Link = INTERNET;
+pub(super) const V4: Link = INTERNET;
 const V6: Link = CUSTOMER;
 
-pub fn v4_side() -> Side4 {
+pub(super) fn v4_side() -> Side4 {
     Side4 { mac: Mac(V4.own), next_hop: Mac(V4.hop), address: [198, 51, 100, 254].into(), mtu: 1500 }
 }
 
-pub fn v6_side() -> Side6 {
+pub(super) fn v6_side() -> Side6 {
     Side6 { mac: Mac(V6.own), next_hop: Mac(V6.hop), address: "2001:db8:fffe::1".parse().unwrap(), mtu: 1500 }
 }
 
 /// The bed, whose sides are called by what is spoken there: true is IPv6. Frames get the Ethernet addresses of the link that they
 /// arrive by.
-pub type Bed<F> = ByVersion<F>;
+pub(super) type Bed<F> = ByVersion<F>;
 
-pub fn bed<F: Function>(function: F, ipv6: Side) -> Bed<F> {
+pub(super) fn bed<F: Function>(function: F, ipv6: Side) -> Bed<F> {
     let mut bed = ByVersion::new(function, ipv6, [V4, V6], |frame| {
         judge(frame);
     });
@@ -37,7 +37,7 @@ pub fn bed<F: Function>(function: F, ipv6: Side) -> Bed<F> {
 
 /// What was seen of a packet: addresses, ports (or identifier), hops left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub(super) struct Seen {
     pub src: IpAddr,
     pub dst: IpAddr,
     pub ports: (u16, u16),
@@ -49,7 +49,7 @@ pub struct Seen {
 }
 
 /// Read a frame, checking each checksum of it, and the packet in its tunnel, if it is one.
-pub fn judge(frame: &[u8]) -> Seen {
+pub(super) fn judge(frame: &[u8]) -> Seen {
     testbed::judge::judge(frame);
     let ipv6 = frame[12..14] == [0x86, 0xdd];
     let inside = (ipv6 && frame[20] == 4).then(|| {
@@ -84,15 +84,15 @@ fn seen(frame: &[u8], ipv6: bool, inside: Option<Box<Seen>>) -> Seen {
 }
 
 /// An address and a port.
-pub type At<'a> = (&'a str, u16);
+pub(super) type At<'a> = (&'a str, u16);
 
 /// A UDP frame over IPv4.
-pub fn udp4(from: At, to: At) -> Vec<u8> {
+pub(super) fn udp4(from: At, to: At) -> Vec<u8> {
     V4.arriving(&udp(from, to))
 }
 
 /// A UDP frame.
-pub fn udp6(from: At, to: At) -> Vec<u8> {
+pub(super) fn udp6(from: At, to: At) -> Vec<u8> {
     udp(from, to)
 }
 
@@ -101,28 +101,28 @@ fn udp(from: At, to: At) -> Vec<u8> {
 }
 
 /// An IPv4 frame of the tests in a tunnel.
-pub fn in_tunnel(from: &str, to: &str, inner: &[u8]) -> Vec<u8> {
+pub(super) fn in_tunnel(from: &str, to: &str, inner: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::raw(from, to, 64, 4, &inner[14..]))
 }
 
 /// An echo request or reply.
-pub fn echo(from: &str, to: &str, id: u16, reply: bool) -> Vec<u8> {
+pub(super) fn echo(from: &str, to: &str, id: u16, reply: bool) -> Vec<u8> {
     packets::echo(from, to, id, !reply)
 }
 
 /// An ICMP destination unreachable about a frame: the port, of either version.
-pub fn unreachable(from: &str, to: &str, about: &[u8]) -> Vec<u8> {
+pub(super) fn unreachable(from: &str, to: &str, about: &[u8]) -> Vec<u8> {
     let (kind, code) = if from.ip().is_ipv6() { (1, 4) } else { (3, 3) };
     packets::error(from, to, kind, code, about, about.len())
 }
 
 /// The frame as it arrives at the next gateway: these have the same Ethernet addresses on their IPv6 links.
-pub fn turn(frame: &[u8]) -> Vec<u8> {
+pub(super) fn turn(frame: &[u8]) -> Vec<u8> {
     [&frame[6..12], &frame[..6], &frame[12..]].concat()
 }
 
 /// Shared addresses of both offsets, and customers with prefixes.
-pub fn domain() -> Domain {
+pub(super) fn domain() -> Domain {
     Domain::new(vec![
         rule("2001:db8::/40", "192.0.2.0/24", 16),
         Rule { offset: 0, ..rule("2001:db8:ce00::/53", "203.0.113.0/24", 11) },
@@ -131,7 +131,7 @@ pub fn domain() -> Domain {
     .unwrap()
 }
 
-pub fn customer(domain: &Domain, prefix: &str) -> Customer {
+pub(super) fn customer(domain: &Domain, prefix: &str) -> Customer {
     let prefix = p6(prefix);
     rules::customer(&domain.mapping(domain.by_ipv6((prefix.first() >> 64) as u64).unwrap()), prefix)
 }

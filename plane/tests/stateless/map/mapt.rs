@@ -8,7 +8,7 @@ use plane::translate::{Config, Hairpinning, Pref64, Translate};
 use std::sync::Arc;
 
 /// MAP address of appendix A, and the addresses of 10.2.3.4 and 192.0.2.99 under its default rule.
-pub const CE: &str = "2001:db8:12:3400:0:c000:212:34";
+pub(super) const CE: &str = "2001:db8:12:3400:0:c000:212:34";
 const REMOTE: &str = "2001:db8:ffff:0:a:203:400::";
 
 fn dmr() -> Pref64 {
@@ -20,16 +20,16 @@ fn br() -> Bed<Translate<MapTBr>> {
 }
 
 /// Settings of a border relay.
-pub fn br_config() -> Config {
+pub(super) fn br_config() -> Config {
     Config::new(Side::Customer, v4_side(), v6_side())
 }
 
-pub fn relay() -> MapTBr {
+pub(super) fn relay() -> MapTBr {
     MapTBr::new(Arc::new(domain()), dmr()).unwrap()
 }
 
 /// The edge of the customer of appendix A.
-pub fn ce(mesh: bool) -> Bed<Translate<MapTCe>> {
+pub(super) fn ce(mesh: bool) -> Bed<Translate<MapTCe>> {
     let config = Config::new(Side::Internet, v4_side(), v6_side());
     let mesh = if mesh { domain() } else { Domain::new(Vec::new()).unwrap() };
     let addressing = MapTCe::new(customer(&domain(), "2001:db8:12:3400::/56"), dmr(), Arc::new(mesh)).unwrap();

@@ -7,29 +7,29 @@ use std::net::Ipv6Addr;
 use wire::Prefix6;
 use wire::{PortSet, PortSetError, Prefix4};
 
-pub fn p6(text: &str) -> Prefix6 {
+pub(super) fn p6(text: &str) -> Prefix6 {
     let (addr, len) = text.split_once('/').unwrap();
     Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
 }
 
-pub fn p4(text: &str) -> Prefix4 {
+pub(super) fn p4(text: &str) -> Prefix4 {
     let (addr, len) = text.split_once('/').unwrap();
     Prefix4 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
 }
 
-pub fn v4(text: &str) -> u32 {
+pub(super) fn v4(text: &str) -> u32 {
     text.parse::<std::net::Ipv4Addr>().unwrap().into()
 }
 
-pub fn v6(text: &str) -> Ipv6Addr {
+pub(super) fn v6(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-pub fn rule(ipv6: &str, ipv4: &str, ea: u8) -> Rule {
+pub(super) fn rule(ipv6: &str, ipv4: &str, ea: u8) -> Rule {
     Rule::new(p6(ipv6), p4(ipv4), ea)
 }
 
-pub fn customer(m: &Mapping, prefix: Prefix6) -> Customer {
+pub(super) fn customer(m: &Mapping, prefix: Prefix6) -> Customer {
     let customer = m.customer_at((prefix.first() >> 64) as u64);
     assert_eq!(customer.prefix, prefix);
     customer

@@ -1,6 +1,6 @@
 //! A translator in its bed. Every frame that leaves it is judged.
 
-pub use testbed::{Frame, Made, SECOND};
+pub(super) use testbed::{Frame, Made, SECOND};
 
 use crate::translate::packets::*;
 use plane::translate::{Config, Pref64, Siit, Translate};
@@ -8,28 +8,28 @@ use plane::{Addressing, Side, Side4, Side6};
 use testbed::ByVersion;
 use wire::{Mac, Prefix6};
 
-pub fn config() -> Config {
+pub(super) fn config() -> Config {
     let v4 = Side4 { mac: Mac(V4.own), next_hop: Mac(V4.hop), address: OWN4.into(), mtu: 1500 };
     let v6 = Side6 { mac: Mac(V6.own), next_hop: Mac(V6.hop), address: six(OWN6).into(), mtu: 1500 };
     Config::new(Side::Customer, v4, v6)
 }
 
 /// The prefix of the tests.
-pub fn pref64() -> Pref64 {
+pub(super) fn pref64() -> Pref64 {
     Pref64::new(Prefix6 { addr: six(PREFIX).into(), len: 96 }, false).unwrap()
 }
 
 /// A translator, whose sides are called by what is spoken there.
-pub type Bed<A> = ByVersion<Translate<A>>;
+pub(super) type Bed<A> = ByVersion<Translate<A>>;
 
 /// A bed with the prefix alone.
-pub fn bed(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
+pub(super) fn bed(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
     let mut c = config();
     change(&mut c);
     with(c, Siit::prefix(pref64()))
 }
 
-pub fn with<A: Addressing>(config: Config, addressing: A) -> Bed<A> {
+pub(super) fn with<A: Addressing>(config: Config, addressing: A) -> Bed<A> {
     let ipv6 = config.ipv6;
     ByVersion::new(Translate::new(config, addressing).unwrap(), ipv6, [V4, V6], |frame| {
         assert!(frame.len() >= 60, "shorter than any Ethernet frame");

@@ -5,7 +5,7 @@ use crate::tunnel::packets::*;
 use plane::tunnel::config::{FlowLabel, Oversize, TrafficClass};
 use std::net::Ipv6Addr;
 
-pub fn addr(s: &str) -> Ipv6Addr {
+pub(super) fn addr(s: &str) -> Ipv6Addr {
     s.parse().unwrap()
 }
 
@@ -113,7 +113,7 @@ fn too_big_with_df_is_told_the_tunnels_mtu() {
 }
 
 /// Put the pieces of a datagram together, checking each.
-pub fn joined(frames: &[Vec<u8>], mtu: usize) -> Vec<u8> {
+pub(super) fn joined(frames: &[Vec<u8>], mtu: usize) -> Vec<u8> {
     let id = &frames[0][58..62];
     let mut whole = Vec::new();
     for (i, f) in frames.iter().enumerate() {

@@ -9,20 +9,20 @@ use plane::tunnel::config::InboundIcmp;
 use std::sync::Arc;
 use wire::PortSet;
 
-pub const SHARED: [u8; 4] = [198, 51, 100, 1];
-pub const WHOLE: [u8; 4] = [198, 51, 100, 9];
-pub const WHOLE_B4: &str = "2001:2:0:100::b9";
+pub(super) const SHARED: [u8; 4] = [198, 51, 100, 1];
+pub(super) const WHOLE: [u8; 4] = [198, 51, 100, 9];
+pub(super) const WHOLE_B4: &str = "2001:2:0:100::b9";
 /// Ports of B4 (PSID 5) and of OTHER_B4 (PSID 6), of 1,024 each.
-pub const PORT: u16 = (5 << 10) + 77;
-pub const OTHER_PORT: u16 = (6 << 10) + 77;
+pub(super) const PORT: u16 = (5 << 10) + 77;
+pub(super) const OTHER_PORT: u16 = (6 << 10) + 77;
 /// A port of nobody.
 const FREE_PORT: u16 = 7 << 10;
 
-pub fn softwire(b4: &str, ipv4: [u8; 4], psid: u16, len: u8) -> Softwire {
+pub(super) fn softwire(b4: &str, ipv4: [u8; 4], psid: u16, len: u8) -> Softwire {
     Softwire { b4: b4.parse().unwrap(), ipv4: ipv4.into(), ports: PortSet { offset: 0, len, psid }, own: None }
 }
 
-pub fn table() -> Table {
+pub(super) fn table() -> Table {
     let mut b = Builder::new("table", PE.parse().unwrap());
     b.add(&softwire(B4, SHARED, 5, 6)).unwrap();
     b.add(&softwire(OTHER_B4, SHARED, 6, 6)).unwrap();
@@ -30,7 +30,7 @@ pub fn table() -> Table {
     b.build().unwrap()
 }
 
-pub fn lwaftr(change: impl FnOnce(&mut Config)) -> (End<Bindings>, Arc<Live>) {
+pub(super) fn lwaftr(change: impl FnOnce(&mut Config)) -> (End<Bindings>, Arc<Live>) {
     let mut c = config(Side::Customer);
     change(&mut c);
     let live = Live::new(table());

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// A run under construction.
 #[derive(Clone)]
-pub struct Run {
+pub(super) struct Run {
     pub header: Header,
     pub facts: Facts,
     pub calibration: Calibration,
@@ -26,7 +26,7 @@ pub struct Run {
 }
 
 /// Behaviour of a device at a point.
-pub struct Truth {
+pub(super) struct Truth {
     pub capacity: u64,
     /// Highest rate that can be tried; reaching it is a tester limit.
     pub tester: u64,
@@ -35,7 +35,7 @@ pub struct Truth {
 }
 
 impl Run {
-    pub fn new(scenario: Scenario) -> Run {
+    pub(super) fn new(scenario: Scenario) -> Run {
         let plan = Plan::new(&scenario);
         let header = Header::new("2026-01-12T10:15:30Z".into(), scenario, Options::default(), plan);
         Run {
@@ -51,7 +51,7 @@ impl Run {
     }
 
     /// Runs all planned measurements.
-    pub fn measure(mut self, truth: impl Fn(&Measurement) -> Truth) -> Run {
+    pub(super) fn measure(mut self, truth: impl Fn(&Measurement) -> Truth) -> Run {
         for m in self.header.plan.measurements.clone() {
             self.search(&m, &truth(&m));
         }
@@ -59,7 +59,7 @@ impl Run {
     }
 
     /// One bisection.
-    pub fn search(&mut self, m: &Measurement, truth: &Truth) {
+    pub(super) fn search(&mut self, m: &Measurement, truth: &Truth) {
         let spread = truth.capacity * truth.noise / 1_000;
         let capacity = truth.capacity - spread / 2 + self.random() % (spread + 1);
         let (mut low, mut high, mut kind) = (0, 20_000_000.min(truth.capacity * 5), ResultKind::AtUpperLimit);
@@ -165,21 +165,21 @@ impl Run {
     }
 
     /// Sets the tester ceiling for every number of connections.
-    pub fn ceiling(&mut self, rate: Rate) {
+    pub(super) fn ceiling(&mut self, rate: Rate) {
         for c in &mut self.calibration.ceilings {
             (c.frames, c.set_up) = (rate, c.set_up.map(|_| rate));
         }
     }
 
     /// Adds frames with this fault to the first trial.
-    pub fn inject(&mut self, fault: Fault, frames: u64) {
+    pub(super) fn inject(&mut self, fault: Fault, frames: u64) {
         let mut faults = FaultCounts::default();
         (0..frames).for_each(|_| faults.add(fault));
         self.trials[0].outcome.reverse.faults.merge(&faults);
     }
 
     /// Returns the record that its folder would hold.
-    pub fn record(&self) -> Record {
+    pub(super) fn record(&self) -> Record {
         let run = self.clone();
         Record {
             header: run.header,
@@ -195,13 +195,13 @@ impl Run {
 }
 
 /// A step of a search that was decided by one trial.
-pub fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
+pub(super) fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
     let reason = String::new();
     SearchStep { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.
-pub fn quickstart() -> Run {
+pub(super) fn quickstart() -> Run {
     Run::new(quickstart_scenario()).measure(|m| {
         let capacity = match (m.metric.as_str(), m.point.connections) {
             ("max_conn_est_rate", 100_000) => 3_900_000,
@@ -216,7 +216,7 @@ pub fn quickstart() -> Run {
 }
 
 /// This kernel: forwarding and three NAT44, one core shared with the tester.
-pub fn kernel() -> Run {
+pub(super) fn kernel() -> Run {
     let mut run = Run::new(kernel_scenario()).measure(|m| {
         let capacity = match (m.point.dut, m.metric.as_str()) {
             (0, _) => 640_000,
@@ -238,7 +238,7 @@ pub fn kernel() -> Run {
 }
 
 /// The gateway at one connection count and one to four cores.
-pub fn cores() -> Run {
+pub(super) fn cores() -> Run {
     let mut scenario = quickstart_scenario();
     scenario.name = "cores".into();
     scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4] };
@@ -304,11 +304,11 @@ fn scenario(text: &str) -> Scenario {
     loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
 }
 
-pub fn quickstart_scenario() -> Scenario {
+pub(super) fn quickstart_scenario() -> Scenario {
     scenario(QUICKSTART)
 }
 
-pub fn simulated_scenario() -> Scenario {
+pub(super) fn simulated_scenario() -> Scenario {
     scenario(SIMULATED)
 }
 
