@@ -34,6 +34,8 @@ const LINKS: Links = Links { left4: V4, left6: V6, right4: V4, right6: V6 };
 
 /// Lines of a file, and what they change in a configuration.
 type Row<C> = (&'static str, fn(&mut C));
+/// The same change, as one of a whole configuration.
+type Change<C> = Box<dyn Fn(&mut C)>;
 
 const FRAGMENTS: &[Row<PartLimits>] = &[
     ("fragment-datagrams = 7", |l| l.datagrams = 7),
@@ -119,7 +121,7 @@ struct Proof<'a, C> {
     base: &'static str,
     of: &'a dyn Fn(&str) -> C,
     usual: C,
-    rows: Vec<(&'static str, Box<dyn Fn(&mut C)>)>,
+    rows: Vec<(&'static str, Change<C>)>,
     /// The tables of the reference page.
     book: Book,
 }
@@ -145,8 +147,8 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
     /// The configuration with these lines in the place of those of the base that have the same keys.
     fn with(&self, lines: &str) -> C {
         let given = |key: &str| lines.lines().any(|line| key_of(line) == key);
-        let base: String = self.base.lines().filter(|l| !given(key_of(l))).map(|l| format!("{l}\n")).collect();
-        (self.of)(&format!("{base}{lines}\n"))
+        let base: Vec<&str> = self.base.lines().filter(|line| !given(key_of(line))).chain([lines]).collect();
+        (self.of)(&base.join("\n"))
     }
 
     fn prove(self) {
@@ -300,17 +302,20 @@ fn keys_of_a_b4_arrive() {
 /// A BR and an lwAFTR have the same keys (`softwire`).
 #[test]
 fn keys_of_a_provider_edge_with_tunnels_arrive() {
+    type Of = Box<dyn Fn(&str) -> TunnelConfig>;
     const MAP_E: &str = "br = \"2001:2:0:100::2\"\nipv6-prefix = \"2001:db8:1::/50\"\nipv4-prefix = \"203.0.113.0/24\"\n\
                          ea-bits = 12\npsid-offset = 4\n";
     const LW4O6: &str =
         "lwaftr = \"2001:2:0:100::2\"\nipv4 = \"203.0.113.0/24\"\nb4 = \"2001:db8:1::1\"\npsid-length = 4\n";
     let map_e = |text: &str| config_of!(MapEBr, crate::map_e::ENTRY, Pe, text);
     let lw4o6 = |text: &str| config_of!(LwAftr, crate::lw4o6::ENTRY, Pe, text);
-    let proofs: [(_, _, _, &dyn Fn(&str) -> TunnelConfig); 2] =
-        [("MAP-E BR", MAP_E, &crate::map_e::ENTRY, &map_e), ("lwAFTR", LW4O6, &crate::lw4o6::ENTRY, &lw4o6)];
-    for (name, base, entry, of) in proofs {
+    let ends: [(_, _, _, Of); 2] = [
+        ("MAP-E BR", MAP_E, &crate::map_e::ENTRY, Box::new(map_e)),
+        ("lwAFTR", LW4O6, &crate::lw4o6::ENTRY, Box::new(lw4o6)),
+    ];
+    for (name, base, entry, of) in ends {
         let usual = TunnelConfig::new(Side::Customer, V4, V6);
-        let proof = Proof::new(name, base, (entry.chapters)("x"), usual, of);
+        let proof = Proof::new(name, base, (entry.chapters)("x"), usual, &*of);
         let proof = proof.rows(TUNNEL).rows(BORDER).part(|c| &mut c.icmp_errors_per_second, ERRORS);
         let proof = proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.fragments, FRAGMENT_OCTETS);
         proof.part(|c| &mut c.reassembly, REASSEMBLY).prove();
@@ -328,7 +333,7 @@ fn keys_of_a_nat66_arrive() {
     let proof = Proof::new("NAT66", BASE, (crate::nat66::ENTRY.chapters)("x"), usual, &of);
     let own: &[Row<nat66::Config>] = &[
         ("inside = \"2001:2::/64\"", |c| {
-            c.inside = vec![Prefix6 { addr: [0x2001, 2, 0, 0, 0, 0, 0, 0].into(), len: 64 }]
+            c.inside = vec![Prefix6 { addr: [0x2001, 2, 0, 0, 0, 0, 0, 0].into(), len: 64 }];
         }),
         ("subscriber-prefix = 56", |c| c.subscriber_prefix = 56),
         ("fragment-datagrams = 7", |c| (c.fragments.datagrams, c.nat.fragments.datagrams) = (7, 7)),
