@@ -22,6 +22,8 @@ mod state;
 mod table;
 mod technology;
 mod tester;
+#[cfg(test)]
+mod tests;
 mod translator;
 mod tunnel;
 

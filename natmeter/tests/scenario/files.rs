@@ -133,6 +133,32 @@ fn the_pages_of_keys_are_made_of_the_tables() {
     }
 }
 
+/// Rows of docs/scenario.md whose first cell has words in code marks name tables and keys that exist; keys stand in the table
+/// of the heading above.
+#[test]
+fn the_page_on_scenarios_has_no_key_that_is_gone() {
+    let book = scenario::book(tech::ALL);
+    let is_table = |path: &str| book.chapter(path).is_some() || book.kinds(path).next().is_some();
+    let (mut table, mut rows) = ("", 0);
+    for line in include_str!("../../../docs/scenario.md").lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            table = heading.strip_prefix("`[").and_then(|rest| rest.split(']').next()).unwrap_or_default();
+        }
+        let Some(cell) = line.strip_prefix("| ").and_then(|row| row.split(" | ").next()) else { continue };
+        rows += u32::from(cell.starts_with('`'));
+        for word in cell.split('`').skip(1).step_by(2) {
+            if let Some(path) = word.strip_prefix('[') {
+                let path = path.trim_end_matches(']').trim_end_matches(".…");
+                assert!(is_table(path), "there is no table {word}");
+            } else {
+                let path = if table.is_empty() { word.to_owned() } else { format!("{table}.{word}") };
+                assert!(book.key(&path).is_some(), "`{word}` is no key of [{table}]");
+            }
+        }
+    }
+    assert!(rows >= 11, "{rows}");
+}
+
 #[test]
 fn the_form_of_the_page_has_the_defaults() {
     let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
@@ -159,6 +185,36 @@ fn quick_runs_keep_their_promise() {
         let predicted = forecast::plan(&load(&path, false).scenario).predicted();
         assert!(predicted < Nanos::from_secs(most), "{name}: {} s", predicted.as_secs_f64());
     }
+}
+
+/// A sweep takes the memory of its largest point, not of all points together.
+#[test]
+fn memory_of_a_sweep_is_that_of_its_largest_point() {
+    let text = include_str!("../../../scenarios/kernel-nat44.toml");
+    let with = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let scenario =
+            parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let plan = forecast::plan(&scenario);
+        (scenario.sweep.connections, plan.dut_memory, plan.tester_memory)
+    };
+    let (sweep, smallest, largest) = (with(&[]), with(&["connections=50k"]), with(&["connections=200k"]));
+    assert_eq!(sweep.0, [50_000, 200_000]);
+    assert_eq!((sweep.1, sweep.2), (largest.1, largest.2));
+    assert!(smallest.1 < largest.1 && smallest.2 < largest.2);
+}
+
+/// Lines and columns count from 1, in characters.
+#[test]
+fn marks_of_faults_have_a_line_and_a_column() {
+    let mark_of = |text: &str, key: &str| {
+        let json = parse("x.toml", text, &Options::default(), tech::ALL).unwrap_err().to_json();
+        let title = format!("unknown key `{key}` at the top level");
+        let fault = json.as_array().unwrap().iter().find(|fault| fault["title"] == title.as_str()).unwrap();
+        [&fault["marks"][0]["line"], &fault["marks"][0]["column"]].map(|number| number.as_u64().unwrap())
+    };
+    assert_eq!(mark_of("nam = 1\n", "nam"), [1, 1]);
+    assert_eq!(mark_of("name = \"µµ\"\n   nam = 1\n", "nam"), [2, 4]);
 }
 
 #[test]

@@ -319,6 +319,42 @@ mod tests {
         assert_eq!((t.is_empty(), t.waiting()), (true, Waiting::default()));
     }
 
+    /// Whatever ends a datagram takes its places in the order, too: complete, forgotten, displaced, too late, or all cleared.
+    #[test]
+    fn places_of_removed_entries_do_not_pile_up() {
+        let ends: [(&str, fn(&mut Tracker<u8>, u64, u8)); 5] = [
+            ("complete", |t, now, key| {
+                add(t, now, key, 0, true).unwrap();
+                add(t, now, key, 8, false).unwrap();
+            }),
+            ("forgotten", |t, now, key| {
+                add(t, now, key, 8, true).unwrap();
+                t.forget(&key);
+            }),
+            ("displaced", |t, now, key| _ = add(t, now, key, if key % 2 == 0 { 0 } else { 8 }, true).unwrap()),
+            ("too late", |t, now, key| {
+                add(t, now, key, 8, true).unwrap();
+                t.expire(now + 100);
+            }),
+            ("cleared", |t, now, key| {
+                add(t, now, key, 0, true).unwrap();
+                t.clear();
+            }),
+        ];
+        for (name, end) in ends {
+            let mut t = tracker(4, 1000);
+            for i in 0..1000u16 {
+                end(&mut t, 0, i as u8);
+                // What was sent on is no longer idle; nothing is idle that is not known.
+                assert_eq!(t.order.len(), t.datagrams.len(), "{name}");
+                assert!(t.idle.len() <= t.order.len() && t.order.len() <= 4, "{name}");
+                assert!(t.order.iter().all(|(number, key)| t.datagrams[key].number == *number), "{name}");
+                assert!(t.idle.iter().all(|(number, key)| t.order.get(number) == Some(key)), "{name}");
+            }
+            assert_eq!(t.is_empty(), name != "displaced", "{name}");
+        }
+    }
+
     /// A datagram of 24 octets is known until all of them have come, whatever comes twice.
     #[test]
     fn a_datagram_is_known_until_its_last_octet_has_come() {

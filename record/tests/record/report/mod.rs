@@ -156,6 +156,18 @@ fn values_are_listed_like_the_published_ones() {
 }
 
 /// Folders of versions that recorded none are reported without it.
+/// Nothing of a report follows from the process that renders it, such as the order of a hash map.
+#[test]
+fn the_same_run_gives_the_same_bytes_in_every_format() {
+    for ((name, one), (_, other)) in examples().into_iter().zip(examples()) {
+        let reports = [report(&one), report(&other)];
+        for format in KNOWN {
+            let [one, other] = reports.each_ref().map(|report| report.render(format.name).unwrap());
+            assert!(one == other, "{name} as {}", format.name);
+        }
+    }
+}
+
 #[test]
 fn every_format_names_the_build() {
     let mut run = fixture::quickstart();
