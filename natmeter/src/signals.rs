@@ -86,12 +86,13 @@ mod tests {
     }
 
     impl Asked {
-        /// Starts the helper in a shell that runs `before` first.
+        /// Starts the helper in a shell that runs `before` first. Whatever started this test may ignore signals, as `nohup` does;
+        /// the helper shall not.
         fn after(before: &str) -> Asked {
             let line =
                 format!("{before}; exec \"$0\" --ignored --exact signals::tests::say_whether_to_stop --nocapture");
-            let mut child = Command::new("sh")
-                .args(["-c", &line])
+            let mut child = Command::new("env")
+                .args(["--default-signal=HUP,INT,TERM", "sh", "-c", &line])
                 .arg(std::env::current_exe().unwrap())
                 .env("NATMETER_TEST_SIGNALS", "")
                 .stdin(Stdio::piped())

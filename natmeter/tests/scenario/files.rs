@@ -106,8 +106,7 @@ fn the_schema_accepts_what_the_reader_accepts() {
 }
 
 /// The part of a page before its generated part.
-const GENERATED: &str =
-    "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files -->\n\n";
+const GENERATED: &str = "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter --test scenario -->\n\n";
 
 #[test]
 fn the_pages_of_keys_are_made_of_the_tables() {
@@ -125,10 +124,7 @@ fn the_pages_of_keys_are_made_of_the_tables() {
         if std::env::var_os("WRITE_PAGES").is_some() {
             std::fs::write(&path, format!("{written}{GENERATED}{tables}")).unwrap();
         } else {
-            assert!(
-                generated == tables,
-                "{name}: WRITE_PAGES=1 cargo test -p natmeter --test scenario_files writes it anew"
-            );
+            assert!(generated == tables, "{name}: WRITE_PAGES=1 cargo test -p natmeter --test scenario writes it anew");
         }
     }
 }
