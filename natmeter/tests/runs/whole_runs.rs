@@ -18,8 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const SHORT: [&str; 6] =
     ["connections=10k", "repetitions=1", "duration=20 ms", "error=20 %", "settle=10 ms", "time-limit=60 s"];
 
+/// natmeter, with the default actions of signals: what started this test may ignore some.
 fn natmeter(arguments: &[&str], paths: &[&Path]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_natmeter")]);
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).args(arguments).args(paths);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command
