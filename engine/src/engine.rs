@@ -151,7 +151,7 @@ impl Engine {
 
     /// Returns the pause after a trial of this length. The kernel stops real-time threads that took more than 950 ms of
     /// a core within a second (sched_rt_runtime_us) for the rest of that second. Without the pause, it would stop
-    /// tester and device in the middle of the next trial. Only lanes on in-process links have real-time priority, and
+    /// tester and device in the middle of the next trial. Only threads on in-process links have real-time priority, and
     /// only in trials shorter than that second.
     fn breather(&self, wall: Nanos) -> Nanos {
         let within = self.stage.port_facts().iter().all(|f| f.backend == "link");

@@ -129,6 +129,7 @@ impl Embedded {
                 // A thread without an isolated core must let others run.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
                 let _ = round.preempts || port::host::hurry();
+                let _ = port::privileges::limit_measuring_thread();
                 while round.once()? {}
                 Ok(())
             })

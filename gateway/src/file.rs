@@ -315,6 +315,8 @@ pub struct Passed {
     pub sent: u64,
     /// Packets that the function dropped. A fragment that waits for others is none before its time is over.
     pub dropped: u64,
+    /// Fragments of which the function kept a copy, or that it had reassembled.
+    pub held: u64,
     /// Packets for the gateway itself that were answered.
     pub answered: u64,
     /// Packets for the gateway itself that were not.
@@ -451,7 +453,7 @@ impl<F: Function> Replay<'_, F> {
                 self.queue.push((from, packet));
             }
             Verdict::Local => self.passed.local += 1,
-            Verdict::Held => {}
+            Verdict::Held => self.passed.held += 1,
             // There is one worker, so no other to hand over to.
             Verdict::Drop | Verdict::HandOver(_) => self.passed.dropped += 1,
         }

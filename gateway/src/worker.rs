@@ -95,7 +95,8 @@ pub struct WorkerCounters {
     pub refused: u64,
     /// Frames dropped by the function.
     pub dropped: u64,
-    /// Fragments that the function keeps, or has reassembled; those whose time is over are events of the function.
+    /// Fragments whose frame ended here because the function keeps a copy, or has sent the reassembled datagram. A copy that
+    /// leaves counts as sent; lost copies are events of the function.
     pub held: u64,
     /// Frames given to another worker.
     pub handed_over: u64,

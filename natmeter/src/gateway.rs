@@ -196,19 +196,19 @@ impl Use for Replay<'_> {
     fn with<F: Function + 'static>(self, mut functions: Vec<F>) -> Result<String, GatewayError> {
         let function = &mut functions[0];
         let passed = pass(function, self.owns.as_ref(), self.vlans, self.files, self.linger)?;
-        let Passed { received, sent, dropped, answered, local, unwritten, other_vlan } = passed;
+        let Passed { received, sent, dropped, held, answered, local, unwritten, other_vlan } = passed;
         let events: Vec<_> = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
         let entries = function.entries();
         if self.as_json {
             let events: serde_json::Map<_, _> = events.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect();
             return Ok(format!(
                 "{}\n",
-                json!({ "received": received, "sent": sent, "dropped": dropped, "answered": answered, "local": local,
+                json!({ "received": received, "sent": sent, "dropped": dropped, "held": held, "answered": answered, "local": local,
                     "unwritten": unwritten, "other-vlan": other_vlan, "events": events, "sessions": entries.map(|e| e.0), "mappings": entries.map(|e| e.1) })
             ));
         }
         let mut text = format!(
-            "{received} packets in, {sent} out; {dropped} dropped, {answered} answered, {local} left to the machine\n"
+            "{received} packets in, {sent} out; {dropped} dropped, {held} held, {answered} answered, {local} left to the machine\n"
         );
         if unwritten > 0 {
             let _ = writeln!(text, "{unwritten} not written, because their side has no file: add it to --pcap-out");

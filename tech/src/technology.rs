@@ -197,7 +197,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Fit::Lacks
     }
 
-    /// Sets the value of an axis that it has.
+    /// Sets the value of an axis that it has: callers skip those that it [lacks](Technology::fit).
     fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
         match axis {
             "subscribers" => flows.subscribers = value as u32,

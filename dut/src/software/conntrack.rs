@@ -104,7 +104,7 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
     if entries < needed {
         return refuse(
             format!(
-                "{n} connections do not fit into a table of {entries} entries ({SLACK} more are needed for packets in flight)"
+                "{n} connections do not fit into a table of {entries} entries ({SLACK} more are needed for connections that are not established yet)"
             ),
             format!("set a table size of at least {needed}, or at most {} connections", entries.saturating_sub(SLACK)),
         );

@@ -117,7 +117,7 @@ pub struct SearchResult {
     pub error: Rate,
     /// Whether the last eight decisions were equal, so that one early verdict may have determined the result.
     pub one_sided: bool,
-    /// Whether the final upper bound failed in a closed loop; printed as "closed loop, tester included".
+    /// Whether the final upper bound failed in a closed loop: tester and device share a thread.
     pub closed_loop: bool,
     /// Whether, at the final upper bound, all connections were set up and only validation failed. The DUT may not
     /// forward alpha times that rate in reverse, so that the result need not be its establishment rate.

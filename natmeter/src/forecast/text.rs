@@ -29,8 +29,8 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
     let _ = writeln!(
         out,
-        "natmeter repeats the invalid trials of a measurement for at most {INVALID_TIMES_PREDICTED} times its predicted time, \
-         but always for {floor} s."
+        "natmeter stops repeating the invalid trials of a measurement after {INVALID_TIMES_PREDICTED} times its predicted time, \
+         or after {floor} s if that is longer."
     );
     guesses(&mut out, scenario);
     out

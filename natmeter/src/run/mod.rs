@@ -409,7 +409,7 @@ impl<'a> Run<'a> {
         let first: Option<Facts> = record::store::read_document(&self.folder.path().join(FACTS))?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
             let text = format!(
-                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare the results of both parts"
+                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
             );
             self.facts.doubts.push(text.clone());
             self.tell(&Event::Doubt { text })?;

@@ -322,7 +322,8 @@ mod tests {
     /// Whatever ends a datagram takes its places in the order, too: complete, forgotten, displaced, too late, or all cleared.
     #[test]
     fn places_of_removed_entries_do_not_pile_up() {
-        let ends: [(&str, fn(&mut Tracker<u8>, u64, u8)); 5] = [
+        type End = fn(&mut Tracker<u8>, u64, u8);
+        let ends: [(&str, End); 5] = [
             ("complete", |t, now, key| {
                 add(t, now, key, 0, true).unwrap();
                 add(t, now, key, 8, false).unwrap();

@@ -103,7 +103,7 @@ pub(super) fn judged_in_words(judged: &Judged) -> String {
 pub(super) fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::Foreign => "foreign",
-        Fault::Late => "late",
+        Fault::Late => "of an earlier trial",
         Fault::Unexpected => "never sent",
         Fault::WrongLength => "of wrong length",
         Fault::WrongAddress => "with a wrong address",
@@ -218,7 +218,8 @@ pub(super) fn limits(report: &Report) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The link over which a ceiling was measured. A TAP has no ceiling, because its only other end is the kernel.
+/// The link over which a ceiling was measured. The ceiling of a scenario with TAPs is measured without them, because
+/// the other end of a TAP is the kernel.
 fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
     match over {
         Over::Process if scenario.link == Link::Tap => "Ceiling without the TAP",
@@ -323,7 +324,7 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
         let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
-            "Tester and device share a core{at}: each rate{there} is that of both together, and S_CPU is not a scaling result."
+            "Tester and device share a core{at}: each rate{there} is that of both together, and S_CPU{there} is not a scaling result."
         ));
     }
     near_the_ceiling(report, &mut doubts);
