@@ -21,8 +21,8 @@ struct Account {
     turns: u64,
 }
 
-/// Nanoseconds that a thread may wait before each time slice without being preempted: it sleeps whenever no packet
-/// waits, thousands of times per second, and waking it takes microseconds.
+/// Run delay per time slice that counts as wake-up and not as preemption, in nanoseconds. The thread sleeps whenever no
+/// packet waits, so it wakes thousands of times per second, and each wake-up takes microseconds.
 const WAKE_UP: u64 = 20_000;
 /// How long to wait for a preempted thread: its statistics include the run delay only after it runs again.
 const BACK_WITHIN: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ impl PacketThreads {
     }
 }
 
-/// Returns a thread's statistics, after it has run if it was waiting for its core.
+/// Returns a thread's statistics. If the thread waits for its core, this function first waits until it has run.
 fn settled(thread: &Path) -> Option<Account> {
     let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
     loop {

@@ -1,5 +1,5 @@
-//! Machine-wide settings, by kind. They are the only things outside its own namespaces that natmeter changes. Each kind
-//! has a folder below `/proc` or `/sys`, and cannot name a file elsewhere.
+//! Machine-wide settings, by kind. natmeter changes nothing else outside its own namespaces. A setting that is a file
+//! can only be one in the folder of its kind below `/proc` or `/sys`. The file `journal.rs` restores settings.
 
 use crate::host::Host;
 use crate::step::{Action, Target};

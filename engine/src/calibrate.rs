@@ -90,9 +90,9 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
 /// Measures the tester ceiling over cables without a device: each thread over its own in-process link, or one thread
 /// `over` these ends.
 ///
-/// A cable translates nothing, so a stateful view must expect the addresses and ports that the Initiator sends. A phase
-/// 1 with all connections fills the table, which phase 2 then uses. It always runs over the in-process link; over a
-/// slower cable, phase 1 is measured with as many connections as the time allows.
+/// A cable translates nothing, so a stateful view must expect the addresses and ports that the Initiator sends. Before
+/// phase 2, a phase 1 with all connections fills the table, always over the in-process link. With a kernel cable, the
+/// ceiling of phase 1 comes from runs over that cable, with as many connections as the time allows.
 ///
 /// # Errors
 /// When memory is exhausted, on an interrupt, or if a cable delivers frames wrongly or not at all.
@@ -175,7 +175,7 @@ fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     how.cores.iter().map(lane).collect()
 }
 
-/// Creates lanes with both ends of a cable each.
+/// Lanes that each have both ends of a cable.
 struct Cable {
     stage: Stage,
     lanes: u64,
@@ -208,7 +208,7 @@ impl Cable {
     fn phase1(&self) -> Phase {
         Phase {
             kind: Kind::Establish,
-            // Always behind schedule: the loop runs as fast as it can.
+            // So high that the sender is always behind schedule and runs as fast as it can.
             rate: Rate(1_000_000_000 * self.lanes),
             frames: self.stage.connections(),
             connections: self.stage.connections(),
@@ -221,7 +221,7 @@ impl Cable {
         }
     }
 
-    /// Fills the table of a stateful view for about `time`; returns connections per second.
+    /// Fills the table of a stateful view repeatedly, for about `time`; returns the most connections per second.
     fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -262,7 +262,7 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Checks that every frame was received right.
+    /// Runs a phase, and checks that the tester received every frame without a fault.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
         // The loop runs as fast as it can, so the rate is known only afterwards.
         self.stage.expect(Nanos(phase.frames * self.link.slow_frame));
@@ -342,8 +342,8 @@ fn clock_read(clock: Clock) -> u64 {
     best
 }
 
-/// Measures median and 99th percentile of the delay with which a loop that waits for the clock departs, at one
-/// departure per microsecond.
+/// Measures how late frames would depart from a loop that waits for the clock, at one departure per microsecond:
+/// median and 99th percentile.
 fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), CalibrateError> {
     const DEPARTURES: usize = 20_000;
     let measure = move || -> Result<(u64, u64), port::PortError> {

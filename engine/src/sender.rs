@@ -53,7 +53,7 @@ struct Work {
     values: Batch,
     words: Words,
     prepared: Prepared,
-    /// Draws indices for the next burst, and prefetches their flows and state table entries.
+    /// Connection indices after those in `ahead`. Their flows and state table entries are prefetched.
     fresh: [u32; BATCH],
     fresh_flows: [u32; BATCH],
     fresh_values: Batch,
@@ -130,7 +130,7 @@ impl<'a> Sender<'a> {
     #[inline]
     fn build(&mut self, n: usize, pool: &mut Pool) {
         let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
-        // The pool is empty: all frames are in flight. The sender becomes late, which its report shows.
+        // If the pool is empty, because all frames are in flight, the sender becomes late, and its report shows it.
         let built = pool.alloc_burst(n, template.len(), &mut self.burst);
         let Work { values, words, prepared, fresh, fresh_flows, fresh_values } = &mut self.work;
         let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);

@@ -26,7 +26,7 @@ pub fn buckets() -> Setting {
 /// Number of entries in the table of a namespace.
 pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
-/// Entries needed besides the connections: packets in flight have an entry before they count as a connection.
+/// Entries needed in addition to one for each connection: the kernel counts an entry for a packet in flight, too.
 pub const SLACK: u64 = 2048;
 /// The kernel rounds the number of buckets up to full pages of eight-byte list heads.
 const BUCKETS_A_PAGE: u64 = 512;
@@ -75,7 +75,7 @@ struct Size {
 /// machine-wide and present only if the size has to change.
 ///
 /// # Errors
-/// When the size cannot be reached, with the numbers and a way out.
+/// When the table cannot have this size. The error has the numbers and says how to fix it.
 pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutError> {
     let mut steps = Vec::new();
     if let (Some(max), Some(buckets)) = (situation.max, situation.buckets) {
@@ -117,7 +117,7 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
         );
     }
     let for_all = entries.max(now.buckets).min(MOST_BUCKETS);
-    // The connections decide whether buckets are added, not an existing high limit.
+    // Add buckets only if the connections need them; an existing high limit is no reason to.
     let default = if needed <= now.buckets { now.buckets } else { for_all };
     let buckets = config.hash_size.unwrap_or(default).next_multiple_of(BUCKETS_A_PAGE).min(MOST_BUCKETS);
     let size = Size { entries, buckets };
@@ -181,7 +181,7 @@ pub struct Cleared {
     pub nanos: u64,
 }
 
-/// Time limit, after the command has returned, until the table counts no entry.
+/// Maximum time from the first return of the command until the table is empty.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Empties the table of the DUT and checks that it is empty.
@@ -207,7 +207,7 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
                 waited_ms: waited.as_millis() as u64,
             });
         }
-        // The kernel frees entries that are in use a moment later, within a scheduler tick.
+        // Entries that were in use during the command are freed a moment later, within a scheduler tick.
         std::thread::sleep(Duration::from_millis(1));
     }
 }

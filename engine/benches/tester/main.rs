@@ -1,5 +1,5 @@
 //! Costs of the tester, by part and in total: one thread sends, receives and judges every frame over a cable (the
-//! in-process link, no device). Prints figures without limits.
+//! in-process link, no device). Prints the figures and checks none of them.
 //!
 //! `cargo bench -p natmeter-engine --bench tester`, with `-- --large` for tables of 256 M connections
 //! (takes 2 GiB and some minutes), with `-- loop` and the like for one part only.
