@@ -189,7 +189,7 @@ impl Changes {
             }
             Undo::Journalled { why, number } => {
                 let journal = self.journal.as_mut().expect("it gave the number");
-                match journal.take_back(&mut *self.host, number) {
+                match journal.undo(&mut *self.host, number) {
                     back @ (Restored::Back { .. } | Restored::Already { .. }) => Ok(format!("{why}: {back}")),
                     other => Err(format!("{why}: {other}")),
                 }

@@ -63,7 +63,7 @@ pub enum DutError {
     },
     /// The connection tracking table is not empty after it was cleared.
     #[error(
-        "after `{how}` the table still holds {count} connections ({waited_ms} ms later): is other traffic passing the DUT?"
+        "after `{how}` the table still holds {count} connections ({waited_ms} ms later): make sure that no other traffic passes the DUT"
     )]
     NotEmpty {
         /// The command that cleared it.

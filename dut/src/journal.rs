@@ -116,14 +116,14 @@ impl Journal {
         self.changes.push(Change { setting: setting.clone(), old, new: value.clone(), became: None, done: false });
         if let Err(e) = set(host, why, setting, value) {
             // Usually the setting has not changed; if it has, it is restored.
-            self.take_back(host, number);
+            self.undo(host, number);
             return Ok(Err(e));
         }
         match setting.read(host) {
             Ok(now) if !same(&now, value) => {
                 self.changes[number].became = Some(now.clone());
                 if let Err(e) = self.append(&Line::Became { value: now }) {
-                    self.take_back(host, number);
+                    self.undo(host, number);
                     return Err(e);
                 }
             }
@@ -133,9 +133,9 @@ impl Journal {
     }
 
     /// Undoes one change.
-    pub fn take_back(&mut self, host: &mut dyn Host, number: usize) -> Restored {
+    pub fn undo(&mut self, host: &mut dyn Host, number: usize) -> Restored {
         let change = self.changes[number].clone();
-        let result = put_back(host, &change);
+        let result = restore_one(host, &change);
         if !matches!(result, Restored::Failed { .. }) {
             self.finish(number);
         }
@@ -145,7 +145,7 @@ impl Journal {
     /// Undoes all changes, the last first.
     pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
         let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
-        let restored = open.into_iter().map(|number| self.take_back(host, number)).collect();
+        let restored = open.into_iter().map(|number| self.undo(host, number)).collect();
         self.remove_if_finished();
         restored
     }
@@ -284,7 +284,7 @@ fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Re
     if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
 }
 
-fn put_back(host: &mut dyn Host, change: &Change) -> Restored {
+fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
     let Change { setting, old, new, became, .. } = change.clone();
     let failed = |error: String| Restored::Failed { setting: setting.clone(), old: old.clone(), error };
     let now = match setting.read(host) {

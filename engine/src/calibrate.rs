@@ -392,7 +392,7 @@ pub enum CalibrateError {
     },
     /// Frames were lost or changed without a device: the tester itself is faulty.
     #[error(
-        "calibration without a device received {received} right frames of {sent} ({faults:?}): results on this machine would be wrong; please report this"
+        "calibration without a device received only {received} of {sent} frames without a fault ({faults:?}): results on this machine would be wrong; please report this"
     )]
     Loop {
         /// Frames sent.

@@ -35,10 +35,10 @@ fn doubts(facts: &Facts) -> Vec<String> {
     let fact = |name: &str| facts.tester.get(name).map_or("", String::as_str);
     let governor = fact("governor");
     if !governor.is_empty() && governor != "performance" {
-        doubts.push(format!("the frequency governor is {governor}: set it to performance for repeatable results"));
+        doubts.push(format!("the frequency governor is {governor}: rates follow the load; set it with `cpupower frequency-set -g performance`"));
     }
     if fact("smt") == "on" {
-        doubts.push("hyper-threading is on: two threads of one core disturb each other".to_owned());
+        doubts.push("simultaneous multithreading is on: threads of one core slow each other; boot with `nosmt`, or use one thread of each core".to_owned());
     }
     let cores = port::host::cores().len();
     if cores < 2 {

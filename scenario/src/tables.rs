@@ -60,8 +60,8 @@ key::table! {
 }
 
 key::table! {
-    /// The embedded gateway: in this process, on threads of its own. What it does stands in a technology's table; without one it
-    /// is a NAT44, and these keys of `[technology.nat44]` may stand here: `mapping`, `pool` (then by default 198.19.0.1),
+    /// The embedded gateway, in natmeter's process, on its own threads. A technology's table configures it; without one it is a
+    /// NAT44, and these keys of `[technology.nat44]` may stand here: `mapping`, `pool` (then by default 198.19.0.1),
     /// `pool-ports`, `table`, `udp-timeout`.
     pub struct Embedded {
         /// Which part of the technology the device plays; the tester plays the other one (RFC 8219, section 4). NAT44, SIIT,
@@ -84,8 +84,8 @@ key::table! {
         /// Outside ports of each address; the source ports must lie in them.
         pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
         /// Entries of the connection tracking table (`nf_conntrack_max`); restored after the run. At least the connections, and
-        /// 2,048 for what is in flight. Changing it needs root.
-        table: Option<Count> = "table", maybe(number(1..=MOST_ENTRIES)), computed("what is there if it suffices, else the connections and 2,048");
+        /// 2,048 for packets in flight. Changing it needs root.
+        table: Option<Count> = "table", maybe(number(1..=MOST_ENTRIES)), computed("the current value if it suffices, else the connections and 2,048");
         /// Buckets of its hash table (`nf_conntrack_buckets`); restored after the run. The kernel takes a multiple of 512.
         /// Changing it needs root.
         hash_size: Option<Count> = "hash-size", maybe(number(1..=MOST_BUCKETS)), computed("one for each entry, and no fewer than there are");
@@ -132,8 +132,7 @@ key::table! {
 }
 
 key::table! {
-    /// Damage done on purpose to frames on their way to the tester, on both sides: for teaching, and to see whether a set-up
-    /// notices.
+    /// Impairs frames on their way to the tester, on both sides: for teaching, and to check that a set-up notices.
     pub struct Impair {
         /// Frames lost, in parts per million.
         loss_ppm: u32 = "loss", share_or_none(), or("0");
@@ -249,7 +248,7 @@ key::table! {
 key::table! {
     /// How long a run may take.
     pub struct TimeLimit {
-        /// Repetitions are left out where this time does not suffice for all; no trial begins after twice this time.
+        /// Second and later repetitions that do not fit into this time are skipped; no trial begins after twice this time.
         time_limit: Option<Nanos> = "time-limit", maybe(duration(Nanos::from_secs(1)..=Nanos::from_secs(30 * 86_400))), computed("no limit");
     }
 }
@@ -385,5 +384,5 @@ pub fn book(technologies: Technologies) -> Book {
     Book { chapters }
 }
 
-const FULL: &str = "Other values for `--full`, a conforming run. Keys that make a run conform come from here or have their defaults, \
-    whatever `[measure]` says; the others are those of `[measure]` where they are left out here.";
+const FULL: &str = "Other values for `--full`, a conforming run. Keys that decide conformance come from `[full]` or have their defaults; \
+    all others fall back to `[measure]`.";

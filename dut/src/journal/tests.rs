@@ -233,10 +233,10 @@ fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     }
     // The run undoes all changes but the first. Undoing the first would remove the file.
     for number in (1..=last.unwrap()).rev() {
-        journal.take_back(&mut host, number);
+        journal.undo(&mut host, number);
     }
     let mut text = fs::read(&journal.path).unwrap();
-    journal.take_back(&mut host, 0);
+    journal.undo(&mut host, 0);
     host.note();
     text.extend(serde_json::to_vec(&Line::Done { change: 0 }).unwrap());
     text.push(b'\n');

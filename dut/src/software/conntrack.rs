@@ -86,11 +86,11 @@ pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutErr
             steps.push(Step::machine(why, &self::buckets(), size.buckets));
         }
         if size.entries != max {
-            steps.push(Step::machine("room for every connection", &self::max(), size.entries));
+            steps.push(Step::machine("a connection tracking entry for every connection", &self::max(), size.entries));
         }
     }
     for (name, which) in [("udp_timeout", "unreplied"), ("udp_timeout_stream", "replied")] {
-        let why = format!("{which} UDP connections outlive the experiment");
+        let why = format!("{which} UDP connections do not time out during a measurement");
         steps.push(Step::dut(why, Action::sysctl(&format!("net/netfilter/nf_conntrack_{name}"), config.udp_timeout)));
     }
     Ok(steps)
@@ -141,7 +141,7 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
     if config.hash_size.is_some() && buckets != now.buckets {
         return refuse(
             format!(
-                "the requested hash size is {buckets}; it is {} now, and only root in the initial network namespace can change it",
+                "hash-size = {buckets} differs from nf_conntrack_buckets = {}, which only root in the initial network namespace can change",
                 now.buckets
             ),
             "run as root, or remove the hash size".into(),

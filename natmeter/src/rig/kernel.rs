@@ -138,7 +138,10 @@ pub fn build(
     for (side, port) in [("left", left.facts()), ("right", right.facts())] {
         facts.insert(format!("{side} port"), format!("{} {} {}", port.backend, port.name, port.mode).trim().to_owned());
     }
-    let doubts = wires.doubts().into_iter().chain(device.facts().iter().filter_map(|f| f.doubt.clone())).collect();
+    // The facts of the tester, which runs on the same machine, have these doubts.
+    let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
+    let of_device = device.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone());
+    let doubts = wires.doubts().into_iter().chain(of_device).collect();
     let shares_core = inline || config.bed.dut_cores.contains(&port::host::cores()[0]);
     let lane = Lane {
         core: port::host::cores().first().copied(),

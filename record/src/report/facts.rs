@@ -324,7 +324,7 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
         let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
-            "Tester and device share a core{at}: each rate{there} is that of both together, and S_CPU{there} is not a scaling result."
+            "Tester and device share a core{at}: each rate{there} is that of tester and device together, and S_CPU{there} is not a scaling result."
         ));
     }
     near_the_ceiling(report, &mut doubts);

@@ -62,7 +62,11 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
     let nothing: Vec<&PointResult> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();
     say(&nothing, "In some repetitions no rate passed", "");
     let closed: Vec<&PointResult> = results.iter().filter(|c| c.closed_loop > 0).copied().collect();
-    say(&closed, "Device and tester ran in a closed loop on one thread", ": the rate is that of both together");
+    say(
+        &closed,
+        "Device and tester ran in a closed loop on one thread",
+        ": the rate is that of tester and device together",
+    );
     let free = |c: &&PointResult| c.bound == ResultKind::Exact && c.closed_loop == 0;
     if !sentences.is_empty() && results.iter().any(free) {
         sentences.push("For the other results the device was the limit.".to_owned());
