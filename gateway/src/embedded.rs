@@ -129,7 +129,10 @@ impl Embedded {
                 // A thread without an isolated core must let others run.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
                 let _ = round.preempts || port::host::hurry();
-                let _ = port::privileges::limit_measuring_thread();
+                // Workers of the tester; a gateway on interfaces limits its workers further, through the control queue.
+                if preempt {
+                    let _ = port::privileges::limit_measuring_thread();
+                }
                 while round.once()? {}
                 Ok(())
             })
