@@ -33,8 +33,11 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         Origin::Derived => None,
     });
     if let Some(required) = required.max().filter(|&required| measure.repetitions < required) {
-        departures
-            .push(format!("{} repetitions, below {required} (published practice of RFC 9693)", measure.repetitions));
+        let repetitions = match measure.repetitions {
+            1 => "1 repetition".to_owned(),
+            n => format!("{n} repetitions"),
+        };
+        departures.push(format!("{repetitions}, below {required} (published practice of RFC 9693)"));
     }
     if let Some(tries) = measure.verify.filter(|&tries| tries > 1) {
         departures.push(format!(
