@@ -105,7 +105,9 @@ mod tests {
         ip("link set w0 up");
         ip("link set w1 up");
         let mut presence = ns.run_in(|| Presence::watch(["w0"])).unwrap().unwrap();
-        assert_eq!((presence.has_changed(), presence.lost().unwrap()), (false, None));
+        // The kernel tells of the carrier some time after both ends are up, so a change may be told here or later.
+        let _ = presence.has_changed();
+        assert_eq!(presence.lost().unwrap(), None);
         for words in changes {
             ip(words);
             let second = Timespec { tv_sec: 1, tv_nsec: 0 };
