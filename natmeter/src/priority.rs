@@ -1,6 +1,6 @@
 //! Scheduling priority during a measurement. Threads set the best nice value themselves. If the kernel groups tasks by session
 //! (autogroup, sched(7)), a nice value counts only within the session, so natmeter also raises the nice value of the session
-//! and restores it afterwards. A [`note`] keeps the old value, so that the next run in the session, or `natmeter clean` in any
+//! and restores it afterwards. A `note` keeps the old value, so that the next run in the session, or `natmeter clean` in any
 //! session, can restore it if this run is killed.
 
 mod note;
