@@ -1,5 +1,5 @@
-//! Fragments of datagrams, for all technologies: one store with bounds on number, octets and time ([`Tracker`]), in which
-//! fragments wait for the first of their datagram, and a way to reassemble what is in it ([`Reassembly`]).
+//! Fragments of datagrams, for all technologies: one store with bounds on number, octets and time (`Tracker`), in which
+//! fragments wait for the first of their datagram, and a way to reassemble what is in it (`Reassembly`).
 
 mod buffer;
 mod coverage;
