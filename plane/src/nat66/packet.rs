@@ -204,13 +204,12 @@ impl Nat66 {
     /// The inside end point for what the Internet, or another customer, sends; its sender's number is looked up here.
     fn asked_by(&mut self, sender: u128, asks: &mut Asks) -> Result<Point, Event> {
         let own = self.config.pool.number(sender).map(|n| u32::from(POOL) + n);
-        asks.remote.addr = match own.or_else(|| self.remotes.known(sender)) {
-            Some(number) => number,
+        asks.remote.addr = if let Some(number) = own.or_else(|| self.remotes.known(sender)) {
+            number
+        } else {
             // A stranger gets a number only if it may open a session, so that hosts outside cannot fill the dictionary.
-            None => {
-                self.nat.invites(asks.protocol, asks.own, asks.flags)?;
-                self.remotes.number(sender).ok_or(Event::RemotesFull)?
-            }
+            self.nat.invites(asks.protocol, asks.own, asks.flags)?;
+            self.remotes.number(sender).ok_or(Event::RemotesFull)?
         };
         Ok(self.nat.pass_in(asks)?)
     }
