@@ -96,7 +96,7 @@ impl Links {
 
     fn map_e(self, w: usize) -> Chain<Chain<Nat44, Tunnel<MapECe>>, Tunnel<MapEBr>> {
         let (domain, customer, relay) = (Links::domain(), Links::customer(), ip6("2001:2:0:100::2"));
-        let edge = MapECe::new(customer, relay, Links::nobody()).expect("apart");
+        let edge = MapECe::new(customer, relay, Links::no_rules()).expect("apart");
         let edge = self.tunnel(edge, Side::Internet, self.near(), self.ce, w);
         let ce = self.behind_nat(customer.pool(), customer.ports, 40, w, edge);
         let br = MapEBr::new(domain, relay).expect("apart");
@@ -107,7 +107,7 @@ impl Links {
     fn map_t(self, w: usize) -> Chain<Chain<Nat44, Translate<MapTCe>>, Translate<MapTBr>> {
         let (domain, customer) = (Links::domain(), Links::customer());
         let dmr = Pref64::new(Prefix6 { addr: ip6("2001:2:0:1000::"), len: 96 }, true).expect("a length of RFC 6052");
-        let edge = MapTCe::new(customer, dmr, Links::nobody()).expect("apart");
+        let edge = MapTCe::new(customer, dmr, Links::no_rules()).expect("apart");
         let edge = self.translate(edge, Side::Internet, self.near(), self.ce, w);
         let ce = self.behind_nat(customer.pool(), customer.ports, 20, w, edge);
         let br = MapTBr::new(domain, dmr).expect("apart");
@@ -125,7 +125,7 @@ impl Links {
         Links::domain().mapping(0).nth(1)
     }
 
-    fn nobody() -> Arc<Domain> {
+    fn no_rules() -> Arc<Domain> {
         static NOBODY: OnceLock<Arc<Domain>> = OnceLock::new();
         NOBODY.get_or_init(|| Arc::new(Domain::new(Vec::new()).expect("no rules"))).clone()
     }

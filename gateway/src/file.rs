@@ -315,7 +315,7 @@ pub struct Passed {
     pub sent: u64,
     /// Packets that the function dropped. A fragment that waits for others is none before its time is over.
     pub dropped: u64,
-    /// Fragments of which the function kept a copy, or that it had reassembled.
+    /// Fragments that the function stored until the rest of their packet arrives, or reassembled.
     pub held: u64,
     /// Packets for the gateway itself that were answered.
     pub answered: u64,

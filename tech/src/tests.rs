@@ -204,7 +204,7 @@ fn read<T: Table>(text: &str) -> T {
     table.unwrap()
 }
 
-/// The functions of a gateway with the keys of this text, all of which the technology knows.
+/// Builds the functions of a gateway from the keys in `text`. Panics if the technology lacks one of the keys.
 fn build(entry: &Entry, plays: Plays, text: &str) -> Functions {
     let (tree, faults) = key::read("test.toml", text);
     assert!(faults.is_empty(), "{text}");

@@ -142,21 +142,29 @@ fn between_ipv4_hosts(plays: &str, technology: &str) {
     gateway.stop();
 }
 
-/// The same with two gateways, customer edge and provider edge, and IPv6 between them.
-fn between_edges(technology: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let [host, ce, pe, server] = std::array::from_fn(|_| Netns::new().unwrap());
-    cable(&host, "lan", &ce, "g-lan");
-    cable(&ce, "g-access", &pe, "g-access");
-    cable(&server, "wan", &pe, "g-wan");
-    let ends = [(&ce, "g-lan"), (&ce, "g-access"), (&pe, "g-access"), (&pe, "g-wan"), (&host, "lan"), (&server, "wan")];
+/// Returns the namespaces of a host, a customer edge, a provider edge and a server, connected in this order. The edges
+/// have no addresses.
+fn hosts_and_edges() -> [Netns; 4] {
+    let all: [Netns; 4] = std::array::from_fn(|_| Netns::new().unwrap());
+    let [host, ce, pe, server] = &all;
+    cable(host, "lan", ce, "g-lan");
+    cable(ce, "g-access", pe, "g-access");
+    cable(server, "wan", pe, "g-wan");
+    let ends = [(ce, "g-lan"), (ce, "g-access"), (pe, "g-access"), (pe, "g-wan"), (host, "lan"), (server, "wan")];
     for (ns, name) in ends {
         bare(ns, name);
     }
-    address(&host, "lan", "192.168.1.2/24");
-    run(&host, "ip route add default via 192.168.1.1");
-    address(&server, "wan", "198.19.0.2/16");
-    run(&server, "ip route add default via 198.19.0.1");
+    address(host, "lan", "192.168.1.2/24");
+    run(host, "ip route add default via 192.168.1.1");
+    address(server, "wan", "198.19.0.2/16");
+    run(server, "ip route add default via 198.19.0.1");
+    all
+}
+
+/// The same with two gateways, customer edge and provider edge, and IPv6 between them.
+fn between_edges(technology: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let [host, ce, pe, server] = hosts_and_edges();
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
     let ce_file = config("ce", LAN, ("g-access", at_ce, at_pe), technology);
     let pe_file = config("pe", ("g-access", at_pe, at_ce), WAN, technology);

@@ -2,7 +2,7 @@
 //! inspects these frames.
 
 use super::traffic::traffic;
-use super::{LAN, MAP_T, Running, WAN, address, bare, cable, config, run};
+use super::{LAN, MAP_T, Running, WAN, config, hosts_and_edges};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::{Clock, Netns, Pool, PoolConfig, Port};
 
@@ -11,18 +11,7 @@ const TAG: [u8; 4] = [0x81, 0, 0, 100];
 /// Checks the frames between the edges, and the traffic through both; the kernel may keep the tag outside the frame.
 fn between_edges_in_a_vlan(io: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let [host, ce, pe, server] = std::array::from_fn(|_| Netns::new().unwrap());
-    cable(&host, "lan", &ce, "g-lan");
-    cable(&ce, "g-access", &pe, "g-access");
-    cable(&server, "wan", &pe, "g-wan");
-    let ends = [(&ce, "g-lan"), (&ce, "g-access"), (&pe, "g-access"), (&pe, "g-wan"), (&host, "lan"), (&server, "wan")];
-    for (ns, name) in ends {
-        bare(ns, name);
-    }
-    address(&host, "lan", "192.168.1.2/24");
-    run(&host, "ip route add default via 192.168.1.1");
-    address(&server, "wan", "198.19.0.2/16");
-    run(&server, "ip route add default via 198.19.0.1");
+    let [host, ce, pe, server] = hosts_and_edges();
     // A packet socket does not see frames that XDP takes, so this one sees only frames that the customer edge sends.
     let mut tap = AfPacketPort::open(&ce, &AfPacketConfig::named("g-access"), Clock::system()).unwrap();
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");

@@ -182,7 +182,7 @@ fn rfc7597_8_1_the_edge_checks_both_ends() {
 fn a_relay_among_the_customers_is_refused() {
     let e = MapEBr::new(Arc::new(domain()), v6("2001:db8:12::1")).unwrap_err();
     assert!(matches!(e, RoleError::RelayInRule { .. }), "{e}");
-    let nobody = Arc::new(Domain::new(Vec::new()).unwrap());
-    let e = MapECe::new(customer(&domain(), "2001:db8:12:3400::/56"), v6("2001:db8:12:34ff::1"), nobody).unwrap_err();
+    let no_rules = Arc::new(Domain::new(Vec::new()).unwrap());
+    let e = MapECe::new(customer(&domain(), "2001:db8:12:3400::/56"), v6("2001:db8:12:34ff::1"), no_rules).unwrap_err();
     assert!(matches!(e, RoleError::RelayInCustomer { .. }), "{e}");
 }

@@ -271,7 +271,7 @@ fn between_customers_icmp_takes_the_same_way() {
 fn between_customers_both_ends_are_checked() {
     let mut b = br();
     let silent = b.ended(true, &udp6((CE, 1232), (BY_DEFAULT[0], 1023)), "outside-port-set");
-    assert_eq!(silent, None, "a port of nobody");
+    assert_eq!(silent, None, "a port of no customer");
     b.ended(true, &udp6((CE, 1236), (BY_DEFAULT[1], 24_576)), "spoofed-source");
     let mut last = udp6((CE, 1232), (BY_DEFAULT[1], 24_576));
     last[21] = 1;
@@ -290,7 +290,7 @@ fn a_relay_that_does_not_turn_round_leaves_it_to_the_next_router() {
 fn a_default_rule_among_the_customers_is_refused() {
     let inside = Pref64::new(p6("2001:db8:12:3400::/64"), false).unwrap();
     assert!(matches!(MapTBr::new(Arc::new(domain()), inside), Err(RoleError::RelayInRule { .. })));
-    let nobody = Arc::new(Domain::new(Vec::new()).unwrap());
-    let e = MapTCe::new(customer(&domain(), "2001:db8:12:3400::/56"), inside, nobody).unwrap_err();
+    let no_rules = Arc::new(Domain::new(Vec::new()).unwrap());
+    let e = MapTCe::new(customer(&domain(), "2001:db8:12:3400::/56"), inside, no_rules).unwrap_err();
     assert!(matches!(e, RoleError::RelayInCustomer { .. }), "{e}");
 }
