@@ -47,7 +47,9 @@ pub trait Device: Send {
 pub struct Away {
     /// The longest time between two rounds.
     pub stall: Nanos,
-    /// The total run delay; `None` if unknown.
+    /// The total of the stalls of all threads.
+    pub stalled: Nanos,
+    /// The total run delay; `None` if unknown, or if stalls include it.
     pub run_delay: Option<Nanos>,
 }
 
@@ -324,8 +326,8 @@ impl Engine {
     fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
         self.device.away().map_err(TrialError::Tester)?;
         let mut outcome = self.stage.run(phase)?;
-        let Away { stall, run_delay } = self.device.away().map_err(TrialError::Tester)?;
-        (outcome.host.dut_stall, outcome.host.dut_run_delay) = (stall, run_delay);
+        let Away { stall, stalled, run_delay } = self.device.away().map_err(TrialError::Tester)?;
+        (outcome.host.dut_stall, outcome.host.dut_stalled, outcome.host.dut_run_delay) = (stall, stalled, run_delay);
         Ok(outcome)
     }
 
@@ -394,6 +396,8 @@ fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
     HostNoise {
         tester_stall: a.tester_stall.max(b.tester_stall),
         dut_stall: a.dut_stall.max(b.dut_stall),
+        tester_stalled: Nanos(a.tester_stalled.0 + b.tester_stalled.0),
+        dut_stalled: Nanos(a.dut_stalled.0 + b.dut_stalled.0),
         tester_run_delay: a.tester_run_delay.max(b.tester_run_delay),
         dut_run_delay: a.dut_run_delay.max(b.dut_run_delay),
         queue_lasts: [a.queue_lasts, b.queue_lasts].into_iter().flatten().min(),

@@ -5,7 +5,7 @@ use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
 use method::{Leg, Nanos};
 use port::link::Steer;
-use port::{Clock, Pool, Port, PortError, Ticks};
+use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -92,7 +92,10 @@ pub struct Report {
     pub at_right: Findings,
     /// Longest stall, without the time in which the DUT may have worked: inside the companion, and inside kernel ports.
     pub stall: Nanos,
-    /// Run delay, if the kernel reports it.
+    /// Total of its stalls.
+    pub stalled: Nanos,
+    /// Run delay, if the lane calls into the kernel and the kernel reports it. On in-process links every wait for the
+    /// core is a stall.
     pub run_delay: Option<Nanos>,
 }
 
@@ -137,7 +140,8 @@ pub fn run(
     let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
     let start = shared.all_ready(clock);
     // Reading the run delay opens a file, so it happens before the start and after the end only.
-    let waited_before = port::host::thread_run_delay_nanos();
+    let run_delay = || if in_process { None } else { port::host::thread_run_delay_nanos() };
+    let waited_before = run_delay();
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
@@ -152,26 +156,26 @@ pub fn run(
         pool,
         companion,
         in_process,
-        stall: 0,
+        gaps: Gaps::new(clock),
         beside: 0,
         ran: false,
         got: 0,
         now: 0,
     };
     let ended = round.until_drained(drain, queued);
-    let run_delay =
-        port::host::thread_run_delay_nanos().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
+    let run_delay = run_delay().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
     if ended.is_err() {
         shared.broken.store(true, Ordering::Relaxed);
     }
-    let Round { tasks, pool, stall, .. } = round;
+    let Round { tasks, pool, gaps, .. } = round;
     ended?;
     Ok(Report {
         left_sent: tasks.left_sender.map(|s| s.finish(pool)),
         right_sent: tasks.right_sender.map(|s| s.finish(pool)),
         at_left: tasks.left_judge.map(|j| j.findings).unwrap_or_default(),
         at_right: tasks.right_judge.map(|j| j.findings).unwrap_or_default(),
-        stall: Nanos(clock.nanos(stall)),
+        stall: Nanos(clock.nanos(gaps.longest)),
+        stalled: Nanos(clock.nanos(gaps.stalled)),
         run_delay: run_delay.map(Nanos),
     })
 }
@@ -197,7 +201,7 @@ struct Round<'r, 'a> {
     companion: &'r mut Option<Companion>,
     /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
-    stall: Ticks,
+    gaps: Gaps,
     /// Time spent in the companion.
     beside: Ticks,
     /// Whether frames were sent or received in this round.
@@ -224,7 +228,7 @@ impl Round<'_, '_> {
             // unless the DUT may have worked in it.
             let inside = self.inside();
             if now > start {
-                self.stall = self.stall.max((now - last).saturating_sub(inside - spent));
+                self.gaps.add((now - last).saturating_sub(inside - spent));
             }
             spent = inside;
             (last, self.now) = (now, now);

@@ -331,6 +331,7 @@ impl Stage {
             add_findings(&mut out.reverse, &mut hops[1], &r.at_left);
             out.learned += r.at_right.learned;
             out.host.tester_stall = out.host.tester_stall.max(r.stall);
+            out.host.tester_stalled.0 += r.stalled.0;
             out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
         }
         out.hop_limit = [settle_hops(&mut out.forward, &hops[0]), settle_hops(&mut out.reverse, &hops[1])];

@@ -6,7 +6,7 @@ use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
 use crate::worker::{Worker, WorkerCounters, mail};
 use plane::Function;
-use port::{Clock, Pool, Port, PortError, Ticks};
+use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -71,15 +71,12 @@ struct Control {
     /// Counts looks at the stall; the worker answers in `looked`.
     look: AtomicU64,
     looked: AtomicU64,
-    /// Its answer: the longest gap between two rounds since the look before, in ticks.
+    /// Its answer, in ticks: the longest gap between two rounds since the look before, and the total of its stalls.
     stall: AtomicU64,
+    stalled: AtomicU64,
     /// CPU time while frames were there, in ticks, and frames seen: for the price of a frame.
     busy: AtomicU64,
     frames: AtomicU64,
-    /// The worker's thread as the kernel knows it, 0 before it runs; and how long it had waited for its core at the last
-    /// look, in nanoseconds.
-    thread: AtomicU64,
-    waited: AtomicU64,
     counters: std::sync::Mutex<(WorkerCounters, plane::Drops)>,
 }
 
@@ -96,14 +93,14 @@ pub struct Embedded {
     patience: Duration,
 }
 
-/// What kept workers from their rounds, each figure that of the worker that was kept longest, in nanoseconds.
+/// What kept workers from their rounds, in nanoseconds. Workers never sleep while they measure, so this includes every wait
+/// for a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
-    /// The longest time between two rounds.
+    /// The longest time between two rounds of a worker.
     pub stall: u64,
-    /// How long it waited for its core in all, by the scheduler's account; `None` where the kernel keeps none, or without
-    /// threads.
-    pub run_delay: Option<u64>,
+    /// The total of the stalls of all workers ([`port::Gaps`]).
+    pub stalled: u64,
 }
 
 /// Frames that another worker may have waiting for this one.
@@ -124,7 +121,6 @@ impl Embedded {
         let queue = ControlQueue { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new().name(format!("gateway-{i}")).spawn(move || {
-                round.control.thread.store(port::host::thread_id(), Ordering::Relaxed);
                 port::host::place(core)?;
                 // A thread without an isolated core must let others run.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
@@ -225,14 +221,10 @@ impl Embedded {
             c.look.fetch_add(1, Ordering::Release);
         });
         self.wait(|c| c.looked.load(Ordering::Acquire) == c.look.load(Ordering::Relaxed))?;
-        let stall = |c: &Arc<Control>| self.clock.nanos(c.stall.load(Ordering::Relaxed));
-        let delay = |c: &Arc<Control>| {
-            let waited = port::host::run_delay(c.thread.load(Ordering::Relaxed))?;
-            Some(waited.saturating_sub(c.waited.swap(waited, Ordering::Relaxed)))
-        };
+        let nanos = |ticks: &AtomicU64| self.clock.nanos(ticks.load(Ordering::Relaxed));
         Ok(Away {
-            stall: self.controls.iter().map(stall).max().unwrap_or(0),
-            run_delay: self.controls.iter().filter_map(delay).max(),
+            stall: self.controls.iter().map(|c| nanos(&c.stall)).max().unwrap_or(0),
+            stalled: self.controls.iter().map(|c| nanos(&c.stalled)).sum(),
         })
     }
 
@@ -330,7 +322,7 @@ struct Rounds<F> {
     published: u64,
     last: Ticks,
     looked: u64,
-    stall: Ticks,
+    gaps: Gaps,
     busy: Ticks,
     frames: u64,
 }
@@ -361,7 +353,7 @@ impl<F: Function> Rounds<F> {
                 published: 0,
                 last,
                 looked: 0,
-                stall: 0,
+                gaps: Gaps::new(clock),
                 busy: 0,
                 frames: 0,
             };
@@ -375,11 +367,13 @@ impl<F: Function> Rounds<F> {
         let control = &*self.control;
         let now = self.clock.now();
         // The time of a round itself is part of the gap: a round is a burst, microseconds at most.
-        self.stall = self.stall.max(now - self.last);
+        self.gaps.add(now - self.last);
         self.last = now;
         if control.look.load(Ordering::Relaxed) != self.looked {
             self.looked = control.look.load(Ordering::Acquire);
-            control.stall.store(std::mem::take(&mut self.stall), Ordering::Relaxed);
+            let gaps = self.gaps.take();
+            control.stall.store(gaps.longest, Ordering::Relaxed);
+            control.stalled.store(gaps.stalled, Ordering::Relaxed);
             control.looked.store(self.looked, Ordering::Release);
         }
         // Before any frame is looked at: without a thread no caller waits for it, and what comes after the request stays.

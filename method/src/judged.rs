@@ -3,15 +3,14 @@
 //!
 //! Repetitions of invalid trials (METHODOLOGY.md, validity):
 //!
-//! - Invalid because of the tester: three trials at one rate make it tester-limited; one trial does if the tester
-//!   reached less than half of the rate.
-//! - Invalid because of host noise: up to ten repetitions, then the rate is undecided.
+//! - Invalid because of the tester: three trials at one rate make it tester-limited.
+//! - Invalid because of host noise: up to 40 repetitions, then the rate is undecided.
 //! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1 established no
 //!   connection at all, a probe follows, so that a dead DUT is not tested at lower and lower rates.
 //! - No trial is repeated any more once the invalid trials of a measurement have used up their time.
 
 use crate::ratio::Ratio;
-use crate::trial::{Direction, Leg, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
@@ -29,9 +28,9 @@ const PROBES: u32 = 5;
 /// Trials at one rate that the tester invalidates before the rate is tester-limited. One may be chance, but a tester
 /// that is too slow fails every time.
 pub const TESTER_TRIALS: u32 = 3;
-/// Repetitions of a trial that host noise invalidated. Stalls are random: if host noise invalidates half of all trials,
-/// one in 2,048 rates remains undecided.
-pub const HOST_REPEATS: u32 = 10;
+/// Repetitions of a trial that host noise invalidated. If host noise invalidates 80 % of all trials, one rate in 10,000
+/// remains undecided.
+pub const HOST_REPEATS: u32 = 40;
 /// Trials with an incomplete phase 1 before its rate is lowered.
 pub const PHASE1_TRIALS: u32 = 3;
 /// How often the rate of phase 1 is lowered by 10 % before the measurement fails. Ten times reach 35 % of the rate
@@ -60,8 +59,7 @@ pub enum Decision {
     /// The tester limited the trials: the search continues below this rate. If it remains the upper end of the search,
     /// the result is a lower bound, printed with "≥".
     TesterBound(Invalid),
-    /// Host noise invalidated every trial, so the rate is undecided. A lower rate is not easier to measure, because its
-    /// phase 1 takes longer.
+    /// Host noise invalidated every trial, so the rate is undecided, which is no fail.
     HostBound(Invalid),
 }
 
@@ -86,14 +84,19 @@ impl Judgement {
     pub fn last(&self) -> &Attempt {
         self.attempts.last().expect("a judgement has at least one attempt")
     }
-    /// Whether the rate is far above the tester ceiling, because the tester reached less than half of it.
-    pub fn is_far_above_tester(&self) -> bool {
-        matches!(&self.decision, Decision::TesterBound(reason) if is_far_too_slow(reason, self.last()))
-    }
     /// Number of invalid trials.
     pub fn invalid(&self) -> Count {
         self.attempts.iter().filter(|a| matches!(a.verdict, Verdict::Invalid(_))).count() as Count
     }
+}
+
+/// Whether invalid trials are repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As often as the rules of validity allow.
+    Repeat,
+    /// Never: one trial decides, or leaves the rate undecided.
+    Once,
 }
 
 /// The result of a probe.
@@ -161,7 +164,7 @@ impl<T: Trials> Judged<T> {
     /// # Errors
     /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete at the lowest rate, or when there
     /// is no time left to lower the rate.
-    pub fn decide(&mut self, wanted: &TrialSpec) -> Result<Judgement, TrialError> {
+    pub fn decide(&mut self, wanted: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
         let mut spec = wanted.clone();
         self.cap_phase1(&mut spec);
         let mut attempts = Vec::new();
@@ -171,22 +174,21 @@ impl<T: Trials> Judged<T> {
             let outcome = self.trials.run(&spec)?;
             let verdict = judge(&spec, &outcome, &self.criteria);
             alive |= outcome.store.as_ref().is_none_or(|store| store.learned > 0);
+            let wall = outcome.wall;
             attempts.push(Attempt { spec: spec.clone(), outcome, verdict: verdict.clone() });
-            let attempt = attempts.last().expect("one was pushed");
             let reason = match verdict {
                 Verdict::Pass => return Ok(Judgement { decision: Decision::Pass, attempts }),
                 Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
                 Verdict::Invalid(reason) => reason,
             };
-            self.invalid_time.0 = self.invalid_time.0.saturating_add(attempt.outcome.wall.0);
-            let in_time = self.invalid_at_most.is_none_or(|most| self.invalid_time < most);
+            self.invalid_time.0 = self.invalid_time.0.saturating_add(wall.0);
+            let in_time =
+                patience == Patience::Repeat && self.invalid_at_most.is_none_or(|most| self.invalid_time < most);
             let spoiler = reason.spoiler();
-            let patient = match spoiler {
-                Spoiler::Tester => {
-                    in_time && more(&mut by_tester) < TESTER_TRIALS && !is_far_too_slow(&reason, attempt)
-                }
+            let again = match spoiler {
+                Spoiler::Tester => in_time && more(&mut by_tester) < TESTER_TRIALS,
                 Spoiler::Host => in_time && more(&mut by_host) <= HOST_REPEATS,
-                Spoiler::Phase1 if !in_time => return Err(phase1_fails(&reason)),
+                Spoiler::Phase1 if !in_time && patience == Patience::Repeat => return Err(phase1_fails(&reason)),
                 Spoiler::Phase1 => {
                     // This trial left an incomplete table: do not reuse it.
                     spec.keep_table = false;
@@ -201,7 +203,7 @@ impl<T: Trials> Judged<T> {
                     true
                 }
             };
-            if !patient {
+            if !again {
                 let bound = if spoiler == Spoiler::Host { Decision::HostBound } else { Decision::TesterBound };
                 return Ok(Judgement { decision: bound(reason), attempts });
             }
@@ -250,22 +252,6 @@ impl<T: Trials> Judged<T> {
 
 fn phase1_fails(reason: &Invalid) -> TrialError {
     TrialError::Phase1(format!("{reason}; {}", reason.advice()))
-}
-
-/// A sender later than this multiple of the longest stall is late because of the tester, not the host.
-const STALLS_THAT_EXPLAIN: u64 = 10;
-
-/// Whether a sender reached less than half of its rate and was later than stalls explain. Another trial would give the
-/// same result.
-fn is_far_too_slow(reason: &Invalid, attempt: &Attempt) -> bool {
-    let Attempt { spec, outcome, .. } = attempt;
-    let stall = outcome.host.tester_stall.0.saturating_mul(STALLS_THAT_EXPLAIN);
-    let slow = |leg: &Leg| {
-        let due = u128::from(spec.rate.0) * u128::from(leg.send_time.0) / 1_000_000_000;
-        u128::from(leg.sent) * 2 < due && leg.timing.finished_late.0 > stall
-    };
-    matches!(reason, Invalid::SenderLate { .. } | Invalid::SentTooFew { .. })
-        && [&outcome.forward, &outcome.reverse].into_iter().any(|leg| leg.planned > 0 && slow(leg))
 }
 
 /// Increments a counter and returns it.

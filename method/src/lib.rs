@@ -23,8 +23,8 @@ pub mod units;
 pub mod validity;
 mod verdict;
 
-pub use judged::{Attempt, Decision, Judged, Judgement};
-pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict};
+pub use judged::{Attempt, Decision, Judged, Judgement, Patience};
+pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict, Strict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
 pub use rules::RULES;
@@ -34,4 +34,4 @@ pub use trial::{
     TrialOutcome, TrialSpec, Trials,
 };
 pub use units::{Count, Nanos, Rate};
-pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
+pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge, lost_any};

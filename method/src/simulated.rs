@@ -43,8 +43,10 @@ pub struct Truth {
     pub slow_start: (u32, Ratio),
     /// From this trial (counted from 1) it forwards nothing.
     pub dies_at: Option<u64>,
-    /// Share of the trials in which the host stalls the tester for 2 ms, which costs a few frames.
+    /// Share of the trials in which the host stalls the tester for 2 ms.
     pub host_stalls: Ratio,
+    /// Share of these stalls that cost frames: a quarter of those due in 2 ms.
+    pub harmful_stalls: Ratio,
     /// Share of the trials that are invalid because the tester drops a frame.
     pub tester_drops: Ratio,
     /// The tester ceiling in one direction.
@@ -70,6 +72,7 @@ impl Truth {
             slow_start: (0, Ratio::ONE),
             dies_at: None,
             host_stalls: Ratio::ZERO,
+            harmful_stalls: Ratio::ONE,
             tester_drops: Ratio::ZERO,
             tester_ceiling: Rate(u64::MAX),
             dut_loop: Loop::Open,
@@ -206,10 +209,13 @@ impl SimulatedDut {
         }
         if self.rng.chance(self.truth.host_stalls) {
             let stall = Nanos::from_millis(2);
-            outcome.host.tester_stall = stall;
+            (outcome.host.tester_stall, outcome.host.tester_stalled) = (stall, stall);
+            let harmful = self.rng.chance(self.truth.harmful_stalls);
             for leg in [&mut outcome.forward, &mut outcome.reverse] {
                 let burst = rate.frames_in(stall).min(leg.sent);
-                leg.received -= leg.received.min(burst / 4);
+                if harmful {
+                    leg.received -= leg.received.min(burst / 4);
+                }
                 leg.timing.worst_burst = leg.timing.worst_burst.max(burst as u32);
                 leg.timing.catch_ups += u64::from(burst > 1);
                 leg.timing.crowded += if burst > 1 { burst } else { 0 };

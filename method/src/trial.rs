@@ -248,11 +248,18 @@ pub struct HostNoise {
     pub tester_stall: Nanos,
     /// Longest stall of a DUT thread, if natmeter can observe it.
     pub dut_stall: Nanos,
-    /// Total run delay of a tester thread (the maximum over all threads); `None` if the kernel does not report it.
+    /// Total of the stalls of all tester threads; 0 in records of rules before 3.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tester_stalled: Nanos,
+    /// Total of the stalls of all DUT threads, if natmeter can observe them; 0 in records of rules before 3.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dut_stalled: Nanos,
+    /// Total run delay of a tester thread (the maximum over all threads); `None` if the kernel does not report it, or if
+    /// the stalls include it, because the thread never calls into the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_run_delay: Option<Nanos>,
-    /// Total run delay of a DUT thread: a worker of the embedded gateway, or a kernel packet thread on a core of the
-    /// DUT.
+    /// Total run delay of a kernel packet thread on a core of the DUT. For workers of the embedded gateway, the stalls
+    /// include it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut_run_delay: Option<Nanos>,
     /// The stall that the shortest known queue in front of the DUT or of the receiver absorbs at the offered rate;
@@ -266,6 +273,11 @@ pub struct HostNoise {
     pub tester_drops: Count,
     /// Whether a port lost its link.
     pub link_lost: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(time: &Nanos) -> bool {
+    time.0 == 0
 }
 
 /// Facts about the two state tables in a stateful trial.

@@ -1,25 +1,20 @@
-//! The verdict on one trial: pass, fail or invalid. A trial is invalid if the tester did not send on time or dropped
-//! frames itself, or if host noise can explain the losses (invariant 9).
+//! The verdict on one trial: pass, fail or invalid (METHODOLOGY.md, validity). Three of the four rules are here. None of
+//! them depends on whether the DUT lost frames, except the third, which only keeps a fail:
 //!
-//! The rules, in order, for all legs that send at the same time:
+//! 1. *Tester*: a sender was late or sent too few frames, or the tester's own sockets or rings dropped frames, and
+//!    nothing had kept the tester from its core: invalid because of the tester.
+//! 2. *Host noise*: a thread of tester or DUT was off its core for longer than the shortest queue on the path absorbs:
+//!    invalid because of the host, whether frames were lost or not.
+//! 3. *Conservative exception*: a loss that exceeds every frame that the noise can have touched, and 1 % of the frames
+//!    sent, stays a fail.
+//! 4. *Closed loop*: a late sender whose own share of the time would have met the schedule is a fail of the DUT.
 //!
-//! 1. Link lost, drops in the tester's own sockets or rings, or more frames received than sent: *invalid*. If a loss
-//!    remains even with all dropped frames counted as received, it is the DUT's. Drops while the tester was preempted
-//!    for longer than the queues absorb are host noise.
-//! 2. Last frame later than max(0.001 % of the planned send time, 100 µs): *invalid*; the cause is the host if a stall
-//!    explains the lateness, otherwise the tester. In a closed loop ([`Loop::is_closed`]) in which the tester alone
-//!    would have met the schedule: *fail*, marked closed loop.
-//! 3. Fewer frames sent than the specification requires: *invalid*. The sender's own plan does not count, so that a
-//!    wrapped counter in the tester is found.
-//! 4. Fewer right frames received than ceil(acceptance × sent): *fail* (RFC 2544 section 26.1; RFC 9693 sections 4.5
-//!    to 4.7), or *invalid* if host noise can explain the loss.
-//! 5. Otherwise *pass*, even with catch-up bursts, because the DUT forwarded them without loss.
-//!
-//! Duplicates, late, foreign and wrong frames do not count as `received`. They neither compensate for a loss nor make a
-//! trial invalid.
+//! A valid trial fails if a stream received fewer right frames than ceil(acceptance × sent) (RFC 2544 section 26.1; RFC
+//! 9693 sections 4.5 to 4.7). Duplicates, late, foreign and wrong frames do not count as `received`. They neither
+//! compensate for a loss nor make a trial invalid.
 
 use crate::ratio::Ratio;
-use crate::trial::{Direction, HostNoise, Leg, Loop, PhaseKind, TrialError, TrialOutcome, TrialSpec};
+use crate::trial::{Direction, Leg, Loop, PhaseKind, TrialError, TrialOutcome, TrialSpec};
 use crate::units::{Count, Nanos, Rate};
 pub use crate::verdict::{FailReason, Failure, Invalid, Spoiler, Stream, Verdict};
 use serde::{Deserialize, Serialize};
@@ -30,11 +25,9 @@ pub const LATE_FLOOR: Nanos = Nanos(100_000);
 pub const LATE_PART: u64 = 100_000;
 /// Phase 1 needs this many times more connections than the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
-/// Only the longest stall of a trial is known; this many stalls of the same length are assumed.
-pub const STALLS_HELD_POSSIBLE: u64 = 10;
-/// A sender is too slow if this part of its frames left in catch-up bursts: 1/10.
-pub const UNEVEN_PART: u64 = 10;
-/// If no queue is known, a stall no longer than the allowed lateness explains no loss.
+/// A loss that stays a fail in spite of host noise is larger than this part of the frames sent: 1/100.
+pub const CERTAIN_PART: u64 = 100;
+/// What a path without a known queue absorbs: the allowed lateness.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
 /// The criteria for a pass.
@@ -51,6 +44,50 @@ pub struct Criteria {
 impl Default for Criteria {
     fn default() -> Self {
         Criteria { acceptance: Ratio::ONE, phase1_acceptance: Ratio::ONE }
+    }
+}
+
+/// A rule of validity, for counting the trials that it decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Rule 1: invalid because of the tester.
+    Tester,
+    /// Rule 2: invalid because of host noise.
+    HostNoise,
+    /// Rule 3: a fail in spite of host noise.
+    ConservativeException,
+    /// Rule 4: a fail by a late sender.
+    ClosedLoop,
+}
+
+impl Rule {
+    /// All rules, in their order.
+    pub const ALL: [Rule; 4] = [Rule::Tester, Rule::HostNoise, Rule::ConservativeException, Rule::ClosedLoop];
+
+    /// The rule that decided about a judged trial; `None` for a pass, for a fail on a quiet host, and for a trial whose
+    /// preparing phase 1 was incomplete.
+    pub fn of(verdict: &Verdict, outcome: &TrialOutcome) -> Option<Rule> {
+        match verdict {
+            Verdict::Pass => None,
+            Verdict::Invalid(reason) => match reason.spoiler() {
+                Spoiler::Tester => Some(Rule::Tester),
+                Spoiler::Host => Some(Rule::HostNoise),
+                Spoiler::Phase1 => None,
+            },
+            Verdict::Fail(Failure { reason: FailReason::Late { .. }, .. }) => Some(Rule::ClosedLoop),
+            Verdict::Fail(_) => noise(outcome).map(|_| Rule::ConservativeException),
+        }
+    }
+
+    /// Its name in documents and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Tester => "tester",
+            Rule::HostNoise => "host noise",
+            Rule::ConservativeException => "conservative exception",
+            Rule::ClosedLoop => "closed loop",
+        }
     }
 }
 
@@ -92,6 +129,24 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
+/// Whether a trial lost frames, by the letter of RFC 2544: `true` if any stream missed its acceptance, `false` if every
+/// frame was sent on time and arrived, valid or not. `None` if the tester did not carry out the trial as specified.
+pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
+    match judge(spec, outcome, criteria) {
+        Verdict::Pass => return Some(false),
+        Verdict::Fail(_) => return Some(true),
+        Verdict::Invalid(_) => {}
+    }
+    let parts = parts(spec, outcome, criteria);
+    if parts.iter().any(|part| part.leg.received < part.needed()) {
+        return Some(true);
+    }
+    let complete = spec.validate_rate.is_none() || outcome.validation.is_some();
+    let learned = outcome.store.as_ref().is_none_or(|store| store.learned >= spec.connections);
+    let as_specified = parts.iter().all(|part| !part.late() && part.frames > 0 && part.leg.sent >= part.planned());
+    (complete && learned && as_specified && outcome.host.tester_drops == 0 && !outcome.host.link_lost).then_some(false)
+}
+
 /// A stream to judge: its specification and its outcome.
 #[derive(Clone, Copy)]
 struct Part<'a> {
@@ -107,6 +162,10 @@ impl Part<'_> {
     fn needed(&self) -> Count {
         self.acceptance.ceil_of(self.leg.sent)
     }
+    /// The specification counts, not the sender's own plan, so that a wrapped counter in the tester is found.
+    fn planned(&self) -> Count {
+        self.frames.max(self.leg.planned)
+    }
     fn late(&self) -> bool {
         self.leg.timing.finished_late > late_limit(self.send_time)
     }
@@ -117,51 +176,55 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if outcome.host.link_lost {
         return invalid(Invalid::LinkLost);
     }
-    if let Some(reason) = tester_dropped(spec, outcome, criteria) {
-        return invalid(reason);
-    }
+    let noise = noise(outcome);
     if let (PhaseKind::Established, Some(store)) = (spec.kind, &outcome.store) {
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
         if store.learned < needed {
-            let host = host_in_phase1(spec, outcome, criteria);
-            return invalid(host.unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
+            let noise = noise.filter(|_| !phase1_exceeds_noise(spec, outcome, criteria));
+            return invalid(noise.unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
         }
     }
-    judge_together(&main_parts(spec, outcome, criteria), outcome)?;
-    let Some(rate) = spec.validate_rate else { return Ok(()) };
-    let Some(leg) = &outcome.validation else { return invalid(Invalid::ValidationMissing) };
-    // With a loss tolerance in phase 1, the Responder may have learned fewer connections than requested.
-    let learned = outcome.store.as_ref().map_or(spec.connections, |store| store.learned);
-    let frames = learned.min(spec.connections);
-    let acceptance = criteria.phase1_acceptance;
-    let send_time = rate.time_for(frames);
-    judge_together(&[Part { stream: Stream::Validation, leg, frames, send_time, rate, acceptance }], outcome)
+    let parts = parts(spec, outcome, criteria);
+    parts.iter().try_for_each(|part| counters_agree(part).map_err(Verdict::Invalid))?;
+    let noise = match late_or_short(&parts, outcome) {
+        Some(Verdict::Invalid(reason)) if reason.spoiler() == Spoiler::Host => Some(reason),
+        Some(verdict) => return Err(verdict),
+        None => noise,
+    };
+    let drops = outcome.host.tester_drops;
+    if drops > 0 && noise.is_none() {
+        return invalid(Invalid::TesterDrops { frames: drops });
+    }
+    let lost = parts.iter().find(|part| part.leg.received < part.needed());
+    if let Some(part) = lost.filter(|_| noise.is_none() || exceeds_noise(&parts, outcome)) {
+        return Err(loss(part, outcome));
+    }
+    if let Some(reason) = noise {
+        return invalid(reason);
+    }
+    if spec.validate_rate.is_some() && outcome.validation.is_none() {
+        return invalid(Invalid::ValidationMissing);
+    }
+    Ok(())
 }
 
-/// Returns host noise that can explain the losses of a preparing phase 1. If there is any, the losses say nothing about
-/// the DUT, and the rate of phase 1 need not be lowered.
-fn host_in_phase1(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
-    let Some(leg) = &outcome.phase1 else {
-        // Records of older versions have only stalls; they keep their verdicts.
-        return off_core(outcome).next().map(|off| off.reason);
-    };
+/// Rule 3 for a preparing phase 1: the loss is the DUT's, so that its rate must be lowered.
+fn phase1_exceeds_noise(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> bool {
+    let Some(leg) = &outcome.phase1 else { return false };
     let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
     let (frames, send_time) = (leg.planned, rate.time_for(leg.planned));
-    let part = Part { stream: Stream::Forward, leg, frames, send_time, rate, acceptance: criteria.phase1_acceptance };
-    host_noise(&[part], outcome).filter(|reason| reason.spoiler() == Spoiler::Host)
+    let acceptance = criteria.phase1_acceptance;
+    exceeds_noise(&[Part { stream: Stream::Forward, leg, frames, send_time, rate, acceptance }], outcome)
 }
 
-fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
-    let acceptance = match spec.kind {
-        PhaseKind::Establish => criteria.phase1_acceptance,
-        PhaseKind::Stateless | PhaseKind::Established => criteria.acceptance,
-    };
+/// The streams of a trial: one in each active direction, and the validation if there was one.
+fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
     // Only the Initiator may open connections.
-    let direction = match spec.kind {
-        PhaseKind::Establish => Direction::Forward,
-        PhaseKind::Stateless | PhaseKind::Established => spec.direction,
+    let (acceptance, direction) = match spec.kind {
+        PhaseKind::Establish => (criteria.phase1_acceptance, Direction::Forward),
+        PhaseKind::Stateless | PhaseKind::Established => (criteria.acceptance, spec.direction),
     };
-    let part = |stream, leg| Part {
+    let main = |stream, leg| Part {
         stream,
         leg,
         frames: spec.frames(),
@@ -169,55 +232,19 @@ fn main_parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criter
         rate: spec.rate,
         acceptance,
     };
-    let mut parts = Vec::with_capacity(2);
-    if direction.forward() {
-        parts.push(part(Stream::Forward, &outcome.forward));
-    }
-    if direction.reverse() {
-        parts.push(part(Stream::Reverse, &outcome.reverse));
-    }
-    parts
-}
-
-/// Judges the tester's own drops. Returns none without drops, or if a stream would miss its acceptance even with all
-/// drops counted as received.
-fn tester_dropped(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<Invalid> {
-    let frames = outcome.host.tester_drops;
-    let beyond = |leg: &Leg, needed: Count| leg.received.saturating_add(frames) < needed;
-    let validated = outcome.validation.as_ref();
-    if frames == 0
-        || main_parts(spec, outcome, criteria).iter().any(|part| beyond(part.leg, part.needed()))
-        || validated.is_some_and(|leg| beyond(leg, criteria.phase1_acceptance.ceil_of(leg.sent)))
-        || outcome.phase1.as_ref().is_some_and(|leg| beyond(leg, criteria.phase1_acceptance.ceil_of(leg.sent)))
-    {
-        return None;
-    }
-    let host = off_core(outcome).find(|off| !off.of_dut).map(|off| off.reason);
-    Some(host.unwrap_or(Invalid::TesterDrops { frames }))
-}
-
-/// Judges streams that were sent at the same time: first the validity of all of them, then their losses.
-fn judge_together(parts: &[Part<'_>], outcome: &TrialOutcome) -> Result<(), Verdict> {
-    for part in parts {
-        counters_agree(part).map_err(Verdict::Invalid)?;
-    }
-    if let Some(part) = parts.iter().find(|part| part.late()) {
-        return Err(judge_late(part, parts, outcome));
-    }
-    for part in parts {
-        let planned = part.frames.max(part.leg.planned);
-        if part.leg.sent < planned {
-            return Err(Verdict::Invalid(Invalid::SentTooFew { stream: part.stream, planned, sent: part.leg.sent }));
-        }
-    }
-    let Some(part) = parts.iter().find(|part| part.leg.received < part.needed()) else { return Ok(()) };
-    if let Some(noise) = host_noise(parts, outcome) {
-        return Err(Verdict::Invalid(noise));
-    }
-    let leg = part.leg;
-    let reason =
-        FailReason::Loss { stream: part.stream, sent: leg.sent, received: leg.received, needed: part.needed() };
-    Err(Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() }))
+    let forward = direction.forward().then(|| main(Stream::Forward, &outcome.forward));
+    let reverse = direction.reverse().then(|| main(Stream::Reverse, &outcome.reverse));
+    // With a loss tolerance in phase 1, the Responder may have learned fewer connections than requested.
+    let learned = outcome.store.as_ref().map_or(spec.connections, |store| store.learned).min(spec.connections);
+    let validation = spec.validate_rate.zip(outcome.validation.as_ref()).map(|(rate, leg)| Part {
+        stream: Stream::Validation,
+        leg,
+        frames: learned,
+        send_time: rate.time_for(learned),
+        rate,
+        acceptance: criteria.phase1_acceptance,
+    });
+    forward.into_iter().chain(reverse).chain(validation).collect()
 }
 
 fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
@@ -231,31 +258,38 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Judges a late sender: the cause is the host if a stall explains the lateness, in a closed loop the DUT, and
-/// otherwise the tester.
-fn judge_late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
-    let late = part.leg.timing.finished_late;
-    let limit = late_limit(part.send_time);
-    // Without the stall the sender would have been on time; queues do not help a late sender. In a closed loop, kernel
-    // threads that do the DUT's work may also preempt the sender, so shorter stalls do not count.
-    let noticed = if outcome.dut_loop == Loop::Closed { bridged(outcome) } else { bridged(outcome).min(LATE_FLOOR) };
-    let explains =
-        |off: &OffCore| !off.of_dut && off.time > noticed && late <= Nanos(limit.0.saturating_add(off.time.0));
-    if let Some(off) = ever_off_core(outcome).find(explains) {
+/// Rules 1 and 4: returns the verdict on a trial in which a sender was late or sent too few frames.
+fn late_or_short(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Verdict> {
+    if let Some(part) = parts.iter().find(|part| part.late()) {
+        return Some(late(part, parts, outcome));
+    }
+    let part = parts.iter().find(|part| part.leg.sent < part.planned())?;
+    let (stream, planned, sent) = (part.stream, part.planned(), part.leg.sent);
+    Some(Verdict::Invalid(Invalid::SentTooFew { stream, planned, sent }))
+}
+
+/// A late sender: the cause is the host if the tester was off its core for as long as the sender was late, the DUT in
+/// a closed loop in which the tester's own share would have met the schedule, and otherwise the tester.
+///
+/// Queues do not help a late sender, so any wait above the allowed lateness counts. In a closed loop, kernel threads
+/// that do the DUT's work may also preempt the sender, so only waits that the queues do not absorb count.
+fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
+    let (late, limit) = (part.leg.timing.finished_late, late_limit(part.send_time));
+    let noticed = if outcome.dut_loop == Loop::Closed { absorbed(outcome) } else { absorbed(outcome).min(LATE_FLOOR) };
+    let explained = late.0 <= limit.0.saturating_add(tester_off(outcome).0);
+    if let Some(off) = off_core(outcome).find(|off| !off.of_dut && off.time > noticed && explained) {
         return Verdict::Invalid(off.reason);
     }
     if outcome.dut_loop.is_closed() && own_share_fits(parts) {
-        return Verdict::Fail(Failure {
-            reason: FailReason::Late { stream: part.stream, late, limit },
-            closed_loop: true,
-        });
+        let reason = FailReason::Late { stream: part.stream, late, limit };
+        return Verdict::Fail(Failure { reason, closed_loop: true });
     }
     Verdict::Invalid(Invalid::SenderLate { stream: part.stream, late, limit })
 }
 
-/// Whether the tester alone would have met the schedule. In a closed loop both directions usually share one thread, so
-/// their times are added. If they do not, the error is towards tester-limited, and the DUT is never blamed for the
-/// tester's time. For a sender that gave up, its time is extrapolated.
+/// Rule 4: whether the tester alone would have met the schedule. In a closed loop both directions usually share one
+/// thread, so their times are added. If they do not, the error is towards tester-limited, and the DUT is never blamed
+/// for the tester's time. For a sender that gave up, its time is extrapolated.
 fn own_share_fits(parts: &[Part<'_>]) -> bool {
     let own: u128 = parts
         .iter()
@@ -267,85 +301,65 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
     parts.iter().all(|part| own <= u128::from(part.send_time.0))
 }
 
-/// A thread that was stalled or preempted.
+fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
+    let (stream, sent, received) = (part.stream, part.leg.sent, part.leg.received);
+    let reason = FailReason::Loss { stream, sent, received, needed: part.needed() };
+    Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() })
+}
+
+/// A thread that was off its core.
 struct OffCore {
     of_dut: bool,
+    /// The longest stall; or the run delay, the total of all waits, where stalls cannot be observed.
     time: Nanos,
-    /// Assumed number of such stalls.
-    times: u64,
     reason: Invalid,
 }
 
-/// Returns the threads that were stalled for longer than the queues absorb, which may cost frames.
-fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
-    let bridged = bridged(outcome);
-    ever_off_core(outcome).filter(move |off| off.time > bridged)
-}
-
-fn bridged(outcome: &TrialOutcome) -> Nanos {
+/// The stall that the queues on the path absorb.
+fn absorbed(outcome: &TrialOutcome) -> Nanos {
     outcome.host.queue_lasts.unwrap_or(QUEUE_UNKNOWN)
 }
 
-/// Returns all stalled threads, even for short stalls: by the longest stall, of which there may have been several, and
-/// by the run delay, which is the sum of all.
-///
-/// In a closed loop in which kernel threads may do the DUT's work on the tester's core, the tester's run delay is no
+/// The tester's run delay. In a closed loop in which kernel threads may do the DUT's work on the tester's core, it is no
 /// host noise: the tester waits for the DUT.
-fn ever_off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
-    let HostNoise { tester_stall, dut_stall, tester_run_delay, dut_run_delay, queue_lasts, .. } = outcome.host;
-    let tester_run_delay = tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed);
-    [(false, tester_stall, tester_run_delay), (true, dut_stall, dut_run_delay)].into_iter().flat_map(
+fn tester_run_delay(outcome: &TrialOutcome) -> Nanos {
+    outcome.host.tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed).unwrap_or_default()
+}
+
+/// Returns the threads that were off their cores, the tester's first.
+fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
+    let host = &outcome.host;
+    let (queue_lasts, dut_run_delay) = (host.queue_lasts, host.dut_run_delay.unwrap_or_default());
+    [(false, host.tester_stall, tester_run_delay(outcome)), (true, host.dut_stall, dut_run_delay)].into_iter().map(
         move |(of_dut, stall, delay)| {
-            let delay = delay.unwrap_or_default();
             let stalled = Invalid::HostStall { of_dut, stall, queue_lasts };
             let waited = Invalid::HostRunDelay { of_dut, delay, queue_lasts };
-            [(stall, STALLS_HELD_POSSIBLE, stalled), (delay, 1, waited)].map(|(time, times, reason)| OffCore {
-                of_dut,
-                time,
-                times,
-                reason,
-            })
+            let (time, reason) = if stall >= delay { (stall, stalled) } else { (delay, waited) };
+            OffCore { of_dut, time, reason }
         },
     )
 }
 
-/// Returns host noise that can explain the loss.
-///
-/// Host noise can affect two groups of frames: frames in catch-up bursts that exceed half of the queue in front of the
-/// DUT, if that queue is known; and frames that were due while a thread was stalled. A loss larger than both groups is
-/// the DUT's. In a closed loop the DUT's own work causes catch-up bursts, so only stalls count there.
-fn host_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Invalid> {
-    let lost: Count = parts.iter().map(|part| part.leg.lost()).fold(0, Count::saturating_add);
-    let mut touched: Count = 0;
-    let mut noise = None;
-    for part in parts {
-        let timing = &part.leg.timing;
-        // A burst of at most half of the queue in front of the DUT explains no loss.
-        let harmless = outcome.host.dut_queue.unwrap_or(0) / 2;
-        if Count::from(timing.worst_burst) > harmless.max(timing.burst.max(1).into()) && outcome.dut_loop == Loop::Open
-        {
-            touched = touched.saturating_add(timing.crowded.max(timing.worst_burst.into()));
-            noise = noise.or(Some(burst(part, outcome)));
-        }
-    }
-    let due = |time: Nanos| {
-        parts.iter().map(|part| part.rate.frames_in(time).saturating_add(1)).fold(0, Count::saturating_add)
-    };
-    for off in off_core(outcome) {
-        touched = touched.saturating_add(due(off.time).saturating_mul(off.times));
-        noise = noise.or(Some(off.reason));
-    }
-    if lost <= touched { noise } else { None }
+/// Rule 2: host noise that invalidates a trial, by the thread that was off its core for longest.
+fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
+    let off = off_core(outcome).max_by_key(|off| off.time)?;
+    (off.time > absorbed(outcome)).then_some(off.reason)
 }
 
-/// Returns the cause of catch-up bursts. One burst follows each stall. A sender that sends a tenth of all frames in
-/// bursts without such stalls is too slow for the rate, and more trials will not help.
-fn burst(part: &Part<'_>, outcome: &TrialOutcome) -> Invalid {
-    let (stream, timing) = (part.stream, &part.leg.timing);
-    let off: Nanos = off_core(outcome).filter(|off| !off.of_dut).map(|off| off.time).max().unwrap_or_default();
-    let kept = part.rate.frames_in(off).saturating_mul(2);
-    if timing.crowded.saturating_sub(kept) >= part.leg.sent / UNEVEN_PART {
-        return Invalid::SenderUneven { stream, crowded: timing.crowded, sent: part.leg.sent };
-    }
-    Invalid::HostBurst { stream, declared: timing.burst.max(1), worst: timing.worst_burst }
+/// The total time in which the tester's threads were off their cores, as far as observed.
+fn tester_off(outcome: &TrialOutcome) -> Nanos {
+    let host = &outcome.host;
+    host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
+}
+
+/// Rule 3: whether more frames were lost than the noise can have touched, and more than 1 % of those sent. It can have
+/// touched the frames that were due while threads were off their cores, and those that the tester dropped.
+fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
+    let host = &outcome.host;
+    let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());
+    let off = Nanos(tester_off(outcome).0.saturating_add(dut.0));
+    let sum = |of: &dyn Fn(&Part<'_>) -> Count| parts.iter().map(of).fold(0, Count::saturating_add);
+    let touched = sum(&|part| part.rate.frames_in(off).saturating_add(1)).saturating_add(host.tester_drops);
+    let (lost, sent) = (sum(&|part| part.leg.lost()), sum(&|part| part.leg.sent));
+    lost > touched && lost > sent / CERTAIN_PART
 }

@@ -1,7 +1,7 @@
 //! Verdicts on a trial, and their texts. They are separate from the rules in [`crate::validity`], because searches,
 //! records and reports need only verdicts.
 
-use crate::units::{Count, Nanos, Rate};
+use crate::units::{Count, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -122,7 +122,7 @@ pub enum Invalid {
         /// How late it may have been.
         limit: Nanos,
     },
-    /// The tester kept its schedule only in bursts, although it was not preempted.
+    /// The tester kept its schedule only in bursts, although it was not preempted. Only in records of rules before 3.
     SenderUneven {
         /// The stream.
         stream: Stream,
@@ -170,7 +170,7 @@ pub enum Invalid {
         /// Connections that it had to learn.
         needed: Count,
     },
-    /// Frames were lost in a trial with catch-up bursts.
+    /// Frames were lost in a trial with catch-up bursts. Only in records of rules before 3.
     HostBurst {
         /// The stream.
         stream: Stream,
@@ -179,7 +179,7 @@ pub enum Invalid {
         /// Largest burst that left.
         worst: u32,
     },
-    /// Frames were lost, or the sender was late, in a trial in which a thread stalled.
+    /// A thread stalled for longer than the queues absorb, or for as long as a sender was late.
     HostStall {
         /// Whether it was a thread of the DUT, else of the tester.
         of_dut: bool,
@@ -188,7 +188,7 @@ pub enum Invalid {
         /// What the queues can bridge, where one is known.
         queue_lasts: Option<Nanos>,
     },
-    /// Frames were lost, or the sender was late, in a trial in which a thread waited for its core (run delay).
+    /// A thread waited for its core (run delay) for longer than the queues absorb, or for as long as a sender was late.
     HostRunDelay {
         /// Whether it was a thread of the DUT, else of the tester.
         of_dut: bool,
@@ -205,7 +205,7 @@ pub enum Invalid {
 pub enum Spoiler {
     /// The tester: after three trials at one rate, the rate is tester-limited.
     Tester,
-    /// Host noise: repeated up to ten times.
+    /// Host noise: repeated up to 40 times.
     Host,
     /// The phase 1 before it: repeated up to three times, then with a lower rate.
     Phase1,
@@ -221,16 +221,10 @@ impl Invalid {
         }
     }
 
-    /// Returns the rate at which the queues would absorb this stall twice, if it invalidated a trial at `rate`; `None`
-    /// if the reason is no stall, or no queue is known.
-    pub fn bridged_at(&self, rate: Rate) -> Option<Rate> {
-        let (away, lasts) = match *self {
-            Invalid::HostStall { stall, queue_lasts: Some(lasts), .. } => (stall, lasts),
-            Invalid::HostRunDelay { delay, queue_lasts: Some(lasts), .. } => (delay, lasts),
-            _ => return None,
-        };
-        let bridged = u128::from(rate.0) * u128::from(lasts.0) / (2 * u128::from(away.0.max(1)));
-        (bridged < u128::from(rate.0)).then_some(Rate(bridged as u64))
+    /// Whether a trial at a lower rate may avoid it.
+    pub fn depends_on_rate(&self) -> bool {
+        use Invalid::{LinkLost, MoreReceivedThanSent, NothingToSend, ValidationMissing};
+        !matches!(self, LinkLost | MoreReceivedThanSent { .. } | NothingToSend { .. } | ValidationMissing)
     }
 
     /// Returns advice on how to avoid it.

@@ -63,6 +63,7 @@ impl Console {
                 let above = short(result.rate.0 + result.error.0);
                 format!("  {BAD}below {above}, every trial in between was invalid{BAD:#}")
             }
+            ResultKind::Strict => format!("  {BAD}host too busy for validity{BAD:#}"),
             ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
             ResultKind::NothingPassed => format!("  {BAD}no rate passed{BAD:#}"),
             ResultKind::Below => format!("  {BAD}every trial below was invalid{BAD:#}"),

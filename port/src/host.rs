@@ -104,24 +104,10 @@ pub fn thread_cpu_nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Number of the calling thread, for [`run_delay`].
-pub fn thread_id() -> u64 {
-    rustix::thread::gettid().as_raw_nonzero().get() as u64
-}
-
 /// Nanoseconds that the calling thread was runnable and waiting for its core since it was started
 /// (second figure of `/proc/thread-self/schedstat`); `None` where the kernel does not keep it.
 pub fn thread_run_delay_nanos() -> Option<u64> {
-    second_figure("/proc/thread-self/schedstat")
-}
-
-/// The same of another thread of this process, by its [`thread_id`].
-pub fn run_delay(thread: u64) -> Option<u64> {
-    second_figure(&format!("/proc/self/task/{thread}/schedstat"))
-}
-
-fn second_figure(path: &str) -> Option<u64> {
-    std::fs::read_to_string(path).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// The number of the process at the other end of a Unix socket, when it connected or began to listen there; 0 if that

@@ -13,6 +13,7 @@ pub mod backend;
 pub mod clock;
 pub mod error;
 pub mod frame;
+mod gaps;
 pub mod host;
 pub mod interface;
 pub mod middleware;
@@ -26,6 +27,7 @@ pub use backend::link;
 pub use clock::{Clock, Ticks};
 pub use error::PortError;
 pub use frame::{Frame, Pool, PoolConfig};
+pub use gaps::Gaps;
 pub use netns::Netns;
 
 /// Maximum number of frames per call: large enough to amortise a call, small enough to stay in L1.

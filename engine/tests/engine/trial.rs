@@ -104,7 +104,7 @@ impl Device for Stalled {
         Ok(None)
     }
     fn away(&mut self) -> Result<Away, String> {
-        Ok(Away { stall: self.0, run_delay: None })
+        Ok(Away { stall: self.0, ..Away::default() })
     }
 }
 

@@ -3,7 +3,7 @@
 //! table.
 
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
-use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE};
+use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE, Patience};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
 use crate::units::{Count, Rate};
@@ -47,13 +47,13 @@ pub fn measure<T: Trials>(
     }
     check_buffers(phase1.connections, phase1.buffered)?;
     let mut decider = Decider::new(trials, settings);
-    let decide = |rate: Rate| {
+    let decide = |rate: Rate, patience: Patience| {
         let few = phase1.connections.min(PROBE_CONNECTIONS);
         let spec = trial(rate, phase1.connections, settings.alpha, phase1.validate_at_most);
         let probe = trial(rate.min(PROBE_RATE), few, settings.alpha, phase1.validate_at_most);
-        decider.decide(&spec, &probe)
+        decider.decide(&spec, &probe, patience)
     };
-    binary::search((settings.lo, settings.hi), Rate(1), settings.precision, decide, watch)
+    binary::search((settings.lo, settings.hi), Rate(1), (settings.precision, &settings.criteria), decide, watch)
 }
 
 /// Returns the validation rate of a trial at R: alpha × R, capped, at least 1.

@@ -5,12 +5,14 @@
 pub mod binary;
 pub mod establishment;
 mod result;
+mod strict;
 pub mod throughput;
 mod verify;
 
 pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
+pub use strict::Strict;
 
-use crate::judged::{Judged, Judgement, Life};
+use crate::judged::{Judged, Judgement, Life, Patience};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Order, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Nanos, Rate};
@@ -166,8 +168,8 @@ impl<'a, T: Trials> Decider<'a, T> {
 
     /// Decides about `spec`. If no right frame of a stream was received, it runs `probe`, the same trial at a rate that
     /// every working DUT passes at least in part.
-    fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec) -> Result<Judgement, TrialError> {
-        let judgement = verify::decide(&mut self.judged, spec, self.verify)?;
+    fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
+        let judgement = verify::decide(&mut self.judged, spec, patience, self.verify)?;
         if !judgement.decision.passed() {
             let dark = dark_streams(&judgement.last().outcome);
             if !dark.is_empty() {

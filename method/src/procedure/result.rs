@@ -1,7 +1,8 @@
 //! The result of a search, as the run folder and every report hold it. A rate always comes with its bound, its error
 //! and the counts of repeated trials.
 
-use super::verify::lost;
+use super::Strict;
+use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
 use crate::units::{Count, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
@@ -20,6 +21,9 @@ pub enum ResultKind {
     TesterLimit,
     /// Host noise invalidated every trial at higher rates, and nothing failed: a lower bound, printed with "≥".
     HostLimit,
+    /// No valid trial passed, because host noise left the rates undecided: the rate is the strict result, printed as
+    /// "host too busy for validity".
+    Strict,
     /// Tester or host noise left all rates between the bounds undecided, before the bounds were as close as requested.
     /// The DUT's rate is between `rate` and `rate` + `error`; printed with "≥".
     Between,
@@ -34,13 +38,14 @@ pub enum ResultKind {
 
 impl ResultKind {
     /// All kinds, the least informative first.
-    pub const WEAKEST_FIRST: [ResultKind; 8] = [
+    pub const WEAKEST_FIRST: [ResultKind; 9] = [
         ResultKind::NothingMeasured,
         ResultKind::Below,
         ResultKind::NothingPassed,
         ResultKind::TesterLimit,
         ResultKind::HostLimit,
         ResultKind::AtUpperLimit,
+        ResultKind::Strict,
         ResultKind::Between,
         ResultKind::Exact,
     ];
@@ -52,6 +57,7 @@ impl ResultKind {
             ResultKind::TesterLimit => "tester-limit",
             ResultKind::AtUpperLimit => "at-upper-limit",
             ResultKind::HostLimit => "host-limit",
+            ResultKind::Strict => "strict",
             ResultKind::Between => "between",
             ResultKind::Below => "below",
             ResultKind::NothingPassed => "nothing-passed",
@@ -104,12 +110,16 @@ pub struct SearchStep {
     pub invalid: Count,
     /// Frames lost in the deciding trial, in all streams; printed with every loss tolerance.
     pub lost: Count,
+    /// Frames sent in that trial, in all streams; 0 in records of rules before 3.
+    #[serde(default)]
+    pub sent: Count,
 }
 
 /// The result of one search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// The highest rate that passed, per direction; 0 when none did. Never the last rate tried.
+    /// The highest rate that passed, per direction; 0 when none did; with [`ResultKind::Strict`] the strict rate. Never
+    /// the last rate tried.
     pub rate: Rate,
     /// What bounds it from above.
     pub kind: ResultKind,
@@ -145,6 +155,9 @@ pub struct SearchResult {
     /// close as requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_limit: Option<Invalid>,
+    /// The strict result; `None` in records of rules before 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<Strict>,
 }
 
 impl SearchResult {
@@ -166,6 +179,7 @@ impl SearchResult {
             table_changes: 0,
             lost_at_rate: 0,
             tester_limit: None,
+            strict: None,
         }
     }
 
@@ -179,8 +193,8 @@ impl SearchResult {
         };
         let trials = judgement.attempts.len() as Count;
         let invalid = judgement.invalid();
-        let lost = lost(&judgement.last().outcome);
-        self.trace.push(SearchStep { rate, verdict, reason, closed_loop, trials, invalid, lost });
+        let (lost, sent) = lost_of_sent(&judgement.last().outcome);
+        self.trace.push(SearchStep { rate, verdict, reason, closed_loop, trials, invalid, lost, sent });
         self.trials += trials;
         self.invalid_repeats += invalid;
         for attempt in &judgement.attempts {

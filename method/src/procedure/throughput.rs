@@ -3,6 +3,7 @@
 //! conditional throughput and must be printed with its acceptance.
 
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
+use crate::judged::Patience;
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
 
@@ -65,14 +66,14 @@ fn measure<T: Trials>(
 ) -> Result<SearchResult, TrialError> {
     settings.check()?;
     let mut decider = Decider::new(trials, settings);
-    let decide = |rate: Rate| {
+    let decide = |rate: Rate, patience: Patience| {
         let spec = TrialSpec { rate, ..trial.clone() };
         let probe = TrialSpec { rate: rate.min(PROBE_RATE), load: Load::Frames(PROBE_FRAMES), ..spec.clone() };
-        decider.decide(&spec, &probe)
+        decider.decide(&spec, &probe, patience)
     };
     // At a lower rate the trial would send no frame.
     let least = Rate(Nanos::SECOND.0.div_ceil(settings.duration.0));
-    binary::search((settings.lo, settings.hi), least, settings.precision, decide, watch)
+    binary::search((settings.lo, settings.hi), least, (settings.precision, &settings.criteria), decide, watch)
 }
 
 fn stateless_trial(duration: Nanos, direction: Direction) -> TrialSpec {

@@ -2,7 +2,7 @@
 //! concerns one rate; the search chooses rates.
 
 use super::Verify;
-use crate::judged::{Decision, Judged, Judgement};
+use crate::judged::{Decision, Judged, Judgement, Patience};
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::Count;
 
@@ -10,23 +10,24 @@ use crate::units::Count;
 pub(super) fn decide<T: Trials>(
     judged: &mut Judged<T>,
     spec: &TrialSpec,
+    patience: Patience,
     verify: Option<Verify>,
 ) -> Result<Judgement, TrialError> {
-    let mut judgement = judged.decide(spec)?;
+    let mut judgement = judged.decide(spec, patience)?;
     let Some(Verify { tries }) = verify else { return Ok(judgement) };
     for _ in 1..tries {
         if !matches!(judgement.decision, Decision::Fail(_)) {
             break;
         }
-        let again = judged.decide(spec)?;
+        let again = judged.decide(spec, patience)?;
         judgement.decision = again.decision;
         judgement.attempts.extend(again.attempts);
     }
     Ok(judgement)
 }
 
-/// Returns the number of frames lost in all streams of a trial.
-pub(super) fn lost(outcome: &TrialOutcome) -> Count {
-    let validation = outcome.validation.as_ref().map_or(0, crate::trial::Leg::lost);
-    outcome.forward.lost().saturating_add(outcome.reverse.lost()).saturating_add(validation)
+/// Returns the number of frames lost and sent in all streams of a trial.
+pub(super) fn lost_of_sent(outcome: &TrialOutcome) -> (Count, Count) {
+    let legs = [&outcome.forward, &outcome.reverse].into_iter().chain(&outcome.validation);
+    legs.fold((0, 0), |(lost, sent), leg| (lost.saturating_add(leg.lost()), sent.saturating_add(leg.sent)))
 }

@@ -1,5 +1,6 @@
 //! Tests of the method: verdicts rule by rule, and procedures against simulated devices.
 
+mod bias;
 mod properties;
 mod replay;
 mod search;

@@ -3,8 +3,8 @@
 use method::procedure::{StepVerdict, establishment, throughput};
 use method::simulated::{SimulatedDut, Truth};
 use method::{
-    Attempt, Criteria, Decision, Judgement, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
-    Trials, Verdict, judge, procedure::binary,
+    Attempt, Criteria, Decision, Judgement, Nanos, Patience, Precision, Rate, Ratio, ResultKind, SearchResult,
+    SearchSettings, Trials, Verdict, judge, procedure::binary,
 };
 use proptest::prelude::*;
 
@@ -18,6 +18,11 @@ fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
     match result.kind {
         ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below => {
             prop_assert!(passed.is_empty() && result.rate == Rate(0));
+        }
+        ResultKind::Strict => {
+            let strict = result.strict.expect("a result of these rules has a strict result");
+            prop_assert!(passed.is_empty() && result.rate == strict.rate && !strict.decided);
+            return Ok(());
         }
         ResultKind::Exact | ResultKind::Between | ResultKind::AtUpperLimit => {
             prop_assert!(passed.contains(&result.rate));
@@ -116,10 +121,11 @@ proptest! {
         lo in 0u64..1_000, above in 1u64..1_000_000, error in 1u64..100, verdicts in any::<u64>(),
     ) {
         let (lo, hi) = (Rate(lo), Rate(lo + above));
-        let decide = |rate: Rate| {
+        let decide = |rate: Rate, _: Patience| {
             Ok(judgement(rate, (verdicts >> (rate.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)) & 1 == 1))
         };
-        let result = binary::search((lo, hi), Rate(0), Precision::Absolute(Rate(error)), decide, &mut |_| ()).unwrap();
+        let how = (Precision::Absolute(Rate(error)), &Criteria::default());
+        let result = binary::search((lo, hi), Rate(0), how, decide, &mut |_| ()).unwrap();
         is_honest(&result)?;
         prop_assert!(result.trace.len() <= 2 + (u64::BITS - (above / error).leading_zeros()) as usize + 1);
     }

@@ -436,11 +436,12 @@ fn invalid_trials_are_repeated_until_their_time_is_over() {
         outcome.wall = Nanos::from_secs(1);
     });
     let patient = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
-    assert_eq!((patient.kind, patient.trials), (ResultKind::NothingMeasured, 44));
+    assert_eq!((patient.kind, patient.trace[0].trials), (ResultKind::NothingMeasured, 41));
     let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
     let result = throughput::stateless(&mut dut, &limited, &mut |_| ()).unwrap();
-    // Five at the first rate, and one at each of three more before the search gives up.
-    assert_eq!((result.kind, result.trials), (ResultKind::NothingMeasured, 8));
+    // Five at the first rate, and one at each further rate.
+    assert_eq!((result.kind, result.trace[0].trials), (ResultKind::NothingMeasured, 5));
+    assert!(result.trace[1..].iter().all(|step| step.trials == 1));
 }
 
 #[test]

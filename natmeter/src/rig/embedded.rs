@@ -262,7 +262,7 @@ impl Device for Gateway {
     }
     fn away(&mut self) -> Result<Away, String> {
         let away = self.with(Embedded::away)?;
-        Ok(Away { stall: Nanos(away.stall), run_delay: away.run_delay.map(Nanos) })
+        Ok(Away { stall: Nanos(away.stall), stalled: Nanos(away.stalled), run_delay: None })
     }
     fn wake(&mut self, lasts: Nanos) {
         // The next request reports a stopped gateway.

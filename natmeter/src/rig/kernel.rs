@@ -227,7 +227,7 @@ impl Device for Kernel {
     }
     fn away(&mut self) -> Result<Away, String> {
         // The kernel's threads do not report single stalls.
-        Ok(Away { stall: Nanos(0), run_delay: self.threads.run_delay().map(Nanos) })
+        Ok(Away { run_delay: self.threads.run_delay().map(Nanos), ..Away::default() })
     }
 }
 

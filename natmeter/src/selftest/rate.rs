@@ -11,7 +11,7 @@ use crate::rig::RigError;
 use crate::rig::embedded::Cores;
 use crate::run::{Until, is_over};
 use gateway::TruthConfig;
-use method::judged::{Decision, Judged};
+use method::judged::{Decision, Judged, Patience};
 use method::procedure::{Precision, SearchResult, SearchSettings, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
@@ -183,7 +183,7 @@ impl Comparison<'_> {
         let mut judged = Judged::new(trials, Criteria::default());
         let mut contradicted = 0;
         for repeat in 1..=REPEATS {
-            contradicted += u32::from(match judged.decide(&trial.spec)?.decision {
+            contradicted += u32::from(match judged.decide(&trial.spec, Patience::Repeat)?.decision {
                 Decision::Pass => passed_too_high(trial.spec.rate, truth),
                 Decision::Fail(_) | Decision::TesterBound(_) => stopped_too_low(trial.spec.rate, truth),
                 Decision::HostBound(_) => false,

@@ -253,6 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "opens a device")]
     fn a_machine_without_the_device_is_told_what_to_do() {
         let missing = device("/nowhere/tun").unwrap_err().to_string();
         assert!(

@@ -5,7 +5,7 @@ use crate::folder::{Header, Outcome, POINT_BY_POINT};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, RESULTS, TRIALS};
-use method::{Rate, SearchStep, StepVerdict, TrialRecord, Verdict};
+use method::{ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All disagreements.
@@ -145,7 +145,9 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
         return Some(format!("no trial at {}/s has the verdict that its step of the search has", step.rate));
     }
     let passed = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).max();
-    if passed.unwrap_or(Rate(0)) != result.rate {
+    // A strict rate may have passed in a discarded trial only.
+    let strict = result.strict.filter(|_| result.kind == ResultKind::Strict);
+    if strict.map_or(passed.unwrap_or_default(), |strict| strict.rate) != result.rate {
         return Some(format!(
             "its rate is {}/s, but the highest rate that passed is {}/s",
             result.rate,

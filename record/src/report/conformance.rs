@@ -64,7 +64,11 @@ impl Found<'_> {
         let undecided = |r: &&Repetition| {
             matches!(
                 r.bound,
-                ResultKind::HostLimit | ResultKind::Between | ResultKind::Below | ResultKind::NothingMeasured
+                ResultKind::Strict
+                    | ResultKind::HostLimit
+                    | ResultKind::Between
+                    | ResultKind::Below
+                    | ResultKind::NothingMeasured
             )
         };
         let ended: usize =

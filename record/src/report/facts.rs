@@ -4,11 +4,11 @@
 use super::Report;
 use super::number::{self, grouped, si};
 use crate::audit::Basis;
-use crate::folder::{Calibration, Ceiling, Over};
+use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
-use method::validity::Spoiler;
+use method::validity::{Rule, Spoiler};
 use method::{Count, Direction, Rate, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
@@ -27,6 +27,8 @@ pub struct Judged {
     pub by_tester: u64,
     /// Of the invalid ones: because of an incomplete phase 1.
     pub by_phase1: u64,
+    /// Trials that each rule of validity decided, in the order of the rules; empty if the record has other rules.
+    pub by_rule: Vec<(&'static str, u64)>,
     /// Trials after whose phase 1 the device counted fewer connections than the tester had received.
     pub uncounted: u64,
     /// The worst of these: connections in the device's table, and connections that the tester had received.
@@ -45,8 +47,9 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Adds up all trials, whose frames were sent with hop limit `sent_with`.
-    pub fn of(trials: &[TrialRecord], sent_with: u8) -> Judged {
+    /// Adds up all trials of a run.
+    pub fn of(trials: &[TrialRecord], header: &Header) -> Judged {
+        let sent_with = header.scenario.traffic.ttl;
         let mut sum = Leg::default();
         for outcome in trials.iter().map(|t| &t.outcome) {
             for leg in
@@ -67,6 +70,9 @@ impl Judged {
             let stores = trials.iter().filter_map(|t| t.outcome.store.as_ref());
             stores.filter_map(|s| Some((s.dut_entries?, s.learned))).filter(|(counted, learned)| counted < learned)
         };
+        let decided_by =
+            |rule: Rule| trials.iter().filter(|t| Rule::of(&t.verdict, &t.outcome) == Some(rule)).count() as u64;
+        let rules: &[Rule] = if header.has_known_rules() { &Rule::ALL } else { &[] };
         let (by_host, by_tester) = (invalid(Spoiler::Host), invalid(Spoiler::Tester));
         let by_phase1 = invalid(Spoiler::Phase1);
         Judged {
@@ -75,6 +81,7 @@ impl Judged {
             by_host,
             by_tester,
             by_phase1,
+            by_rule: rules.iter().map(|&rule| (rule.name(), decided_by(rule))).collect(),
             uncounted: counts().count() as u64,
             worst_count: counts().min_by_key(|(counted, learned)| counted * 1_000 / learned.max(&1)),
             sent: sum.sent,
@@ -89,8 +96,14 @@ impl Judged {
 /// What the judge counted, in a sentence.
 pub(super) fn judged_in_words(judged: &Judged) -> String {
     let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
+    let rules: Vec<String> = judged.by_rule.iter().map(|(rule, n)| format!("{rule} {}", grouped(*n))).collect();
+    let rules = if rules.is_empty() {
+        String::new()
+    } else {
+        format!(" Decided by the rules of validity: {}.", rules.join(", "))
+    };
     format!(
-        "{} ({} invalid): {} frames sent, {} received correctly{}.",
+        "{} ({} invalid): {} frames sent, {} received correctly{}.{rules}",
         number::plural(judged.trials, "trial"),
         grouped(judged.invalid),
         grouped(judged.sent),

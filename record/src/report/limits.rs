@@ -14,12 +14,17 @@ struct Sentence {
     rest: &'static str,
 }
 
-const SENTENCES: [Sentence; 3] = [
+const SENTENCES: [Sentence; 4] = [
     Sentence { bound: ResultKind::TesterLimit, subject: "The tester was the limit", rest: "the rate is a lower bound" },
     Sentence {
         bound: ResultKind::HostLimit,
         subject: "Host noise invalidated every trial at a higher rate",
         rest: "the rate is a lower bound",
+    },
+    Sentence {
+        bound: ResultKind::Strict,
+        subject: "The host was too busy for validity",
+        rest: "the rate is the strict result of RFC 2544, in which every lost frame counts as the device's",
     },
     Sentence {
         bound: ResultKind::Between,

@@ -123,7 +123,7 @@ impl Report {
             self_test,
             facts,
             commands,
-            judged: facts::Judged::of(&trials, header.scenario.traffic.ttl),
+            judged: facts::Judged::of(&trials, &header),
             header,
         };
         report.beside = published::beside(&report);

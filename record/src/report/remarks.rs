@@ -50,6 +50,12 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
     note(result.count(ResultKind::HostLimit), &|some| {
         format!("host limit{some}: lower bound, because host noise invalidated every trial at a higher rate")
     });
+    note(result.count(ResultKind::Strict), &|some| {
+        format!(
+            "host too busy for validity{some}: host noise invalidated every trial that passed, so this is the strict \
+             result of RFC 2544, in which every lost frame counts as the device's"
+        )
+    });
     if let Some((low, high)) = result.between() {
         note(result.count(ResultKind::Between), &|some| {
             let (low, high) = (grouped(low.0), grouped(high.0));

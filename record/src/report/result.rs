@@ -5,7 +5,9 @@ use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan, without_attempt};
 use method::stats::Summary;
 use method::trial::Leg;
-use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, TrialRecord, Verdict, scaling};
+use method::{
+    Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, Strict, TrialRecord, Verdict, scaling,
+};
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Scenario};
 use serde::Serialize;
@@ -33,6 +35,9 @@ pub struct PointResult {
     pub planned: usize,
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
     pub summary: Option<Summary>,
+    /// Statistics over the strict results of the repetitions, per direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strict: Option<Summary>,
     /// The weakest bound of the repetitions.
     pub bound: ResultKind,
     /// Statistics below this rate are upper bounds, because some repetitions know only a rate that failed.
@@ -89,6 +94,9 @@ pub struct Repetition {
     pub undecided: Option<Invalid>,
     /// The last eight verdicts were equal.
     pub one_sided: bool,
+    /// The strict result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strict: Option<Strict>,
     /// The search.
     pub trace: Vec<SearchStep>,
 }
@@ -249,6 +257,7 @@ fn empty(m: &Measurement) -> PointResult {
         directions: 1,
         planned: 0,
         summary: None,
+        strict: None,
         bound: ResultKind::NothingMeasured,
         less_below: None,
         error: Rate(0),
@@ -311,9 +320,12 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
         error: o.result.error,
         undecided: o.result.tester_limit,
         one_sided: o.result.one_sided,
+        strict: o.result.strict,
         trace: o.result.trace.clone(),
     };
     result.repetitions = outcomes.iter().map(repetition).collect();
+    let strict: Vec<u64> = searches.iter().filter_map(|r| r.strict).map(|strict| strict.rate.0).collect();
+    result.strict = Summary::of(&strict);
 }
 
 /// Further figures of a result, by name.

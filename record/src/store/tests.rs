@@ -213,6 +213,7 @@ fn results_come_back_as_they_were() {
             table_changes: 0,
             lost_at_rate: 0,
             tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
+            strict: None,
             trace: vec![SearchStep {
                 rate: Rate(7_400_000),
                 verdict: StepVerdict::Pass,
@@ -221,6 +222,7 @@ fn results_come_back_as_they_were() {
                 trials: 1,
                 invalid: 0,
                 lost: 0,
+                sent: 1_480_000,
             }],
         },
     };

@@ -104,6 +104,7 @@ impl Run {
                 table_changes: 0,
                 lost_at_rate: 0,
                 tester_limit: None,
+                strict: None,
                 trace,
             },
         });
@@ -197,7 +198,7 @@ impl Run {
 /// A step of a search that was decided by one trial.
 pub(super) fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
     let reason = String::new();
-    SearchStep { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0 }
+    SearchStep { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0, sent: 0 }
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.

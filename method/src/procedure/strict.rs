@@ -1,0 +1,73 @@
+//! The strict result of a search: what RFC 2544 gives by its letter, where a lost frame is a fail whatever the host did.
+//! It is derived from the same trials as the result, and stands beside it.
+
+use super::Precision;
+use super::binary::middle;
+use crate::judged::Judgement;
+use crate::units::Rate;
+use crate::validity::{Criteria, lost_any};
+use serde::{Deserialize, Serialize};
+
+/// A search that only lost frames down to this part of its upper end tries no lower rate: 1/4096.
+const LOWEST_PART: u64 = 4096;
+
+/// The strict result of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strict {
+    /// The highest rate that passed below `below`, in a valid or discarded trial, per direction; 0 when none did.
+    pub rate: Rate,
+    /// The lowest rate at which any trial, valid or not, lost a frame; `None` if none did.
+    pub below: Option<Rate>,
+    /// Whether the valid trials decided the search. If not, this rate is the figure of the search, and the host was too
+    /// busy for validity.
+    pub decided: bool,
+}
+
+/// What the trials of a search show by the letter.
+pub(super) struct Literal {
+    passed: Vec<Rate>,
+    below: Option<Rate>,
+    lo: Rate,
+    /// Upper end of the rates to try: the end of the search, or a rate that the tester did not reach.
+    hi: Rate,
+    end: Rate,
+}
+
+impl Literal {
+    pub(super) fn new(lo: Rate, hi: Rate) -> Literal {
+        Literal { passed: Vec::new(), below: None, lo, hi, end: hi }
+    }
+
+    pub(super) fn learn(&mut self, rate: Rate, judgement: &Judgement, criteria: &Criteria) {
+        let mut known = false;
+        for attempt in &judgement.attempts {
+            let lost = lost_any(&attempt.spec, &attempt.outcome, criteria);
+            known |= lost.is_some();
+            match lost {
+                Some(true) => self.below = Some(self.below.map_or(rate, |below| below.min(rate))),
+                Some(false) => self.passed.push(rate),
+                None => {}
+            }
+        }
+        if !known {
+            self.hi = self.hi.min(rate);
+        }
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        self.passed.iter().copied().filter(|&rate| self.below.is_none_or(|below| rate < below)).max()
+    }
+
+    /// Returns the rate at which one more trial brings the strict result closer to its bound; `None` if it is close
+    /// enough. The rate lies between `least` and `bound`, the upper end of the valid search.
+    pub(super) fn next(&self, (least, bound): (Rate, Rate), precision: Precision) -> Option<Rate> {
+        let (lo, hi) = (self.rate().unwrap_or(self.lo), self.below.unwrap_or(self.hi).min(self.hi).min(bound));
+        let middle = middle(lo, hi.max(lo)).max(least);
+        let hopeless = self.passed.is_empty() && hi.0 <= self.end.0 / LOWEST_PART;
+        (hi > lo && hi.0 - lo.0 > precision.width(lo).0 && middle < hi && !hopeless).then_some(middle)
+    }
+
+    pub(super) fn result(&self, decided: bool) -> Strict {
+        Strict { rate: self.rate().unwrap_or_default(), below: self.below, decided }
+    }
+}

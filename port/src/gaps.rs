@@ -1,0 +1,56 @@
+//! Gaps between the rounds of a polling thread: the time in which something kept it from its work.
+
+use crate::{Clock, Ticks};
+
+/// A longer gap is a stall: a round handles one burst on each port, which takes a few microseconds.
+const STALL_NANOS: u64 = 20_000;
+
+/// The stalls of a polling thread, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Gaps {
+    /// The longest gap between two rounds.
+    pub longest: Ticks,
+    /// The total of all stalls.
+    pub stalled: Ticks,
+    at_least: Ticks,
+}
+
+impl Gaps {
+    /// Counts from nothing.
+    pub fn new(clock: Clock) -> Gaps {
+        Gaps { longest: 0, stalled: 0, at_least: clock.ticks(STALL_NANOS) }
+    }
+
+    /// Adds a gap between two rounds.
+    #[inline(always)]
+    pub fn add(&mut self, gap: Ticks) {
+        self.longest = self.longest.max(gap);
+        if gap > self.at_least {
+            self.stalled += gap;
+        }
+    }
+
+    /// Returns the gaps so far, and starts again.
+    #[must_use]
+    pub fn take(&mut self) -> Gaps {
+        std::mem::replace(self, Gaps { longest: 0, stalled: 0, ..*self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_stalls_count_towards_the_total() {
+        let clock = Clock::system();
+        let ticks = |micros: u64| clock.ticks(micros * 1_000);
+        let mut gaps = Gaps::new(clock);
+        for micros in [3, 19, 50, 30, 2] {
+            gaps.add(ticks(micros));
+        }
+        let taken = gaps.take();
+        assert_eq!((taken.longest, taken.stalled), (ticks(50), ticks(50) + ticks(30)));
+        assert_eq!((gaps.longest, gaps.stalled), (0, 0));
+    }
+}
