@@ -8,11 +8,21 @@ pub use text::{text, total};
 use crate::rig::{embedded, kernel};
 use method::{Count, Direction, Nanos, Rate};
 use record::plan::Plan;
-use scenario::{Dut, Link, Plays, Point, Scenario, VethIo};
+use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
 
 /// Returns the plan of a scenario with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
-    let mut plan = Plan::new(scenario);
+    let predicted = in_order(scenario, Sequence::PointByPoint);
+    let order = scenario.measure.order.unwrap_or(if changing_is_cheap(scenario, &predicted) {
+        Sequence::Interleaved
+    } else {
+        Sequence::PointByPoint
+    });
+    if order == predicted.order { predicted } else { in_order(scenario, order) }
+}
+
+fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
+    let mut plan = Plan::in_order(scenario, order);
     for m in &mut plan.measurements {
         let scenario = &*m.point.of(scenario);
         let dut = &scenario.duts[m.point.dut];
@@ -21,6 +31,27 @@ pub fn plan(scenario: &Scenario) -> Plan {
         plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections));
     }
     plan
+}
+
+/// Interleaving changes the point after every measurement; this must take less than this part of the measurement: 1/10.
+const CHANGE_PART: u64 = 10;
+
+/// Whether changing a point takes little time compared with its trials. A simulated device has no host whose noise would
+/// spread over the points.
+fn changing_is_cheap(scenario: &Scenario, plan: &Plan) -> bool {
+    plan.measurements.iter().all(|m| match scenario.duts[m.point.dut] {
+        Dut::Simulated { .. } => false,
+        _ => change_time(&scenario.duts[m.point.dut], m.point.connections).0 < m.predicted.0 / CHANGE_PART,
+    })
+}
+
+/// Assumed time to set a device up at a point: threads and tables of the embedded gateway; namespaces, rules and cables of a
+/// kernel device.
+fn change_time(dut: &Dut, connections: Count) -> Nanos {
+    match dut {
+        Dut::Kernel { .. } => Nanos::from_secs(2),
+        Dut::Gateway { .. } | Dut::Simulated { .. } => Nanos(50_000_000 + 200 * connections),
+    }
 }
 
 /// Assumed rates of a DUT on a link.

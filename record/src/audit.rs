@@ -11,7 +11,7 @@
 mod rules;
 mod structure;
 
-use crate::folder::{Header, POINT_BY_POINT};
+use crate::folder::Header;
 use crate::read::Record;
 use serde::Serialize;
 use std::fmt;
@@ -138,7 +138,7 @@ pub fn check_resumable(record: &Record) -> Result<(), Refusal> {
     if let Some(rules) = rules.filter(|&rules| rules != method::RULES) {
         return Err(Refusal::Rules { rules, natmeter });
     }
-    if order != POINT_BY_POINT {
+    if record.header.sequence().is_none() {
         return Err(Refusal::Order { order: order.clone(), natmeter });
     }
     let findings = structure::findings(record);

@@ -17,7 +17,7 @@
 use crate::plan::{Measurement, Plan};
 use method::{Count, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
-use scenario::{Link, Options, Scenario, VethIo};
+use scenario::{Link, Options, Scenario, Sequence, VethIo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,10 +25,6 @@ use std::collections::BTreeMap;
 pub const RECORD: u32 = 2;
 /// Version of a run folder that does not name its version.
 pub const RECORD_WITHOUT_VERSION: u32 = 1;
-
-/// The order of trials of this natmeter: points in the order of the plan; at a point, each metric with all its repetitions;
-/// the trials of a search without interruption by others.
-pub const POINT_BY_POINT: &str = "point-by-point";
 
 /// The first document of a run folder. [`crate::read::header`] reads it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +35,7 @@ pub struct Header {
     pub version: String,
     /// Version of the rules ([`method::RULES`]) by which trials were judged and results found; `None`: not recorded.
     pub rules: Option<u32>,
-    /// Order of the trials, such as [`POINT_BY_POINT`].
+    /// Order of the trials: the name of a [`scenario::Sequence`] of measurements, each search without interruption by others.
     pub order: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
@@ -58,12 +54,17 @@ impl Header {
             record: RECORD,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             rules: Some(method::RULES),
-            order: POINT_BY_POINT.to_owned(),
+            order: plan.order.name().to_owned(),
             started,
             options,
             scenario,
             plan,
         }
+    }
+
+    /// The order of the measurements, if this natmeter knows it.
+    pub fn sequence(&self) -> Option<Sequence> {
+        [Sequence::PointByPoint, Sequence::Interleaved].into_iter().find(|known| known.name() == self.order)
     }
 
     /// Whether this natmeter judges by the rules of the run, so that verdicts and results can be derived again.

@@ -3,7 +3,7 @@
 
 use method::{Count, Nanos};
 use scenario::axis;
-use scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Point, Scenario, Sequence};
 use serde::{Deserialize, Serialize};
 
 /// One search for one value.
@@ -65,6 +65,9 @@ pub fn without_attempt(key: &str) -> &str {
 pub struct Plan {
     /// The measurements in the order of execution.
     pub measurements: Vec<Measurement>,
+    /// Their order.
+    #[serde(default)]
+    pub order: Sequence,
     /// Bytes that the tester will need at the largest point; 0 without a forecast.
     pub tester_memory: u64,
     /// Bytes that the DUT will need at the largest point, as far as can be said; 0 without a forecast.
@@ -72,10 +75,16 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Lists the measurements of a scenario, without a forecast: by DUT, cores, further axes, connections, metric and
-    /// repetition. Metrics are in the scenario's order, so that phase 2 knows the smallest establishment rate of its point.
+    /// Lists the measurements of a scenario, without a forecast, in the scenario's order or else point by point.
     pub fn new(scenario: &Scenario) -> Plan {
-        let mut plan = Plan::default();
+        Plan::in_order(scenario, scenario.measure.order.unwrap_or_default())
+    }
+
+    /// Lists the measurements of a scenario, without a forecast: by DUT, cores, further axes, connections, metric and
+    /// repetition; interleaved by DUT, metric and repetition first. Metrics are in the scenario's order, so that phase 2 knows
+    /// the smallest establishment rate of its point.
+    pub fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
+        let mut plan = Plan { order, ..Plan::default() };
         for (dut, device) in scenario.duts.iter().enumerate() {
             for &cores in &scenario.sweep.cores {
                 for axes in scenario.combinations(device) {
@@ -85,6 +94,14 @@ impl Plan {
                     }
                 }
             }
+        }
+        if order == Sequence::Interleaved {
+            let mut metrics: Vec<String> = Vec::new();
+            plan.measurements
+                .iter()
+                .for_each(|m| metrics.extend((!metrics.contains(&m.metric)).then(|| m.metric.clone())));
+            let place = |metric: &String| metrics.iter().position(|known| known == metric);
+            plan.measurements.sort_by_key(|m| (m.point.dut, place(&m.metric), m.repetition));
         }
         plan
     }
@@ -166,6 +183,28 @@ mod tests {
             ]
         );
         assert_eq!(keys.len(), 3 + 3 * 2 * 2 * 3);
+    }
+
+    /// Repetitions alternate between the points, and a device is measured before the next one begins. All establishment rates
+    /// precede phase 2.
+    #[test]
+    fn interleaved_repetitions_alternate_between_the_points() {
+        let (scenario, _) = plan_of(KERNEL);
+        let plan = Plan::in_order(&scenario, Sequence::Interleaved);
+        let keys: Vec<String> = plan.measurements.iter().map(Measurement::key).collect();
+        assert_eq!(
+            keys[3..10],
+            [
+                "nftables/n=50000/cores=1/max_conn_est_rate/1",
+                "nftables/n=200000/cores=1/max_conn_est_rate/1",
+                "nftables/n=50000/cores=1/max_conn_est_rate/2",
+                "nftables/n=200000/cores=1/max_conn_est_rate/2",
+                "nftables/n=50000/cores=1/max_conn_est_rate/3",
+                "nftables/n=200000/cores=1/max_conn_est_rate/3",
+                "nftables/n=50000/cores=1/throughput/1",
+            ]
+        );
+        assert_eq!(keys.len(), Plan::new(&scenario).measurements.len());
     }
 
     /// Devices are measured at all combinations of the axes that apply to them, and keys name these axes.

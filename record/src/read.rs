@@ -6,13 +6,11 @@
 
 mod version1;
 
-use crate::folder::{
-    Calibration, CommandLine, Facts, Header, Outcome, POINT_BY_POINT, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
-};
+use crate::folder::{Calibration, CommandLine, Facts, Header, Outcome, RECORD, RECORD_WITHOUT_VERSION, SelfTest};
 use crate::plan::Plan;
 use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
 use method::TrialRecord;
-use scenario::{Complaints, Options, Scenario, Technologies};
+use scenario::{Complaints, Options, Scenario, Sequence, Technologies};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -141,7 +139,7 @@ pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, Recor
         record: stored.record,
         version: stored.version,
         rules: stored.rules,
-        order: stored.order.unwrap_or_else(|| POINT_BY_POINT.to_owned()),
+        order: stored.order.unwrap_or_else(|| Sequence::PointByPoint.name().to_owned()),
         started: stored.started,
         options,
         scenario,

@@ -27,8 +27,8 @@ pub use reader::{Loaded, Options, ScenarioError, about, parse, read};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, technologies};
 pub use tables::{
-    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Simulated, Sweep, Tester, Traffic, VETH_IO,
-    VethIo, book,
+    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Sequence, Simulated, Sweep, Tester, Traffic,
+    VETH_IO, VethIo, book,
 };
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
 

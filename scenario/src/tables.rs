@@ -28,6 +28,36 @@ const DIRECTIONS: &[Choice<Direction>] = &[
 
 const ORDERS: &[Choice<Order>] = &[("random", Order::Random, ""), ("round-robin", Order::RoundRobin, "")];
 
+/// Order in which the measurements of a run are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sequence {
+    /// The points in order; at each point every metric with all repetitions.
+    #[default]
+    PointByPoint,
+    /// Each metric at all points, then its next repetition: 1, 2, 3, 1, 2, 3, …
+    Interleaved,
+}
+
+impl Sequence {
+    /// Returns its name in scenarios and run folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sequence::PointByPoint => "point-by-point",
+            Sequence::Interleaved => "interleaved",
+        }
+    }
+}
+
+const SEQUENCES: &[Choice<Sequence>] = &[
+    (
+        "interleaved",
+        Sequence::Interleaved,
+        "repetitions alternate between the points, so that host noise spreads over all",
+    ),
+    ("point-by-point", Sequence::PointByPoint, "all repetitions of a point in a row"),
+];
+
 /// Back-end on a veth pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VethIo {
@@ -214,6 +244,8 @@ key::table! {
         metrics: Vec<String> = "metrics", list(text()), or("[\"max_conn_est_rate\", \"throughput\"]");
         /// Repetitions of each search.
         repetitions: u32 = "repetitions", number(1..=10_000), or("10").conforms();
+        /// Order of the measurements. All establishment rates of a point precede its phase 2 in both (RFC 9693, section 4.2).
+        order: Option<Sequence> = "order", maybe(choice(SEQUENCES)), computed("interleaved where changing a point takes less than a tenth of its trials");
         /// Length of a trial (RFC 2544, section 24).
         duration: Nanos = "duration", duration(Nanos::from_millis(1)..=Nanos::from_secs(86_400)), or("60 s").conforms();
         /// Wait before sending (RFC 2544, section 23).

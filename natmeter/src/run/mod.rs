@@ -198,10 +198,9 @@ impl<'a> Run<'a> {
         // A resumed run keeps the ceilings with which its searches began; with others, the recorded trials would not match.
         let known = record::store::read_document(&self.folder.path().join(CALIBRATION))?;
         self.calibration = known.unwrap_or_default();
-        for point in points(&order) {
-            if self.left().any(|m| m.point == point) {
-                let here: Vec<Measurement> = order.iter().filter(|m| m.point == point).cloned().collect();
-                if is_over(self.end) { self.leave_out(&here)? } else { self.at_point(&point, &here)? }
+        for visit in order.chunk_by(|a, b| a.point == b.point) {
+            if self.left().any(|m| visit.contains(m)) {
+                if is_over(self.end) { self.leave_out(visit)? } else { self.at_point(&visit[0].point, visit)? }
             }
         }
         let seconds = self.began.elapsed().as_secs();
@@ -450,15 +449,4 @@ fn differences(first: &Facts, now: &Facts) -> Vec<(&'static str, String, String)
         (then != now).then_some((name, then, now))
     };
     ["cpu", "cores", "kernel", "natmeter", BUILD].into_iter().filter_map(differs).collect()
-}
-
-/// The points of measurements in the order of their first one.
-fn points(measurements: &[Measurement]) -> Vec<Point> {
-    let mut points: Vec<Point> = Vec::new();
-    for m in measurements {
-        if !points.contains(&m.point) {
-            points.push(m.point.clone());
-        }
-    }
-    points
 }

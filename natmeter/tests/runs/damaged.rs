@@ -6,7 +6,7 @@ use method::{Rate, ResultKind, StepVerdict, TrialRecord};
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::audit::{Basis, audit};
-use record::folder::{Facts, Header, Outcome, POINT_BY_POINT, RECORD};
+use record::folder::{Facts, Header, Outcome, RECORD};
 use record::read::{Record, RecordError, header};
 use record::store::{HEADER, RESULTS, RunFolder, TRIALS};
 use scenario::{Options, parse};
@@ -69,7 +69,7 @@ fn a_whole_record_derives_its_results_again() {
     let copy = whole();
     let record = Record::read(&copy.path, tech::ALL).unwrap();
     let header = &record.header;
-    assert_eq!((header.record, header.rules, header.order.as_str()), (RECORD, Some(method::RULES), POINT_BY_POINT));
+    assert_eq!((header.record, header.rules, header.order.as_str()), (RECORD, Some(method::RULES), "point-by-point"));
     assert_eq!(header.options.set, ["repetitions=2", "error=5 %"]);
     assert_eq!((header.plan.measurements.len(), record.outcomes.len()), (4, 4));
     let audit = audit(&record);
@@ -216,7 +216,7 @@ fn another_version_is_named() {
     let report = String::from_utf8(rules.natmeter(&["report"]).stdout).unwrap();
     let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(report.contains("The run has version 99 of the rules") && report.contains("not derived again"), "{report}");
-    let order = with(POINT_BY_POINT, "at-random");
+    let order = with("point-by-point", "at-random");
     for (copy, says) in [(rules, "has version 99 of the rules"), (order, "the order of trials `at-random` is unknown")]
     {
         let output = copy.natmeter(&["resume", "--beside", "--quiet"]);

@@ -1,7 +1,7 @@
 //! Checks for every record, whatever its rules: numbers, names and counts must agree.
 
 use super::Finding;
-use crate::folder::{Header, Outcome, POINT_BY_POINT};
+use crate::folder::{Header, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, RESULTS, TRIALS};
@@ -33,8 +33,8 @@ fn version(header: &Header) -> Option<Finding> {
 /// The plan is that of the scenario. With another order of trials the plan is unknown and not checked.
 fn plan(header: &Header) -> Option<Finding> {
     let keys = |plan: &Plan| plan.measurements.iter().map(Measurement::key).collect::<Vec<_>>();
-    let (planned, recorded) = (keys(&Plan::new(&header.scenario)), keys(&header.plan));
-    if header.order != POINT_BY_POINT || planned == recorded {
+    let (planned, recorded) = (keys(&Plan::in_order(&header.scenario, header.sequence()?)), keys(&header.plan));
+    if planned == recorded {
         return None;
     }
     let other = planned.iter().find(|key| !recorded.contains(key)).map(|key| format!("`{key}` is missing"));
