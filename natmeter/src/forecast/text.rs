@@ -6,7 +6,7 @@ use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::{show_bytes, show_count, show_time};
-use scenario::{Scenario, conformance, technologies};
+use scenario::{Scenario, Sequence, conformance, technologies};
 use std::fmt::Write;
 
 /// Returns the plan of a scenario, one line for each value to be measured.
@@ -26,6 +26,9 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     out.push('\n');
     table(&mut out, plan);
     let _ = writeln!(out, "\n{}", total(plan));
+    if plan.order == Sequence::Interleaved && repetitions(plan).iter().any(|group| group.len() > 1) {
+        out.push_str("Interleaved: the next repetition begins after all points have had this one.\n");
+    }
     let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
     let _ = writeln!(
         out,
@@ -52,8 +55,8 @@ fn table(out: &mut String, plan: &Plan) {
     head.extend(axes.iter().map(|axis| (axis.heading, Right)));
     head.extend([("metric", Left), ("repetitions", Right), ("predicted", Right)]);
     let mut rows: Vec<Vec<String>> = vec![head.iter().map(|(name, _)| (*name).to_owned()).collect()];
-    for group in plan.measurements.chunk_by(|a, b| a.point == b.point && a.metric == b.metric) {
-        let Measurement { point, metric, .. } = &group[0];
+    for group in repetitions(plan) {
+        let Measurement { point, metric, .. } = group[0];
         let count = |n: u64| if n == 0 { "-".to_owned() } else { show_count(n) };
         let predicted = Nanos(group.iter().fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)));
         let mut row = vec![point.dut_name.clone(), count(point.connections), point.cores.to_string()];
@@ -70,6 +73,18 @@ fn table(out: &mut String, plan: &Plan) {
         });
         let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "));
     }
+}
+
+/// The repetitions of each value together, in the order of the first ones.
+fn repetitions(plan: &Plan) -> Vec<Vec<&Measurement>> {
+    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
+    for m in &plan.measurements {
+        match groups.iter_mut().find(|group| group[0].point == m.point && group[0].metric == m.metric) {
+            Some(group) => group.push(m),
+            None => groups.push(vec![m]),
+        }
+    }
+    groups
 }
 
 /// Alignment of a text in its column.
