@@ -37,4 +37,10 @@ impl View {
     pub fn longest(&self) -> usize {
         self.left.len().max(self.right.len()).max(self.expect_left.frame_len()).max(self.expect_right.frame_len())
     }
+
+    /// Octets by which the DUT lengthens the frames that Left sends (`left`) or that Right sends; 0 if it shortens them.
+    pub fn growth(&self, left: bool) -> usize {
+        let (sent, received) = if left { (&self.left, &self.expect_right) } else { (&self.right, &self.expect_left) };
+        received.frame_len().saturating_sub(sent.len())
+    }
 }

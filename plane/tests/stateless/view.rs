@@ -426,6 +426,9 @@ fn sizes_limits_and_mtus_are_those_of_the_methodology() {
     // The biggest frames that a link of 1500 octets carries.
     assert_eq!((mtus(&plat(1498)), mtus(&aftr(1478))), ([1500, 1480], [1500, 1460]));
     assert_eq!((plat(1498).longest(), aftr(64).longest()), (1514, 100));
+    let growth = |view: View| [true, false].map(|left| view.growth(left));
+    assert_eq!((growth(plat(64)), growth(aftr(1478)), growth(clat)), ([0, 20], [0, 40], [20, 0]));
+    assert_eq!(growth(nat44(&one_customer(64), pool())), [0, 0]);
 }
 
 /// Connection i is number perm(i) of all flows (METHODOLOGY.md, which connections): with few connections nobody is left out, and no
