@@ -290,6 +290,9 @@ pub struct Cost {
     /// Forwarding rate of the device divided by that of the null device, in alternating windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired_ratio: Option<Spread>,
+    /// Nanoseconds of the device's work for each frame if tester and device share one thread, so that nothing crosses cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_thread_ns_per_frame: Option<Spread>,
 }
 
 /// Verdict of the known-truth self-test.
