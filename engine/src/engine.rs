@@ -95,8 +95,8 @@ pub enum EngineError {
 
 /// Carries out trials on one set-up.
 pub struct Engine {
-    stage: Stage,
-    device: Box<dyn Device>,
+    pub(crate) stage: Stage,
+    pub(crate) device: Box<dyn Device>,
     settings: Settings,
 }
 
@@ -129,6 +129,11 @@ impl Engine {
         &mut *self.device
     }
 
+    /// What the two sides send and expect.
+    pub fn view(&self) -> &Arc<View> {
+        self.stage.view()
+    }
+
     /// Facts about the ports, for the record.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.stage.port_facts()
@@ -155,7 +160,7 @@ impl Engine {
     /// a core within a second (sched_rt_runtime_us) for the rest of that second. Without the pause, it would stop
     /// tester and device in the middle of the next trial. Only threads on in-process links have real-time priority, and
     /// only in trials shorter than that second.
-    fn breather(&self, wall: Nanos) -> Nanos {
+    pub(crate) fn breather(&self, wall: Nanos) -> Nanos {
         let within = self.stage.port_facts().iter().all(|f| f.backend == "link");
         Nanos(if within { (wall.0.min(SECOND) / BREATHER).saturating_sub(self.settings.settle.0) } else { 0 })
     }
@@ -281,7 +286,7 @@ impl Engine {
     }
 
     /// Announces the planned duration of the trial in progress, in nanoseconds.
-    fn allow(&mut self, lasts: u64) {
+    pub(crate) fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
     }
@@ -332,7 +337,7 @@ impl Engine {
     }
 
     /// Waits, until an interrupt at the latest.
-    fn rest(&self, time: Nanos) -> Result<(), TrialError> {
+    pub(crate) fn rest(&self, time: Nanos) -> Result<(), TrialError> {
         let end = Instant::now() + Duration::from(time);
         while let Some(left) = end.checked_duration_since(Instant::now()) {
             if self.stage.interrupted.load(Ordering::Relaxed) {

@@ -10,6 +10,7 @@ pub mod calibrate;
 pub mod engine;
 pub mod judge;
 pub mod lane;
+pub mod overload;
 pub mod phase;
 pub mod schedule;
 pub mod sender;

@@ -133,6 +133,11 @@ impl Stage {
         self.view.connections()
     }
 
+    /// What the two sides send and expect.
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
     /// Facts about the ports.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.lanes.iter().flat_map(|l| l.left.iter().chain(&l.right)).map(|p| port::Port::facts(&**p)).collect()
@@ -147,6 +152,24 @@ impl Stage {
     /// Never gives up on lateness; used to measure the tester ceiling.
     pub fn never_give_up(&mut self) {
         self.give_up = Nanos::from_secs(86_400);
+    }
+
+    /// Runs a phase with another view on the same lanes and state table, with the shortest delay to its start. Its senders end
+    /// when they are later than `give_up`.
+    ///
+    /// # Errors
+    /// Those of [`Stage::run`].
+    pub fn beside(&mut self, view: &Arc<View>, give_up: Nanos, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+        let own = (Arc::clone(&self.view), self.give_up, self.start_delay);
+        (self.view, self.give_up, self.start_delay) = (Arc::clone(view), give_up, LEAST_START_DELAY);
+        let outcome = self.run(phase);
+        (self.view, self.give_up, self.start_delay) = own;
+        outcome
+    }
+
+    /// Forgets what the last phase 1 learned.
+    pub fn forget(&mut self) {
+        self.learned_in = 0;
     }
 
     /// Announces a trial by the total duration of its phases and pauses. Lanes get real-time priority only if they can

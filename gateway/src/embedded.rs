@@ -392,6 +392,7 @@ impl<F: Function> Rounds<F> {
         } else if self.polled && seen == 0 {
             // A request between two phases gets no answer then: the answer must be there already.
             self.show_entries();
+            self.account();
         }
         if self.jobs.waiting.load(Ordering::Acquire) {
             self.jobs.work(&mut self.worker);
@@ -414,13 +415,20 @@ impl<F: Function> Rounds<F> {
         self.control.mappings.store(mappings, Ordering::Relaxed);
     }
 
+    /// Adds time and frames since the last call to the account.
+    fn account(&mut self) {
+        if self.frames > 0 {
+            self.control.busy.fetch_add(std::mem::take(&mut self.busy), Ordering::Relaxed);
+            self.control.frames.fetch_add(std::mem::take(&mut self.frames), Ordering::Relaxed);
+        }
+    }
+
     #[cold]
     fn publish(&mut self) {
         self.show_entries();
+        self.account();
         let control = &*self.control;
         self.published = control.publish.load(Ordering::Acquire);
-        control.busy.fetch_add(std::mem::take(&mut self.busy), Ordering::Relaxed);
-        control.frames.fetch_add(std::mem::take(&mut self.frames), Ordering::Relaxed);
         *control.counters.lock().expect("no panic while held") =
             (self.worker.counters, self.worker.function.counters());
         control.published.store(self.published, Ordering::Release);

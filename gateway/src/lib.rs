@@ -8,6 +8,7 @@ pub mod control_queue;
 pub mod embedded;
 pub mod file;
 pub mod neighbour;
+pub mod null;
 pub mod own;
 pub mod privileges;
 pub mod steer;
@@ -18,6 +19,7 @@ pub mod worker;
 
 pub use control_queue::ControlQueue;
 pub use embedded::{Away, Embedded, EmbeddedConfig, EmbeddedError};
+pub use null::{OrNull, Switch};
 pub use own::{Own, Owns};
 pub use steer::steer;
 pub use truth::{Truth, TruthConfig};

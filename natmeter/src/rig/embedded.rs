@@ -1,10 +1,11 @@
 //! The embedded gateway as device: in-process links, one core for each worker, isolated cores for the tester.
 
+use super::null::NullPath;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, mac};
+use super::{Bed, Process, Rig, RigError, mac};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Away, Device, Engine, Lane, Settings};
-use gateway::{Embedded, EmbeddedConfig, steer};
+use gateway::{Embedded, EmbeddedConfig, OrNull, Switch, steer};
 use method::{Loop, Nanos};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
@@ -67,10 +68,13 @@ pub(super) fn wired<F: Function + 'static>(
 ) -> Result<Rig, RigError> {
     let (testers, workers) = (cores.testers.len(), functions.len());
     let clock = process.clock;
+    let switch = Switch::default();
+    let functions = functions.into_iter().map(|f| OrNull::new(f, switch.clone())).collect();
     let frames = pool_frames(depth, workers) + wires.frames();
     let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
     let pools = own.split_off(testers);
     let to_tester = [&view.expect_left, &view.expect_right].map(|expect| (testers, back_to_sender(expect)));
+    let null = NullPath::new(switch, [&to_tester[0].1, &to_tester[1].1].map(Clone::clone), testers);
     let to_gateway = steering.map(|rule| (workers, steer(rule)));
     let ([to_left, to_right], [to_customer, to_internet]) = (to_tester, to_gateway);
     let (left, customer) = link("left", clock, depth, to_left, to_customer);
@@ -111,7 +115,8 @@ pub(super) fn wired<F: Function + 'static>(
         ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.testers, cores.workers)),
     ];
     Ok(Rig {
-        trials: Box::new(engine),
+        bed: Bed::Engine(Box::new(engine)),
+        null: Some(null.counted_by(received(&running))),
         // Every worker of the gateway has a ring from each of the tester's.
         buffered: (depth * workers * testers) as u64,
         facts: placed.into_iter().collect(),
@@ -239,6 +244,16 @@ type Running = Arc<Mutex<Option<Embedded>>>;
 fn stop(running: &Running) -> Vec<String> {
     let taken = running.lock().expect("no panic while held").take();
     taken.and_then(|e| e.stop().err()).map(|e| e.to_string()).into_iter().collect()
+}
+
+/// Returns a function that returns how many frames each worker has received.
+fn received(running: &Running) -> impl Fn() -> Option<Vec<u64>> + use<> {
+    let running = Arc::clone(running);
+    move || {
+        let running = running.lock().expect("no panic while held");
+        let counters = running.as_ref()?.counters().ok()?;
+        Some(counters.into_iter().map(|(worker, _)| worker.received).collect())
+    }
 }
 
 /// The engine's handle of the running gateway.

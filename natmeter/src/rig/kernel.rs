@@ -2,7 +2,7 @@
 //! down; this module joins its ports and the engine.
 
 use super::wires::Wires;
-use super::{Process, Rig, RigError, check_frames_fit, connections, flow_space, settings};
+use super::{Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, flow_space, settings};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
@@ -155,7 +155,8 @@ pub fn build(
     let handle = Box::new(Kernel { running: Arc::clone(&running), threads: packet_threads(&config.bed) });
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
-        trials: Box::new(engine),
+        bed: TestBed::Engine(Box::new(engine)),
+        null: None,
         // Inline, no frame is queued: each is forwarded when the call returns.
         buffered: if inline { 0 } else { buffered },
         facts,

@@ -5,13 +5,15 @@ mod commands;
 pub mod embedded;
 pub mod files;
 pub mod kernel;
+pub mod null;
 pub mod technology;
 pub mod wires;
 
 pub use commands::Commands;
+use null::NullPath;
 use wires::Captures;
 
-use engine::Settings;
+use engine::{Engine, Settings};
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::view::size;
@@ -100,7 +102,9 @@ type Price = Box<dyn Fn() -> Option<(u64, u64)>>;
 
 /// Device, links and engine, ready for trials.
 pub struct Rig {
-    trials: Box<dyn Trials>,
+    bed: Bed,
+    /// The null device on the path of the device.
+    null: Option<NullPath>,
     /// Frames that the path can buffer; 0 if unknown.
     pub buffered: u64,
     /// Facts of device and ports.
@@ -137,15 +141,16 @@ impl Rig {
                     host_stalls: Ratio::from_ppm(SIMULATED_STALLS_PPM),
                     ..Truth::new(capacity, set_up_rate)
                 };
-                Ok(Rig::of(SimulatedDut::new(truth, *seed)))
+                Ok(Rig::simulated(SimulatedDut::new(truth, *seed)))
             }
             Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
         }
     }
 
-    fn of(trials: impl Trials + 'static) -> Rig {
+    fn simulated(device: SimulatedDut) -> Rig {
         Rig {
-            trials: Box::new(trials),
+            bed: Bed::Simulated(Box::new(device)),
+            null: None,
             buffered: 0,
             facts: FactTable::new(),
             figures: Figures::new(),
@@ -166,14 +171,14 @@ impl Rig {
     /// Tears the rig down; returns the settings that could not be restored, in words.
     pub fn teardown(mut self) -> Vec<String> {
         // Engine and ports first, because the settings around them can be restored only without them.
-        self.trials = Box::new(Gone);
+        self.bed = Bed::Gone;
         self.teardown.take().map(|f| f()).unwrap_or_default()
     }
 }
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        self.trials = Box::new(Gone);
+        self.bed = Bed::Gone;
         if let Some(teardown) = self.teardown.take() {
             teardown();
         }
@@ -182,22 +187,41 @@ impl Drop for Rig {
 
 impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let result = self.trials.run(spec);
+        let result = self.bed.run(spec);
         self.captures.write().map_err(TrialError::Store)?;
         result
     }
 
     fn begin(&mut self, series: &str, before: u64) {
-        self.trials.begin(series, before);
+        self.bed.begin(series, before);
     }
 }
 
-/// Replaces the engine of a rig that has been torn down.
-struct Gone;
+/// What carries out the trials of a rig.
+enum Bed {
+    /// The engine, with ports.
+    Engine(Box<Engine>),
+    /// A simulation, without frames.
+    Simulated(Box<SimulatedDut>),
+    /// Nothing any more: the rig has been torn down.
+    Gone,
+}
 
-impl Trials for Gone {
-    fn run(&mut self, _spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        Err(TrialError::Tester("the rig has been torn down".into()))
+impl Trials for Bed {
+    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        match self {
+            Bed::Engine(engine) => engine.run(spec),
+            Bed::Simulated(device) => device.run(spec),
+            Bed::Gone => Err(TrialError::Tester("the rig has been torn down".into())),
+        }
+    }
+
+    fn begin(&mut self, series: &str, before: u64) {
+        match self {
+            Bed::Engine(engine) => engine.begin(series, before),
+            Bed::Simulated(device) => device.begin(series, before),
+            Bed::Gone => {}
+        }
     }
 }
 

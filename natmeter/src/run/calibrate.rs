@@ -46,10 +46,9 @@ fn measured(
     process: &Process,
 ) -> Result<Ceiling, RunError> {
     // Calibrates with the threads of the point.
-    let (clock, cores) = (process.clock, embedded::tester_cores(scenario));
-    let workers = cores.len() as u32;
-    let view = cable(scenario, point).map_err(|e| CalibrateError::from(TrialError::Refused(e.to_string())))?;
-    let view = Arc::new(view);
+    let clock = process.clock;
+    let workers = embedded::tester_cores(scenario).len() as u32;
+    let view = cable(scenario, point, point.connections > 0)?;
     if known.clock.is_empty() {
         let basics = calibrate::basics(clock, port::host::cores().first().copied(), &view)?;
         known.clock = clock.describe();
@@ -57,15 +56,7 @@ fn measured(
         (known.departure_p50_ns, known.departure_p99_ns) = (basics.departure_p50_ns, basics.departure_p99_ns);
         known.latency_floor_ns = basics.latency_floor_ns;
     }
-    let traffic = &scenario.traffic;
-    let how = How {
-        clock,
-        cores,
-        direction: traffic.direction,
-        responder_order: traffic.responder_order,
-        per_run: RUN,
-        interrupted: Arc::clone(&process.interrupted),
-    };
+    let how = how(scenario, process);
     let found = match kernel::bed_with_cables(scenario, point) {
         Some(bed) => over_cable(&bed, &how, &view, process)?,
         None => calibrate::ceiling(&how, &view, None)?,
@@ -80,6 +71,33 @@ fn measured(
         send_ps: found.send_ps,
         receive_ps: found.receive_ps,
     })
+}
+
+/// Measures the cable of a kernel device, which is its null device as far as there is one: the same link, without frames that
+/// return on the device's core. `None` for devices without a cable.
+///
+/// # Errors
+/// Those of [`calibrate`].
+pub(super) fn kernel_cable(
+    scenario: &Scenario,
+    point: &Point,
+    process: &Process,
+) -> Result<Option<calibrate::Ceiling>, RunError> {
+    let Some(bed) = kernel::bed_with_cables(scenario, point) else { return Ok(None) };
+    let how = how(scenario, process);
+    Ok(Some(over_cable(&bed, &how, &cable(scenario, point, point.connections > 0)?, process)?))
+}
+
+fn how(scenario: &Scenario, process: &Process) -> How {
+    let traffic = &scenario.traffic;
+    How {
+        clock: process.clock,
+        cores: embedded::tester_cores(scenario),
+        direction: traffic.direction,
+        responder_order: traffic.responder_order,
+        per_run: RUN,
+        interrupted: Arc::clone(&process.interrupted),
+    }
 }
 
 /// Measures the ceiling over a temporary cable of the same kind as those of the device.
@@ -109,10 +127,15 @@ fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<Flo
     )
 }
 
-/// Returns the frames that the two sides send and expect over a plain cable; with connections, as behind a NAT that translates
-/// nothing.
-fn cable(scenario: &Scenario, point: &Point) -> Result<View, FlowError> {
-    let flows = enough(scenario, rig::flow_space(scenario)?, point.connections)?;
+/// Returns the frames that the two sides send and expect over a plain cable; with connections, if it is to be stateful, as behind
+/// a NAT that translates nothing.
+///
+/// # Errors
+/// If the ranges of the flows are inconsistent.
+pub(super) fn cable(scenario: &Scenario, point: &Point, stateful: bool) -> Result<Arc<View>, RunError> {
+    let refused = |e: FlowError| CalibrateError::from(TrialError::Refused(e.to_string()));
+    let flows = rig::flow_space(scenario).and_then(|flows| enough(scenario, flows, point.connections));
+    let flows = flows.map_err(refused)?;
     let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };
     let bed = Bed {
         left: Hop::default(),
@@ -123,5 +146,5 @@ fn cable(scenario: &Scenario, point: &Point) -> Result<View, FlowError> {
         flows,
         seed: scenario.traffic.seed,
     };
-    Ok(if point.connections == 0 { view::forwarding(&bed) } else { view::nat44(&bed, nothing) })
+    Ok(Arc::new(if stateful { view::nat44(&bed, nothing) } else { view::forwarding(&bed) }))
 }

@@ -3,6 +3,7 @@
 
 mod calibrate;
 mod measure;
+mod null;
 mod recorded;
 mod until;
 
@@ -240,18 +241,24 @@ impl<'a> Run<'a> {
             self.write_again(CALIBRATION, &self.calibration.clone())?;
             self.tell(&Event::Calibrated(ceiling))?;
         }
+        self.note_cable(point, true)?;
         let built = Rig::build(&point.of(&self.scenario), point, &self.process);
         self.note_commands()?;
         let mut rig = built?;
         self.note_rig(point, &rig)?;
+        self.note_null(point, &mut rig, true)?;
         let result = measurements.iter().try_for_each(|m| {
             if self.has_time_for(m) { self.one(m, &mut rig) } else { self.leave_out(std::slice::from_ref(m)) }
         });
+        if result.is_ok() {
+            self.note_null(point, &mut rig, false)?;
+        }
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }
         self.note_commands()?;
-        result
+        result?;
+        self.note_cable(point, false)
     }
 
     /// Reports measurements that are skipped because of the time limit.
@@ -321,13 +328,14 @@ impl<'a> Run<'a> {
             // The other measurements continue, and `resume` repeats this one.
             return self.doubt(format!("{key}{NO_RESULT}{text}"));
         }
-        let outcome = found.map_err(|error| match error {
+        let mut outcome = found.map_err(|error| match error {
             TrialError::Interrupted => self.interrupted(),
             TrialError::DutDead(text) => {
                 RunError::DutDead(format!("{key}: the device under test does not answer: {text}"))
             }
             error => RunError::Trial { measurement: key, error },
         })?;
+        self.add_cost(&mut outcome, rig)?;
         self.spent += began.elapsed();
         self.made.push(measurement.clone());
         self.folder.append_outcome(&outcome)?;

@@ -1,0 +1,144 @@
+//! Forwarding rates while the offered load exceeds the capacity of the path, in short windows: of a device, and of the null
+//! device on the same path. These windows are no trials. They have no verdict and no waits of a trial.
+
+use crate::engine::Engine;
+use crate::phase::{Phase, PhaseOutcome};
+use method::{Direction, Nanos, Order, Rate, TrialError};
+use std::sync::Arc;
+use wire::{Kind, View};
+
+/// Offered load of each lane: so high that the sender is always behind schedule and sends as fast as it can.
+const OFFERED: u64 = 1_000_000_000;
+/// More frames per second than a lane sends: the window ends before they are sent.
+const MOST: u64 = 100_000_000;
+/// Time within which the last frames arrive.
+const DRAIN: Nanos = Nanos::from_millis(2);
+/// Connections per second of a lane on a slow path, to estimate the duration of phase 1.
+const SLOW: u64 = 2_000_000;
+/// Threads start and stop around a window.
+const AROUND: Nanos = Nanos::from_millis(10);
+/// How often phase 1 sends the missing connections again, each time at a lower rate.
+const PASSES: u32 = 30;
+
+/// The frames of a window.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// What the two sides send and expect. Without a state table in the engine, it must be stateless; else it has at most as
+    /// many connections as the engine's view.
+    pub view: Arc<View>,
+    /// Active directions.
+    pub direction: Direction,
+    /// Order of connections Right to Left.
+    pub responder_order: Order,
+}
+
+impl Engine {
+    /// Offers frames as fast as the tester can for this time, and returns the forwarding rate per direction: frames that came
+    /// back and were right. A stateful view needs [`Engine::open_all`] before.
+    ///
+    /// # Errors
+    /// On an interrupt, when a port fails, or if no frame or many wrong ones come back.
+    pub fn overload(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
+        let lanes = self.lanes();
+        let out = self.beside(
+            &offered.view,
+            window,
+            &Phase {
+                kind: Kind::Data,
+                frames: Rate(MOST * lanes).frames_in(window),
+                connections: offered.view.connections(),
+                direction: offered.direction,
+                forward_order: Order::Random,
+                reverse_order: offered.responder_order,
+                ..self.phase_at(Rate(OFFERED * lanes))
+            },
+            window,
+        )?;
+        let legs = [&out.forward, &out.reverse];
+        let received: u64 = legs.iter().map(|leg| leg.received).sum();
+        let wrong: u64 = legs.iter().map(|leg| leg.faults.total()).sum();
+        if wrong > received / 100 || received == 0 {
+            return Err(TrialError::Tester(format!(
+                "{received} right and {wrong} wrong frames came back under overload"
+            )));
+        }
+        Ok(per_second(received / offered.direction.count(), &out))
+    }
+
+    /// Opens all connections of a view from an empty table, first at this rate, or as fast as the tester can, then those that
+    /// are missing, at lower rates. Returns the connections per second of the first pass.
+    ///
+    /// # Errors
+    /// On an interrupt, when a port fails, or if some connections cannot be opened.
+    pub fn open_all(&mut self, view: &Arc<View>, rate: Option<Rate>) -> Result<Rate, TrialError> {
+        self.device.clear().map_err(TrialError::Tester)?;
+        let connections = view.connections();
+        let (mut missing, mut first) = (connections, None);
+        let mut rate = rate.unwrap_or(Rate(OFFERED * self.lanes()));
+        for pass in 0..PASSES {
+            let phase = Phase {
+                kind: Kind::Establish,
+                frames: missing,
+                connections,
+                direction: Direction::Forward,
+                learn: true,
+                only_missing: pass > 0,
+                ..self.phase_at(rate)
+            };
+            let lasts = rate.min(Rate(SLOW)).time_for(missing);
+            let out = self.beside(view, Nanos::from_secs(86_400), &phase, lasts)?;
+            let learned = per_second(out.learned, &out);
+            first.get_or_insert(learned);
+            missing = self.stage.missing(connections);
+            if missing == 0 {
+                return Ok(first.unwrap_or_default());
+            }
+            rate = Rate((rate.0.min(learned.0) * 8 / 10).max(10_000));
+        }
+        Err(TrialError::Phase1(format!("{missing} of {connections} connections could not be opened")))
+    }
+
+    /// Forgets what the state table holds, so that no later trial takes it for its own.
+    pub fn forget(&mut self) {
+        self.stage.forget();
+    }
+
+    fn lanes(&self) -> u64 {
+        (self.stage.port_facts().len() as u64 / 2).max(1)
+    }
+
+    fn phase_at(&self, rate: Rate) -> Phase {
+        Phase {
+            kind: Kind::Data,
+            rate,
+            frames: 0,
+            connections: 0,
+            direction: Direction::Both,
+            forward_order: Order::RoundRobin,
+            reverse_order: Order::RoundRobin,
+            learn: false,
+            only_missing: false,
+            drain: DRAIN,
+        }
+    }
+
+    /// Runs a phase of about this duration, and the pause after it.
+    fn beside(
+        &mut self,
+        view: &Arc<View>,
+        give_up: Nanos,
+        phase: &Phase,
+        lasts: Nanos,
+    ) -> Result<PhaseOutcome, TrialError> {
+        self.allow(lasts.0 + AROUND.0 + DRAIN.0);
+        let out = self.stage.beside(view, give_up, phase);
+        self.device.rest();
+        self.rest(self.breather(Nanos(lasts.0 + AROUND.0)))?;
+        out
+    }
+}
+
+fn per_second(count: u64, out: &PhaseOutcome) -> Rate {
+    let time = out.forward.send_time.max(out.reverse.send_time).0.max(1);
+    Rate((u128::from(count) * 1_000_000_000 / u128::from(time)) as u64)
+}

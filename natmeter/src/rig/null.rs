@@ -1,0 +1,197 @@
+//! The null device of a rig, on the path of the device: the same links, threads, cores and pools. Windows of device and null
+//! device can alternate on one rig.
+
+use super::{Bed, Rig};
+use engine::overload::Offered;
+use engine::{Engine, lane};
+use gateway::Switch;
+use method::{Nanos, Rate, TrialError};
+use port::link::Steer;
+use std::sync::Arc;
+use wire::View;
+
+/// A worker may receive this many times its share of the frames; with more, the null device is slower than the path.
+const MOST_OF_SHARE: f64 = 1.25;
+/// Threads need time to publish what they counted; fewer frames say nothing about shares.
+const ENOUGH: u64 = 10_000;
+
+/// The null device on the path of a device.
+pub struct NullPath {
+    switch: Switch,
+    /// Steering of frames to the tester's threads, left and right.
+    to_tester: [Steer; 2],
+    testers: usize,
+    /// Frames that each worker has received.
+    received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
+}
+
+impl NullPath {
+    /// Returns the null device behind this switch.
+    pub fn new(switch: Switch, to_tester: [Steer; 2], testers: usize) -> NullPath {
+        NullPath { switch, to_tester, testers, received: None }
+    }
+
+    /// Adds a function that returns the frames that each worker has received.
+    #[must_use]
+    pub fn counted_by(self, received: impl Fn() -> Option<Vec<u64>> + 'static) -> NullPath {
+        NullPath { received: Some(Box::new(received)), ..self }
+    }
+
+    fn received(&self) -> Vec<u64> {
+        self.received.as_ref().and_then(|f| f()).unwrap_or_default()
+    }
+
+    /// Whether frames of a plain cable return to the thread that sent them, as those of the device do.
+    fn steers(&self, view: &View) -> bool {
+        let steered = [&view.expect_left, &view.expect_right].map(lane::back_to_sender);
+        self.testers == 1 || steered == self.to_tester
+    }
+}
+
+/// Rates of the null device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NullRates {
+    /// Frames per second per direction.
+    pub frames: Rate,
+    /// Connections per second of phase 1; `None` without connections.
+    pub set_up: Option<Rate>,
+}
+
+/// Windows of device and null device in turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairs {
+    /// Forwarding rate of the device divided by that of the null device, of each pair.
+    pub ratios: Vec<f64>,
+    /// Nanoseconds of the device's workers for each frame, of each window of the device.
+    pub nanos: Vec<f64>,
+}
+
+impl Rig {
+    /// Whether frames of this view can pass a null device in place of the device.
+    pub fn has_null(&self, view: &View) -> bool {
+        self.null.as_ref().is_some_and(|null| null.steers(view))
+    }
+
+    /// Measures the null device with frames of a plain cable in several windows, after phases 1 if there are connections. `None`
+    /// if the device has no null device, or if its workers do not receive equal shares of these frames.
+    ///
+    /// # Errors
+    /// Those of [`Engine::overload`].
+    pub fn measure_null(
+        &mut self,
+        cable: &Offered,
+        windows: usize,
+        window: Nanos,
+    ) -> Result<Option<NullRates>, TrialError> {
+        if !self.has_null(&cable.view) {
+            return Ok(None);
+        }
+        let (Bed::Engine(engine), Some(null)) = (&mut self.bed, &self.null) else { return Ok(None) };
+        let before = null.received();
+        null.switch.set_null(true);
+        let rates = null_rates(engine, cable, windows, window);
+        null.switch.set_null(false);
+        // The state table holds addresses that the device did not choose.
+        engine.forget();
+        let shares: Vec<u64> = null.received().iter().zip(&before).map(|(after, before)| after - before).collect();
+        rates.map(|rates| are_equal(&shares).then_some(rates))
+    }
+
+    /// Measures what a frame costs the device's workers, in several windows. Returns nanoseconds a frame of each.
+    ///
+    /// # Errors
+    /// Those of [`Engine::overload`].
+    pub fn measure_price(
+        &mut self,
+        like: &Offered,
+        phase1_rate: Option<Rate>,
+        windows: usize,
+        window: Nanos,
+    ) -> Result<Vec<f64>, TrialError> {
+        let Bed::Engine(engine) = &mut self.bed else { return Ok(Vec::new()) };
+        let own = Offered { view: Arc::clone(engine.view()), ..like.clone() };
+        if own.view.stateful {
+            engine.open_all(&own.view, phase1_rate)?;
+        }
+        let price = || self.price.as_ref().and_then(|f| f());
+        let mut found = Vec::with_capacity(windows);
+        for _ in 0..windows {
+            price();
+            engine.overload(&own, window)?;
+            found.extend(price().filter(|cost| cost.1 > 0).map(|(nanos, frames)| nanos as f64 / frames as f64));
+        }
+        engine.forget();
+        Ok(found)
+    }
+
+    /// Measures device and null device in alternating windows. The device gets frames of its `own` view, after a phase 1 at this
+    /// rate if there are connections; the null device gets those of a plain cable without connections.
+    ///
+    /// # Errors
+    /// Those of [`Engine::overload`].
+    pub fn measure_pairs(
+        &mut self,
+        cable: &Offered,
+        phase1_rate: Option<Rate>,
+        pairs: usize,
+        window: Nanos,
+    ) -> Result<Option<Pairs>, TrialError> {
+        let has_null = self.has_null(&cable.view);
+        let Bed::Engine(engine) = &mut self.bed else { return Ok(None) };
+        let Some(null) = self.null.as_ref().filter(|_| has_null) else { return Ok(None) };
+        let own = Offered { view: Arc::clone(engine.view()), ..cable.clone() };
+        if own.view.stateful {
+            engine.open_all(&own.view, phase1_rate)?;
+        }
+        let mut found = Pairs::default();
+        let price = || self.price.as_ref().and_then(|f| f());
+        for _ in 0..pairs {
+            price();
+            let device = engine.overload(&own, window)?;
+            let cost = price();
+            null.switch.set_null(true);
+            let free = engine.overload(cable, window);
+            null.switch.set_null(false);
+            found.ratios.push(device.0 as f64 / free?.0.max(1) as f64);
+            found.nanos.extend(cost.filter(|cost| cost.1 > 0).map(|(nanos, frames)| nanos as f64 / frames as f64));
+        }
+        // The device's table is no longer that of a trial.
+        engine.forget();
+        Ok(Some(found))
+    }
+}
+
+fn null_rates(engine: &mut Engine, cable: &Offered, windows: usize, window: Nanos) -> Result<NullRates, TrialError> {
+    let fill = |engine: &mut Engine| engine.open_all(&cable.view, None);
+    let set_up = if cable.view.stateful {
+        let first = fill(engine)?;
+        // Large tables are filled once.
+        let more = if first.time_for(cable.view.connections()) > Nanos(window.0 * 4) { 0 } else { 2 };
+        Some(median((0..more).map(|_| fill(engine)).chain([Ok(first)]).collect::<Result<_, _>>()?))
+    } else {
+        None
+    };
+    let frames = (0..windows).map(|_| engine.overload(cable, window)).collect::<Result<_, _>>()?;
+    Ok(NullRates { frames: median(frames), set_up })
+}
+
+fn median(mut rates: Vec<Rate>) -> Rate {
+    rates.sort_unstable();
+    rates.get(rates.len() / 2).copied().unwrap_or_default()
+}
+
+fn are_equal(shares: &[u64]) -> bool {
+    let (sum, most) = (shares.iter().sum::<u64>(), shares.iter().max().copied().unwrap_or(0));
+    shares.len() < 2 || sum < ENOUGH || most as f64 * shares.len() as f64 <= MOST_OF_SHARE * sum as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_have_equal_shares_within_a_quarter() {
+        assert!(are_equal(&[5]) && are_equal(&[100_000, 110_000]));
+        assert!(!are_equal(&[100_000, 0]) && !are_equal(&[30_000, 60_000]));
+    }
+}
