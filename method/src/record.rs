@@ -3,11 +3,12 @@
 
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::validity::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// One trial of a run: one line of `trials.jsonl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
     /// Position in the run, counted from 0 without gaps.
     pub seq: u64,

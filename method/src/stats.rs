@@ -2,10 +2,11 @@
 //! percentile is computed in integers.
 
 use crate::ratio::Ratio;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Summary of the repetitions of one measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Repetitions.
     pub n: usize,
@@ -72,7 +73,7 @@ pub fn percentile_index(n: usize, share: Ratio) -> Option<usize> {
 
 /// An interval of a median or of a ratio of two medians, with its nominal coverage: the share of such intervals that would
 /// contain the true value if all repetitions were independent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

@@ -1,12 +1,15 @@
 //! One trial as data: its specification ([`TrialSpec`]), its outcome ([`TrialOutcome`]), and the trait that carries it
 //! out ([`Trials`]). `trials.jsonl` holds specification and outcome, so that a run can be replayed.
 
+mod named;
+
 use crate::units::{Count, Nanos, Rate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The direction or directions in which a trial sends. Forward is Left to Right, which in a stateful
 /// test is Initiator to Responder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// Both directions at the same rate (RFC 2544, section 14): the default.
@@ -33,7 +36,7 @@ impl Direction {
 }
 
 /// How much a trial sends in each active direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
     /// floor(rate × duration) frames.
@@ -43,7 +46,7 @@ pub enum Load {
 }
 
 /// The kind of traffic of a trial (RFC 9693, sections 4.2 to 4.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
     /// Stateless test: both sides send freely.
@@ -56,7 +59,7 @@ pub enum PhaseKind {
 }
 
 /// The order in which connections are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Pseudo-random (recommended by RFC 9693).
@@ -71,7 +74,7 @@ pub enum Order {
 /// `Establish` trials always start from an empty connection tracking table: [`Trials::run`] clears it first. Each
 /// `Established` trial starts with a phase 1 at `phase1_rate`, unless `keep_table` reuses the table of the previous
 /// trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
     /// Kind of traffic.
     pub kind: PhaseKind,
@@ -110,7 +113,7 @@ impl TrialSpec {
 
 /// The fault of a received frame. Each frame has at most one: the judge checks tag, length, addresses and ports, pool,
 /// header, payload, checksums, hop limit and duplicates, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// Not a test frame: it has no valid tag.
@@ -157,9 +160,9 @@ impl Fault {
     ];
 }
 
-/// Frames per [`Fault`], indexed by the fault's position in [`Fault::ALL`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+/// Frames per [`Fault`], indexed by the fault's position in [`Fault::ALL`]. As JSON an object with the faults that
+/// occurred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts(pub [Count; Fault::ALL.len()]);
 
 impl FaultCounts {
@@ -191,7 +194,7 @@ impl FaultCounts {
 /// The outcome of one direction of a trial. It has three loads, none computed from another (invariant 10):
 /// `planned`/rate is the intended load, `sent` over `send_time` the offered load, `received` over the same time the
 /// forwarding rate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leg {
     /// Frames that were to be sent (0: direction not active).
     pub planned: Count,
@@ -219,7 +222,7 @@ impl Leg {
 }
 
 /// Timing of a sender, against its schedule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Declared burst: number of frames that leave together according to the schedule, 1..=32.
     pub burst: u32,
@@ -241,7 +244,7 @@ pub struct Timing {
 }
 
 /// Host noise and related facts of a trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostNoise {
     /// Longest stall of a tester thread, without the time in which the DUT may have worked: inside kernel ports, and
     /// inside a DUT that the thread polls.
@@ -281,7 +284,7 @@ fn is_zero(time: &Nanos) -> bool {
 }
 
 /// Facts about the two state tables in a stateful trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreFacts {
     /// Four-tuples the Responder learned in phase 1.
     pub learned: Count,
@@ -301,7 +304,7 @@ pub struct StoreFacts {
 }
 
 /// Which thread does the DUT's work, as far as validity depends on it (METHODOLOGY.md, closed loop).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loop {
     /// The DUT runs in other threads: overload shows as loss.
@@ -323,7 +326,7 @@ impl Loop {
 }
 
 /// The outcome of one trial, complete enough to judge it later from its record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialOutcome {
     /// Left to Right.
     pub forward: Leg,
@@ -341,6 +344,8 @@ pub struct TrialOutcome {
     /// State tables, in stateful trials.
     pub store: Option<StoreFacts>,
     /// Hop limit learned from the first right frame, per direction (forward, reverse).
+    #[serde(with = "named::directions")]
+    #[schemars(with = "named::HopLimits")]
     pub hop_limit: [Option<u8>; 2],
     /// Wall time of the whole trial, phase 1, waits and drain included.
     pub wall: Nanos,

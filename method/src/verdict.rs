@@ -2,11 +2,12 @@
 //! records and reports need only verdicts.
 
 use crate::units::{Count, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A stream of frames inside a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stream {
     /// Left to Right.
@@ -28,7 +29,7 @@ impl fmt::Display for Stream {
 }
 
 /// The verdict on one trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every stream met its acceptance.
@@ -40,7 +41,7 @@ pub enum Verdict {
 }
 
 /// A failure of the DUT.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Failure {
     /// The criterion that was missed.
@@ -51,7 +52,7 @@ pub struct Failure {
 }
 
 /// The criterion that a failed trial missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailReason {
     /// Fewer right frames arrived than the acceptance requires.
@@ -110,7 +111,7 @@ impl fmt::Display for Failure {
 }
 
 /// The reason why a trial is invalid. Its text says what happened, [`Invalid::advice`] what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Invalid {
     /// The tester did not keep its schedule.
@@ -200,7 +201,7 @@ pub enum Invalid {
 }
 
 /// The cause of an invalid trial, which determines how often it is repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spoiler {
     /// The tester: after three trials at one rate, the rate is tester-limited.

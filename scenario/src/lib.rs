@@ -67,8 +67,8 @@ pub struct Scenario {
     pub measure: Measure,
     /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
     pub time_limit: Option<Nanos>,
-    /// The technology's parameters as they are given, key by key.
-    pub parameters: String,
+    /// The technology's parameters as they are given: keys and values.
+    pub parameters: Vec<(String, String)>,
     /// A conforming run (`--full`), or the scenario's quick values.
     pub full: bool,
 }

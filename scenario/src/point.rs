@@ -4,11 +4,12 @@
 use crate::Scenario;
 use crate::axis::AxisValues;
 use method::Count;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// One point of the matrix.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Which DUT of the scenario, by position.
     pub dut: usize,

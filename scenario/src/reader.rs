@@ -16,6 +16,7 @@ use key::{
     override_value,
 };
 use method::Count;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Read;
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 use tech::{AXES, Technology};
 
 /// What the command line says about a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Options {
     /// Use the values of `[full]`: a conforming run.
     pub full: bool,
@@ -168,13 +169,13 @@ fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
     }
 }
 
-/// The technology's table as it is written, one `key = value` after the other.
-fn parameters(tree: &Tree) -> String {
+/// The technology's table as it is written: keys and values.
+fn parameters(tree: &Tree) -> Vec<(String, String)> {
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
     let tables =
         kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
     let each = tables.flat_map(TreeTable::entries);
-    each.map(|entry| format!("{} = {}", entry.name, entry.node.value)).collect::<Vec<_>>().join(", ")
+    each.map(|entry| (entry.name.clone(), entry.node.value.to_string())).collect()
 }
 
 /// Makes `[dut.embedded]` without a technology one with `[technology.nat44]`, to which its NAT's keys belong. Whether it was.
@@ -270,7 +271,7 @@ impl Reading<'_, '_> {
             axes: axes.into_iter().collect::<Option<_>>()?,
             measure: quick?,
             time_limit: time_limit?.time_limit,
-            parameters: String::new(),
+            parameters: Vec::new(),
             full: false,
         };
         let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };

@@ -5,7 +5,10 @@ use crate::conformance::conformance;
 use crate::quantity::{show_count, show_duration, show_grouped, show_share};
 use crate::{Dut, Impair, Link, Plays, Scenario, VethIo};
 use method::Direction;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use wire::AddrRange;
 
@@ -63,11 +66,28 @@ impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rows = Summary::new(self).rows;
         let own = [("name", self.name.clone()), ("about", self.about.clone())];
-        let mut map = serializer.serialize_map(None)?;
+        // Some names repeat, such as those of two technologies: a JSON object has each once.
+        let mut entries: Vec<(&str, String)> = Vec::new();
         for (name, words) in own.into_iter().chain(rows) {
-            map.serialize_entry(name, &words)?;
+            match entries.iter_mut().find(|(there, _)| *there == name) {
+                Some((_, there)) => there.extend(["; ", &words]),
+                None => entries.push((name, words)),
+            }
         }
-        map.end()
+        serializer.collect_map(entries)
+    }
+}
+
+impl JsonSchema for Scenario {
+    fn schema_name() -> Cow<'static, str> {
+        "Scenario".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = <BTreeMap<String, String>>::json_schema(generator);
+        schema.insert("description".to_owned(), "The scenario in words.".into());
+        schema.insert("required".to_owned(), vec!["name", "about"].into());
+        schema
     }
 }
 

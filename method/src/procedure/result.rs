@@ -6,10 +6,11 @@ use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
 use crate::units::{Count, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What bounds the result from above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
     /// The DUT failed at a rate within the error above the result, and the error is about as small as requested.
@@ -78,7 +79,7 @@ impl ResultKind {
 }
 
 /// The verdict on one step of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepVerdict {
     /// The rate passed.
@@ -92,7 +93,7 @@ pub enum StepVerdict {
 }
 
 /// One step of a search: a point of its trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchStep {
     /// The rate, per direction.
     pub rate: Rate,
@@ -116,7 +117,7 @@ pub struct SearchStep {
 }
 
 /// The result of one search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
     /// The highest rate that passed, per direction; 0 when none did; with [`ResultKind::Strict`] the strict rate. Never
     /// the last rate tried.

@@ -6,13 +6,14 @@ use super::binary::middle;
 use crate::judged::Judgement;
 use crate::units::Rate;
 use crate::validity::{Criteria, lost_any};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A search that only lost frames down to this part of its upper end tries no lower rate: 1/4096.
 const LOWEST_PART: u64 = 4096;
 
 /// The strict result of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Strict {
     /// The highest rate that passed below `below`, in a valid or discarded trial, per direction; 0 when none did.
     pub rate: Rate,

@@ -159,7 +159,7 @@ fn the_page_on_scenarios_has_no_key_that_is_gone() {
 fn the_form_of_the_page_has_the_defaults() {
     let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
     // The text differs; the meaning is the same.
-    let meaning = |text| scenario::Scenario { parameters: String::new(), ..of_the_page(text).scenario };
+    let meaning = |text| scenario::Scenario { parameters: Vec::new(), ..of_the_page(text).scenario };
     assert_eq!(meaning(short), meaning(form));
 }
 

@@ -23,7 +23,7 @@ pub(super) fn scenario(
         Some((scenario, options))
     };
     // The text of the technology's table is not compared: other text may give the same values.
-    let values = |(scenario, _)| Scenario { parameters: String::new(), ..scenario };
+    let values = |(scenario, _)| Scenario { parameters: Vec::new(), ..scenario };
     let plain = read(Vec::new()).map(values);
     // Drops overrides that change nothing. An override that is refused alone may be valid with others.
     let alone = |set: &String| read(vec![set.clone()]).map(values);
