@@ -4,7 +4,7 @@
 use super::traffic::traffic;
 use super::{LAN, MAP_T, Running, WAN, config, hosts_and_edges};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
-use port::{Clock, Netns, Pool, PoolConfig, Port};
+use port::{Clock, Pool, PoolConfig, Port};
 
 const TAG: [u8; 4] = [0x81, 0, 0, 100];
 
