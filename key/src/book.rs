@@ -51,12 +51,24 @@ impl Chapter {
 }
 
 /// All tables of a kind of file.
+#[derive(Default)]
 pub struct Book {
     /// In the order of the reference page.
     pub chapters: Vec<Chapter>,
+    /// Words that users expect to be keys, and what to write instead.
+    pub slips: &'static [Slip],
 }
 
+/// Words that are no keys where they stand, in lower case with `-`, and what to write instead of any of them.
+pub type Slip = (&'static [&'static str], &'static str);
+
 impl Book {
+    /// What to write instead of a word that is no key.
+    pub fn slip(&self, word: &str) -> Option<&'static str> {
+        let word = word.to_lowercase().replace('_', "-");
+        self.slips.iter().find(|(words, _)| words.contains(&word.as_str())).map(|(_, instead)| *instead)
+    }
+
     /// The table at a path.
     pub fn chapter(&self, path: &str) -> Option<&Chapter> {
         self.chapters.iter().find(|chapter| chapter.path == path)
@@ -153,6 +165,9 @@ impl Book {
             (false, _) => format!("unknown key `{name}` {place}"),
         };
         let fault = Fault::new(title).at(entry.key, format!("no such {what} here"));
+        if let Some(instead) = self.slip(name).filter(|_| !is_table) {
+            return fault.instead(instead);
+        }
         let known: Vec<&str> = chapter.iter().flat_map(|chapter| &chapter.keys).map(|key| key.name).collect();
         if let Some(meant) = did_you_mean(name, known.iter().copied()).filter(|_| !is_table) {
             return fault.instead(format!("did you mean `{meant}`?"));

@@ -22,12 +22,14 @@ pub struct Shape {
     pub json: Json,
     /// It is a list: commas separate its items in an override.
     pub is_list: bool,
+    /// It is a share, which has a unit.
+    pub is_share: bool,
 }
 
 impl Shape {
     /// Of a single value.
     pub fn one(words: impl Into<String>, json: Json) -> Shape {
-        Shape { words: words.into(), json, is_list: false }
+        Shape { words: words.into(), json, is_list: false, is_share: false }
     }
 }
 
@@ -245,20 +247,38 @@ impl Kind for Duration {
     }
 }
 
-/// A share in parts per million, above zero and at most 1.
-pub const fn share() -> Simple<u32> {
-    fn parse(value: &Value) -> Parsed<u32> {
-        match quantity::share_ppm(words_of(value)?)? {
-            0 => Err(Wrong::new("zero is not allowed", "write a share above 0 and at most 1")),
-            ppm => Ok(ppm),
-        }
-    }
-    own(parse, "share, above 0", number_or_string)
+/// A share in parts per million.
+pub struct Share {
+    may_be_zero: bool,
+}
+
+/// A share in parts per million, above zero and at most 100 %.
+pub const fn share() -> Share {
+    Share { may_be_zero: false }
 }
 
 /// A share in parts per million, zero included.
-pub const fn share_or_none() -> Simple<u32> {
-    own(|value| Ok(quantity::share_ppm(words_of(value)?)?), "share", number_or_string)
+pub const fn share_or_none() -> Share {
+    Share { may_be_zero: true }
+}
+
+impl Kind for Share {
+    type Out = u32;
+    fn parse(&self, value: &Value) -> Parsed<u32> {
+        match quantity::share_ppm(words_of(value)?)? {
+            0 if !self.may_be_zero => Err(Wrong::new("zero is not allowed", "write a share above 0 and at most 100 %")),
+            ppm => Ok(ppm),
+        }
+    }
+    fn shape(&self) -> Shape {
+        let in_words = json!({ "type": "string", "pattern": "^ *[0-9][0-9_.]* ?(%|ppm) *$" });
+        let shape = if self.may_be_zero {
+            Shape::one("share", json!({ "anyOf": [{ "const": 0 }, in_words] }))
+        } else {
+            Shape::one("share, above 0", in_words)
+        };
+        Shape { is_share: true, ..shape }
+    }
 }
 
 /// A rate above zero.
@@ -428,7 +448,7 @@ impl<K: Kind> Kind for List<K> {
     fn shape(&self) -> Shape {
         let Shape { words, json, .. } = self.0.shape();
         let json = json!({ "anyOf": [json, { "type": "array", "items": json, "minItems": 1 }] });
-        Shape { words: format!("list of {words}"), json, is_list: true }
+        Shape { is_list: true, ..Shape::one(format!("list of {words}"), json) }
     }
     fn absent(&self) -> Option<Vec<K::Out>> {
         Some(Vec::new())

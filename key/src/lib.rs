@@ -22,12 +22,12 @@ mod spans;
 mod tree;
 mod value;
 
-pub use book::{Book, Chapter};
+pub use book::{Book, Chapter, Slip};
 pub use declare::{Default, Key, Table, computed, needed, or};
 pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};
 pub use kind::{Kind, Shape};
-pub use section::{Section, Sections};
+pub use section::{Section, Sections, Several};
 pub use source::{Source, SourceSpan};
 pub use spans::Spans;
 pub use tree::{Entry, Node, Tree, TreeTable, override_value, read};

@@ -44,11 +44,34 @@ const DURATIONS: &[(&str, u64)] = &[
     ("µs", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
     ("min", 60_000_000_000),
+    ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
-const SHARES: &[(&str, u64)] = &[("", 1_000_000), ("%", 10_000), ("ppm", 1)];
+const SHARES: &[(&str, u64)] = &[("%", 10_000), ("ppm", 1)];
+/// A share without a unit, as a part of 1.
+const PARTS: &[(&str, u64)] = &[("", 1_000_000)];
+
+/// Units as people write them, and how this module writes them.
+const OTHER_UNITS: &[(&str, &str)] = &[
+    ("nsec", "ns"),
+    ("usec", "us"),
+    ("msec", "ms"),
+    ("millis", "ms"),
+    ("milliseconds", "ms"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("hr", "h"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("percent", "%"),
+    ("pct", "%"),
+];
 
 /// A number of frames, connections or entries: `250000`, `100k`, `1.5 M`.
 ///
@@ -70,16 +93,44 @@ pub fn duration(text: &str) -> Result<Nanos> {
     measured(text, DURATIONS, "a duration", how).map(Nanos)
 }
 
-/// A share in parts per million: `0.1 %`, `0.5`, `500 ppm`, `1`.
+/// A share in parts per million: `0.1 %`, `500 ppm`. Zero needs no unit, anything else does, because 0.1 may be 0.1 % or 10 %.
 ///
 /// # Errors
-/// When it is no whole number of parts per million or above one.
+/// When the unit is missing, or it is no whole number of parts per million or above 100 %.
 pub fn share_ppm(text: &str) -> Result<u32> {
-    let how = "write a share of at most 1, or per cent, in whole parts per million: \"0.5\", \"0.1 %\"";
-    match measured(text, SHARES, "a share", how)? {
-        ppm @ 0..=1_000_000 => Ok(ppm as u32),
-        _ => Err(error(format!("`{}` is more than 1", text.trim()), how)),
+    let how = "write a share of at most 100 %, in % or whole ppm: \"0.1 %\", \"500 ppm\"";
+    let text = text.trim();
+    if let Ok(0) = measured(text, PARTS, "a share", how) {
+        return Ok(0);
     }
+    match measured(text, SHARES, "a share", how) {
+        Ok(ppm @ 0..=1_000_000) => Ok(ppm as u32),
+        Ok(_) => Err(error(format!("`{text}` is more than 100 %"), how)),
+        Err(_) if decimal(text).is_some() => {
+            let ways = [share_ppm(&format!("{text} %")).ok(), unitless_share_ppm(text)];
+            let ways: Vec<String> = ways.into_iter().flatten().map(|ppm| format!("\"{}\"", show_share(ppm))).collect();
+            let instead = if ways.is_empty() { how.to_owned() } else { format!("write {}", ways.join(" or ")) };
+            Err(error(format!("`{text}` has no unit"), &instead))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A share without a unit, as a part of 1, in parts per million: `0.1` is 10 %. Only files of earlier versions have such shares.
+pub fn unitless_share_ppm(text: &str) -> Option<u32> {
+    let ppm = measured(text, PARTS, "a share", "").ok()?;
+    u32::try_from(ppm).ok().filter(|ppm| *ppm <= 1_000_000)
+}
+
+/// A number whose commas may separate thousands, without them: `65,536`.
+pub fn without_thousands_commas(text: &str) -> Option<String> {
+    let mut groups = text.trim().split(',');
+    let is_number = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit());
+    let first = groups.next().filter(|group| group.len() <= 3 && is_number(group))?;
+    let mut rest = groups.peekable();
+    rest.peek()?;
+    let rest: Vec<&str> = rest.collect();
+    rest.iter().all(|group| group.len() == 3 && is_number(group)).then(|| first.to_owned() + &rest.concat())
 }
 
 /// A rate: `1000000`, `3.5M`, `3.5 Mfps`, `1 Mcps`, `10 Gbit/s`.
@@ -233,8 +284,9 @@ pub fn show_bytes(bytes: u64) -> String {
 fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<u64> {
     let text = text.trim();
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',') {
-        let without = text.replace(',', "");
-        return Err(error(format!("`{text}` has a comma, which separates values"), &format!("write \"{without}\"")));
+        let instead = without_thousands_commas(text).map(|number| format!("write \"{number}\""));
+        let wrong = format!("`{text}` has a comma, which separates values");
+        return Err(error(wrong, &instead.unwrap_or_else(|| how.to_owned())));
     }
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (&text[..split], text[split..].trim());
@@ -245,7 +297,14 @@ fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<
         if unit.is_empty() {
             return Err(error(format!("`{text}` has no unit"), how));
         }
-        let meant = units.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == unit.to_lowercase());
+        let lower = unit.to_lowercase();
+        let other = OTHER_UNITS.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
+        let meant = units
+            .iter()
+            .map(|(name, _)| *name)
+            .find(|name| name.to_lowercase() == lower || Some(*name) == other)
+            // The minute has two names.
+            .map(|name| if name == "m" { "min" } else { name });
         let meant =
             meant.map(|name| format!("did you mean `{number}{}{name}`?", if units == COUNTS { "" } else { " " }));
         return Err(error(format!("`{unit}` is not a unit of {what}"), &meant.unwrap_or_else(|| how.to_owned())));
@@ -317,14 +376,52 @@ mod tests {
 
     #[test]
     fn shares() {
-        for (text, ppm) in
-            [("1", 1_000_000), ("0.5", 500_000), ("0.1 %", 1_000), ("100%", 1_000_000), ("25 ppm", 25), ("0", 0)]
-        {
+        for (text, ppm) in [("0.1 %", 1_000), ("100%", 1_000_000), ("25 ppm", 25), ("0", 0), ("0.0", 0), ("0 %", 0)] {
             assert_eq!(share_ppm(text), Ok(ppm), "{text}");
         }
-        for text in ["1.1", "101 %", "0.0000001", "2"] {
+        for text in ["101 %", "0.00001 %", "0.1 ppm", "%", ""] {
             assert!(share_ppm(text).is_err(), "{text}");
         }
+    }
+
+    /// 0.1 may be 0.1 % or 10 %, and 1 may be 1 % or 100 %.
+    #[test]
+    fn shares_need_a_unit() {
+        for (text, instead) in [
+            ("0.1", "write \"0.1 %\" or \"10 %\""),
+            ("1", "write \"1 %\" or \"100 %\""),
+            ("2", "write \"2 %\""),
+            ("0.00001", "write \"0.001 %\""),
+            ("200", "write a share of at most 100 %, in % or whole ppm: \"0.1 %\", \"500 ppm\""),
+        ] {
+            let error = share_ppm(text).unwrap_err();
+            assert_eq!((error.wrong, error.instead), (format!("`{text}` has no unit"), instead.to_owned()));
+        }
+        assert_eq!(["0.1", "1", "2", "0.1 %"].map(unitless_share_ppm), [Some(100_000), Some(1_000_000), None, None]);
+    }
+
+    #[test]
+    fn commas_may_separate_thousands() {
+        assert_eq!(without_thousands_commas("65,536").as_deref(), Some("65536"));
+        assert_eq!(without_thousands_commas("1,000,000").as_deref(), Some("1000000"));
+        for text in ["64,1518", "64", "1,", ",000", "1,00", "1234,567", "64,128 k"] {
+            assert_eq!(without_thousands_commas(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn units_that_people_write_are_named_as_natmeter_writes_them() {
+        assert_eq!(duration("10m"), duration("10 min"));
+        for (text, instead) in [
+            ("10 minutes", "did you mean `10 min`?"),
+            ("10M", "did you mean `10 min`?"),
+            ("5 Sec", "did you mean `5 s`?"),
+            ("20 msec", "did you mean `20 ms`?"),
+            ("2 hours", "did you mean `2 h`?"),
+        ] {
+            assert_eq!(duration(text).unwrap_err().instead, instead, "{text}");
+        }
+        assert_eq!(share_ppm("1 percent").unwrap_err().instead, "did you mean `1 %`?");
     }
 
     #[test]

@@ -16,12 +16,17 @@ pub struct Sections<'a> {
     pub spans: Spans,
     /// Faults so far.
     pub faults: Vec<Fault>,
+    /// Says how to give several values, where the key at a path takes one.
+    pub several: Option<Several>,
 }
+
+/// What to do instead of giving a list to the key at a path.
+pub type Several = fn(&str) -> String;
 
 impl<'a> Sections<'a> {
     /// Begins to read a tree.
     pub fn of(tree: &'a Tree) -> Sections<'a> {
-        Sections { tree, spans: Spans::of(tree), faults: Vec::new() }
+        Sections { tree, spans: Spans::of(tree), faults: Vec::new(), several: None }
     }
 
     /// Reads the table at a dotted path; an absent one has its defaults.
@@ -36,6 +41,7 @@ impl<'a> Sections<'a> {
             table: self.tree.table(path),
             spans: &mut self.spans,
             faults: &mut self.faults,
+            several: self.several,
         }
     }
 
@@ -51,6 +57,7 @@ pub struct Section<'a> {
     table: Option<&'a TreeTable>,
     spans: &'a mut Spans,
     faults: &'a mut Vec<Fault>,
+    several: Option<Several>,
 }
 
 impl<'a> Section<'a> {
@@ -73,14 +80,32 @@ impl<'a> Section<'a> {
         let mut refused = Vec::new();
         let read =
             kind.read(&entry.node, &path, &mut |path, place, wrong| refused.push((path.to_owned(), place, wrong)));
+        let several = if kind.shape().is_list { None } else { values_of(&entry.node.value) };
         for (item, place, wrong) in refused {
             self.spans.refuse(&path);
             self.spans.refuse(&item);
-            let fault = Fault::new(format!("wrong value of `{path}`")).at(place, wrong.what);
-            self.faults.push(fault.instead(wrong.instead));
+            let fault = Fault::new(format!("wrong value of `{path}`"));
+            self.faults.push(match &several {
+                Some(values) => self.one_value(fault, place, &path, key, values),
+                None => fault.at(place, wrong.what).instead(wrong.instead),
+            });
         }
         // A placeholder, so that the rest of the file is checked, too. Rules that need the value are skipped.
         read.or_else(|| default_of(kind, default))
+    }
+
+    /// The fault of a list where the key takes one value.
+    fn one_value(&self, fault: Fault, place: SourceSpan, path: &str, key: &str, values: &[String]) -> Fault {
+        let fault = fault.at(place, format!("{} values here; `{key}` takes one", values.len()));
+        let joined = crate::quantity::without_thousands_commas(&values.join(","));
+        let fault = match joined {
+            Some(number) => fault.instead(format!("write {number} if the comma separates thousands")),
+            None => fault.instead(format!("write one value, such as {}", values[0])),
+        };
+        match self.several {
+            Some(several) => fault.instead(several(path)),
+            None => fault,
+        }
     }
 
     fn absent<T, K: Kind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
@@ -110,7 +135,8 @@ impl<'a> Section<'a> {
         }
         let section = |(at, table)| {
             let path = format!("{path}[{at}]");
-            read(&mut Section { path, table: Some(table), spans: &mut *self.spans, faults: &mut *self.faults })
+            let (spans, faults) = (&mut *self.spans, &mut *self.faults);
+            read(&mut Section { path, table: Some(table), spans, faults, several: self.several })
         };
         Some(tables.into_iter().enumerate().map(section).collect())
     }
@@ -119,6 +145,16 @@ impl<'a> Section<'a> {
     pub fn fault(&mut self, fault: Fault) {
         self.faults.push(fault.below(&self.path));
     }
+}
+
+/// The values of a list, which may be words that commas separate, as in an override; `None` for a single value.
+fn values_of(value: &Value) -> Option<Vec<String>> {
+    let values: Vec<String> = match value {
+        Value::List(nodes) => nodes.iter().map(|node| node.value.to_string()).collect(),
+        Value::Text(words) => words.split(',').map(|word| word.trim().to_owned()).collect(),
+        _ => return None,
+    };
+    (values.len() > 1).then_some(values)
 }
 
 fn default_of<T, K: Kind<Out = T>>(kind: &K, default: Default) -> Option<T> {

@@ -93,11 +93,30 @@ pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
     }
     let fault = |error: &toml::de::Error| {
         let span = error.span().unwrap_or(text.len()..text.len());
-        Fault::new("this is not TOML")
-            .at(SourceSpan::new(0, span), error.message())
-            .instead("write strings in quotes, lists in [brackets], and one `key = value` per line")
+        let instead = quoted_quantity(text, span.start)
+            .unwrap_or_else(|| "write strings in quotes, lists in [brackets], and one `key = value` per line".into());
+        Fault::new("this is not TOML").at(SourceSpan::new(0, span), error.message()).instead(instead)
     };
     (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
+}
+
+/// How to write the quantity on the line at byte `at`, if the line is a key and a quantity with a unit and without quotes.
+fn quoted_quantity(text: &str, at: usize) -> Option<String> {
+    let at = text.floor_char_boundary(at);
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[start..].lines().next()?;
+    let (key, rest) = line.split_once('=')?;
+    let value = rest.split('#').next()?.trim();
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || "._ ".contains(c));
+    let has_unit = value.starts_with(|c: char| c.is_ascii_digit())
+        && !unit.is_empty()
+        && unit.chars().all(|c| c.is_alphabetic() || "%/".contains(c));
+    // `m` is a minute, too, but may be taken for something else.
+    let value = match value.strip_suffix('m').map(str::trim_end) {
+        Some(number) if unit == "m" => format!("{number} min"),
+        _ => value.to_owned(),
+    };
+    has_unit.then(|| format!("write {} = \"{value}\": a value with a unit needs quotes", key.trim()))
 }
 
 impl Tree {

@@ -11,40 +11,27 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use record::report;
 use scenario::Options;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
 /// methods of RFC 2544, RFC 8219 and RFC 9693.
 #[derive(Debug, Parser)]
 #[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
 pub struct Cli {
-    /// Options common to all commands.
+    /// Options of all commands.
     #[command(flatten)]
-    pub global: Global,
+    pub output: Output,
+    /// Options of the quickstart, which natmeter runs without a command.
+    #[command(flatten)]
+    pub quickstart: Quickstart,
     /// The command; without one, natmeter runs the quickstart.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Options common to all commands.
-#[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each on its own")]
-#[derive(Args, Clone, Debug, Default)]
-pub struct Global {
-    /// Override a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
-    #[arg(long, global = true, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
-    #[arg(long, global = true)]
-    pub full: bool,
-    /// Folder for run folders
-    #[arg(long, global = true, value_name = "DIR", default_value = "runs")]
-    pub runs: PathBuf,
-    /// Measure even while another natmeter measures on this machine; they may disturb each other
-    #[arg(long, global = true)]
-    pub beside: bool,
-    /// Wait until no other natmeter measures on this machine
-    #[arg(long, global = true, conflicts_with = "beside")]
-    pub wait: bool,
+/// Options of all commands.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Output {
     /// Print events and results as JSON, one document a line
     #[arg(long, global = true)]
     pub json: bool,
@@ -53,11 +40,65 @@ pub struct Global {
     pub quiet: bool,
 }
 
-impl Global {
+/// Options of commands that read a scenario.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Override a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
+    #[arg(long)]
+    pub full: bool,
+}
+
+impl Changes {
     /// Returns the options that change a scenario.
     pub fn options(&self) -> Options {
         Options { full: self.full, set: self.set.clone() }
     }
+}
+
+/// Options of commands that measure.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// Measure even while another natmeter measures on this machine; they may disturb each other
+    #[arg(long)]
+    pub beside: bool,
+    /// Wait until no other natmeter measures on this machine; Ctrl-C ends the wait
+    #[arg(long, conflicts_with = "beside")]
+    pub wait: bool,
+}
+
+/// The option of commands that create a run folder.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folder {
+    /// Folder for run folders; default: runs
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+}
+
+impl Folder {
+    /// Returns the folder in which a run creates its own.
+    pub fn path(&self) -> &Path {
+        self.runs.as_deref().unwrap_or(Path::new(RUNS))
+    }
+}
+
+/// Where runs are, unless `--runs` names another folder.
+pub const RUNS: &str = "runs";
+
+/// The options of `run`, without its command.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quickstart {
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Options about other runs.
+    #[command(flatten)]
+    pub turn: Turn,
+    /// Where the run folder is created.
+    #[command(flatten)]
+    pub folder: Folder,
 }
 
 /// The commands.
@@ -95,10 +136,19 @@ pub enum Command {
 
 /// `natmeter run FILE`
 #[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3")]
+#[command(after_help = after_run_help())]
 pub struct RunArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Options about other runs.
+    #[command(flatten)]
+    pub turn: Turn,
+    /// Where the run folder is created.
+    #[command(flatten)]
+    pub folder: Folder,
 }
 
 /// `natmeter resume RUN`
@@ -107,6 +157,9 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Folder of the run
     pub run: PathBuf,
+    /// Options about other runs.
+    #[command(flatten)]
+    pub turn: Turn,
 }
 
 /// `natmeter report RUN`
@@ -126,6 +179,12 @@ pub struct ReportArgs {
 pub struct CalibrateArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Options about other runs.
+    #[command(flatten)]
+    pub turn: Turn,
 }
 
 /// `natmeter selftest`
@@ -138,6 +197,9 @@ pub struct SelftestArgs {
     /// Write the verdict, and all trials of the checks that did not pass, into this folder
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
+    /// Options about other runs.
+    #[command(flatten)]
+    pub turn: Turn,
 }
 
 /// `natmeter check FILE`
@@ -146,6 +208,9 @@ pub struct SelftestArgs {
 pub struct CheckArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
 }
 
 /// `natmeter plan FILE`
@@ -157,6 +222,9 @@ pub struct PlanArgs {
     /// Also print the exact commands that set up kernel devices
     #[arg(long)]
     pub steps: bool,
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
 }
 
 /// `natmeter list [WHAT]`
@@ -246,21 +314,64 @@ pub struct ManPagesArgs {
     pub dir: PathBuf,
 }
 
-impl Command {
-    /// Whether it reads a scenario, so that `--set` and `--full` apply.
-    pub fn reads_scenario(&self) -> bool {
-        match self {
-            Command::Run(_) | Command::Calibrate(_) | Command::Check(_) | Command::Plan(_) => true,
-            Command::Resume(_)
-            | Command::Report(_)
-            | Command::Selftest(_)
-            | Command::Clean
-            | Command::Gateway(_)
-            | Command::List(_)
-            | Command::Schema
-            | Command::Completions(_)
-            | Command::ManPages(_) => false,
+impl Cli {
+    /// Gives options that stand before the command to the command: `natmeter --set ttl=9 check` is `natmeter check --set ttl=9`.
+    ///
+    /// # Errors
+    /// Name of an option that the command does not have.
+    fn options_before_the_command(mut self) -> Result<Cli, (&'static str, String)> {
+        let Quickstart { changes, turn, folder } = &mut self.quickstart;
+        let (mut no_changes, mut no_turn, mut no_folder) = (Changes::default(), Turn::default(), Folder::default());
+        let (to_changes, to_turn, to_folder) = match &mut self.command {
+            None => return Ok(self),
+            Some(Command::Run(RunArgs { changes, turn, folder, .. })) => (changes, turn, folder),
+            Some(Command::Calibrate(CalibrateArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
+            Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
+                (changes, &mut no_turn, &mut no_folder)
+            }
+            Some(Command::Resume(ResumeArgs { turn, .. }) | Command::Selftest(SelftestArgs { turn, .. })) => {
+                (&mut no_changes, turn, &mut no_folder)
+            }
+            Some(_) => (&mut no_changes, &mut no_turn, &mut no_folder),
+        };
+        to_changes.set.splice(0..0, changes.set.drain(..));
+        to_changes.full |= std::mem::take(&mut changes.full);
+        to_turn.beside |= std::mem::take(&mut turn.beside);
+        to_turn.wait |= std::mem::take(&mut turn.wait);
+        to_folder.runs = to_folder.runs.take().or(folder.runs.take());
+        let unused = [
+            ("--set", !no_changes.set.is_empty()),
+            ("--full", no_changes.full),
+            ("--beside", no_turn.beside),
+            ("--wait", no_turn.wait),
+            ("--runs", no_folder.runs.is_some()),
+        ];
+        match unused.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err((option, self.command.map(|command| command.name()).unwrap_or_default())),
+            None => Ok(self),
         }
+    }
+}
+
+impl Command {
+    /// Returns its name on the command line.
+    fn name(&self) -> String {
+        let name = match self {
+            Command::Run(_) => "run",
+            Command::Resume(_) => "resume",
+            Command::Report(_) => "report",
+            Command::Calibrate(_) => "calibrate",
+            Command::Selftest(_) => "selftest",
+            Command::Clean => "clean",
+            Command::Gateway(_) => "gateway",
+            Command::Check(_) => "check",
+            Command::Plan(_) => "plan",
+            Command::List(_) => "list",
+            Command::Schema => "schema",
+            Command::Completions(_) => "completions",
+            Command::ManPages(_) => "man-pages",
+        };
+        name.to_owned()
     }
 }
 
@@ -269,7 +380,7 @@ impl Command {
 /// # Errors
 /// The exit code, after printing the error, the help or the version.
 pub fn arguments() -> Result<Cli, Exit> {
-    Cli::try_parse().map_err(|error| {
+    let cli = Cli::try_parse().map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
             out(&error.render().ansi().to_string());
             return Exit::Done;
@@ -285,6 +396,12 @@ pub fn arguments() -> Result<Cli, Exit> {
             )),
         }
         Exit::Usage
+    })?;
+    cli.options_before_the_command().map_err(|(option, command)| {
+        err(&format!(
+            "error: `natmeter {command}` has no option {option}: remove it; see `natmeter {command} --help`\n"
+        ));
+        Exit::Usage
     })
 }
 
@@ -295,9 +412,23 @@ fn after_help() -> String {
   natmeter plan scenarios/kernel-nat44.toml --full    show the plan of a conforming run
   natmeter plan --set connections=4M                  plan the built-in quickstart with another value
 ";
-    let code = |exit: Exit| format!("  {} {:<15}  {}\n", exit as u8, exit.name(), exit.about());
-    let codes: String = Exit::ALL.into_iter().map(code).collect();
-    format!("{EXAMPLES}\nExit codes:\n{codes}\nNO_COLOR=1 disables colours.")
+    format!("{EXAMPLES}\n{}\nNO_COLOR=1 disables colours.", exit_codes(&Exit::ALL))
+}
+
+/// The example and the exit codes of a run.
+fn after_run_help() -> String {
+    const EXAMPLE: &str = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3";
+    let codes: Vec<Exit> = Exit::ALL.into_iter().filter(|exit| *exit != Exit::InterfaceLost).collect();
+    format!(
+        "{EXAMPLE}\n\n{}\nNoise alone does not change 0 into 3 or 6 while more than half of the repetitions of each value\n\
+         have a figure. docs/exit-codes.md says what each code means for continuous integration.",
+        exit_codes(&codes)
+    )
+}
+
+fn exit_codes(codes: &[Exit]) -> String {
+    let code = |exit: &Exit| format!("  {} {:<15}  {}\n", *exit as u8, exit.name(), exit.about());
+    format!("Exit codes:\n{}", codes.iter().map(code).collect::<String>())
 }
 
 #[cfg(test)]
@@ -309,11 +440,45 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    fn parsed(arguments: &[&str]) -> Result<Cli, (&'static str, String)> {
+        Cli::try_parse_from([&["natmeter"], arguments].concat()).unwrap().options_before_the_command()
+    }
+
     #[test]
-    fn global_options_stand_anywhere() {
+    fn options_may_stand_before_the_command() {
         let cli =
-            Cli::try_parse_from(["natmeter", "--set", "a=1", "check", "x.toml", "--set", "b=2", "--full"]).unwrap();
-        assert!(cli.global.full);
-        assert!(cli.global.set.contains(&"b=2".to_owned()));
+            parsed(&["--set", "a=1", "--runs", "x", "--json", "run", "x.toml", "--set", "b=2", "--full"]).unwrap();
+        let Some(Command::Run(run)) = cli.command else { panic!() };
+        assert_eq!(run.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true });
+        assert_eq!((run.folder.path(), cli.output.json), (Path::new("x"), true));
+        assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
+    }
+
+    /// Each command has the options that it uses, and no others.
+    #[test]
+    fn options_that_a_command_does_not_use_are_refused() {
+        let all = ["set", "full", "runs", "beside", "wait"];
+        for (command, used) in [
+            ("run", &all[..]),
+            ("resume", &["beside", "wait"]),
+            ("calibrate", &["set", "full", "beside", "wait"]),
+            ("selftest", &["beside", "wait"]),
+            ("check", &["set", "full"]),
+            ("plan", &["set", "full"]),
+            ("list", &[]),
+            ("report", &[]),
+            ("clean", &[]),
+            ("gateway", &[]),
+            ("schema", &[]),
+            ("completions", &[]),
+            ("man-pages", &[]),
+        ] {
+            let definition = Cli::command();
+            let definition = definition.find_subcommand(command).unwrap();
+            let has = |option: &&&str| definition.get_arguments().any(|argument| argument.get_long() == Some(**option));
+            assert_eq!(all.iter().filter(has).copied().collect::<Vec<_>>(), used, "{command}");
+        }
+        assert_eq!(parsed(&["--full", "list"]).err(), Some(("--full", "list".to_owned())));
+        assert_eq!(parsed(&["--wait", "plan"]).err(), Some(("--wait", "plan".to_owned())));
     }
 }

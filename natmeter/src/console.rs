@@ -1,8 +1,11 @@
 //! Progress of a run on the terminal: one line for each finished step, and one live line for the current step.
 
+mod live;
+
 use crate::event::{Event, Listener};
 use crate::term;
 use anstyle::{AnsiColor, Style};
+use live::Live;
 use method::metric::is_establishment;
 use method::{Rate, ResultKind};
 use record::folder::Outcome;
@@ -14,9 +17,9 @@ use std::io::IsTerminal;
 pub struct Console {
     live: bool,
     quiet: bool,
-    /// The live line.
-    current: String,
-    loss: String,
+    /// What the live line shows.
+    current: Live,
+    is_shown: bool,
 }
 
 const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
@@ -26,27 +29,26 @@ const DIM: Style = Style::new().dimmed();
 impl Console {
     /// Returns a console; a quiet one prints only doubts and repairs.
     pub fn new(quiet: bool) -> Console {
-        Console { live: std::io::stderr().is_terminal(), quiet, current: String::new(), loss: String::new() }
+        Console { live: std::io::stderr().is_terminal(), quiet, current: Live::default(), is_shown: false }
     }
 
     fn line(&mut self, text: &str) {
         self.wipe();
-        term::err(&format!("{text}\n"));
+        term::err_lines(text);
     }
 
     /// Replaces the live line.
-    fn show(&mut self, text: String) {
+    fn show(&mut self, text: &str) {
         if self.live && !self.quiet {
             self.wipe();
-            term::err(&text);
-            self.current = text;
+            term::err(text);
+            self.is_shown = !text.is_empty();
         }
     }
 
     fn wipe(&mut self) {
-        if !self.current.is_empty() {
+        if std::mem::take(&mut self.is_shown) {
             term::erase_line();
-            self.current.clear();
         }
     }
 
@@ -104,7 +106,7 @@ impl Listener for Console {
                 ));
             }
             Event::SelfTesting { number, of, check } => {
-                self.show(format!("  {DIM}self-test [{number}/{of}]{DIM:#} {}: {}", check.name, check.verdict()));
+                self.show(&live::of_self_test(*number, *of, &check.name, check.verdict(), term::columns()));
             }
             Event::SelfTested(s) => {
                 let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
@@ -136,24 +138,10 @@ impl Listener for Console {
                 self.line(&format!("  {DIM}{measurement}: skipped, time limit reached{DIM:#}"));
             }
             Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
-            Event::MeasurementStarted { number, of, measurement } => {
-                self.loss.clear();
-                self.show(format!("  {DIM}[{number}/{of}]{DIM:#} {} …", measurement.metric));
-            }
-            Event::Trying { rate, lo, hi, steps_left, eta_s } => {
-                let text = format!(
-                    "  {}/s  {DIM}between {} and {}, {steps_left} steps; last: {}; {} left{DIM:#}",
-                    short(rate.0),
-                    short(lo.0),
-                    short(hi.0),
-                    if self.loss.is_empty() { "-" } else { &self.loss },
-                    seconds(*eta_s)
-                );
-                self.show(text);
-            }
-            Event::Trial { verdict, sent, received, .. } => {
-                let lost = sent.saturating_sub(*received);
-                self.loss = format!("{verdict}, {lost} of {} lost", short(*sent));
+            Event::MeasurementStarted { .. } | Event::Trying { .. } | Event::Trial { .. } => {
+                if self.live && self.current.learn(event) {
+                    self.show(&self.current.line(term::columns()));
+                }
             }
             Event::MeasurementDone(outcome) => self.done(outcome),
             Event::Finished { folder, seconds: s } => self.line(&format!("{folder}: done in {}", seconds(*s))),

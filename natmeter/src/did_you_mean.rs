@@ -1,5 +1,6 @@
-//! Suggestions ("did you mean …?") for an unknown command and for a missing scenario file.
+//! Suggestions ("did you mean …?") for an unknown command, a missing scenario file and a missing run folder.
 
+use crate::cli::RUNS;
 use crate::listing;
 use record::store;
 use scenario::did_you_mean as nearest;
@@ -40,6 +41,39 @@ pub fn command(word: &str, commands: &[String]) -> Option<String> {
 pub fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
     question(&files)
+}
+
+/// Returns the suggestion for a path that is not a run folder: runs of that name in the usual folder, or similar ones beside it.
+pub fn run(path: &Path) -> Option<String> {
+    let word = path.file_name()?.to_string_lossy();
+    let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let mut folders = vec![beside, Path::new(RUNS)];
+    folders.dedup();
+    // A folder of runs was named instead of one of its runs.
+    let mut inside = runs_of(path);
+    if let Some(last) = inside.pop() {
+        return Some(format!("its last run is {}", last.display()));
+    }
+    let runs: Vec<PathBuf> = folders.into_iter().flat_map(runs_of).collect();
+    let name = |run: &Path| run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let begins: Vec<&PathBuf> = runs.iter().filter(|run| word.len() > 2 && name(run).starts_with(&*word)).collect();
+    let names: Vec<String> = runs.iter().map(|run| name(run)).collect();
+    let similar = nearest(&word, names.iter().map(String::as_str));
+    let meant = match begins.last() {
+        Some(last) => Some(last.display().to_string()),
+        None => runs.iter().find(|run| similar == Some(name(run).as_str())).map(|run| run.display().to_string()),
+    };
+    question(meant.as_slice())
+}
+
+/// The run folders of a folder, in order.
+fn runs_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
+    let mut runs: Vec<PathBuf> =
+        entries.map(|entry| here(entry.path())).filter(|path| path.join(store::HEADER).is_file()).collect();
+    runs.sort();
+    runs
 }
 
 /// Returns the scenario files similar to a word or path:

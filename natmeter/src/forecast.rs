@@ -7,7 +7,7 @@ pub use text::{text, total};
 
 use crate::rig::{embedded, kernel};
 use method::{Count, Direction, Nanos, Rate};
-use record::plan::Plan;
+use record::plan::{Measurement, Plan};
 use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
 
 /// Returns the plan of a scenario with predicted time and memory.
@@ -52,6 +52,43 @@ fn change_time(dut: &Dut, connections: Count) -> Nanos {
         Dut::Kernel { .. } => Nanos::from_secs(2),
         Dut::Gateway { .. } | Dut::Simulated { .. } => Nanos(50_000_000 + 200 * connections),
     }
+}
+
+/// What is predicted of measurements under a time limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Their time.
+    pub time: Nanos,
+    /// How many of them the time limit skips or ends.
+    pub skipped: usize,
+}
+
+/// Predicts the time of measurements, which are in the order of the plan, under the time limit of their scenario: a further
+/// repetition begins only if it and the first repetitions of all other values fit into the limit, and nothing continues after
+/// twice the limit ([`crate::run`]).
+pub fn expected<'a>(measurements: impl Iterator<Item = &'a Measurement> + Clone, limit: Option<Nanos>) -> Expected {
+    let Some(limit) = limit else {
+        return Expected { time: sum(measurements), skipped: 0 };
+    };
+    let is_first = |m: &&Measurement| m.repetition <= 1;
+    let mut first_left = sum(measurements.clone().filter(is_first)).0;
+    let mut expected = Expected::default();
+    for m in measurements {
+        if is_first(&m) {
+            first_left = first_left.saturating_sub(m.predicted.0);
+        } else if expected.time.0.saturating_add(m.predicted.0).saturating_add(first_left) > limit.0 {
+            expected.skipped += 1;
+            continue;
+        }
+        let (end, last) = (expected.time.0.saturating_add(m.predicted.0), limit.0.saturating_mul(2));
+        expected.skipped += usize::from(end > last);
+        expected.time = Nanos(end.min(last));
+    }
+    expected
+}
+
+fn sum<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Nanos {
+    Nanos(measurements.fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)))
 }
 
 /// Assumed rates of a DUT on a link.
@@ -113,7 +150,8 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
         "ipv4_forwarding_throughput" => (phase2, guess.forward),
         // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (RFC 9693: D = N/R + 2T).
         _ => {
-            let before = phase1(scenario, n, guess.set_up.scaled(8, 10)) - m.settle.0;
+            let rate = scenario.phase1_rate().map_or(guess.set_up.scaled(8, 10), Rate);
+            let before = phase1(scenario, n, rate) - m.settle.0;
             (before.saturating_add(m.phase1_drain.0).saturating_add(phase2), guess.forward)
         }
     };
@@ -210,6 +248,34 @@ mod tests {
         let [one, two, four] = [1, 2, 4].map(memory);
         // More frames are offered, too.
         assert!(two > one + pool && four - two > 2 * (two - one), "{one} {two} {four}");
+    }
+
+    /// Predicted times in seconds, as value and repetition.
+    fn measurements(of: &[(u64, u32, u64)]) -> Vec<Measurement> {
+        let plan = plan_of(KERNEL);
+        let measurement = |&(value, repetition, seconds): &(u64, u32, u64)| {
+            let mut m = plan.measurements[0].clone();
+            (m.point.connections, m.repetition, m.predicted) = (value, repetition, Nanos::from_secs(seconds));
+            m
+        };
+        of.iter().map(measurement).collect()
+    }
+
+    #[test]
+    fn the_time_limit_bounds_the_prediction() {
+        let all = measurements(&[(1, 1, 10), (1, 2, 10), (1, 3, 10), (2, 1, 10), (2, 2, 10), (2, 3, 10)]);
+        let under = |limit: Option<u64>| {
+            let expected = expected(all.iter(), limit.map(Nanos::from_secs));
+            (expected.time.as_secs_f64(), expected.skipped)
+        };
+        assert_eq!(under(None), (60.0, 0));
+        assert_eq!(under(Some(60)), (60.0, 0));
+        // One further repetition of the first value leaves room for the first of the second.
+        assert_eq!(under(Some(35)), (30.0, 3));
+        // First repetitions may exceed the limit, …
+        assert_eq!(under(Some(15)), (20.0, 4));
+        // … up to twice the limit, which ends the last one.
+        assert_eq!(under(Some(8)), (16.0, 5));
     }
 
     #[test]

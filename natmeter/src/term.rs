@@ -6,8 +6,9 @@
 
 use crate::exit::Exit;
 use record::printable::{escaped_json, with_colours};
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set once an error about lost output was printed.
@@ -40,6 +41,50 @@ pub fn err(text: &str) {
     let _ = write(&mut anstream::stderr().lock(), &with_colours(text));
 }
 
+/// Columns of a terminal that does not tell them.
+const USUAL_COLUMNS: usize = 80;
+
+/// Returns the columns of the terminal on stderr.
+pub fn columns() -> usize {
+    let size = tcgetwinsize(io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
+}
+
+/// Prints a line to stderr; on a terminal, as several lines that end between words.
+pub fn err_lines(text: &str) {
+    let text = if io::stderr().is_terminal() { folded(text, columns()) } else { text.to_owned() };
+    err(&format!("{text}\n"));
+}
+
+/// Indentation of the second and later lines, beyond that of the first.
+const HANGING: usize = 4;
+
+/// Breaks a text between words into lines of at most so many columns. Colours take no columns.
+fn folded(text: &str, columns: usize) -> String {
+    let mut shown = String::new();
+    for line in text.lines() {
+        if !shown.is_empty() {
+            shown.push('\n');
+        }
+        let indentation = line.chars().take_while(|c| *c == ' ').count();
+        let hanging = " ".repeat(indentation + HANGING);
+        let mut used = 0;
+        // Several spaces in a row stay as they are.
+        for word in line.split_inclusive(' ') {
+            let length = anstream::adapter::strip_str(word.trim_end()).to_string().chars().count();
+            if used > hanging.len() && used + length > columns {
+                shown.truncate(shown.trim_end().len());
+                shown.push('\n');
+                shown.push_str(&hanging);
+                used = hanging.len();
+            }
+            shown.push_str(word);
+            used += length + (word.len() - word.trim_end().len());
+        }
+    }
+    shown
+}
+
 /// Erases the line of the cursor on stderr.
 pub fn erase_line() {
     let _ = io::stderr().write_all(b"\r\x1b[2K");
@@ -62,6 +107,19 @@ fn is_loss(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_end_between_words() {
+        let text = "  note: the host is busy,\u{1b}[33m and many\u{1b}[0m trials were invalid";
+        for columns in 20..100 {
+            let folded = folded(text, columns);
+            let plain = anstream::adapter::strip_str(&folded).to_string();
+            assert!(plain.lines().all(|line| line.chars().count() <= columns), "{columns}: {plain}");
+            assert_eq!(plain.split_whitespace().count(), 10, "{plain}");
+        }
+        assert_eq!(folded("one two three", 9), "one two\n    three");
+        assert_eq!(folded("a  b\n\nc", 80), "a  b\n\nc");
+    }
 
     #[test]
     fn a_closed_pipe_is_no_loss() {

@@ -194,7 +194,8 @@ fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
     std::fs::write(&path, text).unwrap();
     let runs = dir.path().join("runs");
     for command in ["run", "calibrate", "check", "plan"] {
-        let output = natmeter(&[command, path.to_str().unwrap(), "--runs", runs.to_str().unwrap()]);
+        let options = if command == "run" { &["--runs", runs.to_str().unwrap()][..] } else { &[] };
+        let output = natmeter(&[&[command, path.to_str().unwrap()], options].concat());
         assert_eq!(output.status.code(), Some(2), "{command}");
         assert!(stderr(&output).contains("the file of `eam-file` cannot be used"), "{command}: {}", stderr(&output));
     }
@@ -350,6 +351,8 @@ fn a_run_exits_with_the_code_of_its_results() {
         ("", "", RATE, 0, ""),
         // The device reaches the scenario's `max-rate`: that is an answer.
         ("", "max-rate = \"100k\"", RATE, 0, ""),
+        // The device is slower than every rate: that is an answer, too.
+        ("set-up-rate = \"500k\"", "min-rate = \"1M\"", RATE, 0, ""),
         // Without `max-rate`, the device reaches the highest rate tried: that is a lower bound.
         ("set-up-rate = \"2G\"", "", RATE, 3, ""),
         ("set-up-rate = \"2G\"", "max-rate = \"2G\"", RATE, 0, ""),
@@ -369,9 +372,10 @@ fn a_run_exits_with_the_code_of_its_results() {
 fn a_measurement_is_not_disturbed() {
     let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
-    let runs = dir.path().to_str().unwrap();
+    let (runs, others) = (dir.path().join("runs"), tempfile::tempdir().unwrap());
+    let (runs, run) = (runs.to_str().unwrap(), carried_out(others.path(), &SIMULATED));
     let lock = dut::MachineLock::take().expect("no other process measures while tests run");
-    for arguments in [&["run", "--runs", runs][..], &["resume", runs], &["selftest"], &["calibrate"]] {
+    for arguments in [&["run", "--runs", runs][..], &["resume", run.to_str().unwrap()], &["selftest"], &["calibrate"]] {
         let output = natmeter(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let words = format!("this machine is in use by process {} (", std::process::id());
@@ -393,7 +397,78 @@ fn a_measurement_is_not_disturbed() {
     let words = format!("waiting for process {} (", std::process::id());
     assert!(said.next().unwrap().unwrap().starts_with(&words));
     drop(lock);
-    assert_eq!(waiting.wait().unwrap().code(), Some(0), "{:?}", said.collect::<Vec<_>>());
+    let said: Vec<String> = said.map(Result::unwrap).collect();
+    assert_eq!(waiting.wait().unwrap().code(), Some(0), "{said:?}");
+    assert!(!said.iter().any(|line| line.starts_with("waiting")), "it says so once: {said:?}");
+}
+
+#[test]
+fn ctrl_c_ends_a_wait() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let run = carried_out(dir.path(), &SIMULATED);
+    let runs = dir.path().join("runs");
+    let _lock = dut::MachineLock::take().expect("no other process measures while tests run");
+    for arguments in [&["run", "--runs", runs.to_str().unwrap()][..], &["resume", run.to_str().unwrap()], &["selftest"]]
+    {
+        // Whatever started this test may ignore the signal.
+        let mut waiting = Command::new("env")
+            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_natmeter")])
+            .args(arguments)
+            .arg("--wait")
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = std::io::BufReader::new(waiting.stderr.take().unwrap()).lines();
+        assert!(said.next().unwrap().unwrap().starts_with("waiting for process"), "{arguments:?}");
+        kill_process(Pid::from_child(&waiting), Signal::INT).unwrap();
+        let said: Vec<String> = said.map(Result::unwrap).collect();
+        assert_eq!(waiting.wait().unwrap().code(), Some(5), "{arguments:?}: {said:?}");
+        assert_eq!(said, ["error: interrupted while waiting: nothing was measured"], "{arguments:?}");
+    }
+    assert!(!runs.exists(), "nothing was begun");
+}
+
+/// A missing run folder is named before anything else, such as another run that measures.
+#[test]
+fn a_run_folder_that_is_not_there_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = carried_out(dir.path(), &SIMULATED);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    for command in ["resume", "report"] {
+        for (asked, says) in [
+            (path("nope"), "nope does not exist; name the folder that `natmeter run` printed".to_owned()),
+            (path(&name[..6]), format!("{} does not exist; did you mean {}?", &name[..6], path(name))),
+            (path(&format!("{name}0")), format!("{name}0 does not exist; did you mean {}?", path(name))),
+            (path(""), format!("is not a run folder: it has no run.json; its last run is {}", path(name))),
+        ] {
+            let output = natmeter(&[command, &asked]);
+            assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command} {asked}");
+            assert!(stderr(&output).contains(&says), "{command} {asked}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn predicted_time_respects_the_time_limit() {
+    for command in ["check", "plan"] {
+        let said = stdout(&natmeter(&[command, "--set", "time-limit=20s", "--set", "repetitions=10"]));
+        let total = said.lines().find(|line| line.contains("measurements, about")).unwrap();
+        assert!(total.contains("the time limit of 20 s skips about"), "{total}");
+        let document = stdout(&natmeter(&[command, "--json", "--set", "time-limit=20s", "--set", "repetitions=10"]));
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        assert!(document["skipped"].as_u64().unwrap() > 0, "{document}");
+        assert!(document["predicted_ns"].as_u64().unwrap() <= 40_000_000_000, "{document}");
+    }
+}
+
+/// The description of a scenario cannot know what the command line changes.
+#[test]
+fn a_plan_names_what_was_changed() {
+    let said = stdout(&natmeter(&["plan", "--set", "connections=50k", "--set", "repetitions=2"]));
+    assert!(said.starts_with("changed by --set: connections=50k; repetitions=2\n"), "{said}");
 }
 
 /// `timeout` and others send a signal to the process and to its group; both count as one, and everything is restored.

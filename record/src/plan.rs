@@ -31,6 +31,19 @@ impl Measurement {
     }
 }
 
+impl Measurement {
+    /// Whether both are repetitions of the same value.
+    pub fn is_of_the_value_of(&self, other: &Measurement) -> bool {
+        (&self.point, &self.metric) == (&other.point, &other.metric)
+    }
+
+    /// Returns the key of its value: the key without the number of the repetition.
+    pub fn value_key(&self) -> String {
+        let key = self.key();
+        key.rsplit_once('/').map_or(key.clone(), |(value, _)| value.to_owned())
+    }
+}
+
 /// Separates the key of a measurement from the number of a later attempt.
 const ATTEMPT: &str = "#";
 

@@ -164,7 +164,7 @@ fn scenario_of(path: &Path, stored: &Stored, technologies: Technologies) -> Resu
     let Some(options) = &stored.options else {
         return Ok(version1::scenario(&name, &text, &stored.scenario, technologies)?);
     };
-    let read = scenario::parse(&name, &text, options, technologies);
+    let read = scenario::parse_recorded(&name, &text, options, technologies);
     let read =
         read.map_err(|complaints| RecordError::Scenario { path: path.to_path_buf(), complaints: complaints.into() });
     Ok((read?.scenario, options.clone()))

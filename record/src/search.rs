@@ -24,7 +24,7 @@ pub struct Search<'a> {
     pub buffered: u64,
     /// Highest rate of the validation.
     validate_at_most: Option<Rate>,
-    /// Rate of phase 1 before phase 2.
+    /// Rate of phase 1 before phase 2: that of the scenario, or a share of the establishment rate.
     phase1_rate: Option<Rate>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Search<'a> {
             measurement,
             buffered: 0,
             validate_at_most: scenario.validate_at_most().map(Rate),
-            phase1_rate: phase1_rate(known, &measurement.point, &settings),
+            phase1_rate: scenario.phase1_rate().map(Rate).or_else(|| phase1_rate(known, &measurement.point, &settings)),
             settings,
         })
     }

@@ -23,7 +23,7 @@ pub use conformance::conformance;
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use reader::{Loaded, Options, ScenarioError, about, parse, read};
+pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, technologies};
 pub use tables::{
@@ -185,6 +185,11 @@ impl Scenario {
     /// Lower end of every search, frames a second and direction; `None`: a trial of one frame.
     pub fn min_rate(&self) -> Option<Count> {
         self.measure.min_rate.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// Rate of phase 1 before phase 2, connections a second; `None`: a share of the measured establishment rate.
+    pub fn phase1_rate(&self) -> Option<Count> {
+        self.measure.phase1_rate.map(|rate| rate.frames_per_second(self.widest_frame()))
     }
 
     /// Connections are validated at no higher rate, whatever alpha is.

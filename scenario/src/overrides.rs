@@ -55,9 +55,16 @@ fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) 
     match tables[..] {
         [table] => Ok(format!("{table}.{name}")),
         [] => {
+            let fault = Fault::new(format!("unknown key `{name}`")).at(place, "no such key in this scenario");
+            if let Some(instead) = book.slip(name) {
+                return Err(Box::new(fault.instead(instead)));
+            }
+            let elsewhere = elsewhere(book, name);
+            if !elsewhere.is_empty() {
+                return Err(Box::new(fault.instead(elsewhere)));
+            }
             let used = book.chapters.iter().filter(|chapter| is_used(tree, &chapter.path));
             let known = used.flat_map(|chapter| &chapter.keys).map(|key| key.name);
-            let fault = Fault::new(format!("unknown key `{name}`")).at(place, "no such key in this scenario");
             Err(Box::new(match did_you_mean(name, known) {
                 Some(meant) => fault.instead(format!("did you mean `{meant}`?")),
                 None => fault.instead("write a key of the scenario, or its complete path, as in measure.repetitions"),
@@ -68,6 +75,22 @@ fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) 
             let fault = Fault::new(format!("`{name}` could be several keys")).at(place, "ambiguous");
             Err(Box::new(fault.instead(format!("write one of {}", paths.join(", ")))))
         }
+    }
+}
+
+/// Where a key belongs that no table of the scenario has; empty if no table of any scenario has it.
+fn elsewhere(book: &Book, name: &str) -> String {
+    let tables: Vec<&str> = book.tables_with(name).map(|chapter| chapter.path.as_str()).collect();
+    // Links and devices beside the present ones would be a second link, or another device: a table of its own can be added.
+    if let Some(table) = tables.iter().find(|table| ["link.impair", "link.capture"].contains(table)) {
+        return format!("write `{table}.{name}`, which adds the table [{table}] to the scenario");
+    }
+    let tables: Vec<String> =
+        tables.iter().filter(|table| !table.starts_with("gateway")).map(|table| format!("[{table}]")).collect();
+    match &tables[..] {
+        [] => String::new(),
+        [table] => format!("`{name}` is a key of {table}, a table that this scenario does not have"),
+        _ => format!("`{name}` is a key of {}, tables that this scenario does not have", tables.join(", ")),
     }
 }
 

@@ -8,9 +8,10 @@ use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
     ALIASED, Capture, Embedded, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure, Simulated,
-    Sweep, Tester, TimeLimit, Top, Traffic, Veth,
+    Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
+use key::quantity::unitless_share_ppm;
 use key::{
     At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
     override_value,
@@ -121,6 +122,48 @@ pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Resul
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologies) -> Result<Loaded, Complaints> {
+    loaded(name, text, options, technologies, |_, _| ())
+}
+
+/// Checks the scenario of a run folder, which may have shares without a unit: earlier versions read 0.1 as 10 %.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_recorded(
+    name: &str,
+    text: &str,
+    options: &Options,
+    technologies: Technologies,
+) -> Result<Loaded, Complaints> {
+    loaded(name, text, options, technologies, give_units_to_shares)
+}
+
+/// Writes shares without a unit as earlier versions read them.
+fn give_units_to_shares(tree: &mut Tree, book: &Book) {
+    for chapter in &book.chapters {
+        for key in chapter.keys.iter().filter(|key| (key.shape)().is_share) {
+            let path =
+                if chapter.path.is_empty() { key.name.to_owned() } else { format!("{}.{}", chapter.path, key.name) };
+            let Some(Entry { key, node, .. }) = tree.table(&chapter.path).and_then(|table| table.get(key.name)) else {
+                continue;
+            };
+            let (Value::Text(words) | Value::Integer(words) | Value::Float(words)) = &node.value else { continue };
+            if let Some(ppm) = unitless_share_ppm(words) {
+                let node = Node { place: node.place, value: Value::Text(format!("{ppm} ppm")) };
+                let key = *key;
+                tree.insert(&path, key, node);
+            }
+        }
+    }
+}
+
+fn loaded(
+    name: &str,
+    text: &str,
+    options: &Options,
+    technologies: Technologies,
+    update: fn(&mut Tree, &Book),
+) -> Result<Loaded, Complaints> {
     let (mut tree, mut faults) = key::read(name, text);
     if !faults.is_empty() {
         let spans = Spans::of(&tree);
@@ -131,10 +174,12 @@ pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologi
         tree.sources.push(Source { name: "--set".to_owned(), text: set.clone() });
         faults.extend(overrides::apply(&mut tree, &book, options.full).err().map(|fault| *fault));
     }
+    update(&mut tree, &book);
     faults.extend(book.unknown(&tree));
     let is_alias = alias(&mut tree, &mut faults);
     inherit(&mut tree, &book);
     let mut sections = Sections::of(&tree);
+    sections.several = Some(several);
     let read = Reading { sections: &mut sections, technologies, is_alias }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);

@@ -7,7 +7,7 @@ use key::kind::{
     share, share_or_none, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Table, Value, Wrong, computed, needed, or};
+use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
 use method::{Count, Direction, Nanos, Order};
 use serde_json::json;
 use std::net::IpAddr;
@@ -274,6 +274,9 @@ key::table! {
         verify: Option<u32> = "verify", maybe(number(1..=100)), computed("1").conforms();
         /// Preparing phases 1 run at this share of the smallest establishment rate.
         phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");
+        /// Preparing phases 1 run at this rate, so that the establishment rate need not be measured; the device must set up every
+        /// connection at it (RFC 9693, section 4.4).
+        phase1_rate: Option<WrittenRate> = "phase1-rate", maybe(rate()), computed("`phase1-share` of the establishment rate");
     }
 }
 
@@ -413,7 +416,60 @@ pub fn book(technologies: Technologies) -> Book {
         Chapter::of::<SideKeys>("gateway.right"),
     ]);
     chapters.extend(technologies);
-    Book { chapters }
+    Book { chapters, slips: SLIPS }
+}
+
+/// Words that users expect to be keys.
+const SLIPS: &[Slip] = &[
+    (
+        &["loss", "frame-loss", "packet-loss", "loss-ratio", "loss-tolerance", "tolerance"],
+        "`acceptance` is the share of frames that must arrive: \"99.9 %\" tolerates 0.1 % frame loss; \
+         `link.impair.loss` loses frames on purpose",
+    ),
+    (
+        &["latency", "delay", "jitter", "pdv", "ipdv", "rtt"],
+        "natmeter does not measure latency or delay variation yet: `natmeter list metrics` shows the metrics; \
+         `link.impair.delay` holds frames on purpose",
+    ),
+    (
+        &["packet-size", "packet-length", "frame-length", "frame-sizes", "size"],
+        "`frame-size` is the size of the IPv4 frame with FCS; it takes one value",
+    ),
+    (&["runs", "repeat", "repeats", "iterations", "trials"], "`repetitions` is how often each search is repeated"),
+    (
+        &["sessions", "flows", "states", "mappings"],
+        "`connections` in [sweep] is the number of connections (N of RFC 9693)",
+    ),
+    (
+        &["cpu", "cpus", "threads"],
+        "`cores` in [sweep] are the cores of the device, `workers` in [tester] the threads of the tester",
+    ),
+    (
+        &["precision", "resolution", "accuracy"],
+        "`error` is the relative error at which a search stops, such as \"1 %\"",
+    ),
+    (
+        &["time", "timeout", "limit", "max-time", "budget"],
+        "`time-limit` limits the run, `duration` is the length of a trial, `udp-timeout` is a key of the device",
+    ),
+    (
+        &["rate", "load", "pps", "fps", "cps", "speed", "bandwidth", "line-rate"],
+        "natmeter searches for the rate; `min-rate` and `max-rate` are the ends of the search",
+    ),
+];
+
+/// What to do instead of giving several values to the key at `path`, which takes one.
+pub(crate) fn several(path: &str) -> String {
+    let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
+    if AXES.iter().any(|axis| axis.name() == name) {
+        return format!("to sweep several values, write them for `sweep.{name}`");
+    }
+    let own = Sweep::keys().into_iter().map(|key| key.name);
+    let axes: Vec<&str> = own.chain(AXES.iter().map(tech::Axis::name)).collect();
+    format!(
+        "only the axes of [sweep] take several values: {}; run natmeter once for each value of `{name}`",
+        axes.join(", ")
+    )
 }
 
 const FULL: &str = "Other values for `--full`, a conforming run. Keys that decide conformance come from `[full]` or have their defaults; \

@@ -1,8 +1,9 @@
 //! `natmeter calibrate`: the tester's own limits for a scenario's frames and flows.
 
 use super::load::load;
-use super::{fail, machine_lock, privilege, process};
-use crate::cli::Global;
+use super::turn::MyTurn;
+use super::{fail, privilege};
+use crate::cli::{CalibrateArgs, Output};
 use crate::exit::Exit;
 use crate::priority;
 use crate::run::{RunError, calibrate as measure};
@@ -14,31 +15,30 @@ use record::plan::{Measurement, Plan};
 use record::report::number::si;
 use scenario::axis::more_in_words;
 use std::fmt::Write;
-use std::path::Path;
 
 /// `natmeter calibrate [FILE]`.
-pub(super) fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match load(file, global) {
+pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Exit {
+    let loaded = match load(args.file.as_deref(), &args.changes, output) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let (_lock, beside) = match machine_lock(global) {
-        Ok(lock) => lock,
+    let mut turn = match MyTurn::take(args.turn) {
+        Ok(turn) => turn,
         Err(exit) => return exit,
     };
-    if let Some(beside) = beside {
+    if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
     let plan = Plan::new(&loaded.scenario);
     // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
     if Over::of(&loaded.scenario.link) != Over::Process
-        && let Err(exit) = privilege(&loaded.scenario, &plan)
+        && let Err(exit) = privilege(&loaded.scenario, &plan, &mut turn)
     {
         return exit;
     }
     let mut calibration = Calibration::default();
     let _raised = priority::raise();
-    let found = process().map_err(RunError::Signals).and_then(|process| {
+    let found = turn.process().map_err(RunError::Signals).and_then(|process| {
         let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
         let measured = plan.measurements.iter().try_for_each(each);
         process.commands.take().notes.iter().for_each(|note| err(&format!("note: {note}\n")));
@@ -52,7 +52,7 @@ pub(super) fn calibrate(file: Option<&Path>, global: &Global) -> Exit {
         Err(error) => return fail(&error),
         Ok(()) => {}
     }
-    if global.json {
+    if output.json {
         term::json(&calibration);
     } else {
         out(&format!("{}\n", text(&calibration).trim_end()));

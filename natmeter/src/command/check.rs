@@ -2,36 +2,41 @@
 
 use super::load::{load, name, tell};
 use crate::advice::{self, Machine};
-use crate::cli::Global;
+use crate::cli::{CheckArgs, Output};
 use crate::exit::Exit;
 use crate::forecast;
 use crate::term::{self, out};
 use scenario::Summary;
 use serde_json::json;
-use std::path::Path;
 
 /// `natmeter check [FILE]`.
-pub(super) fn check(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match load(file, global) {
+pub(super) fn check(args: &CheckArgs, output: Output) -> Exit {
+    let loaded = match load(args.file.as_deref(), &args.changes, output) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
     let plan = forecast::plan(&loaded.scenario);
     let summary = Summary::new(&loaded.scenario);
     let advice = advice::advice(&loaded, &plan, Machine::here());
-    if global.json {
+    if output.json {
+        let expected = forecast::expected(plan.measurements.iter(), loaded.scenario.time_limit);
         let event = json!({
             "event": "checked",
             "scenario": loaded.scenario,
             "departures": summary.departures,
             "notes": advice,
             "measurements": plan.measurements.len(),
-            "predicted_ns": plan.predicted(),
+            "predicted_ns": expected.time,
+            "skipped": expected.skipped,
         });
         term::json(&event);
-    } else if !global.quiet {
-        out(&format!("{} is valid.\n{summary}{}\n", name(file), forecast::total(&plan)));
+    } else if !output.quiet {
+        out(&format!(
+            "{} is valid.\n{summary}{}\n",
+            name(args.file.as_deref()),
+            forecast::total(&loaded.scenario, &plan)
+        ));
     }
-    tell(&advice, global);
+    tell(&advice, output);
     Exit::Done
 }

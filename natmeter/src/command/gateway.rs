@@ -1,6 +1,6 @@
 //! `natmeter gateway`: the gateway as a program, on interfaces or between capture files, and requests to a running gateway.
 
-use crate::cli::{GatewayArgs, Global, Word};
+use crate::cli::{GatewayArgs, Output, Word};
 use crate::exit::Exit;
 use crate::gateway::{self, Ending, GatewayError};
 use crate::term::{err, out};
@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// `natmeter gateway`.
-pub(super) fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
+pub(super) fn gateway(args: &GatewayArgs, output: Output) -> Exit {
     if let Some(word) = args.word {
         return ask(word, args);
     }
@@ -34,9 +34,9 @@ pub(super) fn gateway(args: &GatewayArgs, global: &Global) -> Exit {
         }
     };
     let ended = if args.pcap_in.is_empty() {
-        on_interfaces(&gateway, file, args, global)
+        on_interfaces(&gateway, file, args, output)
     } else {
-        between_files(&gateway, args, global)
+        between_files(&gateway, args, output)
     };
     match ended {
         Ok(()) => Exit::Done,
@@ -73,7 +73,7 @@ fn ask(word: Word, args: &GatewayArgs) -> Exit {
     }
 }
 
-fn between_files(gateway: &config::Gateway, args: &GatewayArgs, global: &Global) -> Result<(), GatewayError> {
+fn between_files(gateway: &config::Gateway, args: &GatewayArgs, output: Output) -> Result<(), GatewayError> {
     let mut files = Files::default();
     for (side, path) in pairs(&args.pcap_in)? {
         files.inputs[side] = Some(Reader::open(&path)?);
@@ -82,8 +82,8 @@ fn between_files(gateway: &config::Gateway, args: &GatewayArgs, global: &Global)
         files.outputs[side] = Some(Writer::create(&path)?);
     }
     let linger = args.linger.map_or(0, |t| t.0);
-    let text = gateway::replay(gateway, &mut files, args.seed.unwrap_or(1), linger, global.json)?;
-    if !global.quiet {
+    let text = gateway::replay(gateway, &mut files, args.seed.unwrap_or(1), linger, output.json)?;
+    if !output.quiet {
         out(&text);
     }
     Ok(())
@@ -110,11 +110,11 @@ fn on_interfaces(
     gateway: &config::Gateway,
     file: &Path,
     args: &GatewayArgs,
-    global: &Global,
+    output: Output,
 ) -> Result<(), GatewayError> {
     let ending = Ending::on_signals().map_err(GatewayError::Signals)?;
     let say = |text: &str| {
-        if !global.quiet {
+        if !output.quiet {
             out(text);
         }
     };

@@ -1,14 +1,14 @@
 //! `natmeter list`: lists devices, technologies, metrics and so on.
 
-use crate::cli::Global;
+use crate::cli::Output;
 use crate::exit::Exit;
 use crate::listing;
 use crate::term::{self, out};
 use serde_json::json;
 
 /// `natmeter list [WHAT]`.
-pub(super) fn list(what: Option<&str>, global: &Global) -> Exit {
-    if global.json {
+pub(super) fn list(what: Option<&str>, output: Output) -> Exit {
+    if output.json {
         for list in listing::select(what) {
             term::json(&json!({ "event": "list", "name": list.name, "rows": (list.rows)() }));
         }

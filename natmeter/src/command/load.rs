@@ -1,11 +1,11 @@
 //! Reads the scenario that the command line names, and prints its errors as text or JSON.
 
-use crate::cli::Global;
+use crate::cli::{Changes, Output};
 use crate::did_you_mean;
 use crate::exit::Exit;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
-use crate::term::{self, err};
+use crate::term::{self, err, err_lines};
 use scenario::{Loaded, ScenarioError};
 use serde_json::json;
 use std::path::Path;
@@ -22,8 +22,8 @@ pub(super) fn name(file: Option<&Path>) -> String {
 ///
 /// # Errors
 /// The exit code, after printing all errors.
-pub(super) fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit> {
-    let options = global.options();
+pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
+    let options = changes.options();
     let loaded = match file {
         Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
             scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
@@ -36,7 +36,7 @@ pub(super) fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit>
     });
     checked.map_err(|error| {
         match &error {
-            _ if global.json => term::json(&error_event(&error)),
+            _ if output.json => term::json(&error_event(&error)),
             ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
             ScenarioError::Unreadable { path, .. } => {
                 let meant = did_you_mean::scenario(path);
@@ -48,10 +48,10 @@ pub(super) fn load(file: Option<&Path>, global: &Global) -> Result<Loaded, Exit>
 }
 
 /// Prints the notes on this machine before a run.
-pub(super) fn tell(advice: &[String], global: &Global) {
-    if !global.quiet && !global.json {
+pub(super) fn tell(advice: &[String], output: Output) {
+    if !output.quiet && !output.json {
         for note in advice {
-            err(&format!("note: {note}\n"));
+            err_lines(&format!("note: {note}"));
         }
     }
 }
@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn the_built_in_quickstart_is_valid() {
-        assert!(load(None, &Global::default()).is_ok());
-        assert!(load(None, &Global { full: true, ..Global::default() }).is_ok());
+        for full in [false, true] {
+            assert!(load(None, &Changes { full, set: Vec::new() }, Output::default()).is_ok());
+        }
     }
 }

@@ -2,27 +2,32 @@
 
 use super::load::{load, tell};
 use crate::advice::{self, Machine};
-use crate::cli::{Global, PlanArgs};
+use crate::cli::{Output, PlanArgs};
 use crate::exit::Exit;
 use crate::term::{self, err, out};
 use crate::{forecast, steps};
 use serde_json::json;
 
 /// `natmeter plan [FILE]`.
-pub(super) fn plan(args: &PlanArgs, global: &Global) -> Exit {
-    let loaded = match load(args.file.as_deref(), global) {
+pub(super) fn plan(args: &PlanArgs, output: Output) -> Exit {
+    let loaded = match load(args.file.as_deref(), &args.changes, output) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
     let plan = forecast::plan(&loaded.scenario);
     let advice = advice::advice(&loaded, &plan, Machine::here());
-    if global.json {
-        let event = json!({ "event": "planned", "plan": plan, "predicted_ns": plan.predicted(), "notes": advice });
+    if output.json {
+        let expected = forecast::expected(plan.measurements.iter(), loaded.scenario.time_limit);
+        let event = json!({ "event": "planned", "plan": plan, "predicted_ns": expected.time, "skipped": expected.skipped, "notes": advice });
         term::json(&event);
     } else {
+        // The description of the scenario knows nothing of these.
+        if !args.changes.set.is_empty() {
+            out(&format!("changed by --set: {}\n", args.changes.set.join("; ")));
+        }
         out(&forecast::text(&loaded.scenario, &plan));
     }
-    tell(&advice, global);
+    tell(&advice, output);
     if args.steps {
         match steps::steps(&loaded.scenario, &plan) {
             Ok(text) => out(&text),

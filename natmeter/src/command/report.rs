@@ -8,6 +8,9 @@ use std::path::Path;
 
 /// `natmeter report RUN --format FORMAT`.
 pub(super) fn report(path: &Path, format: &str) -> Exit {
+    if let Err(exit) = super::run::is_run(path) {
+        return exit;
+    }
     let report = match Report::from_folder(path, tech::ALL) {
         Ok(report) => report,
         Err(error) => return failed(&error),

@@ -2,18 +2,18 @@
 
 use super::load::{load, tell};
 use super::selftest::deciding;
-use super::{fail, machine_lock, privilege, process, report};
+use super::turn::MyTurn;
+use super::{fail, privilege, report};
 use crate::advice::{self, Machine};
-use crate::cli::Global;
+use crate::cli::{Changes, Folder, Output, RUNS, ResumeArgs, Turn};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
 use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
-use crate::{facts, forecast, priority, selftest};
-use method::ResultKind;
-use record::folder::{Calibration, Facts, Header, Outcome, SelfTest};
+use crate::{did_you_mean, facts, forecast, priority, selftest};
+use record::folder::{Calibration, Header, Outcome, SelfTest};
 use record::plan::Measurement;
 use record::read::header;
 use record::report::Report;
@@ -24,61 +24,88 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// `natmeter run [FILE]`.
-pub(super) fn run(file: Option<&Path>, global: &Global) -> Exit {
-    let loaded = match load(file, global) {
+pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Folder, output: Output) -> Exit {
+    let loaded = match load(file, changes, output) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
     let plan = forecast::plan(&loaded.scenario);
     // Before any change, and before entering a network namespace, from which other runs are not visible.
-    let (_lock, beside) = match machine_lock(global) {
-        Ok(lock) => lock,
+    let mut turn = match MyTurn::take(turn) {
+        Ok(turn) => turn,
         Err(exit) => return exit,
     };
-    if let Err(exit) = privilege(&loaded.scenario, &plan) {
+    if let Err(exit) = privilege(&loaded.scenario, &plan, &mut turn) {
         return exit;
     }
-    tell(&advice::advice(&loaded, &plan, Machine::here()), global);
+    tell(&advice::advice(&loaded, &plan, Machine::here()), output);
     let now = SystemTime::now();
-    let header = Header::new(rfc3339(now), loaded.scenario, global.options(), plan);
-    let mut listener = listener(global);
-    let begin = || {
+    let header = Header::new(rfc3339(now), loaded.scenario, changes.options(), plan);
+    let mut listener = listener(output);
+    let mut begin = || {
         // Before the folder exists: from then on a signal must end the run in order.
-        let process = process().map_err(RunError::Signals)?;
-        let folder = RunFolder::create(&global.runs, &header.scenario.name, now, &loaded.text, &header)?;
+        let process = turn.process().map_err(RunError::Signals)?;
+        let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, folder, process.clone(), &mut *listener);
-        Ok((path, carry_out(run, beside, &process)?))
+        Ok((path, carry_out(run, turn.beside.take(), &process)?))
     };
     let ended = begin();
-    conclude(ended, global, listener)
+    conclude(ended, output, listener)
 }
 
 /// `natmeter resume RUN`.
-pub(super) fn resume(path: &Path, global: &Global) -> Exit {
-    let (_lock, beside) = match machine_lock(global) {
-        Ok(lock) => lock,
+pub(super) fn resume(args: &ResumeArgs, output: Output) -> Exit {
+    let path = args.run.as_path();
+    // Before the lock: a wait for another run would be in vain.
+    if let Err(exit) = is_run(path) {
+        return exit;
+    }
+    let mut turn = match MyTurn::take(args.turn) {
+        Ok(turn) => turn,
         Err(exit) => return exit,
     };
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
-    let mut listener = listener(global);
+    let mut listener = listener(output);
     let ended = opened.and_then(|(folder, repairs)| {
         let header = header(path, tech::ALL)?;
-        if let Err(exit) = privilege(&header.scenario, &header.plan) {
+        if let Err(exit) = privilege(&header.scenario, &header.plan, &mut turn) {
             return Ok(Err(exit));
         }
         for repair in repairs {
             listener.on(&Event::Repaired { text: format!("{repair:?}") });
         }
-        let process = process().map_err(RunError::Signals)?;
+        let process = turn.process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        Ok(Ok((path.to_path_buf(), carry_out(run, beside, &process)?)))
+        Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), &process)?)))
     });
     match ended {
-        Ok(Ok(done)) => conclude(Ok(done), global, listener),
+        Ok(Ok(done)) => conclude(Ok(done), output, listener),
         Ok(Err(exit)) => exit,
-        Err(error) => conclude(Err(error), global, listener),
+        Err(error) => conclude(Err(error), output, listener),
     }
+}
+
+/// Checks that a path is a run folder.
+///
+/// # Errors
+/// The exit code, after printing the error and the runs that are probably meant.
+pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
+    if path.join(store::HEADER).is_file() {
+        return Ok(());
+    }
+    let what = if path.is_dir() {
+        format!("is not a run folder: it has no {}", store::HEADER)
+    } else if path.exists() {
+        "is not a folder".to_owned()
+    } else {
+        "does not exist".to_owned()
+    };
+    let instead = did_you_mean::run(path).unwrap_or_else(|| {
+        format!("name the folder that `natmeter run` printed, below `{RUNS}` unless --runs was given")
+    });
+    err(&format!("error: {} {what}; {instead}\n", path.display()));
+    Err(Exit::Usage)
 }
 
 fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
@@ -96,14 +123,14 @@ fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<
     run.complete(facts, tested)
 }
 
-fn listener(global: &Global) -> Box<dyn Listener> {
-    if global.json { Box::new(JsonLines) } else { Box::new(Console::new(global.quiet)) }
+fn listener(output: Output) -> Box<dyn Listener> {
+    if output.json { Box::new(JsonLines) } else { Box::new(Console::new(output.quiet)) }
 }
 
 /// Prints the report, writes it into the folder and returns the exit code.
 fn conclude(
     ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
-    global: &Global,
+    output: Output,
     listener: Box<dyn Listener>,
 ) -> Exit {
     drop(listener);
@@ -127,7 +154,7 @@ fn conclude(
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
-    if !global.json {
+    if !output.json {
         out(&format!("\n{text}\nReport: {}\n", page.display()));
     }
     if report::verdict(&path, &findings) != Exit::Done {
@@ -144,42 +171,32 @@ fn conclude(
         return Exit::Failed;
     }
     let header = header(&path, tech::ALL).ok();
-    let missing = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
+    let (missing, without) = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
+    let resume = format!("`natmeter resume {}`", path.display());
     if !missing.is_empty() {
-        err(&format!(
-            "error: no result for {}; `natmeter resume {}` continues the run\n",
-            missing.join(", "),
-            path.display()
-        ));
+        err(&format!("error: no result for {}; {resume} continues the run\n", missing.join(", ")));
         return Exit::Incomplete;
+    }
+    if !without.is_empty() {
+        err(&format!("note: no result for the repetitions {}; {resume} repeats them\n", without.join(", ")));
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
     let max_rate = header.and_then(|header| header.scenario.max_rate());
-    let facts = store::read_document::<Facts>(&path.join(store::FACTS)).ok().flatten();
-    let limited = outcomes.iter().any(|o| is_limited(o, max_rate, calibration.as_ref()))
-        || facts.is_some_and(|f| f.without_result() > 0);
-    if limited { Exit::TesterLimit } else { Exit::Done }
+    Exit::of_results(&outcomes, |o| {
+        let Measurement { point, metric, .. } = &o.measurement;
+        let ceiling =
+            calibration.as_ref().and_then(|c| c.at(point.connections, &point.axes)).and_then(|c| c.of(metric));
+        is_upper_end_the_testers(max_rate, ceiling)
+    })
 }
 
-/// Whether a result is a bound set by the tester or its host, and not the device's rate. A search that passed up to the usable
-/// share of the tester ceiling is such a bound; a search that passed up to the scenario's `max-rate` is not.
-fn is_limited(outcome: &Outcome, max_rate: Option<u64>, calibration: Option<&Calibration>) -> bool {
-    let Measurement { point, metric, .. } = &outcome.measurement;
-    match outcome.result.kind {
-        ResultKind::Exact => false,
-        ResultKind::AtUpperLimit => {
-            let ceiling = calibration.and_then(|c| c.at(point.connections, &point.axes)).and_then(|c| c.of(metric));
-            is_upper_end_the_testers(max_rate, ceiling)
-        }
-        _ => true,
-    }
-}
-
-/// Keys of the measurements without a result. With a time limit, only first repetitions count, because the scenario allows
-/// natmeter to skip the others.
-fn missing(header: &Header, outcomes: &[Outcome]) -> Vec<String> {
-    let limit = header.scenario.time_limit;
-    let due = |m: &&Measurement| m.repetition <= 1 || limit.is_none();
-    let missing = |m: &&Measurement| !outcomes.iter().any(|o| o.measurement == **m);
-    header.plan.measurements.iter().filter(due).filter(missing).map(Measurement::key).collect()
+/// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no
+/// repetition is missing, because the scenario allows natmeter to skip it.
+fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
+    let has_result = |m: &Measurement| outcomes.iter().any(|o| o.measurement.is_of_the_value_of(m));
+    let measurements = &header.plan.measurements;
+    let values = measurements.iter().filter(|m| m.repetition <= 1 && !has_result(m)).map(Measurement::value_key);
+    let is_made = |m: &Measurement| outcomes.iter().any(|o| o.measurement == *m);
+    let is_due = |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && !is_made(m);
+    (values.collect(), measurements.iter().filter(is_due).map(Measurement::key).collect())
 }

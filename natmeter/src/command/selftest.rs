@@ -1,7 +1,7 @@
 //! `natmeter selftest`: tests the tester on devices with known truth.
 
-use super::{machine_lock, process};
-use crate::cli::{Global, SelftestArgs};
+use super::turn::MyTurn;
+use crate::cli::{Output, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::priority;
@@ -11,15 +11,15 @@ use record::folder::{SelfTest, SelfTestCheck};
 use std::path::Path;
 
 /// `natmeter selftest`.
-pub(super) fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
-    let (_lock, beside) = match machine_lock(global) {
-        Ok(lock) => lock,
+pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Exit {
+    let mut turn = match MyTurn::take(args.turn) {
+        Ok(turn) => turn,
         Err(exit) => return exit,
     };
-    if let Some(beside) = beside {
+    if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
-    let process = match process() {
+    let process = match turn.process() {
         Ok(process) => process,
         Err(error) => {
             err(&format!("error: signals cannot be handled: {error}\n"));
@@ -28,7 +28,7 @@ pub(super) fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
     };
     let _raised = priority::raise();
     // Progress goes to stderr, and only to a terminal; stdout has the verdict only.
-    let mut console = Console::new(global.quiet);
+    let mut console = Console::new(output.quiet);
     let tested =
         if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
     drop(console);
@@ -42,7 +42,7 @@ pub(super) fn selftest(args: &SelftestArgs, global: &Global) -> Exit {
         return exit;
     }
     let verdict = tested.verdict;
-    if global.json {
+    if output.json {
         term::json(&verdict);
     } else {
         out(&text(&verdict));

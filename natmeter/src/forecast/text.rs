@@ -1,11 +1,11 @@
 //! The plan as text for people: measurements, predicted time and memory, and the assumed rates.
 
-use super::guess;
+use super::{Expected, expected, guess};
 use Side::{Left, Right};
 use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
 use scenario::axis::{AXES, Axis};
-use scenario::quantity::{show_bytes, show_count, show_time};
+use scenario::quantity::{show_bytes, show_count, show_long, show_time};
 use scenario::{Scenario, Sequence, conformance, technologies};
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     }
     out.push('\n');
     table(&mut out, plan);
-    let _ = writeln!(out, "\n{}", total(plan));
+    let _ = writeln!(out, "\n{}", total(scenario, plan));
     if plan.order == Sequence::Interleaved && repetitions(plan).iter().any(|group| group.len() > 1) {
         out.push_str("Interleaved: the next repetition begins after all points have had this one.\n");
     }
@@ -40,10 +40,21 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
 }
 
 /// Returns the totals of the plan in one line: measurements, time, memory.
-pub fn total(plan: &Plan) -> String {
+pub fn total(scenario: &Scenario, plan: &Plan) -> String {
     let device = if plan.dut_memory == 0 { "not predicted".to_owned() } else { show_bytes(plan.dut_memory) };
-    let (time, tester) = (show_time(plan.predicted()), show_bytes(plan.tester_memory));
-    format!("{} measurements, about {time}. Memory: tester {tester}, device {device}.", plan.measurements.len())
+    let tester = show_bytes(plan.tester_memory);
+    let measurements = plan.measurements.len();
+    let Expected { time, skipped } = expected(plan.measurements.iter(), scenario.time_limit);
+    let time = match scenario.time_limit.filter(|_| skipped > 0) {
+        None => format!("about {}", show_time(time)),
+        Some(limit) => format!(
+            "about {}: the time limit of {} skips about {skipped} of them (without it: about {})",
+            show_time(time),
+            show_long(limit),
+            show_time(plan.predicted())
+        ),
+    };
+    format!("{measurements} measurements, {time}. Memory: tester {tester}, device {device}.")
 }
 
 /// Writes one row for all repetitions of a value.

@@ -11,7 +11,7 @@ use record::plan::Measurement;
 use record::search::Search;
 use record::store::RunFolder;
 use scenario::Scenario;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The context of one search.
 pub(super) struct Searcher<'a> {
@@ -31,6 +31,8 @@ pub(super) struct Searcher<'a> {
     pub predicted: Nanos,
     /// Predicted seconds of all measurements after this one.
     pub after: u64,
+    /// Start of this part of the run, and the scenario's time limit.
+    pub limit: Option<(Instant, Duration)>,
     /// Number of the next trial.
     pub next_seq: u64,
     /// Trials recorded by this search.
@@ -59,10 +61,11 @@ impl Searcher<'_> {
         let listener: &mut dyn Listener = &mut *self.listener;
         let listener = std::cell::RefCell::new(listener);
         let began = Instant::now();
-        let (predicted, after) = (self.predicted, self.after);
+        let (predicted, after, limit) = (self.predicted, self.after, self.limit);
         let mut watch = |p: &Progress| {
             let spent = began.elapsed().as_secs();
-            let eta_s = (predicted.0 / 1_000_000_000).saturating_sub(spent) + after;
+            let this = (predicted.0 / Nanos::SECOND.0).saturating_sub(spent);
+            let eta_s = before_limit(this + after, this, limit);
             let event = Event::Trying { rate: p.rate, lo: p.lo, hi: p.hi, steps_left: p.steps_left, eta_s };
             listener.borrow_mut().on(&event);
         };
@@ -81,6 +84,14 @@ impl Searcher<'_> {
         let directions = search.directions();
         Ok(Outcome { measurement: m.clone(), directions, shares_core, figures, cost: None, result })
     }
+}
+
+/// Predicted seconds to the end of a run: all that is left, but not beyond the time limit. Twice the limit ends the measurement in
+/// progress.
+fn before_limit(left: u64, of_this: u64, limit: Option<(Instant, Duration)>) -> u64 {
+    let Some((began, limit)) = limit else { return left };
+    let until = |limit: Duration| limit.saturating_sub(began.elapsed()).as_secs();
+    left.min(until(limit).max(of_this)).min(until(limit.saturating_mul(2)))
 }
 
 /// A listener behind a cell, so that two parts of one search can use it in turn.

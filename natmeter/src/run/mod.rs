@@ -12,6 +12,7 @@ pub use recorded::Recorded;
 pub use until::{Until, is_over};
 
 use crate::event::{Event, Listener};
+use crate::forecast;
 use crate::rig::{Process, Rig, RigError};
 use crate::selftest::Tested;
 use engine::calibrate::CalibrateError;
@@ -159,12 +160,12 @@ impl<'a> Run<'a> {
         if std::mem::replace(&mut self.announced, true) {
             return Ok(());
         }
-        let left: u64 = self.left().map(|m| m.predicted.0).sum();
+        let expected = forecast::expected(self.left(), self.scenario.time_limit);
         self.tell(&Event::RunStarted {
             folder: self.folder.path().display().to_string(),
             measurements: self.plan.measurements.len(),
             done: self.outcomes.len(),
-            predicted_s: left / 1_000_000_000,
+            predicted_s: expected.time.0 / Nanos::SECOND.0,
         })
     }
 
@@ -379,7 +380,7 @@ impl<'a> Run<'a> {
         let replays = !recorded.is_empty();
         let next_seq = self.records.iter().map(|r| r.seq.saturating_add(1)).max().unwrap_or(0);
         let known = known_before(recorded.first().map(|r| r.seq), &self.outcomes, &last_trials(&self.records));
-        let after: u64 = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum();
+        let after = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum::<u64>();
         let mut searcher = Searcher {
             scenario: &self.scenario,
             calibration: &self.calibration,
@@ -388,7 +389,8 @@ impl<'a> Run<'a> {
             folder: &mut self.folder,
             listener: &mut *self.listener,
             predicted: measurement.predicted,
-            after: after / 1_000_000_000,
+            after: after / Nanos::SECOND.0,
+            limit: self.scenario.time_limit.map(|limit| (self.began, Duration::from(limit))),
             next_seq,
             new_records: Vec::new(),
         };
@@ -430,7 +432,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn left(&self) -> impl Iterator<Item = &Measurement> {
+    fn left(&self) -> impl Iterator<Item = &Measurement> + Clone {
         self.plan.measurements.iter().filter(|m| !self.outcomes.iter().any(|o| o.measurement == **m))
     }
 

@@ -171,7 +171,7 @@ fn the_first_scenario_comes_to_its_report() {
 fn a_device_that_does_not_answer_is_reported_and_has_no_figure() {
     let dir = tempfile::tempdir().unwrap();
     let mut run = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
-    let output = run.args(["--set", "link.impair.loss=1"]).output().unwrap();
+    let output = run.args(["--set", "link.impair.loss=100 %"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", said(&output));
     assert!(said(&output).contains("the device under test does not answer: Left to Right"), "{}", said(&output));
     let outcomes: Vec<Outcome> = read_lines(&only_run(dir.path()).expect("a run folder").join(RESULTS)).unwrap().values;

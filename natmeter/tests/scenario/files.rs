@@ -183,6 +183,48 @@ fn quick_runs_keep_their_promise() {
     }
 }
 
+/// Throughput alone needs no establishment rate if the rate of phase 1 is given.
+#[test]
+fn throughput_alone_with_a_rate_of_phase_1() {
+    let set = ["metrics=throughput", "phase1-rate=100k"].map(str::to_owned).to_vec();
+    let text = include_str!("../../../scenarios/quickstart.toml");
+    for full in [false, true] {
+        let options = Options { full, set: set.clone() };
+        let scenario = parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        assert_eq!(scenario.phase1_rate(), Some(100_000));
+        assert!(forecast::plan(&scenario).measurements.iter().all(|m| m.metric == "throughput"));
+    }
+}
+
+/// A run folder of an earlier version may have shares without a unit: they were parts of 1.
+#[test]
+fn shares_of_recorded_scenarios_need_no_unit() {
+    let text = "name = \"x\"\n[dut.embedded]\n[link.impair]\nloss = 0.1\ncorrupt = \"5 %\"\n[sweep]\nconnections = \"1M\"\n\
+                [measure]\nacceptance = 1\n[full]\nacceptance = \"0.9\"\n";
+    let options = |full| Options { full, set: vec!["error=0.02".to_owned()] };
+    let recorded = |full| scenario::parse_recorded("x.toml", text, &options(full), tech::ALL).unwrap().scenario;
+    let impair = recorded(false).impair.unwrap();
+    assert_eq!((impair.loss_ppm, impair.corrupt_ppm), (100_000, 50_000));
+    assert_eq!((recorded(false).measure.error_ppm, recorded(false).measure.acceptance_ppm), (20_000, 1_000_000));
+    assert_eq!(recorded(true).measure.acceptance_ppm, 900_000);
+    assert!(parse("x.toml", text, &options(false), tech::ALL).is_err());
+}
+
+/// A description stays true whatever `--set` changes: no numbers.
+#[test]
+fn descriptions_name_no_values() {
+    const NUMBERS: [&str; 12] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "ten", "hundred", "thousand", "million"];
+    for path in files() {
+        let about = scenario::about(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let words: Vec<&str> = about.split([' ', ',', '.', ':']).collect();
+        let is_number = |word: &&&str| NUMBERS.contains(*word) || word.starts_with(|c: char| c.is_ascii_digit());
+        // The name of a technology may have digits.
+        let numbers: Vec<&&str> = words.iter().filter(is_number).filter(|word| **word != "464XLAT").collect();
+        assert!(numbers.is_empty(), "{}: {about}: {numbers:?}", path.display());
+    }
+}
+
 /// A sweep takes the memory of its largest point, not of all points together.
 #[test]
 fn memory_of_a_sweep_is_that_of_its_largest_point() {

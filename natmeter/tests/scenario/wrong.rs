@@ -121,7 +121,7 @@ refused! {
         "[dut.embedded]\n[dut.simulated]\n[tester]\nworkers = 2\n[sweep]\nconnections = \"1M\"\n",
     );
     several_workers_and_tables_of_one_port: complaints(&format!(
-        "{GOOD}\n[tester]\nworkers = 2\n[link.impair]\nloss = 0.1\n[link.capture]\nframes = 9\n"
+        "{GOOD}\n[tester]\nworkers = 2\n[link.impair]\nloss = \"10 %\"\n[link.capture]\nframes = 9\n"
     ));
     buffers_of_several_workers: set(&["tester.workers=2", "link.in-process.depth=2048"]);
     not_toml: complaints("name = quickstart\n[sweep\nconnections = [1,\n");
@@ -294,7 +294,7 @@ refused! {
     derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
     metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");
     throughput_first: but("[\"max_conn_est_rate\", \"throughput\"]", "[\"throughput\", \"max_conn_est_rate\"]");
-    alpha_unused: but("repetitions = 3", "alpha = 0.5");
+    alpha_unused: but("repetitions = 3", "alpha = \"50 %\"");
     validation_without_alpha: but("\"max_conn_est_rate\"", "\"max_conn_est_rate_validated\"");
     connections_of_a_router: small("[dut.linux-forwarding]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"throughput\"\n");
     nothing_for_the_router:
@@ -315,5 +315,23 @@ refused! {
     override_ambiguous: with(include_str!("../../../scenarios/kernel-nat44.toml"), &Options { full: false, set: vec!["table=1M".to_owned()] });
     override_without_value: set(&["connections"]);
     override_without_effect: with(GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()] });
+    list_for_one_value: set(&["frame-size=64,1518"]);
+    list_for_one_value_in_brackets: but("frame-size = 64", "frame-size = [64, 1518]");
+    list_for_one_word: set(&["direction=forward,reverse"]);
+    list_for_a_key_that_an_axis_sweeps: set(&["subscribers=100,1k"]);
+    quantities_without_quotes: instead(GOOD, &[("error = \"2 %\"", "error = 2 %"), ("time-limit = \"60 s\"", "time-limit = 10m")]);
+    duration_in_other_words: set(&["time-limit=10 minutes"]);
+    share_without_a_unit: but("error = \"2 %\"", "error = 0.1");
+    shares_without_a_unit: complaints(&format!(
+        "{}\n[link.impair]\nloss = 0.1\nreorder = 1\ncorrupt = 0\n",
+        GOOD.replace("repetitions = 3", "acceptance = 0.999\nalpha = 0.5")
+    ));
+    override_loss: set(&["loss=0.1%"]);
+    override_latency: set(&["latency=1ms"]);
+    override_of_a_table_that_is_not_there: set(&["hash-size=512"]);
+    override_of_frames_to_capture: set(&["frames=16"]);
+    loss_in_measure: but("repetitions = 3", "loss = \"0.1 %\"");
+    throughput_alone: set(&["metrics=throughput"]);
+    phase1_rate_and_share: set(&["phase1-rate=100k", "phase1-share=50 %"]);
     override_public_address: set(&["remote=9.9.9.9"]);
 }

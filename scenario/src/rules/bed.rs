@@ -84,11 +84,11 @@ impl Check<'_> {
         let Some(impair) = &self.scenario.impair else { return };
         let Impair { loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm, delay, .. } = *impair;
         if [loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm] == [0; 4] && delay.0 == 0 {
-            self.faults.push(
-                Fault::new("nothing is impaired")
-                    .at(At::key("link.impair"), "no loss, duplicates, reordering, corruption or delay")
-                    .instead("give a share, for example loss = \"100 ppm\", or remove the table"),
-            );
+            let fault = Fault::new("nothing is impaired")
+                .at(At::key("link.impair"), "no loss, duplicates, reordering, corruption or delay")
+                .instead("give a share, for example loss = \"100 ppm\", or remove the table");
+            let keys = ["loss", "duplicate", "reorder", "corrupt", "delay"];
+            self.faults.push(keys.into_iter().fold(fault, |fault, key| fault.needs(format!("link.impair.{key}"))));
         }
         let measure = &self.scenario.measure;
         let shortest = measure.drain.min(measure.phase1_drain);

@@ -28,11 +28,9 @@ impl Check<'_> {
                 );
             }
             match key.as_str() {
-                "throughput" if stateful && !established => self.fault(
-                    Fault::new("throughput needs the maximum connection establishment rate first")
-                        .at(path, "its phase 1 runs at 0.7 of that rate, which is not known yet")
-                        .instead("put \"max_conn_est_rate\" before it (RFC 9693, section 4.7)"),
-                ),
+                "throughput" if stateful && !established && self.scenario.measure.phase1_rate.is_none() => {
+                    self.fault(without_phase1_rate(path, metrics, key));
+                }
                 "throughput" => {}
                 "ipv4_forwarding_throughput" if stateless => {}
                 "max_conn_est_rate" | "max_conn_est_rate_validated" if stateful => {
@@ -40,7 +38,7 @@ impl Check<'_> {
                     if key.ends_with("validated") && self.scenario.measure.alpha_ppm.is_none() {
                         let fault = Fault::new("validation needs alpha").at(path, "validated at alpha times the rate");
                         let fault = fault.needs(self.measure("alpha"));
-                        self.fault(fault.instead("write alpha = 0.5 in [measure] (RFC 9693, section 4.6)"));
+                        self.fault(fault.instead("write alpha = \"50 %\" in [measure] (RFC 9693, section 4.6)"));
                     }
                 }
                 other => self.fault(unusable(other, path)),
@@ -58,6 +56,12 @@ impl Check<'_> {
             self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
         }
         let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
+        if self.scenario.measure.phase1_rate.is_some() && self.scenario.measure.phase1_share_ppm.is_some() {
+            let fault = Fault::new("phase1-rate and phase1-share both set the rate of phase 1");
+            let fault = fault.at(self.measure("phase1-share"), "a share of the establishment rate");
+            let fault = fault.at(self.measure("phase1-rate"), "the rate itself");
+            self.fault(fault.instead("remove one of them"));
+        }
         for dut in self.scenario.duts.iter().filter(|dut| !dut.is_stateful() && !throughput) {
             let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
             let fault =
@@ -87,6 +91,18 @@ impl Check<'_> {
             self.fault(fault.at(at, "too many frames").instead("use shorter trials"));
         }
     }
+}
+
+/// Throughput in phase 2 needs a rate for phase 1, which another metric finds or a key gives.
+fn without_phase1_rate(path: String, metrics: &[String], key: &str) -> Fault {
+    let fault = Fault::new("throughput of a device that keeps connections needs a rate for its phase 1");
+    let fault = fault.at(path, "its phase 1 runs at a share of the establishment rate, which is not measured before");
+    let others = metrics.iter().filter(|other| *other != key && !other.starts_with("max_conn_est_rate"));
+    let list: Vec<&str> = ["max_conn_est_rate", key].into_iter().chain(others.map(String::as_str)).collect();
+    let list = list.iter().map(|metric| format!("\"{metric}\"")).collect::<Vec<_>>().join(", ");
+    fault
+        .instead(format!("measure it first: metrics = [{list}] (RFC 9693, section 4.7)"))
+        .instead("or give the rate: phase1-rate = \"100k\", at which the device must set up every connection")
 }
 
 /// Why a key of a metric cannot stand in a scenario.

@@ -1,0 +1,121 @@
+//! One measurement at a time per machine: takes the machine's lock, or waits for it with `--wait`.
+
+use super::fail;
+use crate::cli::Turn;
+use crate::exit::Exit;
+use crate::rig::Process;
+use crate::run::RunError;
+use crate::signals;
+use crate::term::err;
+use dut::{DutError, Holder, MachineLock};
+use signal_hook::iterator::Signals;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often `--wait` asks whether the machine is free.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// The right of this command to measure on this machine, until it is dropped.
+pub(super) struct MyTurn {
+    waits: Waits,
+    _lock: Option<MachineLock>,
+    /// A doubt, if another process measures at the same time.
+    pub(super) beside: Option<String>,
+}
+
+impl MyTurn {
+    /// Locks this machine for measuring. With `--wait`, waits until the machine is free. With `--beside`, and for root if
+    /// another user measures, continues without the lock.
+    ///
+    /// # Errors
+    /// The exit code, after printing the holder of the lock, or the end of the wait by a signal.
+    pub(super) fn take(turn: Turn) -> Result<MyTurn, Exit> {
+        let mut waits = Waits { is_wanted: turn.wait, signals: None, is_told: false };
+        loop {
+            let (lock, holder) = match MachineLock::take() {
+                Ok(mut lock) => {
+                    let user = lock.disturbed_by();
+                    (Some(lock), user)
+                }
+                Err(DutError::Busy { holder, .. }) if turn.beside || turn.wait => (None, Some(holder)),
+                Err(_) if turn.beside => (None, None),
+                Err(error @ DutError::Busy { .. }) => {
+                    err(&format!(
+                        "error: {error}; or use --wait to start after it, or --beside to measure at the same time\n"
+                    ));
+                    return Err(Exit::Failed);
+                }
+                Err(error) => return Err(fail(&RunError::Rig(error.into()))),
+            };
+            match holder {
+                Some(holder) if turn.wait => waits.once_for(&holder, "measures on this machine")?,
+                holder => {
+                    let beside = holder.map(|h| format!("{h} measured on this machine at the same time"));
+                    return Ok(MyTurn { waits, _lock: lock, beside });
+                }
+            }
+        }
+    }
+
+    /// Calls `ask` until another process no longer has what it asks for; without `--wait`, once.
+    ///
+    /// # Errors
+    /// The exit code, after printing the error, or the end of the wait by a signal.
+    pub(super) fn wait_for(&mut self, ask: impl Fn() -> Result<(), DutError>) -> Result<(), Exit> {
+        loop {
+            match ask() {
+                Ok(()) => return Ok(()),
+                Err(DutError::Busy { holder, what }) if self.waits.is_wanted => {
+                    self.waits.once_for(&holder, &format!("uses {what}"))?;
+                }
+                Err(error) => return Err(fail(&RunError::Rig(error.into()))),
+            }
+        }
+    }
+
+    /// A process that, on Ctrl-C, ends its trial and restores everything; a later Ctrl-C ends it at once.
+    ///
+    /// # Errors
+    /// If signals cannot be handled.
+    pub(super) fn process(&mut self) -> io::Result<Process> {
+        let process = Process::new();
+        signals::end_on(&process.interrupted)?;
+        // A signal may have arrived after a wait.
+        if self.waits.is_interrupted() {
+            process.interrupted.store(true, Ordering::Relaxed);
+        }
+        Ok(process)
+    }
+}
+
+/// Waiting for other runs.
+struct Waits {
+    is_wanted: bool,
+    /// Caught from the first wait on. No thread reads them, because a process with threads cannot enter a user namespace.
+    signals: Option<Signals>,
+    is_told: bool,
+}
+
+impl Waits {
+    /// Names, the first time, the process that it waits for, and waits a moment.
+    fn once_for(&mut self, holder: &Holder, does: &str) -> Result<(), Exit> {
+        if self.signals.is_none() {
+            let caught = signals::handled().and_then(|signals| Signals::new(&signals));
+            self.signals = Some(caught.map_err(|error| fail(&RunError::Signals(error)))?);
+        }
+        if !std::mem::replace(&mut self.is_told, true) {
+            err(&format!("waiting for {holder}, which {does}; Ctrl-C ends the wait\n"));
+        }
+        std::thread::sleep(ASK_AGAIN);
+        if self.is_interrupted() {
+            err("error: interrupted while waiting: nothing was measured\n");
+            return Err(Exit::Interrupted);
+        }
+        Ok(())
+    }
+
+    fn is_interrupted(&mut self) -> bool {
+        self.signals.as_mut().is_some_and(|signals| signals.pending().next().is_some())
+    }
+}
