@@ -33,7 +33,7 @@ pub struct Global {
     /// Override a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
+    /// Times and repetitions of RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
     #[arg(long, global = true)]
     pub full: bool,
     /// Folder for run folders

@@ -4,6 +4,7 @@
 
 use crate::axis::Swept;
 use crate::overrides;
+use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
@@ -120,6 +121,20 @@ pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Resul
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologies) -> Result<Loaded, Complaints> {
+    parse_with(DefaultRanges::default(), name, text, options, technologies)
+}
+
+/// Like [`parse`], with this default of port ranges: a run folder keeps the one with which it was made.
+///
+/// # Errors
+/// Those of [`parse`].
+pub fn parse_with(
+    ranges: DefaultRanges,
+    name: &str,
+    text: &str,
+    options: &Options,
+    technologies: Technologies,
+) -> Result<Loaded, Complaints> {
     let (mut tree, mut faults) = key::read(name, text);
     if !faults.is_empty() {
         let spans = Spans::of(&tree);
@@ -134,7 +149,7 @@ pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologi
     let is_alias = alias(&mut tree, &mut faults);
     inherit(&mut tree, &book);
     let mut sections = Sections::of(&tree);
-    let read = Reading { sections: &mut sections, technologies, is_alias }.scenarios();
+    let read = Reading { sections: &mut sections, technologies, is_alias, ranges }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
     let [quick, full] = match read {
@@ -233,6 +248,7 @@ struct Reading<'a, 'b> {
     sections: &'a mut Sections<'b>,
     technologies: Technologies,
     is_alias: bool,
+    ranges: DefaultRanges,
 }
 
 impl Reading<'_, '_> {
@@ -266,6 +282,7 @@ impl Reading<'_, '_> {
             capture: capture?,
             tester,
             traffic: traffic?,
+            following: self.following(),
             sweep,
             axes: axes.into_iter().collect::<Option<_>>()?,
             measure: quick?,
@@ -275,7 +292,14 @@ impl Reading<'_, '_> {
         };
         let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };
         conforming.sweep.connections = full_connections;
-        Some((scenario, conforming))
+        Some((with_ranges(scenario), with_ranges(conforming)))
+    }
+
+    /// Which port ranges the scenario leaves to the number of connections.
+    fn following(&self) -> Following {
+        let follows = |key: &str| self.ranges == DefaultRanges::OfConnections && !self.sections.has(key);
+        let (source, destination) = (follows("traffic.source-ports"), follows("traffic.destination-ports"));
+        Following { source, destination, divisor: 0 }
     }
 
     /// An axis that the scenario sweeps; none inside where its values are refused.
@@ -374,6 +398,15 @@ impl Reading<'_, '_> {
             _ => Link::Veth { io: self.sections.table::<Veth>(kind)?.io },
         })
     }
+}
+
+/// A scenario with the port ranges of its largest number of connections.
+fn with_ranges(mut scenario: Scenario) -> Scenario {
+    scenario.following.divisor = divisor(&scenario.sweep.connections);
+    let mut flows = scenario.traffic.flows.clone();
+    scenario.fill_ranges(0, &mut flows);
+    scenario.traffic.flows = flows;
+    scenario
 }
 
 /// Default ring size of the in-process link in frames: enough to absorb a preemption of a tenth of a millisecond, and

@@ -2,7 +2,7 @@
 //! recorded value that differs from the text becomes an override.
 
 use crate::store::StoreError;
-use scenario::{Options, Scenario, Technologies, book, parse};
+use scenario::{DefaultRanges, Options, Scenario, Technologies, book, parse_with};
 use serde_json::Value;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) fn scenario(
     let full = recorded["full"] == true;
     let read = |set: Vec<String>| {
         let options = Options { full, set };
-        let scenario = parse(name, text, &options, technologies).ok()?.scenario;
+        let scenario = parse_with(DefaultRanges::Fixed, name, text, &options, technologies).ok()?.scenario;
         Some((scenario, options))
     };
     // The text of the technology's table is not compared: other text may give the same values.

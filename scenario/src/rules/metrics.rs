@@ -31,7 +31,7 @@ impl Check<'_> {
                 "throughput" if stateful && !established => self.fault(
                     Fault::new("throughput needs the maximum connection establishment rate first")
                         .at(path, "its phase 1 runs at 0.7 of that rate, which is not known yet")
-                        .instead("put \"max_conn_est_rate\" before it (RFC 9693, section 4.7)"),
+                        .instead("put \"max_conn_est_rate\" before it (RFC 9693, section 4.2)"),
                 ),
                 "throughput" => {}
                 "ipv4_forwarding_throughput" if stateless => {}
