@@ -213,7 +213,10 @@ mod tests {
             // There are none that divide all.
             ("\"1M\", 1049600", vec![(40_000, 25), (32_800, 32)]),
             // RFC 9693, Table 1.
-            ("\"0.4M\", \"4M\", \"40M\", \"400M\"", vec![(40_000, 10), (40_000, 100), (40_000, 1_000), (40_000, 10_000)]),
+            (
+                "\"0.4M\", \"4M\", \"40M\", \"400M\"",
+                vec![(40_000, 10), (40_000, 100), (40_000, 1_000), (40_000, 10_000)],
+            ),
             ("5000", vec![(5_000, 1)]),
         ] {
             let scenario = of(NAT44, "", connections);
@@ -265,7 +268,7 @@ mod tests {
     fn older_folders_keep_their_ranges() {
         let scenario = scenario(DefaultRanges::Fixed, NAT44, "", "\"250k\", \"1M\"");
         assert_eq!(sizes(&scenario), [(40_000, 100), (40_000, 100)]);
-        assert_eq!(scenario.following, Following::default());
+        assert!(!scenario.following.any());
     }
 
     /// A baseline has the ports of the device beside it.
