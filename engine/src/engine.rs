@@ -74,7 +74,7 @@ pub struct Settings {
     pub drain: Nanos,
     /// Pause before the next trial.
     pub settle: Nanos,
-    /// Drain of phase 1 (T of RFC 9693).
+    /// Drain of phase 1 (T of siitperf).
     pub phase1_drain: Nanos,
     /// Seed of the order of phase 2.
     pub seed: u64,

@@ -490,6 +490,30 @@ impl<K: Kind> Kind for Maybe<K> {
     }
 }
 
+/// A value that is computed from others where its key is absent; until then it is a placeholder.
+pub struct Settled<K: Kind>(K, fn() -> K::Out);
+
+/// A value that is computed later where its key is absent. The reader returns `placeholder` for an absent key.
+pub const fn settled<K: Kind>(of: K, placeholder: fn() -> K::Out) -> Settled<K> {
+    Settled(of, placeholder)
+}
+
+impl<K: Kind> Kind for Settled<K> {
+    type Out = K::Out;
+    fn parse(&self, value: &Value) -> Parsed<K::Out> {
+        self.0.parse(value)
+    }
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+    fn absent(&self) -> Option<K::Out> {
+        Some((self.1)())
+    }
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<K::Out> {
+        self.0.read(node, path, refuse)
+    }
+}
+
 /// Another word for a value: `"none"`, `"copy"`.
 pub struct Or<K: Kind>(&'static str, K);
 

@@ -1,14 +1,16 @@
-//! Relative scale-up over an axis of a scenario. Three divisors are in use and easily confused: one published slide
+//! Relative scale-up over an axis of a scenario. RFC 9693, section 5, defines no metric for it. The formulas are those of
+//! Lencse and Bazsó, "Benchmarking methodology for IPv4aaS technologies: comparison of the scalability of the Jool
+//! implementation of 464XLAT and MAP-T" (2024), and of draft-lencse-v6ops-transition-scalability. Three divisors are in use and easily confused: one published slide
 //! divided by the previous performance instead of the first.
 
-/// `S_C(n, n0) = P(n) / P(n0)`: performance at n connections divided by that at the smallest number (RFC 9693 section
-/// 5.1). `None` if the divisor is 0.
+/// `S_C(n, n0) = P(n) / P(n0)`: performance at n connections divided by that at the smallest number (equation 2 of Lencse
+/// and Bazsó). `None` if the divisor is 0.
 pub fn connections(performance: f64, smallest: f64) -> Option<f64> {
     divided(performance, smallest)
 }
 
-/// `S_CPU(n) = P(n) / (n × P(1))`: performance on n cores divided by n times that on one core (RFC 9693 section 5.2). 1
-/// is perfect scaling.
+/// `S_CPU(n) = P(n) / (n × P(1))`: performance on n cores divided by n times that on one core. 1 is perfect scaling.
+/// Equation 1 of Lencse and Bazsó omits P(1); their tables, like Figure 2 of the draft, divide by it.
 pub fn cores(n: u32, performance: f64, one_core: f64) -> Option<f64> {
     divided(performance, f64::from(n) * one_core)
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// Repetitions.
     pub n: usize,
-    /// Median; for even n, the mean of the middle two (required by RFC 9693 section 6).
+    /// Median; for even n, the mean of the middle two (RFC 9693 section 6 recommends the median).
     pub median: f64,
     /// 1st percentile; the minimum up to 100 repetitions.
     pub p1: f64,

@@ -62,7 +62,7 @@ pub enum PhaseKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Pseudo-random (recommended by RFC 9693).
+    /// Pseudo-random (recommended by RFC 9693, section 4.10).
     #[default]
     Random,
     /// One after the other, round robin.

@@ -148,7 +148,7 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
             )
         }
         "ipv4_forwarding_throughput" => (phase2, guess.forward),
-        // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (RFC 9693: D = N/R + 2T).
+        // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (siitperf: D = N/R + 2T).
         _ => {
             let rate = scenario.phase1_rate().map_or(guess.set_up.scaled(8, 10), Rate);
             let before = phase1(scenario, n, rate) - m.settle.0;

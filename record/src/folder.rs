@@ -18,14 +18,21 @@
 use crate::plan::{Measurement, Plan};
 use method::{Count, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
-use scenario::{Link, Options, Point, Scenario, Sequence, VethIo};
+use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the run folder that this natmeter writes.
-pub const RECORD: u32 = 2;
+pub const RECORD: u32 = 3;
+/// The last version whose runs have [`DefaultRanges::Fixed`].
+const WITH_FIXED_RANGES: u32 = 2;
 /// Version of a run folder that does not name its version.
 pub const RECORD_WITHOUT_VERSION: u32 = 1;
+
+/// The port ranges of a run whose scenario does not give them, by the version of its folder.
+pub fn default_ranges(record: u32) -> DefaultRanges {
+    if record > WITH_FIXED_RANGES { DefaultRanges::OfConnections } else { DefaultRanges::Fixed }
+}
 
 /// The first document of a run folder. [`crate::read::header`] reads it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -8,6 +8,7 @@ mod version1;
 
 use crate::folder::{
     Calibration, CommandLine, Facts, Header, NullDevice, Outcome, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
+    default_ranges,
 };
 use crate::plan::Plan;
 use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
@@ -119,7 +120,7 @@ fn without_version() -> u32 {
     RECORD_WITHOUT_VERSION
 }
 
-/// The header as versions 1 and 2 write it.
+/// The header as versions 1 to 3 write it.
 #[derive(Deserialize)]
 struct Stored {
     #[serde(default = "without_version")]
@@ -164,7 +165,7 @@ fn scenario_of(path: &Path, stored: &Stored, technologies: Technologies) -> Resu
     let Some(options) = &stored.options else {
         return Ok(version1::scenario(&name, &text, &stored.scenario, technologies)?);
     };
-    let read = scenario::parse_recorded(&name, &text, options, technologies);
+    let read = scenario::parse_recorded(default_ranges(stored.record), &name, &text, options, technologies);
     let read =
         read.map_err(|complaints| RecordError::Scenario { path: path.to_path_buf(), complaints: complaints.into() });
     Ok((read?.scenario, options.clone()))

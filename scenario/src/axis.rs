@@ -2,7 +2,7 @@
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
 use crate::quantity::show_grouped;
-use crate::{Dut, Scenario};
+use crate::{Dut, Following, Scenario};
 use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -64,6 +64,12 @@ impl Dut {
     }
 }
 
+fn set_all(dut: &mut Dut, values: &AxisValues, flows: &mut Flows) {
+    for (axis, value) in in_order(values) {
+        dut.set(axis.name(), value, flows);
+    }
+}
+
 impl Scenario {
     /// All combinations of the swept values of the axes that a device has; one without values where it has none.
     pub fn combinations(&self, dut: &Dut) -> Vec<AxisValues> {
@@ -81,17 +87,27 @@ impl Scenario {
         all
     }
 
-    /// The scenario as it is at a point of the matrix: with these values set for device number `dut`.
-    pub fn at(&self, dut: usize, values: &AxisValues) -> Cow<'_, Scenario> {
-        if values.is_empty() {
+    /// The scenario as it is at a point of the matrix: with these values set for device number `dut`, and the port ranges
+    /// of this number of connections.
+    pub fn at(&self, dut: usize, connections: Count, values: &AxisValues) -> Cow<'_, Scenario> {
+        if values.is_empty() && !self.following.any() {
             return Cow::Borrowed(self);
         }
         let mut scenario = self.clone();
-        let (duts, flows) = (&mut scenario.duts, &mut scenario.traffic.flows);
-        for (axis, value) in in_order(values) {
-            duts[dut].set(axis.name(), value, flows);
-        }
+        set_all(&mut scenario.duts[dut], values, &mut scenario.traffic.flows);
+        self.fill_ranges(connections, &mut scenario.traffic.flows);
+        scenario.following = Following::default();
         Cow::Owned(scenario)
+    }
+
+    /// The flows of [`Scenario::at`].
+    pub(crate) fn flows_at(&self, dut: usize, connections: Count, values: &AxisValues) -> Flows {
+        let mut flows = self.traffic.flows.clone();
+        if !values.is_empty() {
+            set_all(&mut self.duts[dut].clone(), values, &mut flows);
+        }
+        self.fill_ranges(connections, &mut flows);
+        flows
     }
 
     /// The fewest and the most inside addresses, or subscribers, at any point; none where a value is not possible anyway.
@@ -103,7 +119,7 @@ impl Scenario {
                 if values.keys().any(|axis| refused(axis)) {
                     return None;
                 }
-                let n = self.at(at, &values).traffic.flows.hosts();
+                let n = self.flows_at(at, 0, &values).hosts();
                 all = Some(all.map_or((n, n), |(least, most)| (least.min(n), most.max(n))));
             }
         }

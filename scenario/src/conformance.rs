@@ -1,17 +1,90 @@
-//! Lists the settings by which a run departs from the RFCs. Every result prints the list, so that a quick result is not
-//! mistaken for a conforming one.
+//! The label of a scenario: the settings by which its procedure departs from the RFCs, and the test bed. Every result prints
+//! both, so that a quick result is not mistaken for a conforming one, and a device in the same process not for one between
+//! two cables.
 
 use crate::quantity::{show_duration, show_share};
-use crate::summary::impair_in_words;
+use crate::summary::{impair_in_words, subsets_in_words};
 use crate::{Dut, Scenario};
-use method::metric::{self, Origin};
-use method::{Direction, Nanos, Order};
+use method::metric::{self, Origin, THROUGHPUT};
+use method::{Direction, Nanos};
+use serde::Serialize;
 
-/// Departures from RFC 2544, RFC 9693 and their published practice, one sentence each; a run with any is
-/// labelled *quick, not RFC 2544*.
+/// Where a device is, seen from the tester. None of these is the test bed of RFC 2544, section 6: a tester with two ports,
+/// and two cables to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestBed {
+    /// Another program or the kernel of the tester's machine.
+    SameMachine,
+    /// A part of the tester's process.
+    SameProcess,
+    /// Nowhere: numbers stand for the device.
+    Simulated,
+}
+
+impl TestBed {
+    /// Test bed of a device.
+    pub fn of(dut: &Dut) -> TestBed {
+        match dut {
+            Dut::Kernel { .. } => TestBed::SameMachine,
+            Dut::Gateway { .. } => TestBed::SameProcess,
+            Dut::Simulated(_) => TestBed::Simulated,
+        }
+    }
+
+    /// The test beds of a scenario's devices, each once.
+    pub fn all(scenario: &Scenario) -> Vec<TestBed> {
+        let mut all: Vec<TestBed> = Vec::new();
+        for bed in scenario.duts.iter().map(TestBed::of) {
+            if !all.contains(&bed) {
+                all.push(bed);
+            }
+        }
+        all
+    }
+
+    /// How it differs from two ports and two cables, in words.
+    pub fn differs(self) -> &'static str {
+        match self {
+            TestBed::SameMachine => "tester and device are on one machine",
+            TestBed::SameProcess => "tester and device are in one process",
+            TestBed::Simulated => "the device is simulated",
+        }
+    }
+
+    /// A few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            TestBed::SameMachine => "same machine",
+            TestBed::SameProcess => "same process",
+            TestBed::Simulated => "simulated device",
+        }
+    }
+}
+
+/// The label of a run with so many departures of its procedure: procedure and test bed in a few words.
+pub fn label(scenario: &Scenario, departures: usize) -> String {
+    let beds: Vec<&str> = TestBed::all(scenario).into_iter().map(TestBed::words).collect();
+    format!("{}; test bed: {}", procedure(scenario, departures), beds.join(", "))
+}
+
+fn procedure(scenario: &Scenario, departures: usize) -> String {
+    match (scenario.full, departures) {
+        (_, 0) => "procedure conforms".to_owned(),
+        (false, _) => "quick, not RFC 2544".to_owned(),
+        (true, 1) => "procedure with 1 departure".to_owned(),
+        (true, n) => format!("procedure with {n} departures"),
+    }
+}
+
+/// Departures of the procedure from RFC 2544, RFC 9693 and their published practice, one sentence each; a run with any does
+/// not conform.
 pub fn conformance(scenario: &Scenario) -> Vec<String> {
     let measure = &scenario.measure;
     let mut departures = Vec::new();
+    if scenario.duts.iter().any(|dut| TestBed::of(dut) == TestBed::Simulated) {
+        departures.push("the device is simulated: no frame is sent".to_owned());
+    }
     let mut at_least = |what: &str, is: Nanos, least: Nanos, reference: &str| {
         if is < least {
             departures.push(format!("{what} {}, below {} ({reference})", show_duration(is), show_duration(least)));
@@ -50,12 +123,32 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     if let Some(impair) = &scenario.impair {
         departures.push(format!("frames are impaired on purpose: {}", impair_in_words(impair)));
     }
-    if scenario.traffic.direction != Direction::Both {
+    let direction = scenario.traffic.direction;
+    // RFC 9693, section 4.7, has one direction as one of three cases.
+    if direction != Direction::Both && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
-    if scenario.traffic.responder_order != Order::Random && scenario.duts.iter().any(Dut::is_stateful) {
-        departures
-            .push("the Responder uses its state table in order (RFC 9693, section 4.10 recommends random)".to_owned());
+    departures.extend(of_connections(scenario));
+    departures
+}
+
+/// Departures of a scenario whose devices keep connections.
+fn of_connections(scenario: &Scenario) -> Vec<String> {
+    let mut departures = Vec::new();
+    if !scenario.duts.iter().any(Dut::is_stateful) {
+        return departures;
+    }
+    if let Some(words) = subsets_in_words(&scenario.subsets()) {
+        departures.push(format!(
+            "the connections are a part of the flows that the ranges give: {words} (RFC 9693, section 4.4 enumerates all)"
+        ));
+    }
+    let phase2 = scenario.measure.metrics.iter().any(|key| key == THROUGHPUT.key);
+    if phase2 && scenario.traffic.direction != Direction::Reverse {
+        departures.push(
+            "phase 2 leaves the Responder's state table as phase 1 filled it (RFC 9693, sections 4.7 and 4.10 update it)"
+                .to_owned(),
+        );
     }
     departures
 }

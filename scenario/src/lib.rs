@@ -3,7 +3,7 @@
 //!
 //! `tables` declares the tables and their keys; reader, `--set`, defaults, the JSON Schema and the reference page are
 //! derived from it. `reader` turns a file into a scenario, `rules` refuse what cannot be measured, `axis` sets the
-//! values of a point of the matrix, `summary` and `conformance` describe a scenario as text. Callers pass the
+//! values of a point of the matrix, `ranges` the port ranges that follow from the connections, `summary` and `conformance` describe a scenario as text. Callers pass the
 //! technologies as an argument.
 
 #![forbid(unsafe_code)]
@@ -13,16 +13,18 @@ mod conformance;
 pub mod gateway;
 mod overrides;
 mod point;
+mod ranges;
 mod reader;
 mod rules;
 mod settle;
 mod summary;
 mod tables;
 
-pub use conformance::conformance;
+pub use conformance::{TestBed, conformance, label};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
+pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, technologies};
@@ -57,8 +59,11 @@ pub struct Scenario {
     pub capture: Option<Capture>,
     /// The tester itself.
     pub tester: Tester,
-    /// Test frames.
+    /// Test frames. Port ranges that follow from the number of connections are those of the largest number;
+    /// [`Point::of`] has those of a point.
     pub traffic: Traffic,
+    /// Which port ranges follow from the number of connections.
+    pub following: Following,
     /// Connections (N; one entry 0 for stateless scenarios) and cores of the DUT.
     pub sweep: Sweep,
     /// Further axes with their values, in the order of `tech::AXES`.

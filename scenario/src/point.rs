@@ -27,7 +27,7 @@ pub struct Point {
 impl Point {
     /// The scenario as it is here.
     pub fn of<'a>(&self, scenario: &'a Scenario) -> Cow<'a, Scenario> {
-        scenario.at(self.dut, &self.axes)
+        scenario.at(self.dut, self.connections, &self.axes)
     }
 }
 

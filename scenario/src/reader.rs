@@ -4,6 +4,7 @@
 
 use crate::axis::Swept;
 use crate::overrides;
+use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
@@ -122,20 +123,22 @@ pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Resul
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologies) -> Result<Loaded, Complaints> {
-    loaded(name, text, options, technologies, |_, _| ())
+    loaded(DefaultRanges::default(), name, text, options, technologies, |_, _| ())
 }
 
-/// Checks the scenario of a run folder, which may have shares without a unit: earlier versions read 0.1 as 10 %.
+/// Reads the scenario of a run folder: with the default of port ranges with which it was made, and with shares without a unit,
+/// because earlier versions read 0.1 as 10 %.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse_recorded(
+    ranges: DefaultRanges,
     name: &str,
     text: &str,
     options: &Options,
     technologies: Technologies,
 ) -> Result<Loaded, Complaints> {
-    loaded(name, text, options, technologies, give_units_to_shares)
+    loaded(ranges, name, text, options, technologies, give_units_to_shares)
 }
 
 /// Writes shares without a unit as earlier versions read them.
@@ -158,6 +161,7 @@ fn give_units_to_shares(tree: &mut Tree, book: &Book) {
 }
 
 fn loaded(
+    ranges: DefaultRanges,
     name: &str,
     text: &str,
     options: &Options,
@@ -180,7 +184,7 @@ fn loaded(
     inherit(&mut tree, &book);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
-    let read = Reading { sections: &mut sections, technologies, is_alias }.scenarios();
+    let read = Reading { sections: &mut sections, technologies, is_alias, ranges }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
     let [quick, full] = match read {
@@ -279,6 +283,7 @@ struct Reading<'a, 'b> {
     sections: &'a mut Sections<'b>,
     technologies: Technologies,
     is_alias: bool,
+    ranges: DefaultRanges,
 }
 
 impl Reading<'_, '_> {
@@ -312,6 +317,7 @@ impl Reading<'_, '_> {
             capture: capture?,
             tester,
             traffic: traffic?,
+            following: self.following(),
             sweep,
             axes: axes.into_iter().collect::<Option<_>>()?,
             measure: quick?,
@@ -321,7 +327,14 @@ impl Reading<'_, '_> {
         };
         let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };
         conforming.sweep.connections = full_connections;
-        Some((scenario, conforming))
+        Some((with_ranges(scenario), with_ranges(conforming)))
+    }
+
+    /// Which port ranges the scenario leaves to the number of connections.
+    fn following(&self) -> Following {
+        let follows = |key: &str| self.ranges == DefaultRanges::OfConnections && !self.sections.has(key);
+        let (source, destination) = (follows("traffic.source-ports"), follows("traffic.destination-ports"));
+        Following { source, destination, divisor: 0 }
     }
 
     /// An axis that the scenario sweeps; none inside where its values are refused.
@@ -420,6 +433,15 @@ impl Reading<'_, '_> {
             _ => Link::Veth { io: self.sections.table::<Veth>(kind)?.io },
         })
     }
+}
+
+/// A scenario with the port ranges of its largest number of connections.
+fn with_ranges(mut scenario: Scenario) -> Scenario {
+    scenario.following.divisor = divisor(&scenario.sweep.connections);
+    let mut flows = scenario.traffic.flows.clone();
+    scenario.fill_ranges(0, &mut flows);
+    scenario.traffic.flows = flows;
+    scenario
 }
 
 /// Default ring size of the in-process link in frames: enough to absorb a preemption of a tenth of a millisecond, and

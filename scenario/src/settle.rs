@@ -41,19 +41,19 @@ struct Most {
     connections: Count,
     workers: u64,
     customers: u64,
-    /// Source ports of a customer.
+    /// Source ports of a customer, at least.
     ports: u64,
 }
 
 impl Most {
     fn of(scenario: &Scenario, connections: Count) -> Most {
-        let flows = &scenario.traffic.flows;
         let swept = scenario.host_axis().and_then(|axis| axis.values.iter().copied().min());
+        let ports = scenario.all_flows().into_iter().map(|flows| u64::from(flows.source_ports.count()));
         Most {
             connections,
             workers: scenario.most_workers(),
-            customers: swept.unwrap_or_else(|| flows.hosts()).max(1),
-            ports: flows.source_ports.count().into(),
+            customers: swept.unwrap_or_else(|| scenario.traffic.flows.hosts()).max(1),
+            ports: ports.min().unwrap_or(1),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A scenario in a few lines, as `natmeter check` and the start of a run print it.
 
 use crate::axis::{Axis, Fit};
-use crate::conformance::conformance;
+use crate::conformance::{conformance, label};
 use crate::quantity::{show_count, show_duration, show_grouped, show_share};
 use crate::{Dut, Impair, Link, Plays, Scenario, VethIo};
-use method::Direction;
+use method::{Count, Direction};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -16,7 +16,9 @@ use wire::AddrRange;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     rows: Vec<(&'static str, String)>,
-    /// Departures from the RFCs; empty when the run conforms.
+    /// Procedure and test bed in a few words.
+    label: String,
+    /// Departures of the procedure from the RFCs; empty when it conforms.
     pub departures: Vec<String>,
 }
 
@@ -57,7 +59,8 @@ impl Summary {
         let error = show_share(measure.error_ppm);
         rows.push(("metrics", format!("{}; {repetitions}, error {error}", measure.metrics.join(", "))));
         rows.push(("trials", format!("{} each", show_duration(measure.duration))));
-        Summary { rows, departures: conformance(scenario) }
+        let departures = conformance(scenario);
+        Summary { rows, label: label(scenario, departures.len()), departures }
     }
 }
 
@@ -96,10 +99,7 @@ impl fmt::Display for Summary {
         for (name, words) in &self.rows {
             writeln!(f, "  {name:<11}  {words}")?;
         }
-        if self.departures.is_empty() {
-            return writeln!(f, "  {:<11}  the settings of RFC 2544 and RFC 9693", "conforms to");
-        }
-        writeln!(f, "  {:<11}  quick, not RFC 2544; --full conforms", "label")?;
+        writeln!(f, "  {:<11}  {}", "label", self.label)?;
         self.departures.iter().try_for_each(|departure| writeln!(f, "  {:<11}  - {departure}", ""))
     }
 }
@@ -175,6 +175,9 @@ fn subscribers(dut: &Dut, scenario: &Scenario) -> Option<String> {
 /// Who sends to whom, and how many connections there can be: of each subscriber, or inside address, and of all.
 fn flows(scenario: &Scenario) -> String {
     let t = &scenario.traffic.flows;
+    if scenario.following.any() && scenario.most_connections() > 0 {
+        return flows_of_connections(scenario);
+    }
     let words = format!("{} to {} ports {}", sources(scenario), show_range(t.remote), t.destination_ports);
     let each = t.of_a_host();
     let (fewest, most) = scenario.hosts().unwrap_or((1, 1));
@@ -189,6 +192,40 @@ fn flows(scenario: &Scenario) -> String {
     let (factor, product) =
         if fewest == most { (to, all) } else { (format!("{from} to {to}"), format!("{least} to {all}")) };
     format!("{words}: {one} {one_of_them} × {factor} {them} = {product} flows")
+}
+
+/// The same where ports follow from the number of connections: the ranges of each point once, and whether the connections
+/// are all flows.
+fn flows_of_connections(scenario: &Scenario) -> String {
+    const SHOWN: usize = 4;
+    let t = &scenario.traffic.flows;
+    let mut ports: Vec<String> = Vec::new();
+    for flows in scenario.all_flows() {
+        let words = format!("{} to {}", flows.source_ports, flows.destination_ports);
+        if !ports.contains(&words) {
+            ports.push(words);
+        }
+    }
+    let more = if ports.len() > SHOWN { ", …" } else { "" };
+    ports.truncate(SHOWN);
+    let from = match scenario.duts.iter().any(is_of_subscribers) {
+        true => "each subscriber's address".to_owned(),
+        false => show_range(t.inside),
+    };
+    let subsets = match subsets_in_words(&scenario.subsets()) {
+        Some(words) => format!("{words} flows"),
+        None => "each flow is a connection".to_owned(),
+    };
+    format!("{from} to {}, ports {}{more}: {subsets}", show_range(t.remote), ports.join(", "))
+}
+
+/// `250,000 of 4,000,000` for each number of connections that is a part of the flows; none where there is none.
+pub(crate) fn subsets_in_words(subsets: &[(Count, u128)]) -> Option<String> {
+    const SHOWN: usize = 4;
+    let all = |flows: u128| show_grouped(u64::try_from(flows).unwrap_or(u64::MAX));
+    let each = subsets.iter().take(SHOWN).map(|&(n, flows)| format!("{} of {}", show_grouped(n), all(flows)));
+    let more = if subsets.len() > SHOWN { ", …" } else { "" };
+    (!subsets.is_empty()).then(|| each.collect::<Vec<_>>().join(", ") + more)
 }
 
 /// A provider edge, whose subscribers the tester plays.

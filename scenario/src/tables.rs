@@ -254,7 +254,7 @@ key::table! {
         drain: Nanos = "drain", duration(Nanos(0)..=HOUR), or("2 s").conforms();
         /// Rest before the next trial (RFC 2544, section 23).
         settle: Nanos = "settle", duration(Nanos(0)..=HOUR), or("5 s").conforms();
-        /// Drain of phase 1 (T of RFC 9693).
+        /// Drain of phase 1 (T of siitperf).
         phase1_drain: Nanos = "phase1-drain", duration(Nanos(0)..=Nanos::from_secs(2)), or("500 ms").conforms();
         /// Relative error at which a search stops.
         error_ppm: u32 = "error", share(), or("0.1 %").conforms();

@@ -36,7 +36,7 @@ pub use plane::nat44::config::{Mapping, share_of_a_worker};
 pub use state::{State, TEST_TIMEOUT};
 pub use table::Open;
 pub use technology::{Boxed, Entry, Outside, PortPool, Ports, Technology};
-pub use tester::{Flows, Setting};
+pub use tester::{Flows, Setting, USUAL_DESTINATION_PORTS, USUAL_SOURCE_PORTS};
 pub use translator::LowestMtu;
 
 use plane::aftr::Aftr;

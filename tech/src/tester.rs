@@ -3,11 +3,16 @@
 use crate::axis::MOST_SUBSCRIBERS;
 use crate::parts::Plays;
 use crate::table::Open;
-use key::kind::{addresses, number, ports};
-use key::or;
+use key::kind::{addresses, number, ports, settled};
+use key::{computed, or};
 use plane::Hop;
 use plane::view::Bed;
 use wire::{AddrRange, FlowSpace, PortRange};
+
+/// Source ports where neither the scenario nor a number of connections sets them.
+pub const USUAL_SOURCE_PORTS: PortRange = PortRange { first: 1024, last: 41_023 };
+/// The same of destination ports.
+pub const USUAL_DESTINATION_PORTS: PortRange = PortRange { first: 1, last: 100 };
 
 key::table! {
     /// The flows: every combination of an inside address or subscriber, a source port, a remote address and a destination port.
@@ -17,11 +22,13 @@ key::table! {
         /// Subscribers whose customer edges the tester plays, of a provider edge alone.
         subscribers: u32 = "subscribers", number(1..=MOST_SUBSCRIBERS), or("1");
         /// Source ports of the Initiator.
-        source_ports: PortRange = "source-ports", ports(), or("1024-41023");
+        source_ports: PortRange = "source-ports", settled(ports(), || USUAL_SOURCE_PORTS),
+            computed("follows from the number of connections; without connections `\"1024-41023\"`");
         /// Addresses of the Responder, on the right.
         remote: AddrRange = "remote", addresses(), or("198.19.0.2");
         /// Destination ports of the Initiator's frames.
-        destination_ports: PortRange = "destination-ports", ports(), or("1-100");
+        destination_ports: PortRange = "destination-ports", settled(ports(), || USUAL_DESTINATION_PORTS),
+            computed("follows from the number of connections; without connections `\"1-100\"`");
     }
 }
 
@@ -36,6 +43,11 @@ impl Flows {
     pub fn of_a_host(&self) -> u64 {
         let each = [self.source_ports.count(), self.remote.count, self.destination_ports.count()];
         each.into_iter().map(u64::from).product()
+    }
+
+    /// Flows of all of them.
+    pub fn count(&self) -> u128 {
+        u128::from(self.hosts()) * u128::from(self.of_a_host())
     }
 
     /// The flow space of hosts with addresses of their own.

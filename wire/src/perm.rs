@@ -1,4 +1,4 @@
-//! The keyed bijection on [0, N) that gives the pseudo-random order of phase 1 (RFC 9693, section 4.2,
+//! The keyed bijection on [0, N) that gives the pseudo-random order of phase 1 (RFC 9693, section 4.4,
 //! and RFC 4814) with no table in memory: a Feistel network of six rounds on a domain of a × 2^k ≥ N,
 //! walked on where it leaves [0, N). The order is pseudo-random in the sense of a benchmark, not cryptographic;
 //! its statistics are tested below.

@@ -31,7 +31,8 @@ impl Unit {
     }
 }
 
-/// How a metric is obtained.
+/// How a metric is obtained. RFC 9693, section 5, recommends series over connections and cores and defines no metric for
+/// them: the ratios are those of published measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Measured by a repeated search.
@@ -138,7 +139,7 @@ pub const THROUGHPUT_RATIO_NAT_TO_FORWARDING: Metric = Metric {
     key: "throughput_ratio_nat_to_forwarding",
     title: "Throughput against plain forwarding",
     unit: Unit::Percent,
-    reference: "RFC 9693 section 6",
+    reference: "draft-lencse-v6ops-transition-scalability-05, Figure 2",
     origin: Origin::Derived,
     higher_is_better: true,
     definition: "The median throughput in per cent of the median throughput of plain forwarding of the same device.",
@@ -149,7 +150,7 @@ pub const REL_SCALE_UP: Metric = Metric {
     key: "rel_scale_up",
     title: "Relative scale-up over cores, S_CPU",
     unit: Unit::Ratio,
-    reference: "RFC 9693 section 5.2",
+    reference: "Lencse and Bazsó 2024, equation (1), divided by P(1) as in Table 4",
     origin: Origin::Derived,
     higher_is_better: true,
     definition: "The median performance on n cores divided by n times the median performance on one core.",
@@ -160,7 +161,7 @@ pub const RATIO_TO_PREVIOUS: Metric = Metric {
     key: "ratio_to_previous",
     title: "Ratio to the previous column",
     unit: Unit::Ratio,
-    reference: "RFC 9693 section 5",
+    reference: "draft-lencse-v6ops-transition-scalability-05, Figure 12",
     origin: Origin::Derived,
     higher_is_better: true,
     definition: "The median performance divided by the median performance at the previous point of the axis.",
@@ -171,7 +172,7 @@ pub const SCALING_OVER_CONNECTIONS: Metric = Metric {
     key: "scaling_over_connections",
     title: "Relative performance over connections, S_C",
     unit: Unit::Ratio,
-    reference: "RFC 9693 section 5.1",
+    reference: "Lencse and Bazsó 2024, equation (2)",
     origin: Origin::Derived,
     higher_is_better: true,
     definition: "The median performance with n connections divided by that with the smallest number of connections.",

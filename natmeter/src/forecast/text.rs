@@ -6,7 +6,7 @@ use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::{show_bytes, show_count, show_long, show_time};
-use scenario::{Scenario, Sequence, conformance, technologies};
+use scenario::{Scenario, Sequence, conformance, label, technologies};
 use std::fmt::Write;
 
 /// Returns the plan of a scenario, one line for each value to be measured.
@@ -17,9 +17,11 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     }
     out.push('\n');
     let departures = conformance(scenario);
-    if !departures.is_empty() {
-        let _ = writeln!(out, "quick, not RFC 2544: {}", departures.join("; "));
-    }
+    let label = label(scenario, departures.len());
+    let _ = match departures.is_empty() {
+        true => writeln!(out, "{label}"),
+        false => writeln!(out, "{label}. Departures: {}", departures.join("; ")),
+    };
     for (name, words) in technologies(scenario) {
         let _ = writeln!(out, "{name}: {words}");
     }

@@ -28,7 +28,8 @@ pub fn check(loaded: &Loaded) -> Result<(), Complaints> {
             return Err(loaded.complaint_about_file(key, &why));
         }
         // The point with the most subscribers needs the most entries.
-        let points = scenario.combinations(dut).into_iter().map(|values| scenario.at(at, &values));
+        let most = scenario.most_connections();
+        let points = scenario.combinations(dut).into_iter().map(|values| scenario.at(at, most, &values));
         if let Some(point) = points.max_by_key(|point| point.traffic.flows.subscribers) {
             let checked = technology.check_file(plays, &point.traffic.flows, &open);
             checked.map_err(|why| loaded.complaint_about_file(key, &why))?;

@@ -2,9 +2,29 @@
 //! messages: each must show the wrong words and the remedy.
 
 use scenario::{Options, parse};
+use std::sync::LazyLock;
 
-/// A valid scenario, into which each test writes one mistake.
-const GOOD: &str = include_str!("../../../scenarios/quickstart.toml");
+/// A valid scenario, into which each test writes one mistake. Its port ranges are written, so that they can be wrong.
+static GOOD: LazyLock<String> = LazyLock::new(|| {
+    let after = "every pair of ports is a connection.\n";
+    ranges(include_str!("../../../scenarios/quickstart.toml"), after, ["1024-41023", "1-100"])
+});
+
+/// A scenario with source and destination ports after these words.
+fn ranges(text: &str, after: &str, [source, destination]: [&str; 2]) -> String {
+    assert!(text.contains(after), "the good scenario has no `{after}`");
+    text.replacen(after, &format!("{after}source-ports = \"{source}\"\ndestination-ports = \"{destination}\"\n"), 1)
+}
+
+/// The same after the frame size.
+fn with_ranges(text: &str, source: &str, destination: &str) -> String {
+    ranges(text, "frame-size = 64\n", [source, destination])
+}
+
+/// The same with an empty line.
+fn with_ranges_apart(text: &str, source: &str, destination: &str) -> String {
+    with_ranges(text, source, destination).replacen("\n\n[sweep]", "\n\n\n[sweep]", 1)
+}
 
 /// The complaints about a text.
 fn complaints(text: &str) -> String {
@@ -24,7 +44,7 @@ fn but(old: &str, new: &str) -> String {
 /// The valid scenario with an override.
 fn set(overrides: &[&str]) -> String {
     let set = overrides.iter().map(|&text| text.to_owned()).collect();
-    with(GOOD, &Options { full: false, set })
+    with(&GOOD, &Options { full: false, set })
 }
 
 /// A scenario of a few lines.
@@ -33,7 +53,8 @@ fn small(rest: &str) -> String {
 }
 
 /// A scenario of a stateful provider edge that sweeps subscribers.
-const AFTR: &str = include_str!("../../../scenarios/aftr-subscribers.toml");
+static AFTR: LazyLock<String> =
+    LazyLock::new(|| with_ranges(include_str!("../../../scenarios/aftr-subscribers.toml"), "1024-1063", "1-100"));
 
 /// A scenario of a stateless provider edge without its subscribers, which an axis sets.
 const LWAFTR: &str = include_str!("../../../scenarios/lwaftr.toml");
@@ -43,10 +64,13 @@ fn lwaftr(sweep: &str) -> String {
 }
 
 /// Scenarios of technologies with some words replaced.
-const MAP_E: &str = include_str!("../../../scenarios/map-e.toml");
-const MAP_T: &str = include_str!("../../../scenarios/map-t.toml");
+const MAP_E_FILE: &str = include_str!("../../../scenarios/map-e.toml");
+static MAP_E: LazyLock<String> = LazyLock::new(|| with_ranges_apart(MAP_E_FILE, "1024-5023", "1-250"));
+static MAP_T: LazyLock<String> =
+    LazyLock::new(|| with_ranges_apart(include_str!("../../../scenarios/map-t.toml"), "1024-5023", "1-250"));
 const MAP_RULES: &str = include_str!("../../../scenarios/map-t-br-several-rules.toml");
-const PLAT: &str = include_str!("../../../scenarios/plat.toml");
+static PLAT: LazyLock<String> =
+    LazyLock::new(|| with_ranges(include_str!("../../../scenarios/plat.toml"), "1024-1063", "1-100"));
 
 fn instead(good: &str, words: &[(&str, &str)]) -> String {
     let changed = words.iter().fold(good.to_owned(), |text, (old, new)| {
@@ -121,7 +145,8 @@ refused! {
         "[dut.embedded]\n[dut.simulated]\n[tester]\nworkers = 2\n[sweep]\nconnections = \"1M\"\n",
     );
     several_workers_and_tables_of_one_port: complaints(&format!(
-        "{GOOD}\n[tester]\nworkers = 2\n[link.impair]\nloss = \"10 %\"\n[link.capture]\nframes = 9\n"
+        "{}\n[tester]\nworkers = 2\n[link.impair]\nloss = \"10 %\"\n[link.capture]\nframes = 9\n",
+        *GOOD
     ));
     buffers_of_several_workers: set(&["tester.workers=2", "link.in-process.depth=2048"]);
     not_toml: complaints("name = quickstart\n[sweep\nconnections = [1,\n");
@@ -161,7 +186,7 @@ refused! {
     public_address_on_request: but("name =", "allow-addresses = [\"8.8.8.0/24\"]\nname =");
     reserved_address_without_request: but("frame-size = 64", "remote = \"240.0.0.1\"");
     link_local_address_through_the_gateway:
-        instead(GOOD, &[("name =", "allow-addresses = [\"169.254.0.0/16\"]\nname ="), ("frame-size = 64", "remote = \"169.254.7.0/24\"")]);
+        instead(&GOOD, &[("name =", "allow-addresses = [\"169.254.0.0/16\"]\nname ="), ("frame-size = 64", "remote = \"169.254.7.0/24\"")]);
     address_of_the_device:
         small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.0/28\"\n[sweep]\nconnections = \"100k\"\n");
     pool_meets_remote: but("[dut.embedded]", "[dut.embedded]\npool = \"198.19.0.0/24\"");
@@ -172,7 +197,7 @@ refused! {
     too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
     larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"500k\"");
     source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
-    pool_runs_out: small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.2 - 198.18.0.11\"\n[sweep]\nconnections = \"1M\"\n");
+    pool_runs_out: small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.2 - 198.18.0.11\"\nsource-ports = \"1024-41023\"\n[sweep]\nconnections = \"1M\"\n");
     pool_runs_out_endpoint_independent:
         complaints(&GOOD.replace("address-and-port-dependent", "endpoint-independent").replace("[traffic]", "[traffic]\ninside = \"198.18.0.16/28\""));
     pool_ports_too_few: but("[dut.embedded]", "[dut.embedded]\npool-ports = \"1024-2047\"");
@@ -203,35 +228,35 @@ refused! {
         complaints(&GOOD.replace("[dut.embedded]", "[dut.embedded]\npool = \"198.19.1.0 - 198.19.1.7\"").replace("[traffic]", "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"").replace("[sweep]", "[sweep]\noutside-addresses = [1, 8]"));
     outside_addresses_of_a_prefix:
         instead(include_str!("../../../scenarios/nat66.toml"), &[("[sweep]", "[sweep]\noutside-addresses = [2, 3, 32]")]);
-    technology_with_a_short_timeout: instead(PLAT, &[("\"10000 s\"", "\"300 s\""), ("\"100 ms\"", "\"10 min\"")]);
-    technology_with_a_small_table: instead(PLAT, &[("clat =", "table = \"200k\"\nclat =")]);
-    technology_with_a_public_pool: instead(PLAT, &[("198.19.0.1", "9.9.9.9")]);
-    technology_with_a_second_public_pool: instead(PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);
-    technology_pool_meets_remote: instead(PLAT, &[("\"198.19.0.1\"", "\"198.19.0.0/30\"")]);
-    technology_pool_runs_out: instead(PLAT, &[("1024-1063", "1024-2023"), ("\"1M\"", "\"10M\"")]);
-    technology_pool_runs_out_of_mappings: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("1024-1063", "1024-1163")]);
-    quota_below_the_connections: instead(PLAT, &[("clat =", "session-quota = 2000\nclat =")]);
-    blocks_below_the_ports: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("clat =", "port-block = 64\nsubscriber-prefix = 120\nclat =")]);
-    subscriber_with_more_ports_than_an_address: instead(PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("\"198.19.0.1\"", "\"198.19.0.8/29\""), ("1024-1063", "1024-1163"), ("clat =", "session-quota = \"2M\"\nclat =")]);
-    nat66_pool_runs_out: instead(include_str!("../../../scenarios/nat66.toml"), &[("mapping = \"address-and-port-dependent\"\n", ""), ("200::/124", "200::/127"), ("\"1k\"", "\"100k\"")]);
+    technology_with_a_short_timeout: instead(&PLAT, &[("\"10000 s\"", "\"300 s\""), ("\"100 ms\"", "\"10 min\"")]);
+    technology_with_a_small_table: instead(&PLAT, &[("clat =", "table = \"200k\"\nclat =")]);
+    technology_with_a_public_pool: instead(&PLAT, &[("198.19.0.1", "9.9.9.9")]);
+    technology_with_a_second_public_pool: instead(&PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);
+    technology_pool_meets_remote: instead(&PLAT, &[("\"198.19.0.1\"", "\"198.19.0.0/30\"")]);
+    technology_pool_runs_out: instead(&PLAT, &[("1024-1063", "1024-2023"), ("\"1M\"", "\"10M\"")]);
+    technology_pool_runs_out_of_mappings: instead(&PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("1024-1063", "1024-1163")]);
+    quota_below_the_connections: instead(&PLAT, &[("clat =", "session-quota = 2000\nclat =")]);
+    blocks_below_the_ports: instead(&PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("clat =", "port-block = 64\nsubscriber-prefix = 120\nclat =")]);
+    subscriber_with_more_ports_than_an_address: instead(&PLAT, &[("mapping = \"address-and-port-dependent\"\n", ""), ("\"198.19.0.1\"", "\"198.19.0.8/29\""), ("1024-1063", "1024-1163"), ("clat =", "session-quota = \"2M\"\nclat =")]);
+    nat66_pool_runs_out: instead(&with_ranges(include_str!("../../../scenarios/nat66.toml"), "1024-1063", "1-100"), &[("mapping = \"address-and-port-dependent\"\n", ""), ("200::/124", "200::/127"), ("\"1k\"", "\"100k\"")]);
     technology_pool_runs_out_at_one_worker:
-        instead(include_str!("../../../scenarios/ds-lite.toml"), &[("1024-11023", "1024-51023"), ("mapping = \"address-and-port-dependent\"\n", ""), ("[sweep]", "[sweep]\ncores = [1, 2]")]);
-    map_prefix_meets_inside: instead(MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
-    map_prefix_public: instead(MAP_E, &[("203.0.113.0", "9.9.9.0")]);
-    port_set_too_small: instead(MAP_E, &[("source-ports = \"1024-5023\"\ndestination-ports = \"1-250\"", ""), ("mapping = \"address-and-port-dependent\"\n", "")]);
-    port_set_too_small_for_written_ports: instead(MAP_E, &[("\"1024-5023\"", "\"1024-10023\"")]);
+        instead(&with_ranges_apart(include_str!("../../../scenarios/ds-lite.toml"), "1024-11023", "1-100"), &[("1024-11023", "1024-51023"), ("mapping = \"address-and-port-dependent\"\n", ""), ("[sweep]", "[sweep]\ncores = [1, 2]")]);
+    map_prefix_meets_inside: instead(&MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
+    map_prefix_public: instead(&MAP_E, &[("203.0.113.0", "9.9.9.0")]);
+    port_set_too_small: instead(MAP_E_FILE, &[("frame-size = 64", "inside = \"198.18.0.2 - 198.18.39.17\""), ("mapping = \"address-and-port-dependent\"\n", "")]);
+    port_set_too_small_for_written_ports: instead(&MAP_E, &[("\"1024-5023\"", "\"1024-10023\"")]);
     port_set_of_a_subscriber_too_small: instead(LWAFTR, &[("1024-1151", "1024-1423")]);
     subscribers_beyond_the_port_sets: instead(LWAFTR, &[("\"65536\"", "65537")]);
-    port_quota_of_shared_ports: instead(PLAT, &[("clat =", "port-quota = 100\nclat =")]);
-    subscribers_whom_nobody_counts: instead(PLAT, &[("clat =", "subscriber-prefix = 56\nclat =")]);
-    port_blocks_of_no_size: instead(PLAT, &[("clat =", "port-blocks = 2\nclat =")]);
-    port_blocks_of_several_addresses: instead(MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 64\npooling = \"arbitrary\"")]);
-    port_block_of_a_wrong_size: instead(MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 100")]);
-    timeouts_below_the_rfcs: instead(PLAT, &[("udp-timeout = \"10000 s\"", "udp-timeout = \"100 s\"\ntcp-timeout = \"1 h\"\ntcp-transitory-timeout = \"60 s\"\nicmp-timeout = \"30 s\"")]);
-    options_of_a_translator: instead(PLAT, &[("clat =", "tos = 256\ntraffic-class = \"copied\"\nlowest-ipv6-mtu = 1000\nzero-udp-checksum = \"keep\"\nclat =")]);
+    port_quota_of_shared_ports: instead(&PLAT, &[("clat =", "port-quota = 100\nclat =")]);
+    subscribers_whom_nobody_counts: instead(&PLAT, &[("clat =", "subscriber-prefix = 56\nclat =")]);
+    port_blocks_of_no_size: instead(&PLAT, &[("clat =", "port-blocks = 2\nclat =")]);
+    port_blocks_of_several_addresses: instead(&MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 64\npooling = \"arbitrary\"")]);
+    port_block_of_a_wrong_size: instead(&MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 100")]);
+    timeouts_below_the_rfcs: instead(&PLAT, &[("udp-timeout = \"10000 s\"", "udp-timeout = \"100 s\"\ntcp-timeout = \"1 h\"\ntcp-transitory-timeout = \"60 s\"\nicmp-timeout = \"30 s\"")]);
+    options_of_a_translator: instead(&PLAT, &[("clat =", "tos = 256\ntraffic-class = \"copied\"\nlowest-ipv6-mtu = 1000\nzero-udp-checksum = \"keep\"\nclat =")]);
     explicit_maps_in_two_places:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\neam-file = \"maps.txt\"\n[measure]\nmetrics = \"throughput\"\n");
-    ce_with_a_large_prefix: instead(MAP_T, &[("203.0.113.0/24", "10.0.0.0/8"), ("ea-bits = 11", "ea-bits = 4")]);
+    ce_with_a_large_prefix: instead(&MAP_T, &[("203.0.113.0/24", "10.0.0.0/8"), ("ea-bits = 11", "ea-bits = 4")]);
     fragments_held_of_a_nat66: instead(include_str!("../../../scenarios/nat66.toml"), &[("[traffic]", "fragments-held = 9\n[traffic]")]);
     map_rules_in_two_places: instead(MAP_RULES, &[("dmr =", "psid-offset = 4\ndmr =")]);
     map_rules_of_no_array: small("[dut.embedded]\nplays = \"pe\"\n[technology.map-e]\nbr = \"2001:2:0:100::2\"\n[technology.map-e.rule]\nea-bits = 3\n[measure]\nmetrics = \"throughput\"\n");
@@ -251,37 +276,37 @@ refused! {
     map_subscribers_beyond_the_rules: instead(MAP_RULES, &[("subscribers = 17426", "subscribers = 17427")]);
     map_rules_to_be_swept: instead(MAP_RULES, &[("subscribers = 17426\n", "[sweep]\nrules = 2\n")]);
     map_rules_with_a_small_port_set: instead(MAP_RULES, &[("1024-1151", "1024-1323")]);
-    map_remote_is_a_customer: instead(MAP_E, &[("[traffic]", "[traffic]\nremote = \"203.0.113.128\"")]);
+    map_remote_is_a_customer: instead(&MAP_E, &[("[traffic]", "[traffic]\nremote = \"203.0.113.128\"")]);
     options_of_a_tunnel:
         instead(LWAFTR, &[("ce =", "tunnel-hop-limit = 0\ntunnel-dscp = 64\ntunnel-flow-label = \"flow\"\ntunnel-ecn = \"full\"\ntunnel-oversize = \"cut\"\ninbound-icmp = \"none\"\nreassembly-octets = 1000\nfragment-timeout = \"0 s\"\nfragment-datagrams = 0\nce =")]);
-    options_of_a_tunnel_without_one: instead(MAP_T, &[("ce =", "tunnel-hop-limit = 60\nce =")]);
+    options_of_a_tunnel_without_one: instead(&MAP_T, &[("ce =", "tunnel-hop-limit = 60\nce =")]);
     hairpinning_of_siit:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\", \"198.19.0.0/24 2001:2:0:9::/120\"]\nhairpinning = true\n[measure]\nmetrics = \"throughput\"\n");
-    prefix_for_no_laboratory: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:1:1000::/96")]);
-    softwires_beyond_the_laboratory: instead(AFTR, &[("2001:db8:1:0::1", "2001:2:0:8000::1")]);
-    well_known_prefix: instead(PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
+    prefix_for_no_laboratory: instead(&PLAT, &[("2001:2:0:1000::/96", "2001:2:1:1000::/96")]);
+    softwires_beyond_the_laboratory: instead(&AFTR, &[("2001:db8:1:0::1", "2001:2:0:8000::1")]);
+    well_known_prefix: instead(&PLAT, &[("2001:2:0:1000::/96", "64:ff9b::/96")]);
     well_known_prefix_of_siit:
         small("[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam = \"198.18.0.0/24 2001:2::/120\"\npref64 = \"64:ff9b::/96\"\n[traffic]\nremote = \"198.19.0.16/28\"\n[measure]\nmetrics = \"throughput\"\n");
     table_of_a_kernel_too_small: small("[dut.nftables]\ntable = \"100k\"\n[sweep]\nconnections = \"100k\"");
     table_of_a_kernel_too_large: small("[dut.nftables]\ntable = \"2G\"\n[sweep]\nconnections = \"100k\"");
     hash_size_of_the_gateway: small("[dut.embedded]\nhash-size = 512\n[sweep]\nconnections = \"100k\"");
     table_too_small_for_the_fullest_worker:
-        instead(AFTR, &[("[sweep]", "[sweep]\ncores = [1, 4]"), ("pool =", "table = \"400k\"\npool =")]);
+        instead(&AFTR, &[("[sweep]", "[sweep]\ncores = [1, 4]"), ("pool =", "table = \"400k\"\npool =")]);
     outside_addresses_too_few_with_workers:
-        instead(AFTR, &[
+        instead(&AFTR, &[
             ("mapping = \"address-and-port-dependent\"\n", "pool-ports = \"1024-42023\"\n"),
             ("pool = \"198.19.0.1\"", "pool = \"198.19.1.0 - 198.19.1.1\""),
             ("[\"100\", \"1k\", \"10k\", \"100k\"]", "\"1k\"\noutside-addresses = [1, 2]\ncores = [1, 4]"),
         ]);
-    count_with_a_comma: instead(AFTR, &[("\"1k\", ", "\"1,000\", ")]);
+    count_with_a_comma: instead(&AFTR, &[("\"1k\", ", "\"1,000\", ")]);
     override_with_a_comma: with(LWAFTR, &Options { full: false, set: vec!["subscribers=65,536".to_owned()] });
     subscriber_prefix_of_no_length:
-        instead(PLAT, &[("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/129\"\nclat =")]);
+        instead(&PLAT, &[("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/129\"\nclat =")]);
     subscriber_prefix_beside_a_wrong_quota:
-        instead(PLAT, &[("clat =", "session-quota = \"many\"\nsubscriber-prefix = \"/56\"\nclat =")]);
-    prefix_of_a_clat_of_no_length: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:db8:0:10::/60\"")]);
-    prefix_of_a_plat_of_no_length: instead(PLAT, &[("2001:2:0:1000::/96", "2001:2:0:1000::/80")]);
-    prefix_of_clat_and_plat: instead(PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:2:0:1000::/96\"")]);
+        instead(&PLAT, &[("clat =", "session-quota = \"many\"\nsubscriber-prefix = \"/56\"\nclat =")]);
+    prefix_of_a_clat_of_no_length: instead(&PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:db8:0:10::/60\"")]);
+    prefix_of_a_plat_of_no_length: instead(&PLAT, &[("2001:2:0:1000::/96", "2001:2:0:1000::/80")]);
+    prefix_of_clat_and_plat: instead(&PLAT, &[("clat = \"2001:2:0:2::/96\"", "clat = \"2001:2:0:1000::/96\"")]);
     file_of_softwires_that_is_missing: named(&softwires("no/such/table.txt", 2));
     file_of_softwires_that_is_a_folder: named(&softwires("tests", 2));
     file_of_softwires_with_a_wrong_word: named(&softwires("tests/files/softwires-wrong.txt", 2));
@@ -302,7 +327,7 @@ refused! {
     short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
     long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
     frames_beyond_numbers: complaints(&GOOD.replace("duration = \"100 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
-    wrong_full: complaints(&format!("{GOOD}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n"));
+    wrong_full: complaints(&format!("{}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n", *GOOD));
     several_at_once:
         complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");
     control_characters: but("\"address-and-port-dependent\"", "\"\\u001b[31mred\"");
@@ -314,12 +339,12 @@ refused! {
     override_unknown_path: set(&["measure.repetition=3"]);
     override_ambiguous: with(include_str!("../../../scenarios/kernel-nat44.toml"), &Options { full: false, set: vec!["table=1M".to_owned()] });
     override_without_value: set(&["connections"]);
-    override_without_effect: with(GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()] });
+    override_without_effect: with(&GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()] });
     list_for_one_value: set(&["frame-size=64,1518"]);
     list_for_one_value_in_brackets: but("frame-size = 64", "frame-size = [64, 1518]");
     list_for_one_word: set(&["direction=forward,reverse"]);
     list_for_a_key_that_an_axis_sweeps: set(&["subscribers=100,1k"]);
-    quantities_without_quotes: instead(GOOD, &[("error = \"2 %\"", "error = 2 %"), ("time-limit = \"60 s\"", "time-limit = 10m")]);
+    quantities_without_quotes: instead(&GOOD, &[("error = \"2 %\"", "error = 2 %"), ("time-limit = \"60 s\"", "time-limit = 10m")]);
     duration_in_other_words: set(&["time-limit=10 minutes"]);
     share_without_a_unit: but("error = \"2 %\"", "error = 0.1");
     shares_without_a_unit: complaints(&format!(

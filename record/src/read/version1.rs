@@ -2,7 +2,7 @@
 //! recorded value that differs from the text becomes an override.
 
 use crate::store::StoreError;
-use scenario::{Options, Scenario, Technologies, book, parse_recorded};
+use scenario::{DefaultRanges, Options, Scenario, Technologies, book, parse_recorded};
 use serde_json::Value;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) fn scenario(
     let full = recorded["full"] == true;
     let read = |set: Vec<String>| {
         let options = Options { full, set };
-        let scenario = parse_recorded(name, text, &options, technologies).ok()?.scenario;
+        let scenario = parse_recorded(DefaultRanges::Fixed, name, text, &options, technologies).ok()?.scenario;
         Some((scenario, options))
     };
     // The text of the technology's table is not compared: other text may give the same values.

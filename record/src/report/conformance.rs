@@ -1,22 +1,25 @@
-//! The conformance label of a run: whether its figures are results of RFC 2544 and RFC 9693. Every report prints it. It
-//! follows from the settings and from the recorded trials.
+//! The label of a run: whether its procedure conforms to RFC 2544 and RFC 9693, and what its test bed is. Every report prints
+//! it. It follows from the settings and from the recorded trials.
 
 use super::number;
 use super::result::{PointResult, Repetition};
 use crate::folder::SelfTest;
-use method::{Count, ResultKind, TrialRecord};
-use scenario::{Scenario, conformance};
+use method::{Count, ResultKind, TrialRecord, Verdict};
+use scenario::{Scenario, TestBed, conformance, label};
 use serde::Serialize;
 
-/// The conformance label of a run.
+/// The label of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conformance {
-    /// Short form, for titles.
+    /// Procedure and test bed in short form, for titles.
     pub label: String,
-    /// Whether nothing departs from the RFCs.
-    pub conforming: bool,
-    /// Departures, each with the section of the RFC.
+    /// Whether the procedure departs from the RFCs nowhere. No test bed of this natmeter is that of RFC 2544, so this is
+    /// never conformance without qualification.
+    pub procedure_conforms: bool,
+    /// Departures of the procedure, each with the section of the RFC.
     pub departures: Vec<String>,
+    /// The test beds of the devices, each once.
+    pub test_bed: Vec<TestBed>,
 }
 
 impl Conformance {
@@ -24,12 +27,18 @@ impl Conformance {
     pub fn of(scenario: &Scenario, run: &Found<'_>) -> Conformance {
         let mut departures = conformance(scenario);
         departures.extend(run.departures(scenario));
-        let label = match (scenario.full, departures.is_empty()) {
-            (_, true) => "conforms to RFC 2544 and RFC 9693",
-            (false, false) => "quick, not RFC 2544",
-            (true, false) => "not conforming",
-        };
-        Conformance { label: label.to_owned(), conforming: departures.is_empty(), departures }
+        Conformance {
+            label: label(scenario, departures.len()),
+            procedure_conforms: departures.is_empty(),
+            departures,
+            test_bed: TestBed::all(scenario),
+        }
+    }
+
+    /// How the test bed differs from that of RFC 2544, in a sentence.
+    pub fn test_bed_in_words(&self) -> String {
+        let differs: Vec<&str> = self.test_bed.iter().map(|bed| bed.differs()).collect();
+        format!("The test bed is not that of RFC 2544, section 6, two ports and two cables: {}.", differs.join("; "))
     }
 }
 
@@ -52,6 +61,14 @@ impl Found<'_> {
         }
         if scenario.capture.is_some() {
             departures.push("frames were captured during the measurements".to_owned());
+        }
+        let discarded = self.trials.iter().filter(|trial| matches!(trial.verdict, Verdict::Invalid(_))).count();
+        if discarded > 0 {
+            departures.push(format!(
+                "{} of {} were discarded as invalid (RFC 2544, section 26.1 has no invalid trials)",
+                number::grouped(discarded as u64),
+                number::plural(self.trials.len() as u64, "trial")
+            ));
         }
         let resent: Count =
             self.trials.iter().filter_map(|t| t.outcome.store.as_ref()).map(|store| store.phase1_resent).sum();

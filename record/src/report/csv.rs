@@ -107,7 +107,8 @@ impl Line<'_> {
     fn value(&self, out: &mut String, stat: &str, unit: &str, value: Option<f64>, repetition: Option<&Repetition>) {
         let (report, result) = (self.report, self.result);
         let scenario = &report.header.scenario;
-        let traffic = &scenario.traffic;
+        let here = scenario.at(result.dut, result.connections, &result.axes);
+        let traffic = &here.traffic;
         let ports = |key: &str, whole: u32| result.extra.get(key).map_or(whole, |&n| n as u32).to_string();
         let extra = |key: &str| result.extra.get(key).map_or_else(String::new, |v| format!("{v:.0}"));
         let (repetition, bound, error) = match repetition {

@@ -9,7 +9,7 @@ use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
-use method::{Count, Direction, Rate, ResultKind, TrialRecord, Verdict};
+use method::{Count, Direction, Order, Rate, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
 use serde::Serialize;
@@ -172,6 +172,10 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     }
     if let Some(alpha) = m.alpha_ppm {
         conditions.push(("Validation", format!("alpha {}", number::significant(f64::from(alpha) / 1e6, 6))));
+    }
+    if t.responder_order != Order::Random && scenario.duts.iter().any(Dut::is_stateful) {
+        let words = "reads its state table round robin; RFC 9693, section 4.10, recommends pseudo-random order";
+        conditions.push(("Responder", words.to_owned()));
     }
     conditions.push(("Seed", t.seed.to_string()));
     conditions

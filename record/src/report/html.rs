@@ -43,10 +43,9 @@ fn render(report: &Report) -> String {
 
 fn head(out: &mut String, report: &Report, name: &str) {
     let header = &report.header;
-    let class = if report.conformance.conforming { "badge ok" } else { "badge" };
     let _ = write!(
         out,
-        "<header>\n<h1>{}</h1>\n<p><span class=\"{class}\">{}</span></p>\n<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished{}</p>\n</header>\n",
+        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished{}</p>\n</header>\n",
         e(name),
         e(&report.conformance.label),
         e(&header.scenario.about),
@@ -67,7 +66,7 @@ fn head(out: &mut String, report: &Report, name: &str) {
         out.push_str("</ul>\n</section>\n");
     }
     if !report.conformance.departures.is_empty() {
-        out.push_str("<details>\n<summary>Departures from the RFCs</summary>\n<ul>\n");
+        out.push_str("<details>\n<summary>Departures of the procedure from the RFCs</summary>\n<ul>\n");
         list(out, &report.conformance.departures);
         out.push_str("</ul>\n</details>\n");
     }

@@ -67,7 +67,7 @@ pub struct Report {
     pub header: Header,
     /// Basis of verdicts and results, and damage of the record.
     pub audit: Audit,
-    /// Whether the figures are results of RFC 2544 and RFC 9693.
+    /// The label: whether the procedure conforms, and the test bed.
     pub conformance: Conformance,
     /// Finished measurements.
     pub measured: usize,

@@ -4,9 +4,10 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64, plural};
 use super::result::PointResult;
+use method::Direction;
 use method::metric::{self, Unit};
-use scenario::Dut;
 use scenario::axis;
+use scenario::{Dut, Mapping, Plays, Scenario, TestBed};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -72,6 +73,8 @@ pub struct Beside {
     pub published: Published,
     /// Measured value divided by published value.
     pub ratio: f64,
+    /// How the published set-up differs from the measured one: "published (here measured)".
+    pub differences: Vec<String>,
     /// Notes for the comparison.
     pub notes: Vec<String>,
 }
@@ -178,18 +181,25 @@ pub fn beside(report: &Report) -> Vec<Beside> {
             None => found.push((distance, result, published)),
         }
     }
-    found.into_iter().filter_map(|(_, result, published)| compare(result, published)).collect()
+    found.into_iter().filter_map(|(_, result, published)| compare(scenario, result, published)).collect()
 }
 
-fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
+fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<Beside> {
     // An upper bound cannot be compared with a value.
     let measured = result.median().filter(|&median| result.sign(median) != "< ")?;
     let mut conditions = vec![plural(result.cores.into(), "core")];
     if result.connections > 0 {
         conditions.push(format!("{} connections", number::si(result.connections as f64, 4)));
     }
+    let here = scenario.at(result.dut, result.connections, &result.axes);
+    let flows = &here.traffic.flows;
+    conditions.push(ports(flows.source_ports.count().into(), flows.destination_ports.count().into()));
     conditions.extend(axis::in_order(&result.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
+    let differences = differences(scenario, result, published);
     let mut notes = Vec::new();
+    if !differences.is_empty() {
+        notes.push(format!("The published set-up differs: {}.", differences.join("; ")));
+    }
     if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
         let accepted = number::significant((1.0 - tolerance) * 100.0, 6);
         notes
@@ -204,8 +214,67 @@ fn compare(result: &PointResult, published: &Published) -> Option<Beside> {
         conditions: conditions.join(", "),
         published: published.clone(),
         ratio: measured / published.value,
+        differences,
         notes,
     })
+}
+
+/// How the set-up of a published value differs from that of a result: test bed, part of the technology, frame size, mapping,
+/// directions. Connections, cores and ports are conditions, which stand beside each value.
+fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
+    let Some(dut) = scenario.duts.get(result.dut) else { return Vec::new() };
+    let traffic = &scenario.traffic;
+    let mut differences = Vec::new();
+    if let Dut::Gateway { plays, technology, .. } = dut
+        && technology.names().has_edges()
+        && *plays != Plays::Dual
+        && published.setup.starts_with("dual DUT")
+    {
+        let words = technology.names().words(*plays);
+        differences.push(format!("customer edge and provider edge as a pair (here the {words} alone)"));
+    }
+    if published.setup.contains("two routers in series") {
+        differences.push("two routers in a row (here one)".to_owned());
+    }
+    if published.setup.contains("split") {
+        differences.push("a customer edge of two devices, NAT44 and NAT46 (here of one)".to_owned());
+    }
+    if let Some(size) = published.frame_size.filter(|&size| size != traffic.frame_size as u64) {
+        differences.push(format!("frames of {size} octets (here {})", traffic.frame_size));
+    }
+    differences.extend(mapping(dut, published));
+    let is_rate = metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
+    if is_rate && traffic.direction != Direction::Both {
+        differences.push("frames in both directions (here in one)".to_owned());
+    }
+    let bed = match TestBed::of(dut) {
+        TestBed::SameProcess => "in one process",
+        TestBed::SameMachine => "on one machine",
+        TestBed::Simulated => "simulated",
+    };
+    differences.push(format!("tester and device on machines of their own (here {bed})"));
+    differences
+}
+
+/// The difference between the mapping behaviours, where that of the published software is known: iptables and nftables map
+/// each four-tuple, and Jool's NAT64 is that of RFC 6146.
+fn mapping(dut: &Dut, published: &Published) -> Option<String> {
+    let theirs = match (published.software(), published.technology.as_str()) {
+        ("iptables" | "nftables", "stateful NAT44") => Mapping::AddressAndPortDependent,
+        ("Jool", "stateful NAT64" | "464XLAT") => Mapping::EndpointIndependent,
+        _ => return None,
+    };
+    let (plays, technology) = dut.technology()?;
+    let ours = technology.state().filter(|_| technology.is_stateful(plays))?.mapping;
+    (ours != theirs).then(|| match theirs {
+        Mapping::AddressAndPortDependent => "address-and-port-dependent mapping (here endpoint-independent)".to_owned(),
+        Mapping::EndpointIndependent => "endpoint-independent mapping (here address-and-port-dependent)".to_owned(),
+    })
+}
+
+/// Sizes of the port ranges.
+fn ports(source: u64, destination: u64) -> String {
+    format!("{} × {} ports", grouped(source), grouped(destination))
 }
 
 /// Notes of the errata that apply to a value.
@@ -239,6 +308,14 @@ impl Published {
         };
         say(self.cores, if self.cores == Some(1) { "core" } else { "cores" });
         say(self.connections, "connections");
+        if let (Some(source), Some(destination)) = (self.source_ports, self.destination_ports) {
+            words.push(ports(source, destination));
+        }
+        let mut say = |value: Option<u64>, unit: &str| {
+            if let Some(value) = value {
+                words.push(format!("{} {unit}", grouped(value)));
+            }
+        };
         say(self.hash_table, "hash buckets");
         say(self.frame_size, "octets");
         say(self.experiments, "repetitions");
@@ -268,7 +345,7 @@ pub struct Compared<'a> {
     /// Document and table.
     pub source: String,
     /// Notes.
-    pub notes: &'a [String],
+    pub notes: Vec<&'a str>,
     /// Device, value, ratio, conditions.
     pub measured: Vec<[String; 4]>,
 }
@@ -286,6 +363,8 @@ pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
         ];
         if let Some((_, same)) = all.iter_mut().find(|(p, _)| **p == b.published) {
             same.measured.push(measured);
+            let new: Vec<&str> = b.notes.iter().map(String::as_str).filter(|note| !same.notes.contains(note)).collect();
+            same.notes.extend(new);
             continue;
         }
         let p = &b.published;
@@ -293,7 +372,7 @@ pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
             title: metric::by_key(&b.metric).map_or("", |m| m.title),
             published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
             source: format!("{}, {}", p.source().cite, p.label),
-            notes: &b.notes,
+            notes: b.notes.iter().map(String::as_str).collect(),
             measured: vec![measured],
         };
         all.push((p, compared));

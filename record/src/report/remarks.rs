@@ -5,7 +5,7 @@ use super::facts;
 use super::number::{self, grouped, grouped_f64};
 use super::result::PointResult;
 use method::ResultKind;
-use method::metric::{Metric, Unit};
+use method::metric::{self, Metric, Unit};
 
 /// The median of a result as printed in tables.
 pub fn median(result: &PointResult) -> String {
@@ -88,6 +88,18 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
     note(result.closed_loop, &|some| {
         format!("closed loop{some}: device and tester run on one thread, so the rate is that of both together")
     });
+    if !result.withheld.is_empty() {
+        let titles = result.withheld.iter().filter_map(|key| metric::by_key(key)).map(|metric| metric.title);
+        remarks.push(format!(
+            "withheld: {}; both rates are those of a closed loop, so their ratio would contain the tester twice",
+            titles.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
+        if n > 0 {
+            remarks.push(text(some(n)));
+        }
+    };
     note(result.validation_failed, &|some| {
         format!(
             "limited by the validation{some}: every connection was set up, but validation at alpha times the rate failed"

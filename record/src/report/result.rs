@@ -3,6 +3,7 @@
 
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
+use method::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
 use method::stats::Summary;
 use method::trial::Leg;
 use method::{
@@ -51,6 +52,8 @@ pub struct PointResult {
     pub one_sided: usize,
     /// Repetitions whose rate is that of DUT and tester together.
     pub closed_loop: usize,
+    /// The device works inside the tester's calls or on its thread, so that every rate contains the tester's time.
+    pub in_closed_loop: bool,
     /// Repetitions that the validation limits, with all connections set up.
     pub validation_failed: usize,
     /// Tester and DUT shared a core: S_CPU is not a scaling result.
@@ -67,6 +70,9 @@ pub struct PointResult {
     pub s_cpu: Option<f64>,
     /// Median in percent of plain forwarding by the same device.
     pub forwarding_percent: Option<f64>,
+    /// Keys of ratios that are withheld, because both of their rates are those of a closed loop.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<&'static str>,
     /// Medians of further figures.
     pub extra: BTreeMap<String, f64>,
     /// The repetitions in order.
@@ -257,8 +263,9 @@ pub fn group(
             own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
         // Every core has queues of its own, from each worker of the tester.
         let queues = u64::from(result.cores) * u64::from(scenario.tester.workers);
+        let in_closed_loop = result.closed_loop > 0 || own().any(|t| t.outcome.dut_loop.is_closed());
         let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
-        (result.queued, result.loss) = (queued, loss);
+        (result.queued, result.loss, result.in_closed_loop) = (queued, loss, in_closed_loop);
     }
     relate(&mut results, scenario);
     results
@@ -282,6 +289,7 @@ fn empty(m: &Measurement) -> PointResult {
         ended_early: 0,
         one_sided: 0,
         closed_loop: 0,
+        in_closed_loop: false,
         validation_failed: 0,
         shares_core: false,
         trials: 0,
@@ -290,6 +298,7 @@ fn empty(m: &Measurement) -> PointResult {
         s_c: None,
         s_cpu: None,
         forwarding_percent: None,
+        withheld: Vec::new(),
         extra: BTreeMap::new(),
         repetitions: Vec::new(),
         queued: None,
@@ -410,14 +419,29 @@ fn relate(results: &mut [PointResult], scenario: &Scenario) {
         let many = |value: Option<f64>, axis: fn(&PointResult) -> u64| {
             value.filter(|_| series.iter().any(|c| axis(c) != axis(result)))
         };
+        // A rate in a closed loop contains the tester's time, and the ratio of two contains it twice.
+        let closed = |other: Option<&PointResult>| other.is_some_and(|c| c.in_closed_loop && result.in_closed_loop);
         let s_c = smallest.and_then(PointResult::median).and_then(|p0| scaling::connections(own, p0));
         let s_cpu = one_core.and_then(PointResult::median).and_then(|p1| scaling::cores(result.cores, own, p1));
         let forwarding = (result.metric == method::metric::THROUGHPUT.key && is_kernel_nat(result, scenario))
             .then(|| baseline.and_then(PointResult::median).and_then(|p| scaling::to_previous(own, p)))
             .flatten();
         let (s_c, s_cpu) = (many(s_c, |c| c.connections), many(s_cpu, |c| u64::from(c.cores)));
+        let mut ratios = [
+            (SCALING_OVER_CONNECTIONS.key, s_c, closed(smallest)),
+            (REL_SCALE_UP.key, s_cpu, closed(one_core)),
+            (THROUGHPUT_RATIO_NAT_TO_FORWARDING.key, forwarding.map(|f| f * 100.0), closed(baseline)),
+        ];
+        let mut withheld = Vec::new();
+        for (key, value, closed) in &mut ratios {
+            if *closed && value.take().is_some() {
+                withheld.push(*key);
+            }
+        }
+        let [s_c, s_cpu, forwarding] = ratios.map(|(_, value, _)| value);
         let result = &mut results[i];
-        (result.s_c, result.s_cpu, result.forwarding_percent) = (s_c, s_cpu, forwarding.map(|f| f * 100.0));
+        (result.s_c, result.s_cpu, result.forwarding_percent) = (s_c, s_cpu, forwarding);
+        result.withheld = withheld;
     }
 }
 

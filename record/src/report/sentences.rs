@@ -239,8 +239,12 @@ fn comparison(report: &Report) -> Option<String> {
         _ => String::new(),
     };
     let source = p.source();
+    let differs = match best.differences.join("; ") {
+        none if none.is_empty() => String::new(),
+        differences => format!(" Its set-up differs: {differences}."),
+    };
     Some(format!(
-        "For comparison: {} on {on}a {}, {value}{at}{tolerance} ({}, {}).",
+        "For comparison: {} on {on}a {}, {value}{at}{tolerance} ({}, {}).{differs}",
         p.software(),
         source.machine,
         source.cite,
@@ -250,15 +254,19 @@ fn comparison(report: &Report) -> Option<String> {
 
 /// The kind of run, and whether it is complete.
 fn what_it_was(report: &Report) -> String {
-    let mut text = match (report.conformance.conforming, report.header.scenario.full) {
-        (true, _) => "The run conforms to RFC 2544 and RFC 9693.".to_owned(),
-        (false, true) => format!("Not conforming: {}.", report.conformance.departures.join("; ")),
+    let conformance = &report.conformance;
+    let mut text = match (conformance.procedure_conforms, report.header.scenario.full) {
+        (true, _) => "The procedure conforms to RFC 2544 and RFC 9693.".to_owned(),
+        (false, true) => {
+            format!("The procedure departs from RFC 2544 or RFC 9693: {}.", conformance.departures.join("; "))
+        }
         (false, false) => format!(
-            "Quick run, not RFC 2544: trials of {}, {}; use `--full` for a conforming run.",
+            "Quick run, not RFC 2544: trials of {}, {}; `--full` has the times and repetitions of the RFCs.",
             number::duration(report.header.scenario.measure.duration.0),
             plural(report.header.scenario.measure.repetitions.into(), "repetition")
         ),
     };
+    text.extend([" ", &conformance.test_bed_in_words()]);
     for missing in facts::missing(report) {
         text.extend([" ", &missing]);
     }

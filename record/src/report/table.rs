@@ -321,6 +321,15 @@ fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> 
     if !matches!(axis, Axis::Connections) && results.iter().flatten().any(stateful) {
         rows.push(row("connections", results.iter().map(|c| c.filter(stateful).map(|c| grouped(c.connections)))));
     }
+    // "N of M": RFC 9693, section 4.4, enumerates all flows of the ranges.
+    let subset = |c: &PointResult| {
+        let all = report.header.scenario.at(c.dut, c.connections, &c.axes).traffic.flows.count();
+        let fewer = c.connections > 0 && u128::from(c.connections) < all;
+        fewer.then(|| grouped(u64::try_from(all).unwrap_or(u64::MAX)))
+    };
+    if results.iter().flatten().any(|c| subset(c).is_some()) {
+        rows.push(row("of flows", results.iter().map(|c| c.and_then(subset))));
+    }
     if matches!(axis, Axis::Device) {
         rows.push(row("cores of the device", results.iter().map(|c| c.map(|c| c.cores.to_string()))));
     }
@@ -339,7 +348,7 @@ fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> 
         ("destination ports", "destination_ports", |t| t.flows.destination_ports.count().into()),
     ];
     for (label, key, whole) in ranges {
-        let whole = |c: &PointResult| whole(&report.header.scenario.at(c.dut, &c.axes).traffic);
+        let whole = |c: &PointResult| whole(&report.header.scenario.at(c.dut, c.connections, &c.axes).traffic);
         let used = |c: &PointResult| c.extra.get(key).map_or_else(|| whole(c), |&n| n as u64);
         if key.ends_with("ports") || results.iter().flatten().any(|c| used(c) > 1) {
             rows.push(row(label, results.iter().map(|c| c.map(|c| grouped(used(c))))));

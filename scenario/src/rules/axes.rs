@@ -97,9 +97,9 @@ impl Check<'_> {
     /// With fewer outside addresses the pool still has a port for every inside address and port.
     fn outside_addresses(&mut self, swept: &Swept) {
         let scenario: &Scenario = self.scenario;
-        let hosts = scenario.hosts().map_or(0, |(_, most)| most);
-        let ports = u64::from(scenario.traffic.flows.source_ports.count());
-        let clients = (hosts * ports).min(scenario.most_connections());
+        let flows = scenario.most_sources();
+        let sources = flows.hosts() * u64::from(flows.source_ports.count());
+        let clients = sources.min(scenario.most_connections());
         let each = scenario.duts.iter().filter_map(outside_ports).min().unwrap_or(u64::MAX);
         for (at, &n) in swept.values.iter().enumerate() {
             if clients > n.saturating_mul(each) {

@@ -5,7 +5,7 @@ use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Link};
 use key::Fault;
 use method::Count;
-use tech::Axis;
+use tech::{Axis, Flows};
 
 impl Check<'_> {
     pub(super) fn flows(&mut self) {
@@ -18,7 +18,7 @@ impl Check<'_> {
             }
             // With connections their rules look at the flows.
             if !self.scenario.axes.is_empty() {
-                self.flow_count();
+                self.too_many_flows(&[0]);
             }
             return;
         }
@@ -28,11 +28,12 @@ impl Check<'_> {
             return;
         }
         self.twice(path, all, |n| quoted(*n));
-        let flows = self.flow_count();
+        let counted = !self.too_many_flows(all);
         for (at, &n) in all.iter().enumerate() {
             let path = format!("{path}[{at}]");
-            if let Some(flows) = flows.filter(|&flows| n > flows) {
-                self.few_flows(&path, n, flows);
+            let fewest = self.scenario.flows_with(n).into_iter().flatten().min_by_key(Flows::count);
+            if let Some(flows) = fewest.filter(|flows| counted && u128::from(n) > flows.count()) {
+                self.few_flows(&path, n, &flows);
             }
             let tables = self.scenario.duts.iter().filter_map(|dut| shares::table(self.scenario, dut, &path, n));
             self.faults.extend(tables);
@@ -61,36 +62,33 @@ impl Check<'_> {
         );
     }
 
-    /// How many flows the ranges give; none when that cannot be said.
-    fn flow_count(&mut self) -> Option<u64> {
-        let (least, most) = self.scenario.hosts()?;
-        let each = self.scenario.traffic.flows.of_a_host();
-        let product = u128::from(most) * u128::from(each);
-        if product <= 1 << 32 {
-            return Some(least * each);
-        }
+    /// Whether the ranges give more flows than can be distinguished, at any point with these numbers of connections.
+    fn too_many_flows(&mut self, connections: &[Count]) -> bool {
+        let each = connections.iter().filter_map(|&n| self.scenario.flows_with(n));
+        let Some(flows) = each.flatten().max_by_key(Flows::count).filter(|flows| flows.count() > 1 << 32) else {
+            return false;
+        };
         let fault = Fault::new(format!(
             "the ranges span {} flows; at most 4,294,967,296 can be distinguished",
-            show_grouped(product as u64)
+            show_grouped(u64::try_from(flows.count()).unwrap_or(u64::MAX))
         ));
-        let fault = self.mark_ranges(fault).instead("narrow one of the ranges");
+        let fault = self.mark_ranges(fault, &flows).instead("narrow one of the ranges");
         self.fault(fault);
-        None
+        true
     }
 
-    fn few_flows(&mut self, path: &str, n: Count, flows: u64) {
-        let f = &self.scenario.traffic.flows;
-        let hosts = self.scenario.hosts().map_or(1, |(least, _)| least);
+    fn few_flows(&mut self, path: &str, n: Count, f: &Flows) {
+        let hosts = f.hosts();
         let [ports, far_ports] = [f.source_ports, f.destination_ports].map(|ports| u64::from(ports.count()));
         let remote = u64::from(f.remote.count);
         let fault = Fault::new(format!(
             "{} connections, but addresses × ports give only {} flows",
             show_count(n),
-            show_grouped(flows)
+            show_grouped(hosts * f.of_a_host())
         ));
         let fault = fault.at(path, format!("{hosts} × {ports} × {remote} × {far_ports} flows"));
         let needed = n.div_ceil(hosts * ports * remote);
-        let fault = self.mark_ranges(fault).instead(if needed <= 65535 {
+        let fault = self.mark_ranges(fault, f).instead(if needed <= 65535 {
             format!("widen a range, for example destination-ports = \"1-{needed}\"")
         } else {
             "widen the ranges: more ports, and more addresses in `inside` or `remote`".to_owned()
@@ -98,8 +96,7 @@ impl Check<'_> {
         self.fault(fault);
     }
 
-    fn mark_ranges(&self, fault: Fault) -> Fault {
-        let f = &self.scenario.traffic.flows;
+    fn mark_ranges(&self, fault: Fault, f: &Flows) -> Fault {
         let largest = self.scenario.host_axis().and_then(|axis| {
             let (at, n) = axis.values.iter().enumerate().max_by_key(|(_, n)| **n)?;
             let heading = Axis::by_name(&axis.axis)?.heading;

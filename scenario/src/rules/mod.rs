@@ -11,6 +11,9 @@ mod nat;
 mod ports;
 mod shares;
 
+pub(crate) use nat::Nat;
+pub(crate) use ports::usable;
+
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};

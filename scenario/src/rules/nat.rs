@@ -6,15 +6,15 @@ use method::{Count, Nanos};
 use tech::{Mapping, Outside, Ports};
 
 /// A NAT, or what shares addresses by ports without state, as rules see it.
-pub(super) struct Nat {
+pub(crate) struct Nat {
     /// Its outside addresses and ports, with whole paths.
-    pub(super) outside: Outside,
+    pub(crate) outside: Outside,
     /// How it keeps state; none where it has none.
-    pub(super) state: Option<NatState>,
+    pub(crate) state: Option<NatState>,
 }
 
 /// How a NAT keeps state.
-pub(super) struct NatState {
+pub(crate) struct NatState {
     table_path: String,
     pub(super) mapping: Mapping,
     /// Sessions that its table holds; none where it is made as large as needed.
@@ -31,7 +31,7 @@ impl NatState {
 
 impl Nat {
     /// That of a device, if it has outside addresses or state.
-    pub(super) fn of(dut: &Dut) -> Option<Nat> {
+    pub(crate) fn of(dut: &Dut) -> Option<Nat> {
         match dut {
             Dut::Gateway { plays, technology, .. } => {
                 let table_path = technology_path(technology.as_ref());
@@ -66,7 +66,7 @@ impl Nat {
         Nat { outside, state: Some(state) }
     }
 
-    pub(super) fn addresses(&self) -> u64 {
+    pub(crate) fn addresses(&self) -> u64 {
         self.outside.pool.iter().map(|(_, range)| u64::from(range.count)).sum()
     }
 }

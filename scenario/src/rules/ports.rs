@@ -6,12 +6,12 @@ use super::{Check, dut_at};
 use crate::quantity::show_grouped;
 use crate::{Dut, Scenario};
 use key::{At, Fault};
-use tech::{Mapping, Ports};
+use tech::{Flows, Mapping, Ports};
 use wire::{PortRange, PortSet};
 
 /// The customers, each with its source ports, and as far as there are connections for them.
-fn clients(scenario: &Scenario, hosts: u64) -> (u64, u64) {
-    let clients = hosts * u64::from(scenario.traffic.flows.source_ports.count());
+fn clients(scenario: &Scenario, flows: &Flows, hosts: u64) -> (u64, u64) {
+    let clients = hosts * u64::from(flows.source_ports.count());
     (clients, clients.min(scenario.most_connections()))
 }
 
@@ -57,14 +57,17 @@ impl Check<'_> {
     /// A NAT's pool has an outside port for every inside address and port (RFC 4787, section 4.1).
     fn pool(&mut self, dut: &Dut, nat: &Nat, ports: PortRange, ports_path: &str) {
         let Some(state) = &nat.state else { return };
-        let flows = &self.scenario.traffic.flows;
-        let hosts = match dut.technology() {
-            Some(_) => self.scenario.hosts().map_or(1, |(_, most)| most),
-            None => flows.inside.count.into(),
+        let (flows, hosts) = match dut.technology() {
+            Some(_) => {
+                let flows = self.scenario.most_sources();
+                let hosts = flows.hosts();
+                (flows, hosts)
+            }
+            None => (self.scenario.traffic.flows.clone(), self.scenario.traffic.flows.inside.count.into()),
         };
-        let (clients, needed) = clients(self.scenario, hosts);
+        let (clients, needed) = clients(self.scenario, &flows, hosts);
         let needed = needed.min(match dut.technology() {
-            Some(_) => ports_in_use(self.scenario, state.mapping, hosts),
+            Some(_) => ports_in_use(&flows, state.mapping, self.scenario.most_connections()),
             None => needed,
         });
         let outside = nat.addresses() * u64::from(ports.count());
@@ -99,10 +102,12 @@ impl Check<'_> {
         if nat.outside.pool.is_empty() {
             return;
         }
-        let sources = u64::from(self.scenario.traffic.flows.source_ports.count());
+        let flows = self.scenario.most_sources();
         let words = At::first(["traffic.source-ports".into(), dut_at(dut)]);
         let Some(state) = &nat.state else {
             let ports = u64::from(set.count());
+            let each = self.scenario.all_flows().into_iter().map(|flows| u64::from(flows.source_ports.count()));
+            let sources = each.max().unwrap_or(0);
             if sources > ports {
                 let [have, want] = [ports, sources].map(show_grouped);
                 self.fault(
@@ -114,9 +119,9 @@ impl Check<'_> {
             }
             return;
         };
-        let hosts = self.scenario.hosts().map_or(1, |(_, most)| most);
+        let (hosts, sources) = (flows.hosts(), u64::from(flows.source_ports.count()));
         let outside = nat.addresses() * usable(set);
-        let (clients, needed) = clients(self.scenario, hosts);
+        let (clients, needed) = clients(self.scenario, &flows, hosts);
         if needed <= outside {
             return;
         }
@@ -126,9 +131,9 @@ impl Check<'_> {
             show_grouped(clients),
             show_grouped(outside)
         );
-        let least = self.scenario.traffic.flows.source_ports.first;
+        let least = flows.source_ports.first;
         let last = u64::from(least) + (outside / 2 / hosts).max(1) - 1;
-        let said = if self.spans.has("traffic.source-ports") { "" } else { " (the default)" };
+        let said = self.default_words("traffic.source-ports");
         let fault = Fault::new(title)
             .at(words, format!("{} source ports{said}", show_grouped(sources)))
             .at(from.clone(), "the port set follows from this")
@@ -143,7 +148,7 @@ impl Check<'_> {
 }
 
 /// Ports of a set that a customer edge assigns: never port 0, and of a complete address no well-known port.
-fn usable(set: PortSet) -> u64 {
+pub(crate) fn usable(set: PortSet) -> u64 {
     if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
 }
 
@@ -154,7 +159,8 @@ pub(super) fn advice(scenario: &Scenario) -> Vec<String> {
         let nat = Nat::of(dut)?;
         let (Ports::Set(set, _), Some(_)) = (&nat.outside.ports, &nat.state) else { return None };
         let outside = nat.addresses() * usable(*set);
-        let (clients, _) = clients(scenario, scenario.hosts().map_or(1, |(_, most)| most));
+        let flows = scenario.most_sources();
+        let (clients, _) = clients(scenario, &flows, flows.hosts());
         (outside > 0 && clients > outside / 2).then(|| {
             let [clients, outside] = [clients, outside].map(show_grouped);
             format!(

@@ -9,7 +9,7 @@ use crate::settle::{SLACK, fullest};
 use crate::{Dut, Plays, Scenario, Technology};
 use key::{At, Fault};
 use method::Count;
-use tech::{Mapping, PortPool, State, share_of_a_worker};
+use tech::{Flows, Mapping, PortPool, State, share_of_a_worker};
 
 impl Check<'_> {
     /// The rules about customers, for each device as it is at each point of the matrix; the first fault of a device is shown.
@@ -17,12 +17,13 @@ impl Check<'_> {
         let scenario = self.scenario;
         for (at, dut) in scenario.duts.iter().enumerate() {
             let found = scenario.combinations(dut).into_iter().find_map(|values| {
-                let point = scenario.at(at, &values);
+                let point = scenario.at(at, scenario.most_connections(), &values);
                 let (plays, technology) = point.duts[at].technology()?;
                 let state = technology.state().filter(|_| technology.is_stateful(plays))?;
                 let pool = values.get("outside-addresses").map(|&n| swept(scenario, "outside-addresses", n));
-                let device = Device { scenario, dut, technology, plays, state, pool };
-                device.with(point.traffic.flows.hosts())
+                let flows = &point.traffic.flows;
+                let device = Device { scenario, flows, dut, technology, plays, state, pool };
+                device.with(flows.hosts())
             });
             self.faults.extend(found);
         }
@@ -68,11 +69,10 @@ pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count)
     })
 }
 
-/// Outside ports in use at once where the connections are spread by chance over all flows of so many inside addresses.
-pub(super) fn ports_in_use(scenario: &Scenario, mapping: Mapping, hosts: u64) -> u64 {
-    let (flows, connections) = (&scenario.traffic.flows, scenario.most_connections());
+/// Outside ports in use at once where so many connections are spread by chance over all flows.
+pub(super) fn ports_in_use(flows: &Flows, mapping: Mapping, connections: Count) -> u64 {
     let destinations = u64::from(flows.remote.count) * u64::from(flows.destination_ports.count());
-    let clients = hosts.saturating_mul(flows.source_ports.count().into());
+    let clients = flows.hosts().saturating_mul(flows.source_ports.count().into());
     let ports = match mapping {
         // As many as inside addresses and ports have a connection at all.
         Mapping::EndpointIndependent => {
@@ -90,6 +90,8 @@ pub(super) fn ports_in_use(scenario: &Scenario, mapping: Mapping, hosts: u64) ->
 
 struct Device<'a> {
     scenario: &'a Scenario,
+    /// The flows at this point of the matrix.
+    flows: &'a Flows,
     dut: &'a Dut,
     technology: &'a dyn Technology,
     plays: Plays,
@@ -105,7 +107,7 @@ impl Device<'_> {
         if connections == 0 {
             return None;
         }
-        let needed = ports_in_use(self.scenario, self.state.mapping, hosts);
+        let needed = ports_in_use(self.flows, self.state.mapping, connections);
         let fault = self.quotas(hosts, connections, needed).or_else(|| self.ports(hosts, needed))?;
         let flows = ["inside", "source-ports", "destination-ports", "remote"];
         Some(flows.into_iter().fold(fault, |fault, key| fault.needs(format!("traffic.{key}"))))

@@ -289,7 +289,7 @@ fn events_of_a_run_can_depart_from_the_rfcs() {
         let mut run = conforming();
         change(&mut run);
         let conformance = report(&run).conformance;
-        assert_eq!(conformance.conforming, conformance.label.starts_with("conforms"));
+        assert_eq!(conformance.procedure_conforms, conformance.label.starts_with("procedure conforms"));
         conformance.departures
     };
     let by_settings = departures(&|_| ()).len();
