@@ -13,11 +13,12 @@
 //! | `events.jsonl` | what happened, in order |
 //! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
 //! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
+//! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
 use method::{Count, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
-use scenario::{Link, Options, Scenario, VethIo};
+use scenario::{Link, Options, Point, Scenario, VethIo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -245,6 +246,52 @@ impl Ceiling {
     }
 }
 
+/// One measurement of the null device, which forwards every frame unchanged on the links, threads and cores of the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NullDevice {
+    /// The point of the matrix.
+    pub point: Point,
+    /// Before the trials of the point, else after them.
+    pub before: bool,
+    /// Seconds after the start of the run or of its continuation.
+    pub after_s: f64,
+    /// Frames per second per direction that it forwards while the offered load exceeds its capacity: median of several windows.
+    pub frames: Rate,
+    /// Connections per second of phase 1 through it; `None` for stateless points.
+    pub set_up: Option<Rate>,
+}
+
+impl NullDevice {
+    /// Returns its rate for a metric: connections per second for establishment rates, else frames per second.
+    pub fn of(&self, metric: &str) -> Option<Rate> {
+        if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+    }
+}
+
+/// A median with the interval of its order statistics, over windows or pairs of windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Number of values.
+    pub n: u32,
+}
+
+/// What a frame costs the device while the offered load exceeds its capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Nanoseconds of the device's workers for each frame, without the rounds in which they find no frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns_per_frame: Option<Spread>,
+    /// Forwarding rate of the device divided by that of the null device, in alternating windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired_ratio: Option<Spread>,
+}
+
 /// Verdict of the known-truth self-test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelfTest {
@@ -302,6 +349,9 @@ pub struct Outcome {
     /// Figures measured while the device was set up.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub figures: Figures,
+    /// What a frame costs the device, and its forwarding rate in relation to the null device; measured once at a point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Result of the search, rates per direction.
     #[serde(flatten)]
     pub result: SearchResult,

@@ -7,7 +7,8 @@
 mod version1;
 
 use crate::folder::{
-    Calibration, CommandLine, Facts, Header, Outcome, POINT_BY_POINT, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
+    Calibration, CommandLine, Facts, Header, NullDevice, Outcome, POINT_BY_POINT, RECORD, RECORD_WITHOUT_VERSION,
+    SelfTest,
 };
 use crate::plan::Plan;
 use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
@@ -61,6 +62,8 @@ pub struct Record {
     pub outcomes: Vec<Outcome>,
     /// Trials, in the order of their lines.
     pub trials: Vec<TrialRecord>,
+    /// Measurements of the null device, in the order of their lines.
+    pub nulls: Vec<NullDevice>,
     /// Commands that were run on the DUTs.
     pub commands: Vec<CommandLine>,
     /// Files that end in an incomplete line.
@@ -84,13 +87,20 @@ impl Record {
         let outcomes = read_lines::<Outcome>(&folder.join(store::RESULTS))?;
         let trials = read_lines::<TrialRecord>(&folder.join(store::TRIALS))?;
         let commands = read_lines::<CommandLine>(&folder.join(store::COMMANDS))?;
-        let torn = [(store::RESULTS, outcomes.torn), (store::TRIALS, trials.torn), (store::COMMANDS, commands.torn)];
+        let nulls = read_lines::<NullDevice>(&folder.join(store::NULLS))?;
+        let torn = [
+            (store::RESULTS, outcomes.torn),
+            (store::TRIALS, trials.torn),
+            (store::NULLS, nulls.torn),
+            (store::COMMANDS, commands.torn),
+        ];
         Ok(Record {
             facts: read_document(&folder.join(store::FACTS))?.unwrap_or_default(),
             calibration: read_document(&folder.join(store::CALIBRATION))?,
             self_test: read_document(&folder.join(store::SELF_TEST))?,
             outcomes: outcomes.values,
             trials: trials.values,
+            nulls: nulls.values,
             commands: commands.values,
             torn: torn.into_iter().filter_map(|(file, torn)| Some((file, torn?))).collect(),
             header,

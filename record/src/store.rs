@@ -6,7 +6,7 @@
 pub mod date;
 mod jsonl;
 
-use crate::folder::Outcome;
+use crate::folder::{NullDevice, Outcome};
 use jsonl::Appender;
 pub use jsonl::{Lines, Torn, read_lines};
 use serde::Serialize;
@@ -36,6 +36,8 @@ pub const EVENTS: &str = "events.jsonl";
 pub const TRIALS: &str = "trials.jsonl";
 /// [`Outcome`] lines.
 pub const RESULTS: &str = "results.jsonl";
+/// [`NullDevice`] lines; absent until one is recorded.
+pub const NULLS: &str = "null.jsonl";
 
 /// Why a run folder could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -162,6 +164,7 @@ pub struct RunFolder {
     results: Appender,
     events: Appender,
     commands: Appender,
+    nulls: Option<Appender>,
 }
 
 impl RunFolder {
@@ -228,7 +231,8 @@ impl RunFolder {
         // The lock is on the trials: it ends with the process, however that ends.
         let trials = open(TRIALS, true)?;
         let (results, events, commands) = (open(RESULTS, false)?, open(EVENTS, false)?, open(COMMANDS, false)?);
-        Ok((RunFolder { path, trials, results, events, commands }, repairs))
+        let nulls = path.join(NULLS).exists().then(|| open(NULLS, false)).transpose()?;
+        Ok((RunFolder { path, trials, results, events, commands, nulls }, repairs))
     }
 
     /// Returns its path.
@@ -252,6 +256,20 @@ impl RunFolder {
     pub fn append_outcome(&mut self, outcome: &Outcome) -> Result<(), StoreError> {
         self.results.append(outcome)?;
         self.results.sync()
+    }
+
+    /// Records a measurement of the null device on the disk.
+    ///
+    /// # Errors
+    /// Those of [`RunFolder::append_trial`].
+    pub fn append_null(&mut self, null: &NullDevice) -> Result<(), StoreError> {
+        let nulls = match &mut self.nulls {
+            Some(nulls) => nulls,
+            // Most folders of devices without a null device never have this file.
+            none => none.insert(Appender::open(self.path.join(NULLS), false)?.0),
+        };
+        nulls.append(null)?;
+        nulls.sync()
     }
 
     /// Records an event.

@@ -4,7 +4,7 @@ use super::Finding;
 use crate::folder::{Header, Outcome, POINT_BY_POINT};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
-use crate::store::{HEADER, RESULTS, TRIALS};
+use crate::store::{HEADER, NULLS, RESULTS, TRIALS};
 use method::{Rate, SearchStep, StepVerdict, TrialRecord, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,7 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
     findings.extend(numbers(&record.trials));
     findings.extend(unplanned(record));
     findings.extend(results(record));
+    findings.extend(nulls(record));
     findings
 }
 
@@ -110,6 +111,27 @@ fn results(record: &Record) -> Vec<Finding> {
                 line,
                 format!("the result of `{key}` does not follow from its trials: {what}"),
             ));
+        }
+    }
+    findings
+}
+
+/// Every measurement of the null device belongs to a point of the plan, and forwarded frames.
+fn nulls(record: &Record) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (line, null) in (1..).zip(&record.nulls) {
+        if !record.header.plan.measurements.iter().any(|m| m.point == null.point) {
+            let (name, n, cores) = (&null.point.dut_name, null.point.connections, null.point.cores);
+            let what =
+                format!("the null device was measured at `{name}/n={n}/cores={cores}`, which is not in the plan");
+            findings.push(Finding::new(NULLS, line, what));
+        }
+        if null.frames == Rate(0) {
+            findings.push(Finding::new(NULLS, line, "the null device has a rate of 0 frames/s".to_owned()));
+        }
+        if null.set_up.is_some() != (null.point.connections > 0) {
+            let what = "the null device has a rate of phase 1 if and only if its point has connections".to_owned();
+            findings.push(Finding::new(NULLS, line, what));
         }
     }
     findings

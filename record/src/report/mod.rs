@@ -107,8 +107,8 @@ impl Report {
 
     /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
-        let Record { header, facts, calibration, self_test, outcomes, trials, commands, torn } = record;
-        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials);
+        let Record { header, facts, calibration, self_test, outcomes, trials, nulls, commands, torn } = record;
+        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &nulls);
         let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),

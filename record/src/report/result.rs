@@ -1,13 +1,13 @@
 //! The results of a run, grouped: one result is one metric at one point of the matrix with all its repetitions. Statistics
 //! are computed here, once for all formats.
 
-use crate::folder::Outcome;
+use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use method::stats::Summary;
 use method::trial::Leg;
 use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, TrialRecord, Verdict, scaling};
 use scenario::axis::{AxisValues, in_order};
-use scenario::{Dut, Scenario};
+use scenario::{Dut, Point, Scenario};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -69,6 +69,12 @@ pub struct PointResult {
     /// Queue depth in front of the DUT, frames per direction; `None` if unknown or if the DUT runs on the sender's thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<Count>,
+    /// Measurements of the null device at this point.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub null: Vec<NullDevice>,
+    /// What a frame costs the device; of throughput only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Every trial: offered rate and loss.
     pub loss: Vec<LossPoint>,
 }
@@ -194,6 +200,11 @@ impl PointResult {
         self.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate).min()
     }
 
+    /// Whether it belongs to this point of the matrix.
+    fn is_at(&self, point: &Point) -> bool {
+        (self.dut, self.connections, self.cores, &self.axes) == (point.dut, point.connections, point.cores, &point.axes)
+    }
+
     fn key(&self) -> Key<'_> {
         (self.dut, self.connections, self.cores, &self.axes, &self.metric)
     }
@@ -206,7 +217,13 @@ fn key(m: &Measurement) -> Key<'_> {
 }
 
 /// Groups outcomes and trials by DUT, point and metric, in the order of DUTs, cores, further axes, connections and metrics.
-pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[TrialRecord]) -> Vec<PointResult> {
+pub fn group(
+    scenario: &Scenario,
+    plan: &Plan,
+    outcomes: &[Outcome],
+    trials: &[TrialRecord],
+    nulls: &[NullDevice],
+) -> Vec<PointResult> {
     let mut results: Vec<PointResult> = Vec::new();
     for m in plan.measurements.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
         if !results.iter().any(|c| c.key() == key(m)) {
@@ -226,6 +243,7 @@ pub fn group(scenario: &Scenario, plan: &Plan, outcomes: &[Outcome], trials: &[T
         let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == result.key()).collect();
         own.sort_by_key(|o| o.measurement.repetition);
         fill(result, &own);
+        result.null = nulls.iter().filter(|null| result.is_at(&null.point)).cloned().collect();
         let own = || trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&result.key()));
         let queued =
             own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
@@ -266,6 +284,8 @@ fn empty(m: &Measurement) -> PointResult {
         extra: BTreeMap::new(),
         repetitions: Vec::new(),
         queued: None,
+        null: Vec::new(),
+        cost: None,
         loss: Vec::new(),
     }
 }
@@ -282,6 +302,7 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     rates.extend(less);
     result.less_below = (rates.len() > measured.len()).then_some(Rate(lowest));
     result.summary = Summary::of(&rates);
+    result.cost = outcomes.iter().find_map(|o| o.cost);
     result.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     result.shares_core = outcomes.iter().any(|o| o.shares_core);
     // Searches without a rate decide the bound only if no search has a rate.

@@ -6,7 +6,9 @@ use method::validity::{FailReason, Failure, Stream};
 use method::{
     Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, SearchStep, StepVerdict, TrialRecord, Verdict,
 };
-use record::folder::{Calibration, Ceiling, CommandLine, Facts, Header, Outcome, Over, SelfTest, SelfTestCheck};
+use record::folder::{
+    Calibration, Ceiling, CommandLine, Facts, Header, NullDevice, Outcome, Over, SelfTest, SelfTestCheck,
+};
 use record::plan::{Measurement, Plan};
 use record::read::Record;
 use scenario::{Options, Scenario, Sweep, parse};
@@ -21,6 +23,7 @@ pub(super) struct Run {
     pub self_test: SelfTest,
     pub outcomes: Vec<Outcome>,
     pub trials: Vec<TrialRecord>,
+    pub nulls: Vec<NullDevice>,
     pub commands: Vec<CommandLine>,
     state: u64,
 }
@@ -45,6 +48,7 @@ impl Run {
             self_test: self_test(),
             outcomes: vec![],
             trials: vec![],
+            nulls: vec![],
             commands: vec![],
             state: 42,
         }
@@ -89,6 +93,7 @@ impl Run {
             directions,
             shares_core: false,
             figures: BTreeMap::new(),
+            cost: None,
             result: SearchResult {
                 rate: Rate(low),
                 kind: if low == 0 { ResultKind::NothingPassed } else { kind },
@@ -188,6 +193,7 @@ impl Run {
             self_test: Some(run.self_test),
             outcomes: run.outcomes,
             trials: run.trials,
+            nulls: run.nulls,
             commands: run.commands,
             torn: Vec::new(),
         }
