@@ -40,7 +40,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Resume(args)) => run::resume(&args.run, global),
         Some(Command::Report(args)) => {
             let usual = if global.json { "json" } else { "text" };
-            report::report(&args.run, args.format.as_deref().unwrap_or(usual))
+            report::report(&args.run, args.format.as_deref().unwrap_or(usual), args.verbose)
         }
         Some(Command::Calibrate(args)) => calibrate::calibrate(args.file.as_deref(), global),
         Some(Command::Selftest(args)) => selftest::selftest(&args, global),
