@@ -3,7 +3,7 @@
 
 use super::Report;
 use super::number::{self, grouped, plural};
-use super::remarks::{short_between, value};
+use super::remarks::{self, short_between};
 use super::result::PointResult;
 use super::table::{
     Axis, Group, Row, Table, bars, column, costs, further, parameters, repetitions, row, s_cpu_label, title, titled,
@@ -141,9 +141,9 @@ fn heading(report: &Report, axis: Axis, results: &[&PointResult]) -> String {
 fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], columns: &[String]) -> Group {
     let known = || results.iter().flatten();
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
-        row(label, results.iter().map(|c| c.map(|c| value(c, of(c)))))
+        row(label, results.iter().map(|c| c.and_then(|c| remarks::statistic(c, of(c)))))
     };
-    let mut rows = vec![statistic("median", PointResult::median)];
+    let mut rows = vec![row("median", results.iter().map(|c| c.map(remarks::median)))];
     rows[0].strong = true;
     let summaries = || known().filter_map(|c| c.summary);
     #[expect(clippy::float_cmp, reason = "a percentile is one of the values")]

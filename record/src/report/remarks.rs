@@ -25,6 +25,11 @@ pub(super) fn value(result: &PointResult, value: Option<f64>) -> String {
     }
 }
 
+/// A statistic other than the median as printed; `None` for a result without a rate.
+pub(super) fn statistic(result: &PointResult, of: Option<f64>) -> Option<String> {
+    (of.is_some() || result.nothing_measured()).then(|| value(result, of))
+}
+
 /// A value in a few characters: `≥ 7.4 Mfps per direction`.
 pub(super) fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
     let bound = result.sign(value);

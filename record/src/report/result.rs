@@ -332,6 +332,11 @@ pub fn group(
         let queues = u64::from(result.cores) * u64::from(scenario.tester.workers);
         let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
         (result.queued, result.loss) = (queued, loss);
+        if result.repetitions.is_empty() {
+            // Trials of a search that has not ended.
+            result.trials = result.loss.len() as u64;
+            result.invalid = result.loss.iter().filter(|trial| trial.verdict == Worth::Invalid).count() as u64;
+        }
     }
     relate(&mut results, scenario);
     results

@@ -4,7 +4,7 @@
 use super::Report;
 use super::facts::technology;
 use super::number::{self, grouped, ratio};
-use super::remarks::{median, remarks, short, value};
+use super::remarks::{self, median, remarks, short};
 use super::result::PointResult;
 use crate::folder::{Cost, Spread};
 use method::ResultKind;
@@ -371,11 +371,11 @@ fn group(
     let known = metric::by_key(metric);
     let title = titled(metric);
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
-        row(label, results.iter().map(|c| c.map(|c| value(c, of(c)))))
+        row(label, results.iter().map(|c| c.and_then(|c| remarks::statistic(c, of(c)))))
     };
     let mut rows = vec![
         row("repetitions", results.iter().map(|c| c.map(repetitions))),
-        statistic("median", PointResult::median),
+        row("median", results.iter().map(|c| c.map(median))),
         statistic("minimum", |c| c.summary.map(|s| s.min)),
         statistic("maximum", |c| c.summary.map(|s| s.max)),
         statistic("1st percentile", |c| c.summary.map(|s| s.p1)),
@@ -387,8 +387,13 @@ fn group(
     ];
     rows[1].strong = true;
     if known.is_some_and(|m| m.unit.per_direction()) {
-        let total = |c: &PointResult| c.median().map(|m| m * f64::from(c.directions));
-        rows.insert(2, row("median, total", results.iter().map(|c| c.map(|c| value(c, total(c))))));
+        let total = |c: &PointResult| match c.upper() {
+            // The number of directions is that of finished searches.
+            Some(_) if c.repetitions.is_empty() => None,
+            Some(failed) => Some(format!("< {}", grouped(failed.0 * u64::from(c.directions)))),
+            None => remarks::statistic(c, c.median().map(|m| m * f64::from(c.directions))),
+        };
+        rows.insert(2, row("median, total", results.iter().map(|c| c.and_then(total))));
     }
     rows.extend(median_interval(results));
     if matches!(axis, Axis::Connections) && results.iter().flatten().any(|c| c.s_c.is_some()) {
