@@ -58,6 +58,12 @@ pub fn median(sorted: &[u64]) -> Option<f64> {
     Some(f64::midpoint(lower as f64, upper as f64))
 }
 
+/// Returns the median of sorted numbers.
+pub fn median_of(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
+}
+
 /// Returns a percentile of sorted values, by the empirical distribution (RFC 2330 section 11.3).
 pub fn percentile(sorted: &[u64], share: Ratio) -> Option<u64> {
     sorted.get(percentile_index(sorted.len(), share)?).copied()

@@ -171,6 +171,9 @@ pub struct ReportArgs {
     /// Format of the report; default: text, or json with --json
     #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
     pub format: Option<String>,
+    /// Print everything as text: departures, published values, terms, conditions, tester and judge
+    #[arg(long, short, conflicts_with = "format")]
+    pub verbose: bool,
 }
 
 /// `natmeter calibrate FILE`

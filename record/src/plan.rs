@@ -181,39 +181,44 @@ mod tests {
         let (_, plan) = plan_of(KERNEL);
         let keys: Vec<String> = plan.measurements.iter().map(Measurement::key).collect();
         assert_eq!(
-            keys[..10],
+            keys[..16],
             [
                 "linux-forwarding/n=0/cores=1/ipv4_forwarding_throughput/1",
                 "linux-forwarding/n=0/cores=1/ipv4_forwarding_throughput/2",
                 "linux-forwarding/n=0/cores=1/ipv4_forwarding_throughput/3",
+                "linux-forwarding/n=0/cores=1/ipv4_forwarding_throughput/4",
+                "linux-forwarding/n=0/cores=1/ipv4_forwarding_throughput/5",
                 "nftables/n=50000/cores=1/max_conn_est_rate/1",
                 "nftables/n=50000/cores=1/max_conn_est_rate/2",
                 "nftables/n=50000/cores=1/max_conn_est_rate/3",
+                "nftables/n=50000/cores=1/max_conn_est_rate/4",
+                "nftables/n=50000/cores=1/max_conn_est_rate/5",
                 "nftables/n=50000/cores=1/throughput/1",
                 "nftables/n=50000/cores=1/throughput/2",
                 "nftables/n=50000/cores=1/throughput/3",
+                "nftables/n=50000/cores=1/throughput/4",
+                "nftables/n=50000/cores=1/throughput/5",
                 "nftables/n=200000/cores=1/max_conn_est_rate/1",
             ]
         );
-        assert_eq!(keys.len(), 3 + 3 * 2 * 2 * 3);
+        assert_eq!(keys.len(), 5 + 3 * 2 * 2 * 5);
     }
 
     /// Repetitions alternate between the points, and a device is measured before the next one begins. All establishment rates
     /// precede phase 2.
     #[test]
     fn interleaved_repetitions_alternate_between_the_points() {
-        let (scenario, _) = plan_of(KERNEL);
+        let options = Options { full: false, set: vec!["measure.repetitions=2".to_owned()] };
+        let scenario = parse("test.toml", KERNEL, &options, tech::ALL).unwrap().scenario;
         let plan = Plan::in_order(&scenario, Sequence::Interleaved);
         let keys: Vec<String> = plan.measurements.iter().map(Measurement::key).collect();
         assert_eq!(
-            keys[3..10],
+            keys[2..7],
             [
                 "nftables/n=50000/cores=1/max_conn_est_rate/1",
                 "nftables/n=200000/cores=1/max_conn_est_rate/1",
                 "nftables/n=50000/cores=1/max_conn_est_rate/2",
                 "nftables/n=200000/cores=1/max_conn_est_rate/2",
-                "nftables/n=50000/cores=1/max_conn_est_rate/3",
-                "nftables/n=200000/cores=1/max_conn_est_rate/3",
                 "nftables/n=50000/cores=1/throughput/1",
             ]
         );

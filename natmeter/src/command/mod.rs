@@ -33,7 +33,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Resume(args)) => run::resume(&args, output),
         Some(Command::Report(args)) => {
             let usual = if output.json { "json" } else { "text" };
-            report::report(&args.run, args.format.as_deref().unwrap_or(usual))
+            report::report(&args.run, args.format.as_deref().unwrap_or(usual), args.verbose)
         }
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),

@@ -3,11 +3,17 @@
 use crate::exit::Exit;
 use crate::term::{err, out};
 use record::audit::Finding;
-use record::report::Report;
+use record::report::{Report, Screen};
 use std::path::Path;
 
-/// `natmeter report RUN --format FORMAT`.
-pub(super) fn report(path: &Path, format: &str) -> Exit {
+/// The screen of this program's output: that of the terminal, or the usual one.
+pub(super) fn screen(verbose: bool) -> Screen {
+    let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    Screen { columns: terminal.filter(|&columns| columns > 0).unwrap_or(Screen::USUAL.columns), verbose }
+}
+
+/// `natmeter report RUN --format FORMAT`; `verbose` applies to text.
+pub(super) fn report(path: &Path, format: &str, verbose: bool) -> Exit {
     if let Err(exit) = super::run::is_run(path) {
         return exit;
     }
@@ -15,7 +21,8 @@ pub(super) fn report(path: &Path, format: &str) -> Exit {
         Ok(report) => report,
         Err(error) => return failed(&error),
     };
-    match report.render(format) {
+    let text = if format == "text" { Ok(report.text(screen(verbose))) } else { report.render(format) };
+    match text {
         Ok(text) => out(&text),
         Err(error) => return failed(&error),
     }

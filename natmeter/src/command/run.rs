@@ -140,7 +140,7 @@ fn conclude(
     };
     let written = Report::from_folder(&path, tech::ALL).and_then(|report| {
         let html = report.render("html")?;
-        Ok((report.render("text")?, html, report.audit.findings))
+        Ok((report.text(report::screen(false)), html, report.audit.findings))
     });
     let (text, html, findings) = match written {
         Ok(all) => all,

@@ -87,7 +87,7 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
     let (folder, _) = RunFolder::open_for_resume(&busy).unwrap();
     Run::resume(&header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None).unwrap();
     assert_ne!(trials(&busy)[1].spec.rate, record.spec.rate, "it was not repeated");
-    let report = record::report::Report::from_folder(&busy, tech::ALL).unwrap().render("text").unwrap();
+    let report = record::report::Report::from_folder(&busy, tech::ALL).unwrap().doubts.join("\n");
     assert!(report.contains("invalid trials took"), "{report}");
     let events = std::fs::read_to_string(busy.join(record::store::EVENTS)).unwrap();
     assert!(events.contains("invalid trials took"), "{events}");

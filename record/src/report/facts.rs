@@ -1,8 +1,8 @@
 //! What a report says besides the results: conditions of the run, counters of the judge, and doubts. Every format prints the
 //! same sentences.
 
-use super::Report;
 use super::number::{self, grouped, si};
+use super::{Report, evidence};
 use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
@@ -341,9 +341,10 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
         let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
-            "Tester and device share a core{at}: each rate{there} is that of tester and device together, and S_CPU{there} is not a scaling result."
+            "Tester and device share a core{at}: each rate{there} is that of tester and device together, and S_CPU{there} is not a scaling result. Use a machine with more cores."
         ));
     }
+    doubts.extend(evidence::doubt(report));
     near_the_ceiling(report, &mut doubts);
     let repetitions = || report.results.iter().flat_map(|c| &c.repetitions);
     let one_sided = repetitions().filter(|r| r.one_sided).count();
@@ -358,7 +359,7 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
         let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "incomplete phase 1")];
         let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{} because of the {cause}", grouped(*n)));
         doubts.push(format!(
-            "{} of {} trials were invalid: {}.",
+            "{} of {} trials were invalid: {}. natmeter repeats them; on an idle machine fewer are.",
             grouped(j.invalid),
             grouped(j.trials),
             by.collect::<Vec<_>>().join(", ")
@@ -430,7 +431,10 @@ fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
     let results: Vec<String> = report.results.iter().filter(near).map(place).collect();
     if !results.is_empty() {
         doubts
-            .push(format!("Above 90 % of the tester ceiling, so the tester may be the limit: {}.", results.join("; ")));
+            .push(format!(
+                "Above 90 % of the tester ceiling, so the tester may be the limit: {}. Use a faster machine, or `workers` in [tester].",
+                results.join("; ")
+            ));
     }
 }
 
@@ -443,7 +447,10 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
         .map(|&(fault, n)| format!("{} {}", grouped(n), fault_name(fault)))
         .collect();
     if !wrong.is_empty() {
-        doubts.push(format!("Faulty frames arrived and do not count as received: {}.", wrong.join(", ")));
+        doubts.push(format!(
+            "Faulty frames arrived and do not count as received: {}. `[link.capture]` keeps frames to look at.",
+            wrong.join(", ")
+        ));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sentences that say what limited the rates if the device did not: tester, host, upper end of the search.
+//! Sentences about the bounds of results: tester, host, upper end of the search. `evidence` says what limited an exact result.
 
 use super::number::{self, plural, si};
 use super::result::PointResult;
@@ -39,7 +39,7 @@ const UNKNOWN: [(ResultKind, &str); 2] = [
     (ResultKind::Below, "Every trial below the lowest rate that failed was invalid"),
 ];
 
-/// The sentences about the results of one device, one for each kind of bound; none if the device was the limit of all.
+/// The sentences about the results of one device, one for each kind of bound; none if all are exact.
 /// Results in `said` are in the sentences before.
 pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> Vec<String> {
     let with =
@@ -72,30 +72,57 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
         "Device and tester ran in a closed loop on one thread",
         ": the rate is that of tester and device together",
     );
-    let free = |c: &&PointResult| c.bound == ResultKind::Exact && c.closed_loop == 0;
-    if !sentences.is_empty() && results.iter().any(free) {
-        sentences.push("For the other results the device was the limit.".to_owned());
-    }
     sentences
 }
 
-/// The places of some results in parentheses; empty if these are all results.
-fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
+/// The places of some results in parentheses; empty if these are all results. A point of which all results are meant is named
+/// without its metrics.
+pub(super) fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
     if some.len() == all.len() {
         return String::new();
     }
-    match some {
-        few @ ([_] | [_, _]) => format!(" ({})", few.iter().map(|c| place(c)).collect::<Vec<_>>().join("; ")),
-        many => format!(" ({} of {} results)", many.len(), all.len()),
+    let varies = Varies::of(all);
+    let mut names: Vec<String> = Vec::new();
+    for result in some {
+        let at = |of: &[&PointResult]| of.iter().filter(|c| c.is_beside(result)).count();
+        let name = varies.place(result, at(some) == at(all));
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.len() > 2 {
+        format!(" ({} of {} results)", some.len(), all.len())
+    } else {
+        format!(" ({})", names.join("; "))
     }
 }
 
-fn place(result: &PointResult) -> String {
-    let metric = metric::by_key(&result.metric).map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
-    let cores = plural(result.cores.into(), "core");
-    let further = more_in_words(&result.axes);
-    match result.connections {
-        0 => format!("{metric} on {cores}{further}"),
-        n => format!("{metric} at {} on {cores}{further}", si(n as f64, 3)),
+/// What differs between results, and thus belongs to their names.
+struct Varies {
+    device: bool,
+    cores: bool,
+}
+
+impl Varies {
+    fn of(all: &[&PointResult]) -> Varies {
+        let differs = |of: fn(&PointResult) -> u64| all.iter().any(|c| of(c) != of(all[0]));
+        Varies { device: differs(|c| c.dut as u64), cores: differs(|c| c.cores.into()) }
+    }
+
+    /// A result in words, or its point if `whole`.
+    fn place(&self, result: &PointResult, whole: bool) -> String {
+        let metric = metric::by_key(&result.metric).map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
+        let device = if self.device { format!("{}, ", result.dut_name) } else { String::new() };
+        let cores = if self.cores { format!(" on {}", plural(result.cores.into(), "core")) } else { String::new() };
+        let further = more_in_words(&result.axes);
+        match (result.connections, whole) {
+            (0, true) if self.device || self.cores || !further.is_empty() => {
+                let name = if self.device { result.dut_name.as_str() } else { "" };
+                format!("{name}{cores}{further}").trim_start_matches([' ', ',']).to_owned()
+            }
+            (0, _) => format!("{device}{metric}{cores}{further}"),
+            (n, true) => format!("{device}at {} connections{cores}{further}", si(n as f64, 3)),
+            (n, false) => format!("{device}{metric} at {}{cores}{further}", si(n as f64, 3)),
+        }
     }
 }

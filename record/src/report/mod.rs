@@ -1,8 +1,10 @@
 //! The report of a run: a model derived from the run folder alone, and the formats that print it. The same folder gives the
 //! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
+mod brief;
 mod conformance;
 mod csv;
+mod evidence;
 mod facts;
 mod figure;
 mod html;
@@ -30,6 +32,7 @@ use result::PointResult;
 use scenario::Technologies;
 use serde::Serialize;
 use std::path::Path;
+pub use text::Screen;
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,9 @@ pub struct Report {
     pub planned: usize,
     /// The results in sentences.
     pub sentences: Vec<String>,
+    /// Those that a short report prints.
+    #[serde(skip)]
+    short: Vec<String>,
     /// The results.
     #[serde(rename = "cells")]
     pub results: Vec<PointResult>,
@@ -116,6 +122,7 @@ impl Report {
             measured: outcomes.len(),
             planned: header.plan.measurements.len(),
             sentences: Vec::new(),
+            short: Vec::new(),
             results,
             beside: Vec::new(),
             doubts: Vec::new(),
@@ -128,7 +135,9 @@ impl Report {
         };
         report.beside = published::beside(&report);
         report.doubts = facts::doubts(&report, &torn);
-        report.sentences = sentences::of(&report);
+        let sentences = sentences::of(&report);
+        report.short = sentences.short();
+        report.sentences = sentences.all();
         report
     }
 
@@ -141,6 +150,11 @@ impl Report {
         known
             .map(|f| printable(&(f.render)(self)).into_owned())
             .ok_or_else(|| ReportError::Format { name: format.to_owned() })
+    }
+
+    /// Renders the text report for a screen, as [`text::Screen`] describes it.
+    pub fn text(&self, screen: Screen) -> String {
+        printable(&text::print(self, screen)).into_owned()
     }
 
     /// The results in sentences.

@@ -48,16 +48,43 @@ pub fn si_unit(value: f64, digits: usize, unit: &str) -> String {
     format!("{mantissa} {prefix}{unit}")
 }
 
+/// With the ends of its interval or range in parentheses, all with the prefix of the value: `3.8 (3.8–9.7) Mfps`. `word`
+/// stands before the ends; `unit` directly behind the prefix.
+pub fn si_between(value: f64, (low, high): (f64, f64), digits: usize, word: &str, unit: &str) -> String {
+    let (factor, prefix) = prefix(value, digits);
+    let [value, low, high] = [value, low, high].map(|v| significant(v / factor, digits));
+    let text = format!("{value} ({word}{low}–{high}) {prefix}{unit}");
+    text.trim_end().to_owned()
+}
+
+/// Two ends with at most `digits` significant digits each, a leading 0 included: `0.84–0.91`, `71–76`.
+pub fn ends(low: f64, high: f64, digits: usize) -> String {
+    format!("{}–{}", significant(low, digits), significant(high, digits))
+}
+
+/// Two ends with the prefix of the upper one: `3.85–3.88 M`.
+pub fn si_ends(low: f64, high: f64, digits: usize) -> String {
+    let (factor, prefix) = prefix(high, digits);
+    let [low, high] = [low, high].map(|v| significant(v / factor, digits));
+    format!("{low}–{high} {prefix}").trim_end().to_owned()
+}
+
 fn si_parts(value: f64, digits: usize) -> (String, &'static str) {
+    let (factor, prefix) = prefix(value, digits);
+    (significant(value / factor, digits), prefix)
+}
+
+/// The factor and the name of the prefix with which a value is printed.
+fn prefix(value: f64, digits: usize) -> (f64, &'static str) {
     const PREFIXES: [&str; 5] = ["", "k", "M", "G", "T"];
-    let mut scaled = value;
+    let mut factor = 1.0;
     let mut at = 0;
     // 999,950 with three digits is 1 M, not 1000 k: compare the rounded value.
-    while at + 1 < PREFIXES.len() && rounded(scaled, digits).abs() >= 1_000.0 {
-        scaled /= 1_000.0;
+    while at + 1 < PREFIXES.len() && rounded(value / factor, digits).abs() >= 1_000.0 {
+        factor *= 1_000.0;
         at += 1;
     }
-    (significant(scaled, digits), PREFIXES[at])
+    (factor, PREFIXES[at])
 }
 
 /// Digits before the decimal point.
@@ -157,6 +184,14 @@ mod tests {
         }
         assert_eq!(si_unit(7_412_345.0, 2, "fps"), "7.4 Mfps");
         assert_eq!(si_unit(12.0, 2, "fps"), "12 fps");
+    }
+
+    #[test]
+    fn an_interval_has_the_prefix_of_its_value() {
+        assert_eq!(si_between(3_812_000.0, (3_780_000.0, 9_710_000.0), 2, "", "fps"), "3.8 (3.8–9.7) Mfps");
+        assert_eq!(si_between(980_000.0, (912_000.0, 1_240_000.0), 3, "range ", ""), "980 (range 912–1240) k");
+        assert_eq!(si_between(12.0, (9.0, 14.0), 2, "", ""), "12 (9–14)");
+        assert_eq!([ends(0.842, 1.042, 3), ends(71.4, 75.8, 2)], ["0.84–1.04", "71–76"]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The value of a result with its bound, and the remarks on it; for tables and figures.
 
 use super::Report;
-use super::facts;
 use super::number::{self, grouped, grouped_f64};
 use super::result::PointResult;
+use super::{evidence, facts};
 use method::ResultKind;
 use method::metric::{self, Metric, Unit};
+use method::stats::Interval;
 
 /// The median of a result as printed in tables.
 pub fn median(result: &PointResult) -> String {
@@ -14,13 +15,19 @@ pub fn median(result: &PointResult) -> String {
 
 /// A statistic as printed, with its bound.
 pub(super) fn value(result: &PointResult, value: Option<f64>) -> String {
-    match value {
-        None if result.nothing_measured() => "not measured".to_owned(),
-        None if result.below().is_some() => format!("< {}", grouped(result.below().unwrap_or_default().0)),
-        None => "–".to_owned(),
-        Some(_) if result.nothing_passed() => "none passed".to_owned(),
-        Some(v) => format!("{}{}", result.sign(v), grouped_f64(v)),
+    match (value, result.upper()) {
+        (None, _) if result.nothing_measured() => "not measured".to_owned(),
+        (None, Some(failed)) => format!("< {}", grouped(failed.0)),
+        (None, None) => "–".to_owned(),
+        (Some(_), Some(failed)) if result.nothing_passed() => format!("< {}", grouped(failed.0)),
+        (Some(_), None) if result.nothing_passed() => "none passed".to_owned(),
+        (Some(v), _) => format!("{}{}", result.sign(v), grouped_f64(v)),
     }
+}
+
+/// A statistic other than the median as printed; `None` for a result without a rate.
+pub(super) fn statistic(result: &PointResult, of: Option<f64>) -> Option<String> {
+    (of.is_some() || result.nothing_measured()).then(|| value(result, of))
 }
 
 /// A value in a few characters: `≥ 7.4 Mfps per direction`.
@@ -32,6 +39,21 @@ pub(super) fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -
         Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
         _ => format!("{bound}{}", number::si(value, 3)),
     }
+}
+
+/// A value in a few characters, with the interval or range of the repetitions: `7.4 (7.3–7.6) Mfps`.
+pub(super) fn short_between(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
+    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
+        return short(metric, result, value);
+    };
+    let bound = result.sign(value);
+    let [value, low, high] = [value, interval.low, interval.high].map(|v| number::bound(bound, v, 3));
+    let unit = match metric.map(|m| m.unit) {
+        Some(Unit::FramesPerSecond) => "fps",
+        Some(Unit::ConnectionsPerSecond) => "cps",
+        _ => "",
+    };
+    format!("{bound}{}", number::si_between(value, (low, high), 3, "", unit))
 }
 
 /// The remarks on a result.
@@ -106,6 +128,9 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
         )
     });
     note(result.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
+    if let Some(failing) = result.failing().filter(|failing| failing.most > 0.0) {
+        remarks.push(format!("the device loses {}", failing.in_words()));
+    }
     if let Some(excess) = result.queued_excess(report.header.scenario.measure.duration) {
         let (queued, excess) = (grouped(result.queued.unwrap_or(0)), number::si_unit(excess, 2, "fps"));
         let what = if result.at_least() { "the lower bound" } else { "the rate" };
@@ -113,6 +138,23 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
             "the queues in front of the device hold {queued} frames, more than 1 % of a trial: {what} may be too high by \
              {excess}; use longer trials or a shallower link"
         ));
+    }
+    if result.too_few_to_compare {
+        let least = Interval::LEAST_VALUES;
+        remarks.push(format!("not compared with other points: fewer than {least} repetitions have a rate"));
+    }
+    let compared = [result.s_c_interval, result.s_cpu_interval, result.forwarding_interval];
+    if compared.iter().any(Option::is_some)
+        && result.null_rates().next().is_none()
+        && !evidence::is_simulated(report, result)
+    {
+        remarks
+            .push("the intervals of ratios lack the drift of the host, because no null device was measured".to_owned());
+    }
+    if result.s_c_interval.is_some_and(|interval| interval.contains(1.0)) {
+        remarks.push(
+            "no difference from the smallest number of connections shown: the interval of S_C contains 1".to_owned(),
+        );
     }
     if all < result.planned {
         remarks.push("some repetitions have no result: they are not finished, or the doubts say why".to_owned());

@@ -3,11 +3,13 @@
 
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
+use crate::report::number;
 use method::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
-use method::stats::Summary;
+use method::stats::{self, Interval, Summary};
 use method::trial::Leg;
 use method::{
-    Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, Strict, TrialRecord, Verdict, scaling,
+    Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict, Strict, TrialRecord, Verdict,
+    scaling,
 };
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Point, Scenario};
@@ -39,6 +41,9 @@ pub struct PointResult {
     /// Statistics over the strict results of the repetitions, per direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<Summary>,
+    /// Interval of the median; with fewer than five repetitions their range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// The weakest bound of the repetitions.
     pub bound: ResultKind,
     /// Statistics below this rate are upper bounds, because some repetitions know only a rate that failed.
@@ -66,13 +71,25 @@ pub struct PointResult {
     pub phase1_lost: Count,
     /// P(n) / P(smallest n) over connections.
     pub s_c: Option<f64>,
+    /// Interval of `s_c`, widened by the drift of the null device between the two points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s_c_interval: Option<Interval>,
     /// P(n) / (n × P(1)) over cores.
     pub s_cpu: Option<f64>,
+    /// Interval of `s_cpu`, as that of `s_c`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s_cpu_interval: Option<Interval>,
     /// Median in percent of plain forwarding by the same device.
     pub forwarding_percent: Option<f64>,
     /// Keys of ratios that are withheld, because both of their rates are those of a closed loop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<&'static str>,
+    /// Interval of the ratio to plain forwarding, as that of `s_c`; a ratio, not percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forwarding_interval: Option<Interval>,
+    /// A ratio to another point is withheld, because one of both has fewer than five repetitions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub too_few_to_compare: bool,
     /// Medians of further figures.
     pub extra: BTreeMap<String, f64>,
     /// The repetitions in order.
@@ -116,6 +133,8 @@ pub struct Repetition {
 /// A trial as a point of the loss curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LossPoint {
+    /// Intended rate per direction, frames per second; in phase 1, connections per second.
+    pub rate: Rate,
     /// Offered rate per direction, frames per second.
     pub offered: f64,
     /// Frames sent in all directions.
@@ -138,7 +157,68 @@ pub enum Worth {
     Invalid,
 }
 
+/// What the valid trials of a result show if none of them passed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Failing {
+    /// The lowest rate that failed.
+    pub lowest: Rate,
+    /// Smallest loss of a trial, as a share of the frames sent.
+    pub least: f64,
+    /// Largest loss of a trial.
+    pub most: f64,
+    /// Whether every trial was valid.
+    pub all_valid: bool,
+}
+
+impl Failing {
+    /// The loss in words: `0.1 % at every rate tried`, `0.1–0.13 % in every valid trial`.
+    pub fn in_words(&self) -> String {
+        let [least, most] = [self.least, self.most].map(|share| number::significant(share * 100.0, 2));
+        let loss = if least == most { most } else { format!("{least}–{most}") };
+        let at = if self.all_valid { "at every rate tried" } else { "in every valid trial" };
+        format!("{loss} % {at}")
+    }
+}
+
 impl PointResult {
+    /// Returns what the valid trials show if there are some and none of them passed.
+    pub fn failing(&self) -> Option<Failing> {
+        let valid = || self.loss.iter().filter(|trial| trial.verdict != Worth::Invalid);
+        if valid().any(|trial| trial.verdict == Worth::Pass) {
+            return None;
+        }
+        let share = |trial: &LossPoint| trial.lost as f64 / trial.sent as f64;
+        let shares = || valid().map(share);
+        Some(Failing {
+            lowest: valid().map(|trial| trial.rate).min()?,
+            least: shares().min_by(f64::total_cmp)?,
+            most: shares().max_by(f64::total_cmp)?,
+            all_valid: valid().count() == self.loss.len(),
+        })
+    }
+
+    /// Returns the upper bound of the rate if no rate passed: the lowest rate that failed.
+    pub fn upper(&self) -> Option<Rate> {
+        let none = self.nothing_passed() || !self.repetitions.iter().any(|r| r.bound.has_rate());
+        let steps = || self.repetitions.iter().flat_map(|r| &r.trace).filter(|step| step.verdict == StepVerdict::Fail);
+        let failed = || self.below().or_else(|| self.failing().map(|failing| failing.lowest));
+        match none {
+            true if self.nothing_passed() => failed().or_else(|| steps().map(|step| step.rate).min()),
+            true => failed(),
+            false => None,
+        }
+    }
+
+    /// Whether there are enough repetitions for an interval; with fewer, `interval` is a range.
+    pub fn has_interval(&self) -> bool {
+        self.summary.is_some_and(|s| s.n >= Interval::LEAST_VALUES)
+    }
+
+    /// The rates of the null device at this point, for this metric.
+    pub fn null_rates(&self) -> impl Iterator<Item = f64> {
+        self.null.iter().filter_map(|null| null.of(&self.metric)).filter(|rate| rate.0 > 0).map(|rate| rate.0 as f64)
+    }
+
     /// The median per direction.
     pub fn median(&self) -> Option<f64> {
         self.summary.map(|s| s.median)
@@ -209,9 +289,9 @@ impl PointResult {
         self.repetitions.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// The lowest rate that any search tried.
-    pub fn lowest_tried(&self) -> Option<Rate> {
-        self.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate).min()
+    /// Whether both are results of one point.
+    pub fn is_beside(&self, other: &PointResult) -> bool {
+        (self.dut, self.connections, self.cores, &self.axes) == (other.dut, other.connections, other.cores, &other.axes)
     }
 
     /// Whether it belongs to this point of the matrix.
@@ -266,6 +346,11 @@ pub fn group(
         let in_closed_loop = result.closed_loop > 0 || own().any(|t| t.outcome.dut_loop.is_closed());
         let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
         (result.queued, result.loss, result.in_closed_loop) = (queued, loss, in_closed_loop);
+        if result.repetitions.is_empty() {
+            // Trials of a search that has not ended.
+            result.trials = result.loss.len() as u64;
+            result.invalid = result.loss.iter().filter(|trial| trial.verdict == Worth::Invalid).count() as u64;
+        }
     }
     relate(&mut results, scenario);
     results
@@ -283,6 +368,7 @@ fn empty(m: &Measurement) -> PointResult {
         planned: 0,
         summary: None,
         strict: None,
+        interval: None,
         bound: ResultKind::NothingMeasured,
         less_below: None,
         error: Rate(0),
@@ -296,9 +382,13 @@ fn empty(m: &Measurement) -> PointResult {
         invalid: 0,
         phase1_lost: 0,
         s_c: None,
+        s_c_interval: None,
         s_cpu: None,
+        s_cpu_interval: None,
         forwarding_percent: None,
         withheld: Vec::new(),
+        forwarding_interval: None,
+        too_few_to_compare: false,
         extra: BTreeMap::new(),
         repetitions: Vec::new(),
         queued: None,
@@ -320,6 +410,8 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     rates.extend(less);
     result.less_below = (rates.len() > measured.len()).then_some(Rate(lowest));
     result.summary = Summary::of(&rates);
+    rates.sort_unstable();
+    result.interval = Interval::of(&rates.iter().map(|&rate| rate as f64).collect::<Vec<_>>());
     result.cost = outcomes.iter().find_map(|o| o.cost);
     result.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
     result.shares_core = outcomes.iter().any(|o| o.shares_core);
@@ -368,8 +460,7 @@ fn further(result: &SearchResult) -> impl Iterator<Item = (&'static str, f64)> {
 
 fn median_of(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    let upper = values[values.len() / 2];
-    if values.len() % 2 == 1 { upper } else { f64::midpoint(values[values.len() / 2 - 1], upper) }
+    stats::median_of(&values).unwrap_or_default()
 }
 
 /// Offered rate and loss of a trial; `None` if it sent nothing.
@@ -384,6 +475,7 @@ fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
     }
     let lost = legs.iter().map(|leg| leg.lost()).sum::<Count>() + validation.map_or(0, Leg::lost);
     Some(LossPoint {
+        rate: record.spec.rate,
         // Both directions last equally long, so frames of both by time of both is the rate of one.
         offered: sent as f64 / seconds,
         sent: sent + validation.map_or(0, |leg| leg.sent),
@@ -416,33 +508,91 @@ fn relate(results: &mut [PointResult], scenario: &Scenario) {
             .find(|c| c.cores == result.cores && Some(c.connections) == fewest && fewest > Some(0));
         let one_core = results.iter().filter(same).find(|c| c.connections == result.connections && c.cores == 1);
         let baseline = results.iter().filter(|c| is_baseline(c, scenario) && c.cores == result.cores).find(usable);
-        let many = |value: Option<f64>, axis: fn(&PointResult) -> u64| {
-            value.filter(|_| series.iter().any(|c| axis(c) != axis(result)))
+        let many = |ratio: Compared, axis: fn(&PointResult) -> u64| {
+            if series.iter().any(|c| axis(c) != axis(result)) { ratio } else { Compared::default() }
         };
         // A rate in a closed loop contains the tester's time, and the ratio of two contains it twice.
         let closed = |other: Option<&PointResult>| other.is_some_and(|c| c.in_closed_loop && result.in_closed_loop);
-        let s_c = smallest.and_then(PointResult::median).and_then(|p0| scaling::connections(own, p0));
-        let s_cpu = one_core.and_then(PointResult::median).and_then(|p1| scaling::cores(result.cores, own, p1));
-        let forwarding = (result.metric == method::metric::THROUGHPUT.key && is_kernel_nat(result, scenario))
-            .then(|| baseline.and_then(PointResult::median).and_then(|p| scaling::to_previous(own, p)))
-            .flatten();
-        let (s_c, s_cpu) = (many(s_c, |c| c.connections), many(s_cpu, |c| u64::from(c.cores)));
+        let with = |other: Option<&PointResult>, ratio: &dyn Fn(f64) -> Option<f64>| match other {
+            Some(other) => Compared::of(result, other, scenario, ratio),
+            None => Compared::default(),
+        };
+        let baseline =
+            baseline.filter(|_| result.metric == method::metric::THROUGHPUT.key && is_kernel_nat(result, scenario));
+        let s_c = many(with(smallest, &|p0| scaling::connections(own, p0)), |c| c.connections);
+        let s_cpu = many(with(one_core, &|p1| scaling::cores(result.cores, own, p1)), |c| u64::from(c.cores));
+        let forwarding = with(baseline, &|p| scaling::to_previous(own, p));
         let mut ratios = [
             (SCALING_OVER_CONNECTIONS.key, s_c, closed(smallest)),
             (REL_SCALE_UP.key, s_cpu, closed(one_core)),
-            (THROUGHPUT_RATIO_NAT_TO_FORWARDING.key, forwarding.map(|f| f * 100.0), closed(baseline)),
+            (THROUGHPUT_RATIO_NAT_TO_FORWARDING.key, forwarding, closed(baseline)),
         ];
         let mut withheld = Vec::new();
-        for (key, value, closed) in &mut ratios {
-            if *closed && value.take().is_some() {
+        for (key, compared, closed) in &mut ratios {
+            if *closed && std::mem::take(compared).ratio.is_some() {
                 withheld.push(*key);
             }
         }
-        let [s_c, s_cpu, forwarding] = ratios.map(|(_, value, _)| value);
+        let [s_c, s_cpu, forwarding] = ratios.map(|(_, compared, _)| compared);
+        let cores = f64::from(result.cores);
         let result = &mut results[i];
-        (result.s_c, result.s_cpu, result.forwarding_percent) = (s_c, s_cpu, forwarding);
         result.withheld = withheld;
+        result.too_few_to_compare = [&s_c, &s_cpu, &forwarding].iter().any(|compared| compared.too_few);
+        (result.s_c, result.s_c_interval) = (s_c.ratio, s_c.interval);
+        (result.s_cpu, result.s_cpu_interval) = (s_cpu.ratio, s_cpu.interval.map(|i| i.divided(cores)));
+        (result.forwarding_percent, result.forwarding_interval) =
+            (forwarding.ratio.map(|f| f * 100.0), forwarding.interval);
     }
+}
+
+/// A ratio between two results, and the interval of the ratio of their medians. Neither, if one of both has too few
+/// repetitions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compared {
+    ratio: Option<f64>,
+    interval: Option<Interval>,
+    too_few: bool,
+}
+
+impl Compared {
+    /// `ratio` returns the ratio, given the median of the other result.
+    fn of(own: &PointResult, other: &PointResult, scenario: &Scenario, ratio: &dyn Fn(f64) -> Option<f64>) -> Compared {
+        if std::ptr::eq(own, other) {
+            let ratio = other.median().filter(|_| own.has_interval()).and_then(ratio);
+            return Compared { ratio, ..Compared::default() };
+        }
+        if !own.has_interval() || !other.has_interval() {
+            return Compared { too_few: true, ..Compared::default() };
+        }
+        let simulated = matches!(scenario.duts.get(own.dut), Some(Dut::Simulated { .. }));
+        let drift = if simulated { Some(0.0) } else { drift(own, other) };
+        let interval = own.interval.zip(other.interval).and_then(|(own, other)| own.over(other));
+        Compared {
+            ratio: other.median().and_then(ratio),
+            interval: interval.map(|interval| interval.widened(drift.unwrap_or(0.0))),
+            too_few: false,
+        }
+    }
+}
+
+/// Returns the relative difference of the null device's rates at two points, the largest of all its measurements there.
+/// More cores give the null device a higher rate, too, so points with different cores have the changes within each point.
+fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
+    let factor = |rates: Vec<f64>| {
+        let (least, most) =
+            (rates.iter().copied().min_by(f64::total_cmp)?, rates.iter().copied().max_by(f64::total_cmp)?);
+        Some(most / least)
+    };
+    let (of_one, of_other): (Vec<f64>, Vec<f64>) = (one.null_rates().collect(), other.null_rates().collect());
+    if of_one.is_empty() || of_other.is_empty() {
+        return None;
+    }
+    let factor = if one.cores == other.cores {
+        factor([of_one, of_other].concat())?
+    } else {
+        factor(of_one)? * factor(of_other)?
+    };
+    Some(factor - 1.0)
 }
 
 /// Plain forwarding by this kernel.

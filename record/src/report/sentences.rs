@@ -3,15 +3,44 @@
 
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
-use super::{Report, facts, limits};
-use scenario::axis::{in_order, in_words};
-
+use super::{Report, evidence, facts, limits};
+use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
+use method::stats::Interval;
+use scenario::axis::{in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// All sentences, in order: for each device its rates and its limit; a comparison; the kind of run.
-pub(super) fn of(report: &Report) -> Vec<String> {
+/// The results in sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sentences {
+    /// For each device its rates and their bounds; then what limited them.
+    pub found: Vec<String>,
+    /// The comparison with the nearest published value.
+    pub comparison: Option<String>,
+    /// The kind of run, and whether it is complete.
+    pub kind: String,
+}
+
+impl Sentences {
+    /// All of them, in order.
+    pub(super) fn all(self) -> Vec<String> {
+        let Sentences { found, comparison, kind } = self;
+        found.into_iter().chain(comparison).chain([kind]).collect()
+    }
+
+    /// Those of a short report.
+    pub(super) fn short(&self) -> Vec<String> {
+        self.found.iter().chain([&self.kind]).cloned().collect()
+    }
+}
+
+/// Returns the sentences of a report.
+pub(super) fn of(report: &Report) -> Sentences {
+    Sentences { found: all_found(report), comparison: comparison(report), kind: what_it_was(report) }
+}
+
+fn all_found(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     if !report.audit.findings.is_empty() {
         sentences.push("The record of this run is damaged: do not use its figures.".to_owned());
@@ -19,27 +48,23 @@ pub(super) fn of(report: &Report) -> Vec<String> {
     if report.self_test.as_ref().is_some_and(|t| !t.passed) {
         sentences.push("The tester's self-test failed: do not use these figures.".to_owned());
     }
+    let known: Vec<&PointResult> =
+        report.results.iter().filter(|c| !c.repetitions.is_empty() || c.failing().is_some()).collect();
     let duts: Vec<usize> = {
         let mut duts: Vec<usize> = report.results.iter().map(|c| c.dut).collect();
         duts.dedup();
         duts
     };
-    let mut unbounded = Vec::new();
     let mut bounds: Vec<(usize, String)> = Vec::new();
     for &dut in &duts {
-        let results: Vec<&PointResult> =
-            report.results.iter().filter(|c| c.dut == dut && !c.repetitions.is_empty()).collect();
+        let results: Vec<&PointResult> = known.iter().copied().filter(|c| c.dut == dut).collect();
         let Some(first) = results.first() else { continue };
         let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
         let headline = headline(&results);
         let several = results.iter().any(|c| c.cores != first.cores);
-        let Some(found) = found(&headline, several) else { continue };
+        let Some(found) = found(report, &headline, several) else { continue };
         let said: Vec<&PointResult> = headline.iter().map(|h| h.result).collect();
-        let limits = limits::of(report, &results, &said);
-        if limits.is_empty() {
-            unbounded.extend(results.iter().filter(|c| !c.nothing_passed()));
-        }
-        bounds.push((sentences.len(), limits.join(" ")));
+        bounds.push((sentences.len(), limits::of(report, &results, &said).join(" ")));
         // After the name of a device the sentence continues in lower case.
         sentences.push(if name.is_empty() { number::capitalised(&found) } else { format!("{name}{found}") });
     }
@@ -55,18 +80,15 @@ pub(super) fn of(report: &Report) -> Vec<String> {
     if sentences.is_empty() {
         sentences.push("Nothing was measured.".to_owned());
     }
-    if !unbounded.is_empty() {
-        // The sentences before may name another limit for some devices or points.
-        let elsewhere =
-            report.results.iter().any(PointResult::nothing_passed) || bounds.iter().any(|(_, text)| !text.is_empty());
-        let limit = device_limit(report, &unbounded, elsewhere);
+    let free = |c: &&PointResult| c.bound == ResultKind::Exact && c.closed_loop == 0 && c.median().is_some();
+    let free: Vec<&PointResult> = known.iter().copied().filter(free).collect();
+    let limit = evidence::sentences(report, &free, &known).join(" ");
+    if !limit.is_empty() {
         match duts.len() {
             1 => sentences.last_mut().expect("just pushed").extend([" ", &limit]),
             _ => sentences.push(limit),
         }
     }
-    sentences.extend(comparison(report));
-    sentences.push(what_it_was(report));
     sentences
 }
 
@@ -102,9 +124,9 @@ struct Headline<'a> {
     smallest: Option<&'a PointResult>,
 }
 
-/// "2.9 M connections/s at 4 M connections, 74 % of the rate at 100 k connections; 4.6 Mfps per direction, 61 % of …"
+/// "2.9 (2.8–3.1) M connections/s at 4 M connections, 74 % (70–79 %, coverage 88 %) of the rate at 100 k connections; …"
 /// `several`: the device was measured with several numbers of cores, so each figure names its number.
-fn found(headline: &[Headline], several: bool) -> Option<String> {
+fn found(report: &Report, headline: &[Headline], several: bool) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let (mut said, mut swept) = (None, false);
     for Headline { result, smallest } in headline {
@@ -123,33 +145,50 @@ fn found(headline: &[Headline], several: bool) -> Option<String> {
         if result.cores > 1 || several {
             let _ = write!(part, " on {}", plural(result.cores.into(), "core"));
         }
-        if let Some(s_cpu) = result.s_cpu.filter(|_| result.cores > 1 && !result.shares_core) {
-            let _ = write!(
-                part,
-                " ({} times the rate on one core)",
-                number::significant(s_cpu * f64::from(result.cores), 3)
-            );
-        }
-        if let (Some(share), Some(smallest)) = (result.s_c, smallest) {
-            let _ = write!(
-                part,
-                ", {} of the rate at {} connections",
-                percent(share * 100.0),
-                si(smallest.connections as f64, 3)
-            );
-        }
-        if let Some(share) = result.forwarding_percent {
-            let _ = write!(part, ", {} of plain forwarding", percent(share));
+        // Without a null device the drift of the host between two points is unknown, so nothing is compared.
+        if evidence::is_simulated(report, result) || result.null_rates().next().is_some() {
+            comparisons(&mut part, result, *smallest);
         }
         parts.push(part);
     }
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
+/// Compares a result with one core, with the smallest number of connections, and with plain forwarding.
+fn comparisons(part: &mut String, result: &PointResult, smallest: Option<&PointResult>) {
+    let cores = f64::from(result.cores);
+    let alone = result.cores > 1 && !result.shares_core;
+    if let Some((s_cpu, interval)) = result.s_cpu.zip(result.s_cpu_interval).filter(|_| alone) {
+        let times = interval.divided(1.0 / cores);
+        let ratio = number::significant(s_cpu * cores, 3);
+        part.push_str(&compared(&format!("{ratio} times"), times, "", "the rate on one core"));
+    }
+    if let (Some((s_c, interval)), Some(smallest)) = (result.s_c.zip(result.s_c_interval), smallest) {
+        let other = format!("the rate at {} connections", si(smallest.connections as f64, 3));
+        part.push_str(&compared(&percent(s_c * 100.0), interval, " %", &other));
+    }
+    if let Some((share, interval)) = result.forwarding_percent.zip(result.forwarding_interval) {
+        part.push_str(&compared(&percent(share), interval, " %", "plain forwarding"));
+    }
+}
+
+/// ", 74 % (70–79 %, coverage 88 %) of …", or ", no difference shown from …" if the interval of the ratio contains 1.
+fn compared(ratio: &str, interval: Interval, unit: &str, other: &str) -> String {
+    if interval.contains(1.0) {
+        return format!(", no difference shown from {other}");
+    }
+    let factor = if unit.is_empty() { 1.0 } else { 100.0 };
+    let ends = number::ends(interval.low * factor, interval.high * factor, if unit.is_empty() { 3 } else { 2 });
+    let coverage = percent(interval.coverage * 100.0);
+    let of = if unit.is_empty() { "" } else { "of " };
+    format!(", {ratio} ({ends}{unit}, coverage {coverage}) {of}{other}")
+}
+
 /// The rate of a result in words.
 fn rate(result: &PointResult) -> String {
     let known = metric::by_key(&result.metric);
     let unit = known.map(|m| m.unit);
+    let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
     match result.median() {
         Some(median) if !result.nothing_passed() => {
             let sign = result.sign(median);
@@ -158,22 +197,40 @@ fn rate(result: &PointResult) -> String {
                 "< " => "less than ",
                 _ => "",
             };
-            format!("{bound}{}", per_second(unit, number::bound(sign, median, 2)))
+            format!("{bound}{}", between(unit, median, result))
         }
-        None => {
-            let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
-            match result.below() {
-                Some(failed) => format!("the {what} is less than {}", per_second(unit, failed.0 as f64)),
-                None => format!("the {what} could not be measured"),
+        _ => match (result.failing(), result.upper()) {
+            (Some(failing), Some(upper)) if failing.most > 0.0 => {
+                let below = per_second(unit, upper.0 as f64);
+                format!("the device loses {}; {what} < {below}", failing.in_words())
             }
-        }
-        Some(_) => {
-            let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
-            let lowest =
-                result.lowest_tried().map_or_else(String::new, |r| format!(", {}", per_second(unit, r.0 as f64)));
-            format!("no rate passed for the {what}, not even the lowest one tried{lowest}")
-        }
+            (_, Some(upper)) => format!("the {what} is less than {}", per_second(unit, upper.0 as f64)),
+            (_, None) => format!("the {what} could not be measured"),
+        },
     }
+}
+
+/// The median, with the interval or range of the repetitions if there are several: `3.8 (3.8–9.7) Mfps per direction`.
+fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
+    let sign = result.sign(median);
+    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
+        return per_second(unit, number::bound(sign, median, 2));
+    };
+    let word = if result.has_interval() { "" } else { "range " };
+    let (symbol, rest) = match unit {
+        Some(Unit::FramesPerSecond) => ("fps", " per direction"),
+        Some(Unit::ConnectionsPerSecond) => ("", " connections/s"),
+        _ => ("", ""),
+    };
+    // A third digit if two cannot tell the ends apart.
+    let text = |digits: i32| {
+        let [median, low, high] = [median, interval.low, interval.high].map(|v| number::bound(sign, v, digits));
+        let digits = digits.unsigned_abs() as usize;
+        let same = si(low, digits) == si(high, digits);
+        (number::si_between(median, (low, high), digits, word, symbol), same)
+    };
+    let (short, same) = text(2);
+    format!("{}{rest}", if same { text(3).0 } else { short })
 }
 
 fn per_second(unit: Option<Unit>, value: f64) -> String {
@@ -182,39 +239,6 @@ fn per_second(unit: Option<Unit>, value: f64) -> String {
         Some(Unit::ConnectionsPerSecond) => format!("{} connections/s", si(value, 2)),
         _ => si(value, 2),
     }
-}
-
-/// Whether the device was the limit, as far as the calibration shows it.
-fn device_limit(report: &Report, results: &[&PointResult], elsewhere: bool) -> String {
-    let spare = |c: &&PointResult| Some(facts::ceiling(report, c)? / c.median().filter(|&m| m > 0.0)?);
-    let least =
-        |shared: bool| results.iter().filter(|c| c.shares_core == shared).filter_map(spare).min_by(f64::total_cmp);
-    let (apart, shared) = (least(false), least(true));
-    let Some(spare) = [apart, shared].into_iter().flatten().min_by(f64::total_cmp) else {
-        return "The device lost frames at higher rates; the tester ceiling was not calibrated.".to_owned();
-    };
-    if spare * facts::BELIEVED_SHARE < 1.0 {
-        return "The highest rate is within 10 % of the tester ceiling: the tester may be the limit.".to_owned();
-    }
-    if !facts::ceiling_is_whole(report) {
-        // Every rate includes the cost of the link, which the calibration did not measure.
-        let both = "each rate is that of the device and the tester's end of the link together, whose ceiling was not calibrated";
-        return match apart {
-            None => format!("Device and tester share a core: {both}."),
-            Some(_) => format!("The device lost frames at higher rates; {both}."),
-        };
-    }
-    let Some(apart) = apart else {
-        let times = number::significant(spare, 2);
-        return format!(
-            "Device and tester share a core, so each rate is that of both together; the tester alone reaches {times} times the \
-             highest rate."
-        );
-    };
-    let times = number::significant(apart, 2);
-    let the = if elsewhere { "For the other results the" } else { "The" };
-    let both = if shared.is_some() { " Where they share a core, each rate is that of both together." } else { "" };
-    format!("{the} device was the limit; the tester ceiling is at least {times} times each rate.{both}")
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."
@@ -261,9 +285,10 @@ fn what_it_was(report: &Report) -> String {
             format!("The procedure departs from RFC 2544 or RFC 9693: {}.", conformance.departures.join("; "))
         }
         (false, false) => format!(
-            "Quick run, not RFC 2544: trials of {}, {}; `--full` has the times and repetitions of the RFCs.",
+            "Quick run, not RFC 2544: trials of {}, {}{}; `--full` has the times and repetitions of the RFCs.",
             number::duration(report.header.scenario.measure.duration.0),
-            plural(report.header.scenario.measure.repetitions.into(), "repetition")
+            plural(report.header.scenario.measure.repetitions.into(), "repetition"),
+            coverage(report)
         ),
     };
     text.extend([" ", &conformance.test_bed_in_words()]);
@@ -271,4 +296,19 @@ fn what_it_was(report: &Report) -> String {
         text.extend([" ", &missing]);
     }
     text
+}
+
+/// What the parentheses behind the rates hold.
+fn coverage(report: &Report) -> String {
+    let several = || report.results.iter().filter(|c| c.repetitions.len() > 1 && c.median().is_some());
+    let covered = several().filter(|c| c.has_interval()).filter_map(|c| c.interval).map(|i| i.coverage);
+    match covered.min_by(f64::total_cmp) {
+        Some(least) => {
+            format!("; in parentheses the interval of the median (coverage {})", percent(least * 100.0))
+        }
+        None if several().next().is_some() => {
+            format!(", fewer than {} and thus not compared", Interval::LEAST_VALUES)
+        }
+        None => String::new(),
+    }
 }

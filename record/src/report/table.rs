@@ -4,10 +4,12 @@
 use super::Report;
 use super::facts::technology;
 use super::number::{self, grouped, ratio};
-use super::remarks::{median, remarks, short, value};
+use super::remarks::{self, median, remarks, short};
 use super::result::PointResult;
+use crate::folder::{Cost, Spread};
 use method::ResultKind;
 use method::metric::{self, Metric};
+use method::stats::Interval;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
@@ -28,6 +30,18 @@ pub(super) enum Axis {
     Device,
 }
 
+impl Axis {
+    /// Its name, above the columns.
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Axis::Connections => "connections",
+            Axis::Cores => "cores of the device",
+            Axis::Swept(axis) => axis.heading,
+            Axis::Device => "device",
+        }
+    }
+}
+
 /// One table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
@@ -43,6 +57,8 @@ pub(super) struct Table {
     pub groups: Vec<Group>,
     /// What `[1]`, `[2]`, … in `remarks` rows mean.
     pub notes: Vec<String>,
+    /// Rows of a short table that have one value in all columns, as "name value".
+    pub same: Vec<String>,
 }
 
 /// The rows of one metric.
@@ -209,6 +225,7 @@ fn scale_up(name: &str, results: &[&PointResult], cores: &BTreeSet<u32>, connect
         parameters: Vec::new(),
         groups: metrics.iter().map(group).collect(),
         notes: Vec::new(),
+        same: Vec::new(),
     }
 }
 
@@ -217,7 +234,7 @@ fn of<'c>(results: &'c [&'c PointResult], metric: &'c str) -> impl Iterator<Item
 }
 
 /// The label of S_CPU, which is not a scaling result if tester and device share a core.
-fn s_cpu_label<'c>(results: impl Iterator<Item = &'c PointResult>) -> &'static str {
+pub(super) fn s_cpu_label<'c>(results: impl Iterator<Item = &'c PointResult>) -> &'static str {
     let (shared, apart): (Vec<&PointResult>, Vec<&PointResult>) =
         results.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
     match (shared.is_empty(), apart.is_empty()) {
@@ -234,12 +251,12 @@ fn s_cpu(result: &PointResult, label: &str) -> Option<String> {
 }
 
 /// Title and unit of a metric.
-fn titled(metric: &str) -> String {
+pub(super) fn titled(metric: &str) -> String {
     metric::by_key(metric).map_or_else(|| metric.to_owned(), |m| format!("{}, {}", m.title, m.unit.symbol()))
 }
 
 /// A device in words.
-fn title(report: &Report, result: &PointResult) -> String {
+pub(super) fn title(report: &Report, result: &PointResult) -> String {
     match report.header.scenario.duts.get(result.dut) {
         Some(dut) => format!("{} · {}", result.dut_name, technology(dut)),
         None => result.dut_name.clone(),
@@ -247,7 +264,7 @@ fn title(report: &Report, result: &PointResult) -> String {
 }
 
 /// Name of a result's column.
-fn column(axis: Axis, result: &PointResult) -> String {
+pub(super) fn column(axis: Axis, result: &PointResult) -> String {
     match axis {
         Axis::Connections if result.connections == 0 => "stateless".to_owned(),
         Axis::Connections => grouped(result.connections),
@@ -284,13 +301,8 @@ fn table(report: &Report, axis: Axis, title: String, results: &[&PointResult]) -
     }
     let any: Vec<Option<&PointResult>> =
         columns.iter().map(|name| results.iter().copied().find(|c| column(axis, c) == *name)).collect();
-    let axis_name = match axis {
-        Axis::Connections => "connections",
-        Axis::Cores => "cores of the device",
-        Axis::Swept(axis) => axis.heading,
-        Axis::Device => "device",
-    };
-    Table { title, axis: axis_name, parameters: parameters(report, axis, &any), columns, groups, notes }
+    let same = Vec::new();
+    Table { title, axis: axis.heading(), parameters: parameters(report, axis, &any), columns, groups, notes, same }
 }
 
 /// Moves the bars of plain forwarding into the chart of throughput, whose baseline it is.
@@ -310,12 +322,12 @@ fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
 type Whole = fn(&Traffic) -> u64;
 
 /// A row of texts; `None` prints as a dash.
-fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
+pub(super) fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
     let cells = cells.into_iter().map(|c| c.unwrap_or_else(|| "–".to_owned())).collect();
     Row { label: label.to_owned(), cells, strong: false }
 }
 
-fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> Vec<Row> {
+pub(super) fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> Vec<Row> {
     let mut rows = Vec::new();
     let stateful = |c: &&PointResult| c.connections > 0;
     if !matches!(axis, Axis::Connections) && results.iter().flatten().any(stateful) {
@@ -368,11 +380,11 @@ fn group(
     let known = metric::by_key(metric);
     let title = titled(metric);
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
-        row(label, results.iter().map(|c| c.map(|c| value(c, of(c)))))
+        row(label, results.iter().map(|c| c.and_then(|c| remarks::statistic(c, of(c)))))
     };
     let mut rows = vec![
         row("repetitions", results.iter().map(|c| c.map(repetitions))),
-        statistic("median", PointResult::median),
+        row("median", results.iter().map(|c| c.map(median))),
         statistic("minimum", |c| c.summary.map(|s| s.min)),
         statistic("maximum", |c| c.summary.map(|s| s.max)),
         statistic("1st percentile", |c| c.summary.map(|s| s.p1)),
@@ -384,19 +396,36 @@ fn group(
     ];
     rows[1].strong = true;
     if known.is_some_and(|m| m.unit.per_direction()) {
-        let total = |c: &PointResult| c.median().map(|m| m * f64::from(c.directions));
-        rows.insert(2, row("median, total", results.iter().map(|c| c.map(|c| value(c, total(c))))));
+        let total = |c: &PointResult| match c.upper() {
+            // The number of directions is that of finished searches.
+            Some(_) if c.repetitions.is_empty() => None,
+            Some(failed) => Some(format!("< {}", grouped(failed.0 * u64::from(c.directions)))),
+            None => remarks::statistic(c, c.median().map(|m| m * f64::from(c.directions))),
+        };
+        rows.insert(2, row("median, total", results.iter().map(|c| c.and_then(total))));
     }
+    rows.extend(median_interval(results));
     if matches!(axis, Axis::Connections) && results.iter().flatten().any(|c| c.s_c.is_some()) {
         rows.push(row("S_C", results.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
+        rows.extend(interval_row("S_C", results, |c| c.s_c_interval, 1.0));
     }
     if matches!(axis, Axis::Cores) && results.iter().flatten().any(|c| c.s_cpu.is_some()) {
         let label = s_cpu_label(results.iter().copied().flatten());
         rows.push(row(label, results.iter().map(|c| c.and_then(|c| s_cpu(c, label)))));
+        rows.extend(interval_row("S_CPU", results, |c| c.s_cpu_interval, 1.0));
     }
     if results.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
         let share = |c: &PointResult| c.forwarding_percent.map(number::percent);
         rows.push(row("of plain forwarding", results.iter().map(|c| c.and_then(share))));
+        rows.extend(interval_row("of plain forwarding, %", results, |c| c.forwarding_interval, 100.0));
+    }
+    rows.extend(costs(results));
+    let null = |c: &PointResult| {
+        let rates: Vec<String> = c.null_rates().map(|rate| number::si(rate, 3)).collect();
+        (!rates.is_empty()).then(|| rates.join(", "))
+    };
+    if results.iter().flatten().any(|c| null(c).is_some()) {
+        rows.push(row("null device", results.iter().map(|c| c.and_then(null))));
     }
     rows.push(row("trials (invalid)", results.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
     rows.extend(further(results));
@@ -405,11 +434,67 @@ fn group(
     if remarks.iter().any(|r| !r.is_empty()) {
         rows.push(row("remarks", remarks.into_iter().map(Some)));
     }
-    Group { title, rows, bars: bars(known, results, columns) }
+    Group { title, rows, bars: bars(known, results, columns, short) }
+}
+
+/// The interval of the median, where it is narrower than minimum to maximum.
+fn median_interval(results: &[Option<&PointResult>]) -> Option<Row> {
+    let narrower = |c: &PointResult| {
+        let (interval, s) = c.interval.zip(c.summary)?;
+        (interval.low > s.min || interval.high < s.max).then_some(interval)
+    };
+    let intervals = || results.iter().flatten().filter_map(|c| narrower(c));
+    let least = intervals().map(|interval| interval.coverage).min_by(f64::total_cmp)?;
+    let ends = |c: &PointResult| narrower(c).map(|i| number::si_ends(i.low, i.high, 3));
+    let label = format!("median, {} interval", number::percent(least * 100.0));
+    Some(row(&label, results.iter().map(|c| c.and_then(ends))))
+}
+
+/// A row of intervals. Its label names their coverage if it is the same everywhere.
+fn interval_row(
+    label: &str,
+    results: &[Option<&PointResult>],
+    of: fn(&PointResult) -> Option<Interval>,
+    factor: f64,
+) -> Option<Row> {
+    let coverage = coverage(results, of)?;
+    let cell = |c: &PointResult| {
+        let interval = of(c)?;
+        let ends = number::ends(interval.low * factor, interval.high * factor, 3);
+        let own = || number::percent(interval.coverage * 100.0);
+        Some(if coverage.is_empty() { format!("{ends} ({})", own()) } else { ends })
+    };
+    Some(row(&format!("{label}, {coverage}interval"), results.iter().map(|c| c.and_then(cell))))
+}
+
+/// The coverage of intervals, `88 % `, if it is the same everywhere; empty if not. `None` without an interval.
+fn coverage(results: &[Option<&PointResult>], of: fn(&PointResult) -> Option<Interval>) -> Option<String> {
+    let all: BTreeSet<String> =
+        results.iter().flatten().filter_map(|c| of(c)).map(|i| number::percent(i.coverage * 100.0)).collect();
+    let first = all.first()?;
+    Some(if all.len() == 1 { format!("{first} ") } else { String::new() })
+}
+
+/// What a frame costs the device, with the interval over windows or pairs.
+pub(super) fn costs(results: &[Option<&PointResult>]) -> Vec<Row> {
+    type Figure = fn(&Cost) -> Option<Spread>;
+    let figures: [(&str, Figure); 2] = [
+        ("CPU time a frame, ns", |cost| cost.cpu_ns_per_frame),
+        ("paired ratio to null device", |cost| cost.paired_ratio),
+    ];
+    let cell = |c: &PointResult, figure: Figure| {
+        let s = figure(c.cost.as_ref()?)?;
+        Some(format!("{} ({})", number::significant(s.median, 3), number::ends(s.low, s.high, 3)))
+    };
+    let rows = figures.into_iter().map(|(label, figure)| {
+        let cells: Vec<Option<String>> = results.iter().map(|c| c.and_then(|c| cell(c, figure))).collect();
+        cells.iter().any(Option::is_some).then(|| row(label, cells))
+    });
+    rows.flatten().collect()
 }
 
 /// Figures that only some runs have, by name.
-fn further(results: &[Option<&PointResult>]) -> Vec<Row> {
+pub(super) fn further(results: &[Option<&PointResult>]) -> Vec<Row> {
     let names: BTreeSet<&str> = results.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
     let names = names.into_iter().filter(|name| !RANGES.contains(name));
     let value = |c: &PointResult, name: &str| c.extra.get(name).map(|&v| further_value(v));
@@ -420,7 +505,7 @@ fn further_value(value: f64) -> String {
     if value.abs() >= 1_000.0 { grouped(value.round() as u64) } else { number::significant(value, 3) }
 }
 
-fn repetitions(result: &PointResult) -> String {
+pub(super) fn repetitions(result: &PointResult) -> String {
     let done = result.repetitions.len();
     if done == result.planned { done.to_string() } else { format!("{done} of {}", result.planned) }
 }
@@ -439,7 +524,15 @@ fn marks(report: &Report, result: &PointResult, notes: &mut Vec<String>) -> Stri
     numbers.join(" ")
 }
 
-fn bars(metric: Option<&Metric>, results: &[Option<&PointResult>], columns: &[String]) -> Vec<Bar> {
+/// A value of a bar in a few characters.
+type Short = fn(Option<&Metric>, &PointResult, f64) -> String;
+
+pub(super) fn bars(
+    metric: Option<&Metric>,
+    results: &[Option<&PointResult>],
+    columns: &[String],
+    short: Short,
+) -> Vec<Bar> {
     let longest = results.iter().flatten().filter_map(|c| c.median()).fold(0.0, f64::max);
     let bar = |(result, label): (&PointResult, &String)| {
         let median = result.median().filter(|_| !result.nothing_passed());
@@ -449,10 +542,13 @@ fn bars(metric: Option<&Metric>, results: &[Option<&PointResult>], columns: &[St
             share: median.filter(|_| longest > 0.0).map(|m| m / longest),
             value: match median {
                 Some(m) => short(metric, result, m),
-                None if result.nothing_passed() => "none passed".to_owned(),
-                None => match result.below() {
-                    Some(rate) => format!("< {}", number::si(rate.0 as f64, 3)),
-                    None => "not measured".to_owned(),
+                None => match (result.upper(), result.failing().filter(|failing| failing.most > 0.0)) {
+                    (Some(rate), Some(failing)) => {
+                        format!("< {}, loses {}", number::si(rate.0 as f64, 3), failing.in_words())
+                    }
+                    (Some(rate), None) => format!("< {}", number::si(rate.0 as f64, 3)),
+                    (None, _) if result.nothing_passed() => "none passed".to_owned(),
+                    (None, _) => "not measured".to_owned(),
                 },
             },
         }

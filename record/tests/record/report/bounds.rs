@@ -1,9 +1,10 @@
 //! Bounds of rates: a report names the right cause, for the right results.
 
-use super::{fixture, report, tester_limited, text};
+use super::{fixture, host_decided, lossy, report, tester_limited, text, whole_text};
 use method::validity::Stream;
 use method::{Invalid, Nanos, Rate, ResultKind};
 use record::folder::Over;
+use record::report::number;
 use scenario::Link;
 
 #[test]
@@ -14,17 +15,16 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
     // The ratios of all other results refer to the limited one, so they are unknown, too.
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
-    for format in ["text", "html"] {
-        let rendered = report.render(format).unwrap();
+    for rendered in [text(&tester_limited()), whole_text(&tester_limited()), report.render("html").unwrap()] {
         for cell in &limited {
             let median = record::report::table_value(cell);
             assert!(median.starts_with("≥ "), "{median}");
-            assert!(rendered.contains(&median), "{format}");
+            assert!(rendered.contains(&median), "{rendered}");
         }
     }
-    let said = "The tester was the limit (maximum connection establishment rate at 100 k on 1 core; throughput at 100 k \
-                on 1 core): the rate is a lower bound. For the other results the device was the limit.";
-    assert!(report.sentences()[0].ends_with(said), "{}", report.sentences()[0]);
+    let said = "The tester was the limit (at 100 k connections): the rate is a lower bound. The device was the limit (at 1 M connections; at 4 M connections): the null device reaches \
+                at least ";
+    assert!(report.sentences()[0].contains(said), "{}", report.sentences()[0]);
 }
 
 /// 10 M failed, 5 M passed, and 7.5 M was never decided: the result is ≥ 5 M, not 5 M.
@@ -38,15 +38,11 @@ fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
     }
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
-    let text = report.render("text").unwrap();
+    let text = whole_text(&run);
     assert!(text.contains("≥ 5,000,000") && text.contains("between 5,000,000 and 10,000,000"), "{text}");
     let first = &report.sentences()[0];
-    assert!(
-        first
-            .contains("Searches ended early because of invalid trials (maximum connection establishment rate at 100 k"),
-        "{first}"
-    );
-    assert!(first.ends_with("For the other results the device was the limit."), "{first}");
+    assert!(first.contains("Searches ended early because of invalid trials (at 100 k connections)"), "{first}");
+    assert!(first.contains("The device was the limit (at 1 M connections; at 4 M connections)"), "{first}");
 }
 
 #[test]
@@ -80,7 +76,7 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     let cell = &report.results[0];
     let summary = cell.summary.unwrap();
     assert_eq!((summary.min, cell.sign(summary.min), cell.sign(summary.max)), (500_000.0, "< ", ""));
-    let text = report.render("text").unwrap();
+    let text = whole_text(&run);
     assert!(text.contains("< 500,000") && text.contains("the statistics use that rate"), "{text}");
     // One of two: the median is between an upper bound and a rate.
     let one = |below: u64| {
@@ -107,7 +103,7 @@ fn the_effect_of_queues_is_a_remark() {
         assert_eq!(excess.is_some(), cell.metric.ends_with("throughput"), "{}", cell.metric);
         assert!(excess.is_none_or(|fps| fps == 10.0 * f64::from(1 << 20)));
     }
-    assert!(report(&run).render("text").unwrap().contains("the queues in front of the device hold 1,048,576 frames"));
+    assert!(whole_text(&run).contains("the queues in front of the device hold 1,048,576 frames"));
 }
 
 /// Its error is the whole range of the search, and says nothing about the others.
@@ -134,7 +130,7 @@ fn the_limit_of_one_device_is_not_that_of_the_others() {
     assert!(sentences[3].ends_with("The tester was the limit: the rate is a lower bound."));
     assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
     assert!(
-        sentences[4].starts_with("For the other results the device was the limit; the tester ceiling is "),
+        sentences[4].starts_with("The device was the limit (5 of 7 results): the null device reaches at least "),
         "{}",
         sentences[4]
     );
@@ -145,19 +141,131 @@ fn a_rate_that_the_validation_bounds_is_marked() {
     let mut run = fixture::quickstart();
     run.outcomes[0].result.validation_failed = true;
     let report = report(&run);
-    assert!(report.doubts.iter().any(|d| d.starts_with("1 of 18 searches was limited by the validation")));
-    let text = report.render("text").unwrap();
-    assert!(text.contains("limited by the validation in 1 of 3 repetitions"), "{text}");
+    assert!(report.doubts.iter().any(|d| d.starts_with("1 of 30 searches was limited by the validation")));
+    let text = whole_text(&run);
+    assert!(text.contains("limited by the validation in 1 of 5 repetitions"), "{text}");
 }
 
+/// Near the tester ceiling, and near the null device, no rate is the device's.
 #[test]
 fn near_the_tester_ceiling_the_device_is_not_the_limit() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(8_000_000));
-    let report = report(&run);
-    assert!(report.sentences()[0].contains("within 10 % of the tester ceiling"), "{}", report.sentences()[0]);
-    assert!(!report.sentences()[0].contains("times each rate"));
-    assert!(report.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester ceiling")));
+    let ceiling = report(&run);
+    let first = &ceiling.sentences()[0];
+    let said = "not shown (throughput at 100 k): the rate is within 10 % of the tester ceiling.";
+    assert!(first.contains(said), "{first}");
+    assert!(ceiling.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester ceiling")));
+    let mut run = fixture::quickstart();
+    run.nulls.iter_mut().filter(|n| n.point.connections == 100_000).for_each(|n| n.frames = Rate(8_000_000));
+    let first = report(&run).sentences()[0].clone();
+    assert!(first.contains("This host, not the device, decided (throughput at 100 k): "), "{first}");
+    assert!(first.contains("the null device reaches 1.0"), "{first}");
+}
+
+#[test]
+fn a_null_device_that_changes_makes_its_point_doubtful() {
+    let report = report(&host_decided());
+    let doubt = "The null device changed by up to 70 % around the trials (throughput at 4 M): the host was not \
+                 steady; repeat on an idle machine.";
+    assert!(report.doubts.iter().any(|d| d == doubt), "{:?}", report.doubts);
+    let first = &report.sentences()[0];
+    assert!(first.contains("This host, not the device, decided (throughput at 1 M; throughput at 4 M"), "{first}");
+    assert!(first.contains("the repetitions differ by 48 %"), "{first}");
+    assert!(first.contains("The device was the limit (4 of 6 results)"), "{first}");
+    // Steady between before and after, but another rate than at the other points.
+    let mut run = fixture::quickstart();
+    run.nulls.iter_mut().filter(|n| n.point.connections == 100_000).for_each(|n| n.frames = n.frames.scaled(3, 2));
+    let doubts = super::report(&run).doubts;
+    assert!(doubts.iter().any(|d| d.contains("around the trials (throughput at 100 k)")), "{doubts:?}");
+}
+
+/// Each condition of the sentence alone takes it away.
+#[test]
+fn the_device_was_the_limit_needs_all_of_its_evidence() {
+    let said = |change: &dyn Fn(&mut fixture::Run)| {
+        let mut run = fixture::cores();
+        change(&mut run);
+        report(&run).sentences()[0].clone()
+    };
+    assert!(said(&|_| ()).contains("The device was the limit: the null device reaches at least "));
+    let none = said(&|run| run.nulls.clear());
+    assert!(
+        none.contains("No null device was measured: each rate is that of device, host and tester together."),
+        "{none}"
+    );
+    assert!(!none.contains("the rate on one core"), "without the host's drift nothing is compared: {none}");
+    let changes: [(&str, &dyn Fn(&mut fixture::Run)); 6] = [
+        ("both before and after", &|run| run.nulls.retain(|null| null.before)),
+        ("2 repetitions cannot show the spread", &|run| run.outcomes.retain(|o| o.measurement.repetition <= 2)),
+        ("a search was one-sided", &|run| run.outcomes.iter_mut().for_each(|o| o.result.one_sided = true)),
+        ("the self-test was inconclusive", &|run| {
+            (run.self_test.checks[0].passed, run.self_test.checks[0].inconclusive) = (false, true);
+        }),
+        ("more than half of the trials were invalid", &|run| {
+            run.outcomes.iter_mut().for_each(|o| o.result.invalid_repeats = o.result.trials);
+        }),
+        ("device and tester share a core", &|run| run.outcomes.iter_mut().for_each(|o| o.shares_core = true)),
+    ];
+    for (reason, change) in changes {
+        let said = said(change);
+        assert!(said.contains("Whether the device was the limit is not shown: ") && said.contains(reason), "{said}");
+        assert!(!said.contains("The device was the limit") && !said.contains("not the device, decided"), "{said}");
+    }
+    let simulated = fixture::Run::new(fixture::simulated_scenario()).measure(|_| super::Truth {
+        capacity: 4_000_000,
+        tester: 14_000_000,
+        noise: 0,
+    });
+    let said = report(&simulated).sentences()[0].clone();
+    assert!(said.contains("The simulated device was the limit."), "{said}");
+}
+
+/// Two ranges that overlap show no difference, and the drift of the null device widens them.
+#[test]
+fn ratios_have_intervals_and_overlapping_ones_show_no_difference() {
+    let run = fixture::quickstart();
+    let whole = report(&run);
+    let last = whole.results.iter().find(|c| c.metric == "throughput" && c.connections == 4_000_000).unwrap();
+    let (ratio, interval) = (last.s_c.unwrap(), last.s_c_interval.unwrap());
+    assert!(interval.low < ratio && ratio < interval.high && interval.coverage == 0.875, "{interval:?}");
+    let first = &whole.sentences()[0];
+    assert!(first.contains(" %, coverage 88 %) of the rate at 100 k connections"), "{first}");
+    let mut drifted = run.clone();
+    drifted.null_after(0.5);
+    let wider = report(&drifted);
+    let last = wider.results.iter().find(|c| c.metric == "throughput" && c.connections == 4_000_000).unwrap();
+    assert!(last.s_c_interval.unwrap().contains(1.0));
+    let said = &wider.sentences()[0];
+    assert!(said.contains(", no difference shown from the rate at 100 k connections"), "{said}");
+    assert!(whole_text(&drifted).contains("the interval of S_C contains 1"));
+    // Four repetitions are a range.
+    let mut few = run;
+    few.outcomes.retain(|o| o.measurement.repetition <= 4);
+    let few_report = report(&few);
+    assert!(few_report.results.iter().all(|c| c.s_c.is_none() && c.interval.unwrap().coverage == 0.875));
+    let first = &few_report.sentences()[0];
+    assert!(first.contains("(range ") && !first.contains("of the rate at"), "{first}");
+    assert!(whole_text(&few).contains("fewer than 5 repetitions have a rate"));
+}
+
+/// It is a finding, not a missing result.
+#[test]
+fn a_lossy_device_has_an_upper_bound_and_its_loss() {
+    let report = report(&lossy());
+    let first = &report.sentences()[0];
+    assert!(first.contains("the device loses 0.1 % at every rate tried; throughput < "), "{first}");
+    assert!(!first.contains("Nothing was measured") && !first.contains("could not be measured"), "{first}");
+    let lossy = report.results.iter().filter(|c| c.metric == "throughput");
+    for cell in lossy {
+        assert_eq!(record::report::table_value(cell), format!("< {}", number::grouped(cell.upper().unwrap().0)));
+    }
+    // Nothing else has a result.
+    let mut alone = super::lossy();
+    alone.outcomes.clear();
+    alone.trials.retain(|t| t.measurement.contains("/throughput/"));
+    let first = super::report(&alone).sentences()[0].clone();
+    assert!(first.starts_with("The device loses 0.1 % at every rate tried; throughput < "), "{first}");
 }
 
 #[test]
@@ -166,39 +274,31 @@ fn the_upper_end_of_a_search_is_named() {
     run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
     let first = report(&run).sentences()[0].clone();
     let tester = "90 % of the tester ceiling, the highest rate that natmeter tries, passed: the rate is a lower";
-    assert!(first.contains(tester) && first.contains("At least 2.8 M connections/s"), "{first}");
+    assert!(first.contains(tester) && first.contains("At least 2.8 (2.8–2.9) M connections/s"), "{first}");
     run.header.scenario.measure.max_rate = Some(scenario::quantity::WrittenRate::Frames(7_600_000));
     let first = report(&run).sentences()[0].clone();
     assert!(first.contains("The scenario's highest rate passed: the rate is a lower bound."), "{first}");
 }
 
 #[test]
-fn without_calibration_nothing_is_said_about_the_tester() {
+fn without_calibration_the_null_device_still_counts() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(0));
     let first = report(&run).sentences()[0].clone();
-    assert!(first.ends_with("the tester ceiling was not calibrated."), "{first}");
+    assert!(first.contains("The device was the limit: the null device reaches at least "), "{first}");
 }
 
-/// A TAP's share of a rate is in no calibrated ceiling, so no report states headroom over a TAP.
+/// A TAP's share of a rate is in no null device, so no report says anything about the device alone over a TAP.
 #[test]
-fn over_a_tap_or_a_ceiling_of_another_link_no_headroom_is_stated() {
+fn over_a_tap_nothing_is_said_about_the_device_alone() {
     let mut run = fixture::kernel();
-    let headroom = |text: &str| text.contains("times each rate") || text.contains("the tester alone reaches");
-    assert!(report(&run).sentences().iter().any(|s| headroom(s)), "{:?}", report(&run).sentences());
-    run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
-    let told = report(&run).sentences().to_vec();
-    assert!(
-        !told.iter().any(|s| headroom(s)) && told.iter().any(|s| s.contains("whose ceiling was not calibrated")),
-        "{told:?}"
-    );
     run.header.scenario.link = Link::Tap;
-    let told = report(&run).sentences().to_vec();
-    assert!(
-        !told.iter().any(|s| headroom(s)) && told.iter().any(|s| s.contains("whose ceiling was not calibrated")),
-        "{told:?}"
-    );
-    assert!(text(&run).contains("Ceiling without the TAP"), "{}", text(&run));
+    run.nulls.clear();
+    let told = report(&run).sentences().join(" ");
+    assert!(told.contains("No null device was measured (a TAP has none): each rate is that of device, host"), "{told}");
+    assert!(!told.contains("evice was the limit") && !told.contains("of plain forwarding;"), "{told}");
+    run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
+    assert!(whole_text(&run).contains("Ceiling without the TAP"), "{}", whole_text(&run));
 }
 
 /// Establishment rates of one core and a throughput of two: each names its number of cores.
@@ -225,7 +325,7 @@ fn advice_follows_from_the_cause_of_invalid_trials() {
             (result.kind, result.rate, result.tester_limit) = (kind, Rate(0), Some(reason));
         }
         let first = report(&run).sentences()[0].clone();
-        assert!(first.ends_with(&format!("{}.", reason.advice())), "{first}");
+        assert!(first.contains(&format!("{}.", reason.advice())), "{first}");
     }
 }
 
@@ -238,7 +338,7 @@ fn what_was_not_measured_has_no_figures() {
     }
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.bound == ResultKind::NothingMeasured));
-    let text = report.render("text").unwrap();
+    let text = whole_text(&run);
     let errors = text.lines().filter(|line| line.starts_with("  error of the search  ") && !line.contains("minus"));
     assert!(errors.clone().all(|line| line.ends_with(" –")) && errors.count() > 1, "{text}");
     let csv = report.render("csv").unwrap();
@@ -256,7 +356,7 @@ fn several_workers_of_the_tester_are_named() {
         run.trials.iter_mut().for_each(|t| t.outcome.host.dut_queue = Some(1024));
         run
     };
-    let [one, two] = [1, 2].map(|n| text(&with(n)));
+    let [one, two] = [1, 2].map(|n| whole_text(&with(n)));
     assert!(two.contains("2 workers, each in both directions") && two.contains("2 workers together, 100,000"), "{two}");
     assert!(!one.contains("workers together") && !one.contains("each in both directions"), "{one}");
     let queued = |n| report(&with(n)).results[0].queued;

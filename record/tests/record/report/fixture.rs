@@ -11,7 +11,7 @@ use record::folder::{
 };
 use record::plan::{Measurement, Plan};
 use record::read::Record;
-use scenario::{Options, Scenario, Sweep, parse};
+use scenario::{Dut, Options, Scenario, Sweep, parse};
 use std::collections::BTreeMap;
 
 /// A run under construction.
@@ -44,11 +44,11 @@ impl Run {
         Run {
             facts: facts(),
             calibration: calibration(&header),
+            nulls: nulls(&header),
             header,
             self_test: self_test(),
             outcomes: vec![],
             trials: vec![],
-            nulls: vec![],
             commands: vec![],
             state: 42,
         }
@@ -123,15 +123,7 @@ impl Run {
         let establish = m.metric == "max_conn_est_rate";
         let verdict = match step {
             StepVerdict::Pass => Verdict::Pass,
-            StepVerdict::Fail => Verdict::Fail(Failure {
-                reason: FailReason::Loss {
-                    stream: Stream::Forward,
-                    sent: frames,
-                    received: frames - lost,
-                    needed: frames,
-                },
-                closed_loop: false,
-            }),
+            StepVerdict::Fail => fail(frames, frames - lost),
             StepVerdict::HostBound => {
                 Verdict::Invalid(Invalid::HostStall { of_dut: true, stall: Nanos(4_000_000), queue_lasts: None })
             }
@@ -177,6 +169,14 @@ impl Run {
         }
     }
 
+    /// Multiplies the rates of the null device after the trials.
+    pub(super) fn null_after(&mut self, factor: f64) {
+        for null in self.nulls.iter_mut().filter(|null| !null.before) {
+            let scaled = |rate: Rate| Rate((rate.0 as f64 * factor) as u64);
+            (null.frames, null.set_up) = (scaled(null.frames), null.set_up.map(scaled));
+        }
+    }
+
     /// Adds frames with this fault to the first trial.
     pub(super) fn inject(&mut self, fault: Fault, frames: u64) {
         let mut faults = FaultCounts::default();
@@ -199,6 +199,12 @@ impl Run {
             torn: Vec::new(),
         }
     }
+}
+
+/// The verdict on a trial that received these frames of the forward stream.
+pub(super) fn fail(sent: u64, received: u64) -> Verdict {
+    let reason = FailReason::Loss { stream: Stream::Forward, sent, received, needed: sent };
+    Verdict::Fail(Failure { reason, closed_loop: false })
 }
 
 /// A step of a search that was decided by one trial.
@@ -264,7 +270,7 @@ destination-ports = "1-100"
 seed = 42
 [measure]
 metrics = ["max_conn_est_rate", "throughput"]
-repetitions = 3
+repetitions = 5
 duration = "250 ms"
 start-delay = "20 ms"
 drain = "50 ms"
@@ -363,6 +369,28 @@ fn calibration(header: &Header) -> Calibration {
         latency_floor_ns: 850,
         ceilings,
     }
+}
+
+/// The null device of these runs reaches 95 % of the tester ceiling before the trials of a point, and 93 % after them. A
+/// simulated device has none.
+fn nulls(header: &Header) -> Vec<NullDevice> {
+    let ceilings = calibration(header).ceilings;
+    let mut nulls: Vec<NullDevice> = Vec::new();
+    for point in header.plan.measurements.iter().map(|m| &m.point) {
+        let simulated = matches!(header.scenario.duts[point.dut], Dut::Simulated { .. });
+        if simulated || nulls.iter().any(|null| null.point == *point) {
+            continue;
+        }
+        let ceiling = ceilings.iter().find(|c| c.connections == point.connections && c.axes == point.axes).unwrap();
+        nulls.extend([(true, 95), (false, 93)].map(|(before, percent)| NullDevice {
+            point: point.clone(),
+            before,
+            after_s: nulls.len() as f64,
+            frames: ceiling.frames.scaled(percent, 100),
+            set_up: ceiling.set_up.map(|rate| rate.scaled(percent, 100)),
+        }));
+    }
+    nulls
 }
 
 fn self_test() -> SelfTest {

@@ -1,0 +1,259 @@
+//! Whether the device was the limit of a result, as far as the record shows it. The null device, measured on the same path
+//! before and after a point, says what host and tester could do at that time. METHODOLOGY.md has the rule.
+
+use super::facts::{self, BELIEVED_SHARE};
+use super::number::{self, plural};
+use super::result::PointResult;
+use super::{Report, limits};
+use method::ResultKind;
+use method::stats::{self, Interval};
+use scenario::{Dut, Link};
+
+/// Change of the null device above which a point is doubtful.
+const CHANGE: f64 = 0.15;
+/// Spread of the repetitions, as a share of their median, from which the device does not count as the limit.
+const SPREAD: f64 = 0.2;
+
+/// What limits a result.
+#[derive(Clone, Debug, PartialEq)]
+enum Limit {
+    /// The device; the null device reaches this many times the highest repetition.
+    Device(f64),
+    /// A simulated device.
+    Simulated,
+    /// The host or the tester, for these reasons.
+    Host(Vec<Reason>),
+    /// Not known, for these reasons.
+    Open(Vec<Reason>),
+    /// Not known, because no null device was measured.
+    NoNull,
+}
+
+/// Why the device does not count as the limit. A sentence about several results prints the largest figure of each kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reason {
+    /// The null device reaches only this many times the highest repetition.
+    Headroom(f64),
+    /// The null device changed by this share.
+    Changed(f64),
+    /// The repetitions differ by this share of their median.
+    Spread(f64),
+    /// The null device was measured on one side of the trials only.
+    OneSide,
+    /// Repetitions, fewer than show a spread.
+    Few(usize),
+    /// Device and tester share a core.
+    SharedCore,
+    /// A doubt, in words.
+    Doubt(&'static str),
+}
+
+impl Reason {
+    /// Whether both are of the same kind.
+    fn is_like(&self, other: &Reason) -> bool {
+        match (self, other) {
+            (Reason::Doubt(a), Reason::Doubt(b)) => a == b,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
+    /// The reason that says more against the device.
+    fn worse(self, other: Reason) -> Reason {
+        match (self, other) {
+            (Reason::Headroom(a), Reason::Headroom(b)) => Reason::Headroom(a.min(b)),
+            (Reason::Changed(a), Reason::Changed(b)) => Reason::Changed(a.max(b)),
+            (Reason::Spread(a), Reason::Spread(b)) => Reason::Spread(a.max(b)),
+            (Reason::Few(a), Reason::Few(b)) => Reason::Few(a.min(b)),
+            _ => self,
+        }
+    }
+
+    fn in_words(self, several: bool) -> String {
+        let to = if several { "up to " } else { "" };
+        match self {
+            Reason::Headroom(times) => {
+                let least = if several { "as little as " } else { "" };
+                format!("the null device reaches {least}{} times the rate", number::significant(times, 3))
+            }
+            Reason::Changed(share) => format!("the null device changed by {to}{}", number::percent(share * 100.0)),
+            Reason::Spread(share) => format!("the repetitions differ by {to}{}", number::percent(share * 100.0)),
+            Reason::OneSide => "the null device was not measured both before and after".to_owned(),
+            Reason::Few(n) => format!("{} cannot show the spread", plural(n as u64, "repetition")),
+            Reason::SharedCore => "device and tester share a core, so each rate is that of both together".to_owned(),
+            Reason::Doubt(words) => words.to_owned(),
+        }
+    }
+}
+
+/// The sentences about what limited these results, which are all exact.
+pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&PointResult]) -> Vec<String> {
+    let limits: Vec<(&PointResult, Limit)> = results.iter().map(|c| (*c, limit(report, c))).collect();
+    let with = |is: fn(&Limit) -> bool| -> Vec<&PointResult> {
+        limits.iter().filter(|(_, limit)| is(limit)).map(|(result, _)| *result).collect()
+    };
+    let mut sentences = Vec::new();
+    let simulated = with(|limit| *limit == Limit::Simulated);
+    if !simulated.is_empty() {
+        sentences.push(format!("The simulated device was the limit{}.", limits::places(&simulated, all)));
+    }
+    let device = with(|limit| matches!(limit, Limit::Device(_)));
+    let headroom =
+        limits.iter().filter_map(|(_, limit)| if let Limit::Device(times) = limit { Some(*times) } else { None });
+    if let Some(least) = headroom.min_by(f64::total_cmp) {
+        sentences.push(format!(
+            "The device was the limit{}: the null device reaches at least {} times each rate.",
+            limits::places(&device, all),
+            number::significant(number::bound("≥", least, 2), 2)
+        ));
+    }
+    let host = with(|limit| matches!(limit, Limit::Host(_)));
+    if !host.is_empty() {
+        let reasons = reasons(limits.iter().filter_map(|(_, l)| if let Limit::Host(r) = l { Some(r) } else { None }));
+        sentences.push(format!(
+            "This host, not the device, decided{}: {reasons}. {}",
+            limits::places(&host, all),
+            advice(report)
+        ));
+    }
+    let open = with(|limit| matches!(limit, Limit::Open(_)));
+    if !open.is_empty() {
+        let reasons = reasons(limits.iter().filter_map(|(_, l)| if let Limit::Open(r) = l { Some(r) } else { None }));
+        let places = limits::places(&open, all);
+        sentences.push(format!("Whether the device was the limit is not shown{places}: {reasons}."));
+    }
+    let without = with(|limit| *limit == Limit::NoNull);
+    if !without.is_empty() {
+        let why = if report.header.scenario.link == Link::Tap { " (a TAP has none)" } else { "" };
+        sentences.push(format!(
+            "No null device was measured{why}{}: each rate is that of device, host and tester together.",
+            limits::places(&without, all)
+        ));
+    }
+    sentences
+}
+
+/// The reasons of several results in words, each kind once.
+fn reasons<'a>(of: impl Iterator<Item = &'a Vec<Reason>>) -> String {
+    let mut found: Vec<(Reason, usize)> = Vec::new();
+    for &reason in of.flatten() {
+        match found.iter_mut().find(|(known, _)| known.is_like(&reason)) {
+            Some((known, n)) => (*known, *n) = (known.worse(reason), *n + 1),
+            None => found.push((reason, 1)),
+        }
+    }
+    found.into_iter().map(|(reason, n)| reason.in_words(n > 1)).collect::<Vec<_>>().join("; ")
+}
+
+/// What to do if the host decided.
+fn advice(report: &Report) -> &'static str {
+    let cost = report.results.iter().filter_map(|c| c.cost.as_ref());
+    if cost.clone().any(|cost| cost.cpu_ns_per_frame.is_some() || cost.paired_ratio.is_some()) {
+        "Measure on an idle machine, or compare the cost of a frame instead of the rates."
+    } else {
+        "Measure again on an idle machine with isolated cores."
+    }
+}
+
+fn limit(report: &Report, result: &PointResult) -> Limit {
+    if is_simulated(report, result) {
+        return Limit::Simulated;
+    }
+    if result.null_rates().next().is_none() {
+        return Limit::NoNull;
+    }
+    let host = by_host(report, result);
+    if !host.is_empty() {
+        return Limit::Host(host);
+    }
+    let open = open(report, result);
+    if !open.is_empty() {
+        return Limit::Open(open);
+    }
+    headroom(result).map_or(Limit::NoNull, Limit::Device)
+}
+
+pub(super) fn is_simulated(report: &Report, result: &PointResult) -> bool {
+    matches!(report.header.scenario.duts.get(result.dut), Some(Dut::Simulated { .. }))
+}
+
+/// Lowest rate of the null device divided by the highest repetition.
+fn headroom(result: &PointResult) -> Option<f64> {
+    let lowest = result.null_rates().min_by(f64::total_cmp)?;
+    let highest = result.summary.map(|s| s.max).filter(|&max| max > 0.0)?;
+    Some(lowest / highest)
+}
+
+/// Evidence that host or tester decided.
+fn by_host(report: &Report, result: &PointResult) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    reasons.extend(headroom(result).filter(|times| times * BELIEVED_SHARE < 1.0).map(Reason::Headroom));
+    reasons.extend(change(report, result).map(Reason::Changed));
+    reasons.extend(spread(result).filter(|&share| share >= SPREAD).map(Reason::Spread));
+    reasons
+}
+
+/// Maximum minus minimum of the repetitions, divided by their median.
+fn spread(result: &PointResult) -> Option<f64> {
+    let s = result.summary.filter(|s| s.median > 0.0)?;
+    Some((s.max - s.min) / s.median)
+}
+
+/// What leaves open whether the device was the limit.
+fn open(report: &Report, result: &PointResult) -> Vec<Reason> {
+    let sides = |before: bool| result.null.iter().any(|null| null.before == before);
+    let n = result.summary.map_or(0, |s| s.n);
+    let ceiling = facts::ceiling(report, result).is_some_and(|c| result.median() > Some(c * BELIEVED_SHARE));
+    let test = report.self_test.as_ref();
+    let doubts = [
+        (result.one_sided > 0, "a search was one-sided"),
+        (result.validation_failed > 0, "validation limited the rate"),
+        (result.queued_excess(report.header.scenario.measure.duration).is_some(), "queues may hide losses"),
+        (ceiling, "the rate is within 10 % of the tester ceiling"),
+        (result.invalid * 2 > result.trials, "more than half of the trials were invalid"),
+        (test.is_some_and(|test| !test.passed), "the self-test failed"),
+        (test.is_some_and(|test| !test.named("inconclusive").is_empty()), "the self-test was inconclusive"),
+        (!report.audit.findings.is_empty(), "the record is damaged"),
+    ];
+    let mut reasons = Vec::new();
+    reasons.extend(result.shares_core.then_some(Reason::SharedCore));
+    reasons.extend((!(sides(true) && sides(false))).then_some(Reason::OneSide));
+    reasons.extend((n < Interval::LEAST_VALUES).then_some(Reason::Few(n)));
+    reasons.extend(doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| Reason::Doubt(words)));
+    reasons
+}
+
+/// The change of the null device at a point, if it is above the limit: between its measurements there, or against the
+/// median of its measurements at all points of this device with the same number of cores. The latter compares rates in
+/// relation to the tester ceiling, because a larger state table slows down the null device, too.
+fn change(report: &Report, result: &PointResult) -> Option<f64> {
+    let alike = |c: &&PointResult| {
+        (c.dut, c.cores, c.metric.as_str(), c.connections == 0)
+            == (result.dut, result.cores, result.metric.as_str(), result.connections == 0)
+    };
+    let relative = |c: &PointResult| -> Vec<f64> {
+        facts::ceiling(report, c).map_or_else(Vec::new, |ceiling| c.null_rates().map(|rate| rate / ceiling).collect())
+    };
+    let factor = |rates: &[f64], reference: f64| {
+        rates.iter().map(|rate| rate.max(reference) / rate.min(reference)).max_by(f64::total_cmp)
+    };
+    let mut all: Vec<f64> = report.results.iter().filter(alike).flat_map(relative).collect();
+    all.sort_by(f64::total_cmp);
+    let median = stats::median_of(&all).and_then(|median| factor(&relative(result), median));
+    let own: Vec<f64> = result.null_rates().collect();
+    let factors = own.iter().filter_map(|&rate| factor(&own, rate)).chain(median);
+    factors.max_by(f64::total_cmp).map(|factor| factor - 1.0).filter(|&change| change > CHANGE)
+}
+
+/// The doubt about points at which the null device changed.
+pub(super) fn doubt(report: &Report) -> Option<String> {
+    let measured = |c: &&PointResult| !c.repetitions.is_empty() && c.bound != ResultKind::NothingMeasured;
+    let results: Vec<&PointResult> = report.results.iter().filter(measured).collect();
+    let changed: Vec<(&PointResult, f64)> = results.iter().filter_map(|c| Some((*c, change(report, c)?))).collect();
+    let most = changed.iter().map(|(_, change)| *change).max_by(f64::total_cmp)?;
+    let points: Vec<&PointResult> = changed.into_iter().map(|(result, _)| result).collect();
+    let places = limits::places(&points, &results);
+    Some(format!(
+        "The null device changed by up to {} around the trials{places}: the host was not steady; repeat on an idle machine.",
+        number::percent(most * 100.0)
+    ))
+}
