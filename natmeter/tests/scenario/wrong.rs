@@ -145,7 +145,8 @@ refused! {
         "[dut.embedded]\n[dut.simulated]\n[tester]\nworkers = 2\n[sweep]\nconnections = \"1M\"\n",
     );
     several_workers_and_tables_of_one_port: complaints(&format!(
-        "{GOOD}\n[tester]\nworkers = 2\n[link.impair]\nloss = 0.1\n[link.capture]\nframes = 9\n"
+        "{}\n[tester]\nworkers = 2\n[link.impair]\nloss = 0.1\n[link.capture]\nframes = 9\n",
+        *GOOD
     ));
     buffers_of_several_workers: set(&["tester.workers=2", "link.in-process.depth=2048"]);
     not_toml: complaints("name = quickstart\n[sweep\nconnections = [1,\n");
@@ -326,7 +327,7 @@ refused! {
     short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
     long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
     frames_beyond_numbers: complaints(&GOOD.replace("duration = \"100 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
-    wrong_full: complaints(&format!("{GOOD}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n"));
+    wrong_full: complaints(&format!("{}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n", *GOOD));
     several_at_once:
         complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");
     control_characters: but("\"address-and-port-dependent\"", "\"\\u001b[31mred\"");
