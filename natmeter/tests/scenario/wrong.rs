@@ -53,8 +53,11 @@ fn small(rest: &str) -> String {
 }
 
 /// A scenario of a stateful provider edge that sweeps subscribers.
-static AFTR: LazyLock<String> =
-    LazyLock::new(|| with_ranges(include_str!("../../../scenarios/aftr-subscribers.toml"), "1024-1063", "1-100"));
+static AFTR: LazyLock<String> = LazyLock::new(|| {
+    let file =
+        include_str!("../../../scenarios/aftr-subscribers.toml").replace("198.19.1.0 - 198.19.1.3", "198.19.0.1");
+    with_ranges(&file, "1024-1063", "1-100")
+});
 
 /// A scenario of a stateless provider edge without its subscribers, which an axis sets.
 const LWAFTR: &str = include_str!("../../../scenarios/lwaftr.toml");
