@@ -152,3 +152,46 @@ fn of_connections(scenario: &Scenario) -> Vec<String> {
     }
     departures
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, parse};
+
+    fn full(text: &str, set: &[&str]) -> Scenario {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let loaded = parse("x.toml", text, &Options { full: true, set }, tech::ALL);
+        loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
+    }
+
+    const NAT44: &str = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n";
+
+    #[test]
+    fn a_simulated_device_conforms_to_nothing() {
+        let scenario = full("name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"1M\"\n", &[]);
+        let departures = conformance(&scenario);
+        assert!(departures.contains(&"the device is simulated: no frame is sent".to_owned()));
+        assert_eq!(label(&scenario, departures.len()), "procedure with 2 departures; test bed: simulated device");
+    }
+
+    #[test]
+    fn procedure_and_test_bed_are_apart() {
+        let phase1 = full(NAT44, &["metrics=max_conn_est_rate"]);
+        assert_eq!(conformance(&phase1), Vec::<String>::new());
+        assert_eq!(label(&phase1, 0), "procedure conforms; test bed: same process");
+        let kernel = full("name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n", &[]);
+        assert_eq!(label(&kernel, conformance(&kernel).len()), "procedure conforms; test bed: same machine");
+    }
+
+    /// RFC 9693, sections 4.7 and 4.10.
+    #[test]
+    fn one_direction_and_round_robin_are_cases_of_rfc_9693() {
+        let reverse = full(NAT44, &["direction=reverse", "responder-order=round-robin"]);
+        assert_eq!(conformance(&reverse), Vec::<String>::new());
+        let [table] = &conformance(&full(NAT44, &["direction=forward"]))[..] else { panic!("one departure") };
+        assert!(table.contains("the Responder's state table"), "{table}");
+        let stateless = "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n";
+        let [direction] = &conformance(&full(stateless, &["direction=forward"]))[..] else { panic!("one departure") };
+        assert!(direction.starts_with("one direction only"), "{direction}");
+    }
+}

@@ -124,9 +124,10 @@ impl Scenario {
         let Following { source, destination, divisor } = self.following;
         if source {
             let room = Room::of(&self.duts);
-            let ports = match destination {
-                true => room.source_ports(connections, divisor, hosts, remote),
-                false => connections.div_ceil(others(flows.destination_ports)).min(room.each),
+            let ports = if destination {
+                room.source_ports(connections, divisor, hosts, remote)
+            } else {
+                connections.div_ceil(others(flows.destination_ports)).min(room.each)
             };
             flows.source_ports = range(room.first, ports);
         }

@@ -208,10 +208,8 @@ fn flows_of_connections(scenario: &Scenario) -> String {
     }
     let more = if ports.len() > SHOWN { ", …" } else { "" };
     ports.truncate(SHOWN);
-    let from = match scenario.duts.iter().any(is_of_subscribers) {
-        true => "each subscriber's address".to_owned(),
-        false => show_range(t.inside),
-    };
+    let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
+    let from = if of_subscribers { "each subscriber's address".to_owned() } else { show_range(t.inside) };
     let subsets = match subsets_in_words(&scenario.subsets()) {
         Some(words) => format!("{words} flows"),
         None => "each flow is a connection".to_owned(),
@@ -224,8 +222,8 @@ pub(crate) fn subsets_in_words(subsets: &[(Count, u128)]) -> Option<String> {
     const SHOWN: usize = 4;
     let all = |flows: u128| show_grouped(u64::try_from(flows).unwrap_or(u64::MAX));
     let each = subsets.iter().take(SHOWN).map(|&(n, flows)| format!("{} of {}", show_grouped(n), all(flows)));
-    let more = if subsets.len() > SHOWN { ", …" } else { "" };
-    (!subsets.is_empty()).then(|| each.collect::<Vec<_>>().join(", ") + more)
+    let more = if subsets.len() > SHOWN { " and more" } else { "" };
+    (!subsets.is_empty()).then(|| each.collect::<Vec<_>>().join(" and ") + more)
 }
 
 /// A provider edge, whose subscribers the tester plays.

@@ -18,10 +18,11 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     out.push('\n');
     let departures = conformance(scenario);
     let label = label(scenario, departures.len());
-    let _ = match departures.is_empty() {
-        true => writeln!(out, "{label}"),
-        false => writeln!(out, "{label}. Departures: {}", departures.join("; ")),
-    };
+    out.push_str(&label);
+    if !departures.is_empty() {
+        let _ = write!(out, ". Departures: {}", departures.join("; "));
+    }
+    out.push('\n');
     for (name, words) in technologies(scenario) {
         let _ = writeln!(out, "{name}: {words}");
     }

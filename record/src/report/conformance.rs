@@ -38,7 +38,7 @@ impl Conformance {
     /// How the test bed differs from that of RFC 2544, in a sentence.
     pub fn test_bed_in_words(&self) -> String {
         let differs: Vec<&str> = self.test_bed.iter().map(|bed| bed.differs()).collect();
-        format!("{}, without the ports and cables of RFC 2544, section 6.", number::capitalised(&differs.join("; ")))
+        format!("{}.", number::capitalised(&differs.join("; ")))
     }
 }
 

@@ -231,7 +231,7 @@ fn differences(scenario: &Scenario, result: &PointResult, published: &Published)
         && published.setup.starts_with("dual DUT")
     {
         let words = technology.names().words(*plays);
-        differences.push(format!("customer edge and provider edge as a pair (here the {words} alone)"));
+        differences.push(format!("customer edge and provider edge as a pair (here one edge: {words})"));
     }
     if published.setup.contains("two routers in series") {
         differences.push("two routers in a row (here one)".to_owned());

@@ -101,7 +101,7 @@ fn without_phase1_rate(path: String, metrics: &[String], key: &str) -> Fault {
     let list: Vec<&str> = ["max_conn_est_rate", key].into_iter().chain(others.map(String::as_str)).collect();
     let list = list.iter().map(|metric| format!("\"{metric}\"")).collect::<Vec<_>>().join(", ");
     fault
-        .instead(format!("measure it first: metrics = [{list}] (RFC 9693, section 4.7)"))
+        .instead(format!("measure it first: metrics = [{list}] (RFC 9693, section 4.2)"))
         .instead("or give the rate: phase1-rate = \"100k\", at which the device must set up every connection")
 }
 

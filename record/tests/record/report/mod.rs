@@ -367,6 +367,25 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
     assert!(text(&run).contains("self-test was inconclusive (forwarding"));
 }
 
+/// A BR alone beside a published pair of CE and BR, and other frames.
+#[test]
+fn a_published_set_up_that_differs_is_named() {
+    let file = include_str!("../../../../scenarios/map-t-br.toml");
+    let set = vec!["repetitions=1".to_owned(), "frame-size=128".to_owned()];
+    let scenario = parse("s.toml", file, &Options { full: false, set }, tech::ALL).unwrap().scenario;
+    let run = Run::new(scenario).measure(|_| Truth { capacity: 5_000_000, tester: 40_000_000, noise: 0 });
+    let report = report(&run);
+    let closing = report.sentences.iter().find(|s| s.starts_with("For comparison")).unwrap();
+    for difference in [
+        "customer edge and provider edge as a pair (here one edge: BR of MAP-T, stateless)",
+        "frames of 64 octets (here 128)",
+        "tester and device on machines of their own (here in one process)",
+    ] {
+        assert!(report.beside[0].differences.contains(&difference.to_owned()), "{:?}", report.beside[0].differences);
+        assert!(report.beside[0].notes[0].contains(difference) && closing.contains(difference), "{closing}");
+    }
+}
+
 /// Conforming settings alone do not make a run conforming.
 #[test]
 fn events_of_a_run_can_depart_from_the_rfcs() {
