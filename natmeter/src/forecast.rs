@@ -6,6 +6,7 @@ mod text;
 pub use text::{text, total};
 
 use crate::rig::{embedded, kernel};
+use crate::run::null;
 use method::{Count, Direction, Nanos, Rate};
 use record::plan::Plan;
 use scenario::{Dut, Link, Plays, Point, Scenario, VethIo};
@@ -13,10 +14,24 @@ use scenario::{Dut, Link, Plays, Point, Scenario, VethIo};
 /// Returns the plan of a scenario with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
     let mut plan = Plan::new(scenario);
+    let (mut points, mut costs): (Vec<Point>, Vec<Point>) = (Vec::new(), Vec::new());
+    let is_first = |at: &mut Vec<Point>, point: &Point| {
+        let first = !at.contains(point);
+        if first {
+            at.push(point.clone());
+        }
+        first
+    };
     for m in &mut plan.measurements {
         let scenario = &*m.point.of(scenario);
         let dut = &scenario.duts[m.point.dut];
         m.predicted = search_time(scenario, &m.point, &m.metric);
+        if is_first(&mut points, &m.point) {
+            m.predicted.0 = m.predicted.0.saturating_add(2 * null_time(scenario, &m.point)).min(LONGEST.0);
+        }
+        if !method::metric::is_establishment(&m.metric) && is_first(&mut costs, &m.point) {
+            m.predicted.0 = m.predicted.0.saturating_add(cost_time(scenario, &m.point)).min(LONGEST.0);
+        }
         plan.tester_memory = plan.tester_memory.max(tester_memory(scenario, &m.point));
         plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections));
     }
@@ -87,6 +102,40 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
         }
     };
     Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
+}
+
+/// Threads start, drain and pause around each window.
+const AROUND_WINDOW: u64 = 10_000_000;
+/// Setting up and removing the cable of a kernel device, and measuring it.
+const CABLE: u64 = 700_000_000;
+
+/// One measurement of the null device.
+fn null_time(scenario: &Scenario, point: &Point) -> u64 {
+    let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
+    match (dut, &scenario.link) {
+        _ if !null::is_plain(scenario) => 0,
+        (Dut::Gateway { .. }, Link::InProcess { .. }) => {
+            null::WINDOWS as u64 * window + null::FILLS as u64 * fill(point, guess(scenario, dut).top)
+        }
+        (Dut::Kernel { .. }, Link::Veth { .. }) => CABLE,
+        _ => 0,
+    }
+}
+
+/// The windows that find the cost of a frame: pairs of device and null device, then the device on the tester's thread.
+fn cost_time(scenario: &Scenario, point: &Point) -> u64 {
+    let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
+    match (dut, &scenario.link) {
+        (Dut::Gateway { .. }, Link::InProcess { .. }) if null::is_plain(scenario) => {
+            (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
+        }
+        _ => 0,
+    }
+}
+
+/// A phase 1 without the waits of a trial.
+fn fill(point: &Point, rate: Rate) -> u64 {
+    if point.connections == 0 { 0 } else { rate.time_for(point.connections).0.saturating_add(AROUND_WINDOW) }
 }
 
 /// One phase 1 with its waits.
