@@ -6,6 +6,7 @@ mod text;
 pub use text::{text, total};
 
 use crate::rig::{embedded, kernel};
+use crate::run::null;
 use method::{Count, Direction, Nanos, Rate};
 use record::plan::{Measurement, Plan};
 use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
@@ -23,10 +24,19 @@ pub fn plan(scenario: &Scenario) -> Plan {
 
 fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
     let mut plan = Plan::in_order(scenario, order);
+    let (mut visited, mut costs): (Option<Point>, Vec<Point>) = (None, Vec::new());
     for m in &mut plan.measurements {
         let scenario = &*m.point.of(scenario);
         let dut = &scenario.duts[m.point.dut];
         m.predicted = search_time(scenario, &m.point, &m.metric);
+        if visited.as_ref() != Some(&m.point) {
+            m.predicted.0 = m.predicted.0.saturating_add(2 * null_time(scenario, &m.point)).min(LONGEST.0);
+            visited = Some(m.point.clone());
+        }
+        if !method::metric::is_establishment(&m.metric) && !costs.contains(&m.point) {
+            m.predicted.0 = m.predicted.0.saturating_add(cost_time(scenario, &m.point)).min(LONGEST.0);
+            costs.push(m.point.clone());
+        }
         plan.tester_memory = plan.tester_memory.max(tester_memory(scenario, &m.point));
         plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections));
     }
@@ -39,13 +49,16 @@ const CHANGE_PART: u64 = 10;
 /// Whether changing a point takes little time compared with its trials. A simulated device has no host whose noise would
 /// spread over the points.
 fn changing_is_cheap(scenario: &Scenario, plan: &Plan) -> bool {
-    plan.measurements.iter().all(|m| match scenario.duts[m.point.dut] {
-        Dut::Simulated { .. } => false,
-        _ => change_time(&scenario.duts[m.point.dut], m.point.connections).0 < m.predicted.0 / CHANGE_PART,
+    plan.measurements.iter().all(|m| {
+        let scenario = &*m.point.of(scenario);
+        let dut = &scenario.duts[m.point.dut];
+        let change = change_time(dut, m.point.connections).0 + 2 * null_time(scenario, &m.point);
+        let search = search_time(scenario, &m.point, &m.metric).0;
+        !matches!(dut, Dut::Simulated { .. }) && change < search / CHANGE_PART
     })
 }
 
-/// Assumed time to set a device up at a point: threads and tables of the embedded gateway; namespaces, rules and cables of a
+/// Assumed time to set a device up at a point, without the null device: threads and tables of the embedded gateway; namespaces, rules and cables of a
 /// kernel device.
 fn change_time(dut: &Dut, connections: Count) -> Nanos {
     match dut {
@@ -156,6 +169,40 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
         }
     };
     Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
+}
+
+/// Threads start, drain and pause around each window.
+const AROUND_WINDOW: u64 = 10_000_000;
+/// Setting up and removing the cable of a kernel device, and measuring it.
+const CABLE: u64 = 700_000_000;
+
+/// One measurement of the null device.
+fn null_time(scenario: &Scenario, point: &Point) -> u64 {
+    let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
+    match (dut, &scenario.link) {
+        _ if !null::is_plain(scenario) => 0,
+        (Dut::Gateway { .. }, Link::InProcess { .. }) => {
+            null::WINDOWS as u64 * window + null::FILLS as u64 * fill(point, guess(scenario, dut).top)
+        }
+        (Dut::Kernel { .. }, Link::Veth { .. }) => CABLE,
+        _ => 0,
+    }
+}
+
+/// The windows that find the cost of a frame: pairs of device and null device, then the device on the tester's thread.
+fn cost_time(scenario: &Scenario, point: &Point) -> u64 {
+    let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
+    match (dut, &scenario.link) {
+        (Dut::Gateway { .. }, Link::InProcess { .. }) if null::is_plain(scenario) => {
+            (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
+        }
+        _ => 0,
+    }
+}
+
+/// A phase 1 without the waits of a trial.
+fn fill(point: &Point, rate: Rate) -> u64 {
+    if point.connections == 0 { 0 } else { rate.time_for(point.connections).0.saturating_add(AROUND_WINDOW) }
 }
 
 /// One phase 1 with its waits.

@@ -72,7 +72,7 @@ impl Rig {
         self.null.as_ref().is_some_and(|null| null.steers(view))
     }
 
-    /// Measures the null device with frames of a plain cable in several windows, after phases 1 if there are connections. `None`
+    /// Measures the null device with frames of a plain cable in so many windows, after at most so many phases 1 if there are connections. `None`
     /// if the device has no null device, or if its workers do not receive equal shares of these frames.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Rig {
     pub fn measure_null(
         &mut self,
         cable: &Offered,
-        windows: usize,
+        counts: (usize, usize),
         window: Nanos,
     ) -> Result<Option<NullRates>, TrialError> {
         if !self.has_null(&cable.view) {
@@ -89,7 +89,7 @@ impl Rig {
         let (Bed::Engine(engine), Some(null)) = (&mut self.bed, &self.null) else { return Ok(None) };
         let before = null.received();
         null.switch.set_null(true);
-        let rates = null_rates(engine, cable, windows, window);
+        let rates = null_rates(engine, cable, counts, window);
         null.switch.set_null(false);
         // The state table holds addresses that the device did not choose.
         engine.forget();
@@ -161,12 +161,17 @@ impl Rig {
     }
 }
 
-fn null_rates(engine: &mut Engine, cable: &Offered, windows: usize, window: Nanos) -> Result<NullRates, TrialError> {
+fn null_rates(
+    engine: &mut Engine,
+    cable: &Offered,
+    (windows, fills): (usize, usize),
+    window: Nanos,
+) -> Result<NullRates, TrialError> {
     let fill = |engine: &mut Engine| engine.open_all(&cable.view, None);
     let set_up = if cable.view.stateful {
         let first = fill(engine)?;
         // Large tables are filled once.
-        let more = if first.time_for(cable.view.connections()) > Nanos(window.0 * 4) { 0 } else { 2 };
+        let more = if first.time_for(cable.view.connections()) > Nanos(window.0 * 4) { 0 } else { fills - 1 };
         Some(median((0..more).map(|_| fill(engine)).chain([Ok(first)]).collect::<Result<_, _>>()?))
     } else {
         None

@@ -3,7 +3,7 @@
 
 mod calibrate;
 mod measure;
-mod null;
+pub(crate) mod null;
 mod recorded;
 mod until;
 

@@ -6,6 +6,7 @@ use super::{Run, RunError};
 use crate::rig::embedded::Cores;
 use crate::rig::null::NullRates;
 use crate::rig::{Process, Rig, technology};
+use engine::calibrate::CalibrateError;
 use engine::overload::Offered;
 use method::stats::Interval;
 use method::{Nanos, Rate, TrialError};
@@ -16,6 +17,10 @@ use scenario::{Dut, Point, Scenario};
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
 /// Windows of one measurement of the null device.
 pub(crate) const WINDOWS: usize = 5;
+/// Windows of the device on the tester's thread.
+pub(crate) const ALONE: usize = 20;
+/// Phases 1 of one measurement of the null device at most.
+pub(crate) const FILLS: usize = 3;
 /// Pairs of windows of device and null device.
 pub(crate) const PAIRS: usize = 20;
 
@@ -38,7 +43,12 @@ impl Run<'_> {
         }
         let found = kernel_cable(&scenario, point, &self.process);
         self.note_commands()?;
-        found?.map_or(Ok(()), |found| self.keep_null(point, before, found.frames, found.set_up))
+        match found {
+            Ok(Some(found)) => self.keep_null(point, before, found.frames, found.set_up),
+            Ok(None) => Ok(()),
+            Err(RunError::Calibrate(CalibrateError::Trial(error))) => self.no_null(point, failed(error)),
+            Err(error) => self.no_null(point, error),
+        }
     }
 
     fn keep_null(&mut self, point: &Point, before: bool, frames: Rate, set_up: Option<Rate>) -> Result<(), RunError> {
@@ -73,7 +83,7 @@ impl Run<'_> {
 }
 
 /// Whether frames pass the path unchanged: an impairment would be taken for the null device's.
-fn is_plain(scenario: &Scenario) -> bool {
+pub(crate) fn is_plain(scenario: &Scenario) -> bool {
     scenario.impair.is_none() && scenario.capture.is_none()
 }
 
@@ -92,7 +102,7 @@ fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Opti
         return Ok(None);
     }
     let cable = offered(scenario, point, point.connections > 0)?;
-    rig.measure_null(&cable, WINDOWS, WINDOW).map_err(failed)
+    rig.measure_null(&cable, (WINDOWS, FILLS), WINDOW).map_err(failed)
 }
 
 fn cost(
@@ -107,16 +117,16 @@ fn cost(
     }
     let cable = offered(scenario, point, false)?;
     let Some(pairs) = rig.measure_pairs(&cable, phase1_rate, PAIRS, WINDOW).map_err(failed)? else { return Ok(None) };
-    let mut one_core = None;
+    let mut one_thread = None;
     if let Dut::Gateway { plays, technology, .. } = &scenario.duts[point.dut] {
         let cores = Cores::one_thread(point.cores as usize);
         let mut alone = technology::build_on(scenario, *plays, technology.as_ref(), point, process, &cores)?;
-        one_core = spread(&alone.measure_price(&cable, phase1_rate, PAIRS, WINDOW).map_err(failed)?);
+        one_thread = spread(&alone.measure_price(&cable, phase1_rate, ALONE, WINDOW).map_err(failed)?);
     }
     Ok(Some(Cost {
         cpu_ns_per_frame: spread(&pairs.nanos),
         paired_ratio: spread(&pairs.ratios),
-        one_thread_ns_per_frame: one_core,
+        one_thread_ns_per_frame: one_thread,
     }))
 }
 
@@ -127,4 +137,95 @@ fn spread(values: &[f64]) -> Option<Spread> {
     let Interval { low, high, .. } = Interval::of(&sorted)?;
     let n = sorted.len();
     Some(Spread { median: f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]), low, high, n: n as u32 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::{Direction, Load, Order, PhaseKind, TrialOutcome, TrialSpec, Trials};
+    use record::plan::Plan;
+    use scenario::{Link, Options, parse};
+
+    /// Connections, and frames of a trial in each direction: the rings hold all of them.
+    const N: u64 = 8192;
+    const SHORT: Nanos = Nanos::from_millis(10);
+    /// The rings absorb this stall at the rate of the trial.
+    const ABSORBED: Nanos = Nanos::from_millis(50);
+
+    fn scenario(device: &str) -> Scenario {
+        let (connections, metrics) = match device.contains("plays") {
+            true => ("", "\"throughput\""),
+            false => ("connections = \"1M\"\n", "\"max_conn_est_rate\", \"throughput\""),
+        };
+        let text = format!(
+            "name = \"t\"\n[dut.embedded]\n{device}\n[traffic]\nsource-ports = \"1024-2047\"\ndestination-ports = \"1-1000\"\n\
+             [sweep]\n{connections}[measure]\nmetrics = [{metrics}]\nphase1-drain = \"500 ms\"\ndrain = \"500 ms\"\n\
+             settle = \"0 s\"\nstart-delay = \"2 ms\"\n"
+        );
+        let loaded = parse("t.toml", &text, &Options::default(), tech::ALL);
+        let mut scenario = loaded.unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+        scenario.link = Link::InProcess { depth: N as usize };
+        if !scenario.sweep.connections.is_empty() {
+            scenario.sweep.connections = vec![N];
+        }
+        scenario
+    }
+
+    /// Null device and device take turns on one rig, and trials after them lose nothing.
+    fn takes_turns(device: &str) {
+        let (scenario, process) = (scenario(device), Process::new());
+        let point = Plan::new(&scenario).measurements[0].point.clone();
+        let stateful = point.connections > 0;
+        let mut rig = Rig::build(&scenario, &point, &process).unwrap();
+        let phase1_rate = stateful.then_some(Rate(100_000));
+        let own = offered(&scenario, &point, stateful).unwrap();
+        let rates = rig.measure_null(&own, (2, 1), SHORT).unwrap().unwrap();
+        assert!(rates.frames.0 > 0 && rates.set_up.is_some() == stateful, "{rates:?}");
+        let plain = offered(&scenario, &point, false).unwrap();
+        let pairs = rig.measure_pairs(&plain, phase1_rate, 2, SHORT).unwrap().unwrap();
+        assert!(pairs.ratios.len() == 2 && pairs.ratios.iter().chain(&pairs.nanos).all(|n| *n > 0.0), "{pairs:?}");
+        let spec = TrialSpec {
+            kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+            rate: Rate(100_000),
+            load: Load::Frames(N),
+            direction: Direction::Both,
+            connections: point.connections,
+            phase1_rate,
+            validate_rate: None,
+            keep_table: false,
+            responder_order: Order::Random,
+        };
+        // A thread that is descheduled for long gives up or is late; that says nothing about the device.
+        let was_descheduled =
+            |o: &TrialOutcome| [o.host.tester_stall, o.host.dut_stall].iter().any(|stall| *stall > ABSORBED);
+        let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+        let outcome = attempts.find(|o| !was_descheduled(o)).expect("host noise invalidated every attempt");
+        assert_eq!([&outcome.forward, &outcome.reverse].map(|leg| leg.received), [N, N], "{outcome:?}");
+    }
+
+    #[test]
+    fn a_nat44_and_its_null_device_take_turns() {
+        takes_turns("mapping = \"address-and-port-dependent\"");
+    }
+
+    #[test]
+    fn a_translator_and_its_null_device_take_turns() {
+        takes_turns(
+            "plays = \"pe\"\n[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"",
+        );
+    }
+
+    #[test]
+    fn an_impaired_path_has_no_null_device() {
+        const NAT44: &str = "mapping = \"address-and-port-dependent\"";
+        assert!(is_plain(&scenario(NAT44)));
+        assert!(!is_plain(&scenario(&format!("{NAT44}\n[link.impair]\nloss = \"1 %\""))));
+    }
+
+    #[test]
+    fn a_spread_is_a_median_with_its_order_statistics() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(spread(&values), Some(Spread { median: 10.5, low: 6.0, high: 15.0, n: 20 }));
+        assert_eq!(spread(&[]), None);
+    }
 }
