@@ -6,10 +6,11 @@ use super::result::{PointResult, Repetition};
 use crate::folder::SelfTest;
 use method::{Count, ResultKind, TrialRecord};
 use scenario::{Scenario, conformance};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The conformance label of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conformance {
     /// Short form, for titles.
     pub label: String,

@@ -2,6 +2,7 @@
 //! same sentences.
 
 use super::Report;
+use super::named;
 use super::number::{self, grouped, si};
 use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Over};
@@ -12,10 +13,12 @@ use method::validity::Spoiler;
 use method::{Count, Direction, Rate, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What the judge counted over all trials of a run, invalid ones included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Judged {
     /// Trials recorded.
     pub trials: u64,
@@ -30,6 +33,8 @@ pub struct Judged {
     /// Trials after whose phase 1 the device counted fewer connections than the tester had received.
     pub uncounted: u64,
     /// The worst of these: connections in the device's table, and connections that the tester had received.
+    #[serde(serialize_with = "named::counts")]
+    #[schemars(with = "Option<named::Counts>")]
     pub worst_count: Option<(Count, Count)>,
     /// Frames sent.
     pub sent: Count,
@@ -38,6 +43,8 @@ pub struct Judged {
     /// Of these: reordered.
     pub reordered: Count,
     /// All other frames received, by fault.
+    #[serde(serialize_with = "named::faults")]
+    #[schemars(with = "BTreeMap<Fault, Count>")]
     pub faults: Vec<(Fault, Count)>,
     /// A hop limit of correctly received frames that is not below the hop limit sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +107,7 @@ pub(super) fn judged_in_words(judged: &Judged) -> String {
 }
 
 /// A fault in words.
-pub(super) fn fault_name(fault: Fault) -> &'static str {
+pub fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::Foreign => "foreign",
         Fault::Late => "of an earlier trial",

@@ -7,6 +7,7 @@ use super::result::PointResult;
 use method::metric::{self, Unit};
 use scenario::Dut;
 use scenario::axis;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -15,7 +16,7 @@ const SOURCES: &str = include_str!("../../published/sources.toml");
 const ERRATA: &str = include_str!("../../published/errata.toml");
 
 /// A published median with its conditions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
     /// Document and table, as in `published/all.csv`.
     pub table: String,
@@ -56,7 +57,7 @@ pub struct Published {
 }
 
 /// A measured value and the published one nearest to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Beside {
     /// Name of the DUT.
     pub dut: String,

@@ -8,11 +8,12 @@ use method::trial::Leg;
 use method::{Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, TrialRecord, Verdict, scaling};
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Point, Scenario};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One metric at one point of the matrix.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
     /// Position of the DUT in the scenario.
     pub dut: usize,
@@ -62,7 +63,7 @@ pub struct PointResult {
     pub s_cpu: Option<f64>,
     /// Median in percent of plain forwarding by the same device.
     pub forwarding_percent: Option<f64>,
-    /// Medians of further figures.
+    /// Medians of further figures, by name with unit.
     pub extra: BTreeMap<String, f64>,
     /// The repetitions in order.
     pub repetitions: Vec<Repetition>,
@@ -80,7 +81,7 @@ pub struct PointResult {
 }
 
 /// One repetition of a search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
     /// Its number, from 1.
     pub repetition: u32,
@@ -95,12 +96,19 @@ pub struct Repetition {
     pub undecided: Option<Invalid>,
     /// The last eight verdicts were equal.
     pub one_sided: bool,
+    /// Trials of its search.
+    pub trials: u64,
+    /// Of these: invalid, and repeated.
+    pub invalid: u64,
+    /// Seconds after the start of the run at which the search ended; `None` if not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_s: Option<f64>,
     /// The search.
     pub trace: Vec<SearchStep>,
 }
 
 /// A trial as a point of the loss curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LossPoint {
     /// Offered rate per direction, frames per second.
     pub offered: f64,
@@ -113,7 +121,7 @@ pub struct LossPoint {
 }
 
 /// A verdict without its reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Worth {
     /// Passed.
@@ -332,6 +340,9 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
         error: o.result.error,
         undecided: o.result.tester_limit,
         one_sided: o.result.one_sided,
+        trials: o.result.trials,
+        invalid: o.result.invalid_repeats,
+        after_s: o.after_s,
         trace: o.result.trace.clone(),
     };
     result.repetitions = outcomes.iter().map(repetition).collect();

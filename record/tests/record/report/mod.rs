@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fixture;
+mod schema;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;
