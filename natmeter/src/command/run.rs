@@ -68,7 +68,8 @@ pub(super) fn resume(path: &Path, global: &Global) -> Exit {
             return Ok(Err(exit));
         }
         for repair in repairs {
-            listener.on(&Event::Repaired { text: format!("{repair:?}") });
+            let text = format!("removed an incomplete line of {} bytes from {}", repair.bytes, repair.file);
+            listener.on(&Event::Repaired { text });
         }
         let process = process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
