@@ -7,7 +7,7 @@ use crate::listing;
 use crate::term::{err, out};
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::report;
 use scenario::Options;
@@ -125,9 +125,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// List scenarios, devices, technologies, axes, software, hosts, back-ends, procedures and metrics
     List(ListArgs),
-    /// Print the JSON Schema of scenario and gateway files, for editors
-    #[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
-    Schema,
+    /// Print the JSON Schema of scenario and gateway files, for editors, or of reports and events, for programs
+    Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages into a folder
@@ -203,6 +202,26 @@ pub struct SelftestArgs {
     /// Options about other runs.
     #[command(flatten)]
     pub turn: Turn,
+}
+
+/// `natmeter schema KIND`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
+pub struct SchemaArgs {
+    /// What it describes
+    #[arg(value_enum, default_value_t = SchemaKind::Scenario)]
+    pub kind: SchemaKind,
+}
+
+/// What a JSON Schema describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaKind {
+    /// Scenario and gateway files
+    Scenario,
+    /// `natmeter report --format json`
+    Report,
+    /// A line of `natmeter run --json`, and of `events.jsonl` in the run folder
+    Event,
 }
 
 /// `natmeter check FILE`
@@ -370,7 +389,7 @@ impl Command {
             Command::Check(_) => "check",
             Command::Plan(_) => "plan",
             Command::List(_) => "list",
-            Command::Schema => "schema",
+            Command::Schema(_) => "schema",
             Command::Completions(_) => "completions",
             Command::ManPages(_) => "man-pages",
         };

@@ -3,11 +3,13 @@
 use method::Rate;
 use record::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
 use record::plan::Measurement;
+use record::store::Repair;
 use scenario::axis::AxisValues;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// An event of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The run has a folder.
@@ -82,6 +84,8 @@ pub enum Event {
     Trial {
         /// Its number in the run.
         seq: u64,
+        /// Key of its measurement.
+        measurement: String,
         /// Intended load per direction.
         rate: Rate,
         /// `pass`, `fail` or `invalid`.
@@ -107,6 +111,16 @@ pub enum Event {
         /// Duration of this part of the run, in seconds.
         seconds: u64,
     },
+}
+
+/// A line of `events.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Line {
+    /// An event of the run.
+    Event(Event),
+    /// A repair of the folder before the run continued.
+    Repair(Repair),
 }
 
 /// A receiver of events.

@@ -16,7 +16,8 @@ pub fn of_this_machine() -> Facts {
     note("kernel", Some(format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())));
     note("architecture", Some(uname.machine().to_string_lossy().into_owned()));
     note("cpu", cpu_model());
-    note("cores", Some(format!("{:?}", port::host::cores())));
+    let cores: Vec<String> = port::host::cores().iter().map(usize::to_string).collect();
+    note("cores", Some(cores.join(", ")));
     note("memory", line_of("/proc/meminfo", "MemTotal:"));
     note("governor", read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").ok());
     note("smt", read_to_string("/sys/devices/system/cpu/smt/control").ok());

@@ -6,6 +6,7 @@
 
 use crate::exit::Exit;
 use record::printable::{escaped_json, with_colours};
+use record::versioned::Versioned;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -25,9 +26,9 @@ pub fn out(text: &str) {
     }
 }
 
-/// Prints a value to stdout as one line of JSON.
-pub fn json(value: &impl Serialize) {
-    match serde_json::to_string(value) {
+/// Prints a document to stdout as one line of JSON, with the version of its format.
+pub fn json(document: &impl Serialize) {
+    match serde_json::to_string(&Versioned::of(document)) {
         Ok(text) => out(&format!("{}\n", escaped_json(&text))),
         Err(error) => {
             LOST.store(true, Ordering::Relaxed);

@@ -13,6 +13,7 @@ mod structure;
 
 use crate::folder::Header;
 use crate::read::Record;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
@@ -20,7 +21,7 @@ use std::fmt;
 const RESTORE: &str = "restore the file from a copy, or start a new run";
 
 /// An error in a record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The file.
     pub file: &'static str,
@@ -49,7 +50,7 @@ impl fmt::Display for Finding {
 }
 
 /// The basis of the verdicts and results of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// They were derived again from what the trials recorded.
@@ -59,7 +60,7 @@ pub enum Basis {
 }
 
 /// The outcome of an audit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Audit {
     /// Basis of verdicts and results.
     pub basis: Basis,

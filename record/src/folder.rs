@@ -19,6 +19,7 @@ use crate::plan::{Measurement, Plan};
 use method::{Count, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
 use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ pub fn default_ranges(record: u32) -> DefaultRanges {
 }
 
 /// The first document of a run folder. [`crate::read::header`] reads it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Header {
     /// Version of the run folder.
     pub record: u32,
@@ -49,7 +50,7 @@ pub struct Header {
     pub started: String,
     /// Options of the command line that change the scenario.
     pub options: Options,
-    /// The scenario with all defaults and overrides. A reader parses the scenario's text instead.
+    /// The scenario in words. A reader parses the scenario's text instead.
     pub scenario: Scenario,
     /// The plan.
     pub plan: Plan,
@@ -108,7 +109,7 @@ pub const HASH_TABLE_SIZE: &str = "hash table size";
 pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
 
 /// Facts of the machine and the devices.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
     /// Kernel, CPU, governor, mitigations, memory, clock, …
     pub tester: FactTable,
@@ -119,7 +120,7 @@ pub struct Facts {
 }
 
 /// The tester's own limits for this scenario's frames and flows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// The clock in words.
     pub clock: String,
@@ -173,7 +174,7 @@ impl Calibration {
 }
 
 /// The link between the tester's two ports during calibration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Over {
     /// The in-process link, without a back-end of the kernel.
     #[default]
@@ -214,7 +215,7 @@ impl Over {
 }
 
 /// The tester ceiling without a device, in the directions of the scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// Connections (N) in the state table; 0: stateless, no table.
     pub connections: Count,
@@ -255,13 +256,13 @@ impl Ceiling {
 }
 
 /// One measurement of the null device, which forwards every frame unchanged on the links, threads and cores of the device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NullDevice {
     /// The point of the matrix.
     pub point: Point,
     /// Before the trials of the point, else after them.
     pub before: bool,
-    /// Seconds after the start of the run or of its continuation.
+    /// Seconds after the start of the run, without interruptions between its parts.
     pub after_s: f64,
     /// Frames per second per direction that it forwards while the offered load exceeds its capacity: median of several windows.
     pub frames: Rate,
@@ -277,7 +278,7 @@ impl NullDevice {
 }
 
 /// A median with the interval of its order statistics, over windows or pairs of windows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The median.
     pub median: f64,
@@ -290,7 +291,7 @@ pub struct Spread {
 }
 
 /// What a frame costs the device while the offered load exceeds its capacity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Nanoseconds of the device's workers for each frame, without the rounds in which they find no frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,7 +305,7 @@ pub struct Cost {
 }
 
 /// Verdict of the known-truth self-test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfTest {
     /// No check failed; some may be inconclusive.
     pub passed: bool,
@@ -313,7 +314,7 @@ pub struct SelfTest {
 }
 
 /// One check of the self-test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfTestCheck {
     /// What is checked.
     pub name: String,
@@ -332,7 +333,7 @@ pub struct SelfTestCheck {
 }
 
 /// One command that was run on a device or on the machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandLine {
     /// When, RFC 3339, UTC.
     pub at: String,
@@ -349,7 +350,7 @@ pub struct CommandLine {
 }
 
 /// Result of one measurement. The fields of the search result are in the same JSON object.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// What was measured.
     pub measurement: Measurement,
@@ -360,6 +361,10 @@ pub struct Outcome {
     /// Figures measured while the device was set up.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub figures: Figures,
+    /// Seconds after the start of the run at which the search ended, without interruptions between its parts; `None` in
+    /// folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_s: Option<f64>,
     /// What a frame costs the device, and its forwarding rate in relation to the null device; measured once at a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,

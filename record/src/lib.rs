@@ -11,3 +11,4 @@ pub mod read;
 pub mod report;
 pub mod search;
 pub mod store;
+pub mod versioned;

@@ -4,10 +4,11 @@
 use method::{Count, Nanos};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One search for one value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// The point of the matrix.
     pub point: Point,
@@ -74,7 +75,7 @@ pub fn without_attempt(key: &str) -> &str {
 }
 
 /// All measurements of a run, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The measurements in the order of execution.
     pub measurements: Vec<Measurement>,

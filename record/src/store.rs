@@ -7,8 +7,10 @@ pub mod date;
 mod jsonl;
 
 use crate::folder::{NullDevice, Outcome};
+use crate::versioned::Versioned;
 use jsonl::Appender;
 pub use jsonl::{Lines, Torn, read_lines};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, TryLockError};
@@ -144,7 +146,7 @@ impl StoreError {
 }
 
 /// The incomplete line that was removed from a file when it was opened again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Repair {
     /// When, RFC 3339, UTC.
     pub at: String,
@@ -277,7 +279,7 @@ impl RunFolder {
     /// # Errors
     /// Those of [`RunFolder::append_trial`].
     pub fn append_event(&mut self, event: &impl Serialize) -> Result<(), StoreError> {
-        self.events.append(event)
+        self.events.append(&Versioned::of(event))
     }
 
     /// Records a command with its output.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// Where a device is, seen from the tester. None of these is the test bed of RFC 2544, section 6: a tester with two ports,
 /// and two cables to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestBed {
     /// Another program or the kernel of the tester's machine.

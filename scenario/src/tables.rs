@@ -29,7 +29,7 @@ const DIRECTIONS: &[Choice<Direction>] = &[
 const ORDERS: &[Choice<Order>] = &[("random", Order::Random, ""), ("round-robin", Order::RoundRobin, "")];
 
 /// Order in which the measurements of a run are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sequence {
     /// The points in order; at each point every metric with all repetitions.

@@ -42,7 +42,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Check(args)) => check::check(&args, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),
         Some(Command::List(args)) => list::list(args.what.as_deref(), output),
-        Some(Command::Schema) => schema::schema(),
+        Some(Command::Schema(args)) => schema::schema(args.kind),
         Some(Command::Completions(args)) => completions::completions(args.shell),
         Some(Command::ManPages(args)) => man_pages::man_pages(&args.dir),
         None => {

@@ -73,7 +73,8 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Exit {
             return Ok(Err(exit));
         }
         for repair in repairs {
-            listener.on(&Event::Repaired { text: format!("{repair:?}") });
+            let text = format!("removed an incomplete line of {} bytes from {}", repair.bytes, repair.file);
+            listener.on(&Event::Repaired { text });
         }
         let process = turn.process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;

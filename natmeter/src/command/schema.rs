@@ -1,10 +1,20 @@
-//! `natmeter schema`: the JSON Schema of the files that natmeter reads, from the tables that read them.
+//! `natmeter schema`: the JSON Schemas of the files that natmeter reads, from the tables that read them, and of the JSON that
+//! it writes, from the types that write it.
 
+use crate::cli::SchemaKind;
+use crate::event;
 use crate::exit::Exit;
-use crate::term;
+use crate::term::out;
+use record::report::Report;
+use record::versioned::schema_of;
 
-/// `natmeter schema`.
-pub(super) fn schema() -> Exit {
-    term::json(&scenario::book(tech::ALL).json_schema("natmeter: scenarios and gateways"));
+/// `natmeter schema [KIND]`.
+pub(super) fn schema(kind: SchemaKind) -> Exit {
+    let schema = match kind {
+        SchemaKind::Scenario => scenario::book(tech::ALL).json_schema("natmeter: scenarios and gateways"),
+        SchemaKind::Report => schema_of::<Report>("natmeter: report"),
+        SchemaKind::Event => schema_of::<event::Line>("natmeter: event of a run"),
+    };
+    out(&format!("{schema}\n"));
     Exit::Done
 }

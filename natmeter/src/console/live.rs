@@ -171,6 +171,7 @@ mod tests {
         let (lost, sent) = if large { (1, 1_000_000_000) } else { (1_200, 1_000_000) };
         let trial = Event::Trial {
             seq: 1,
+            measurement: String::new(),
             rate: Rate(1),
             verdict: if large { "invalid" } else { "fail" }.to_owned(),
             reason: String::new(),

@@ -112,7 +112,7 @@ pub(super) fn wired<F: Function + 'static>(
         ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
         ("workers".to_owned(), workers.to_string()),
         ("tester workers".to_owned(), testers.to_string()),
-        ("cores".to_owned(), format!("tester {:?}, workers {:?}", cores.testers, cores.workers)),
+        ("cores".to_owned(), cores.in_words()),
     ];
     Ok(Rig {
         bed: Bed::Engine(Box::new(engine)),
@@ -206,6 +206,15 @@ impl Cores {
             only_one: all.len() == 1,
             wanted,
         }
+    }
+
+    /// The core of each thread.
+    fn in_words(&self) -> String {
+        let list = |cores: &[Option<usize>]| {
+            let each = cores.iter().map(|core| core.map_or_else(|| "not pinned".to_owned(), |core| core.to_string()));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        format!("tester {}; workers {}", list(&self.testers), list(&self.workers))
     }
 
     /// Returns a doubt if the tester has fewer workers than requested.

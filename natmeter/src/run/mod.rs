@@ -84,6 +84,8 @@ pub struct Run<'a> {
     outcomes: Vec<Outcome>,
     records: Vec<TrialRecord>,
     began: Instant,
+    /// Seconds that the parts of the run before this one took, up to their last recorded time.
+    before_s: f64,
     /// No trial begins after this: twice the scenario's time limit.
     end: Option<Instant>,
     /// Time spent on measurements so far, to correct the prediction of the rest.
@@ -121,7 +123,10 @@ impl<'a> Run<'a> {
         let path = folder.path().to_path_buf();
         let recorded = record::read::Record::of(header.clone(), &path)?;
         audit::check_resumable(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
-        Ok(Run::with(header, folder, process, listener, recorded.trials, recorded.outcomes))
+        let times = recorded.outcomes.iter().filter_map(|o| o.after_s).chain(recorded.nulls.iter().map(|n| n.after_s));
+        let before_s = times.fold(0.0, f64::max);
+        let run = Run::with(header, folder, process, listener, recorded.trials, recorded.outcomes);
+        Ok(Run { before_s, ..run })
     }
 
     fn with(
@@ -145,6 +150,7 @@ impl<'a> Run<'a> {
             outcomes,
             records,
             began,
+            before_s: 0.0,
             end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
             spent: Duration::ZERO,
             made: Vec::new(),
@@ -337,12 +343,18 @@ impl<'a> Run<'a> {
             error => RunError::Trial { measurement: key, error },
         })?;
         self.add_cost(&mut outcome, rig)?;
+        outcome.after_s = Some(self.after_s());
         self.spent += began.elapsed();
         self.made.push(measurement.clone());
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);
         self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
+    }
+
+    /// Returns the seconds since the start of the run, without interruptions between its parts.
+    fn after_s(&self) -> f64 {
+        self.before_s + self.began.elapsed().as_secs_f64()
     }
 
     /// Adds a doubt if the invalid trials of a measurement took so long that natmeter stopped repeating them.

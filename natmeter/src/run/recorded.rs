@@ -54,6 +54,7 @@ fn event_of(record: &TrialRecord) -> Event {
     let sum = |f: fn(&method::Leg) -> u64| legs.iter().flatten().map(|l| f(l)).sum();
     Event::Trial {
         seq: record.seq,
+        measurement: record.measurement.clone(),
         rate: record.spec.rate,
         verdict: verdict.to_owned(),
         reason,

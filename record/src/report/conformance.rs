@@ -6,10 +6,11 @@ use super::result::{PointResult, Repetition};
 use crate::folder::SelfTest;
 use method::{Count, ResultKind, TrialRecord, Verdict};
 use scenario::{Scenario, TestBed, conformance, label};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The label of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conformance {
     /// Procedure and test bed in short form, for titles.
     pub label: String,

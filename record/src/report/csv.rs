@@ -1,13 +1,14 @@
 //! The report as CSV, one value a line, for spreadsheets and scripts: the columns of `published/all.csv`, then what
 //! only a measured value has.
 
-use super::facts::technology;
+use super::facts::{ceiling, technology};
 use super::result::{PointResult, Repetition};
 use super::{Format, Report, number, published};
 use crate::audit::Basis;
-use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, Spread, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use method::ResultKind;
 use method::metric::{self, Unit};
+use method::stats::Interval;
 use scenario::Dut;
 use scenario::Plays;
 use scenario::axis::{AXES, in_order};
@@ -22,8 +23,11 @@ connections,src_ports,dst_ports,cpu_cores,hash_table_size,conntrack_table_size,e
 frame_size_ipv4,bound,repetition,conformance";
 
 /// Columns after those of the further axes: the table that the device loaded, the build of natmeter, and the basis of
-/// verdicts and results.
-const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build,verdicts";
+/// verdicts and results; then the figures of the result beside the value.
+const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build,verdicts,interval_low,interval_high,\
+interval_coverage,trials,invalid_trials,one_sided,closed_loop,validation_failed,shares_core,phase1_rate,phase1_lost,queued,\
+after_s,tester_ceiling,null_before,null_after,cpu_ns_per_frame,cpu_ns_per_frame_low,cpu_ns_per_frame_high,paired_ratio,\
+paired_ratio_low,paired_ratio_high";
 
 fn render(report: &Report) -> String {
     let swept = AXES.iter().map(|axis| axis.name().replace('-', "_"));
@@ -110,7 +114,8 @@ impl Line<'_> {
         let here = scenario.at(result.dut, result.connections, &result.axes);
         let traffic = &here.traffic;
         let ports = |key: &str, whole: u32| result.extra.get(key).map_or(whole, |&n| n as u32).to_string();
-        let extra = |key: &str| result.extra.get(key).map_or_else(String::new, |v| format!("{v:.0}"));
+        let extra = |key: &str| result.extra.get(key).map_or_else(String::new, f64::to_string);
+        let whole = repetition;
         let (repetition, bound, error) = match repetition {
             Some(r) => (r.repetition.to_string(), r.bound, r.error),
             None => (String::new(), result.bound, result.error),
@@ -134,7 +139,7 @@ impl Line<'_> {
             self.axis.0.to_owned(),
             self.axis.1.to_string(),
             value.map_or_else(String::new, |v| v.to_string()),
-            value.map_or_else(String::new, if unit == "ratio" { number::ratio } else { number::grouped_f64 }),
+            value.map_or_else(String::new, exact),
             result.connections.to_string(),
             ports("source_ports", traffic.flows.source_ports.count()),
             ports("destination_ports", traffic.flows.destination_ports.count()),
@@ -147,23 +152,86 @@ impl Line<'_> {
                 .map_or_else(|| extra(CONNTRACK_TABLE_SIZE), |n| n.to_string()),
             result.repetitions.len().to_string(),
             error.map_or_else(String::new, |error| error.0.to_string()),
-            number::significant(1.0 - f64::from(acceptance) / 1e6, 6),
+            // In integers, because 1 - 0.9999 is not 0.0001 in floating point.
+            (f64::from(1_000_000u32.saturating_sub(acceptance)) / 1e6).to_string(),
             traffic.frame_size.to_string(),
             bound.name().to_owned(),
             repetition,
             report.conformance.label.clone(),
         ];
         let swept = AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, u64::to_string));
-        let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(|key| decimal(result.extra.get(key)));
+        let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra);
         let all: Vec<String> = fields
             .into_iter()
             .chain(swept)
             .chain(table)
             .chain([report.facts.build().unwrap_or_default().to_owned(), verdicts(report).to_owned()])
+            .chain(self.beside(stat, unit, whole))
             .map(published::quoted)
             .collect();
         let _ = writeln!(out, "{}", all.join(","));
     }
+}
+
+impl Line<'_> {
+    /// The last columns: the interval of the median, and the figures of the result or of one repetition.
+    fn beside(&self, stat: &str, unit: &str, repetition: Option<&Repetition>) -> Vec<String> {
+        let (report, result) = (self.report, self.result);
+        let interval = if stat == "median" { interval(result) } else { None };
+        let directions = if unit.ends_with("both directions") { f64::from(result.directions) } else { 1.0 };
+        let interval = interval.map(|i| Interval { low: i.low * directions, high: i.high * directions, ..i });
+        let (trials, invalid, one_sided) = match repetition {
+            Some(r) => (r.trials, r.invalid, usize::from(r.one_sided)),
+            None => (result.trials, result.invalid, result.one_sided),
+        };
+        let null = |before: bool| {
+            let rates = result.null.iter().filter(|null| null.before == before);
+            // The last one, if a point was measured again.
+            rates.filter_map(|null| null.of(&result.metric)).next_back().map(|rate| rate.0 as f64)
+        };
+        let cost = result.cost.unwrap_or_default();
+        let spread = |spread: Option<Spread>| {
+            let of = |figure: fn(&Spread) -> f64| spread.as_ref().map(figure);
+            [of(|s| s.median), of(|s| s.low), of(|s| s.high)]
+        };
+        // Counts of repetitions for a result; 0 or 1 for a repetition where that is known.
+        let of_result = |n: usize| if repetition.is_none() { n.to_string() } else { String::new() };
+        let decimal = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+        let mut columns: Vec<String> =
+            [interval.map(|i| i.low), interval.map(|i| i.high), interval.map(|i| i.coverage)].map(decimal).into();
+        columns.extend([
+            trials.to_string(),
+            invalid.to_string(),
+            one_sided.to_string(),
+            of_result(result.closed_loop),
+            of_result(result.validation_failed),
+            result.shares_core.to_string(),
+            decimal(result.extra.get("phase 1 rate").copied()),
+            result.phase1_lost.to_string(),
+            result.queued.map_or_else(String::new, |n| n.to_string()),
+            decimal(repetition.and_then(|r| r.after_s)),
+            decimal(ceiling(report, result)),
+        ]);
+        columns.extend([null(true), null(false)].map(decimal));
+        columns.extend(spread(cost.cpu_ns_per_frame).into_iter().chain(spread(cost.paired_ratio)).map(decimal));
+        columns
+    }
+}
+
+/// The interval of the median over the repetitions; `None` if not all of them have a rate.
+fn interval(result: &PointResult) -> Option<Interval> {
+    let mut rates: Vec<f64> =
+        result.repetitions.iter().filter(|r| r.bound.has_rate()).map(|r| r.rate.0 as f64).collect();
+    rates.sort_by(f64::total_cmp);
+    if rates.len() == result.repetitions.len() { Interval::of(&rates) } else { None }
+}
+
+/// A value with all its decimals and a comma before every three digits of its whole part.
+fn exact(value: f64) -> String {
+    let text = value.to_string();
+    let (whole, decimals) = text.split_once('.').map_or((text.as_str(), None), |(whole, part)| (whole, Some(part)));
+    let grouped = whole.parse().map_or_else(|_| whole.to_owned(), number::grouped);
+    decimals.map_or(grouped.clone(), |part| format!("{grouped}.{part}"))
 }
 
 /// Single or dual DUT set-up, in the words of the published tables.
@@ -183,13 +251,15 @@ fn verdicts(report: &Report) -> &'static str {
     }
 }
 
-fn decimal(value: Option<&f64>) -> String {
-    value.map_or_else(String::new, |v| format!("{v:.3}").trim_end_matches('0').trim_end_matches('.').to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn printed_values_are_those_of_the_record() {
+        let values = [9_545_970.333_333_334, 12_345.5, 1_000.0, 0.743_219_8, 0.0];
+        assert_eq!(values.map(exact), ["9,545,970.333333334", "12,345.5", "1,000", "0.7432198", "0"]);
+    }
 
     #[test]
     fn bounds_have_the_names_that_records_have() {

@@ -1,6 +1,7 @@
 //! What a report says besides the results: conditions of the run, counters of the judge, and doubts. Every format prints the
 //! same sentences.
 
+use super::named;
 use super::number::{self, grouped, si};
 use super::{Report, evidence};
 use crate::audit::Basis;
@@ -12,10 +13,12 @@ use method::validity::{Rule, Spoiler};
 use method::{Count, Direction, Order, Rate, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What the judge counted over all trials of a run, invalid ones included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Judged {
     /// Trials recorded.
     pub trials: u64,
@@ -27,11 +30,13 @@ pub struct Judged {
     pub by_tester: u64,
     /// Of the invalid ones: because of an incomplete phase 1.
     pub by_phase1: u64,
-    /// Trials that each rule of validity decided, in the order of the rules; empty if the record has other rules.
-    pub by_rule: Vec<(&'static str, u64)>,
+    /// Trials that each rule of validity decided, by name; empty if the record has other rules.
+    pub by_rule: BTreeMap<&'static str, u64>,
     /// Trials after whose phase 1 the device counted fewer connections than the tester had received.
     pub uncounted: u64,
     /// The worst of these: connections in the device's table, and connections that the tester had received.
+    #[serde(serialize_with = "named::counts")]
+    #[schemars(with = "Option<named::Counts>")]
     pub worst_count: Option<(Count, Count)>,
     /// Frames sent.
     pub sent: Count,
@@ -40,6 +45,8 @@ pub struct Judged {
     /// Of these: reordered.
     pub reordered: Count,
     /// All other frames received, by fault.
+    #[serde(serialize_with = "named::faults")]
+    #[schemars(with = "BTreeMap<Fault, Count>")]
     pub faults: Vec<(Fault, Count)>,
     /// A hop limit of correctly received frames that is not below the hop limit sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +103,8 @@ impl Judged {
 /// What the judge counted, in a sentence.
 pub(super) fn judged_in_words(judged: &Judged) -> String {
     let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
-    let rules: Vec<String> = judged.by_rule.iter().map(|(rule, n)| format!("{rule} {}", grouped(*n))).collect();
+    let counts = Rule::ALL.iter().filter_map(|rule| Some((rule.name(), judged.by_rule.get(rule.name())?)));
+    let rules: Vec<String> = counts.map(|(rule, n)| format!("{rule} {}", grouped(*n))).collect();
     let rules = if rules.is_empty() {
         String::new()
     } else {
@@ -113,7 +121,7 @@ pub(super) fn judged_in_words(judged: &Judged) -> String {
 }
 
 /// A fault in words.
-pub(super) fn fault_name(fault: Fault) -> &'static str {
+pub fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::Foreign => "foreign",
         Fault::Late => "of an earlier trial",

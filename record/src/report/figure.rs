@@ -1,9 +1,9 @@
-//! The figures of a report: rate against connections, cores or a further axis; devices side by side; and, for each result, its
-//! search and its loss curve. `svg` draws them.
+//! The figures of a report: rate against connections, cores or a further axis; devices side by side; rates over the time of the
+//! run; and, for each result, its search and its loss curve. `svg` draws them.
 
 use super::result::{PointResult, Worth};
 use super::scale::Axis;
-use super::svg::{self, Labels, Plot, Point, SHAPES, Series, Shape};
+use super::svg::{self, Dot, Labels, Plot, Point, SHAPES, Series, Shape};
 use super::{Report, facts, number, remarks, table};
 use method::StepVerdict;
 use method::metric::{self, Unit};
@@ -170,7 +170,8 @@ fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> 
         description: results.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
         title: title.clone(),
         x,
-        y: Axis::linear(unit, highest * 1.05),
+        // Room for the label and the arrow of the highest mark, below the legend.
+        y: Axis::linear(unit, highest * 1.15),
         band: Vec::new(),
         band_name: "",
         series,
@@ -181,7 +182,7 @@ fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> 
         },
         size: (NARROW, 330.0),
     };
-    let mut caption = format!("{title}. Marks: median; bars: minimum to maximum of the repetitions.");
+    let mut caption = format!("{title}. Marks: median; bars: minimum to maximum; dots: the repetitions.");
     if results.iter().any(|c| c.at_least()) {
         caption.push_str(" Hollow mark with an arrow: lower bound.");
     }
@@ -190,13 +191,21 @@ fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> 
 
 fn point(result: &PointResult, x: f64) -> Option<Point> {
     let s = result.summary?;
-    Some(Point { x, y: s.median, whisker: (s.n > 1).then_some((s.min, s.max)), at_least: result.at_least() })
+    let whisker = (s.n > 1).then_some((s.min, s.max));
+    Some(Point { x, y: s.median, whisker, at_least: result.at_least(), dots: dots(result) })
+}
+
+/// The repetitions that have a rate; none of a single one, which is the median.
+fn dots(result: &PointResult) -> Vec<Dot> {
+    let with_rate: Vec<_> = result.repetitions.iter().filter(|r| r.bound.has_rate()).collect();
+    let dot = |r: &&super::result::Repetition| Dot { value: r.rate.0 as f64, at_least: r.bound.at_least() };
+    if with_rate.len() > 1 { with_rate.iter().map(dot).collect() } else { Vec::new() }
 }
 
 /// The median of a result across the whole figure.
 fn level(result: &PointResult, range: (f64, f64)) -> Option<Series> {
     let y = result.median()?;
-    let points = [range.0, range.1].map(|x| Point { x, y, whisker: None, at_least: false }).to_vec();
+    let points = [range.0, range.1].map(|x| Point::at(x, y)).to_vec();
     let name = format!("{}, {}", result.dut_name, number::plural(result.cores.into(), "core"));
     Some(Series { name, class: "s5 ideal".to_owned(), shape: None, joined: true, points })
 }
@@ -205,8 +214,7 @@ fn level(result: &PointResult, range: (f64, f64)) -> Option<Series> {
 fn ideal(results: &[&PointResult], group: impl Fn(&PointResult) -> Line, key: &Line, i: usize) -> Option<Series> {
     let own: Vec<&&PointResult> = results.iter().filter(|c| group(c) == *key).collect();
     let one = own.iter().find(|c| c.cores == 1)?.median()?;
-    let at =
-        |c: &&&PointResult| Point { x: c.cores.into(), y: one * f64::from(c.cores), whisker: None, at_least: false };
+    let at = |c: &&&PointResult| Point::at(c.cores.into(), one * f64::from(c.cores));
     let name = if i == 0 { "n × rate on one core" } else { "" };
     let points = own.iter().map(at).collect();
     Some(Series { name: name.to_owned(), class: format!("s{} ideal", i % 6), shape: None, joined: true, points })
@@ -222,6 +230,7 @@ fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
             label: result.dut_name.clone(),
             value,
             whisker: value.and(result.summary).filter(|s| s.n > 1).map(|s| (s.min, s.max)),
+            dots: if value.is_some() { dots(result) } else { Vec::new() },
             text: value.map_or_else(|| "none passed".to_owned(), |v| remarks::short(known, result, v)),
             class: if result.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
         }
@@ -230,10 +239,111 @@ fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
     let description = results.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; ");
     let drawing = svg::bars(&format!("rate{n}"), &title, &description, &Axis::linear(unit, highest), &bars, WIDE);
     Figure {
-        caption: format!("{title}. Bars: median; whiskers: minimum to maximum of the repetitions."),
+        caption: format!("{title}. Bars: median; whiskers: minimum to maximum; dots: the repetitions."),
         svg: drawing,
         wide: true,
     }
+}
+
+/// Each metric over the time of the run, with the rate of the null device; empty if the run recorded no times.
+pub(super) fn over_time(report: &Report) -> Vec<Figure> {
+    let mut metrics: Vec<&str> = Vec::new();
+    for result in &report.results {
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
+        }
+    }
+    let last = |m: &&str| times(report, m).fold(None, |last: Option<f64>, t| Some(last.map_or(t, |last| last.max(t))));
+    let figure = |(n, metric): (usize, &str)| Some(time_line(report, metric, last(&metric)?, n));
+    metrics.into_iter().enumerate().filter_map(figure).collect()
+}
+
+/// When the searches for a metric ended, and when the null device was measured for it.
+fn times<'a>(report: &'a Report, metric: &'a str) -> impl Iterator<Item = f64> + 'a {
+    let results = || report.results.iter().filter(move |c| c.metric == metric);
+    let ended = results().flat_map(|c| &c.repetitions).filter_map(|r| r.after_s);
+    let nulls = results().flat_map(|c| &c.null).filter(move |null| null.of(metric).is_some()).map(|null| null.after_s);
+    ended.chain(nulls)
+}
+
+fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
+    let (title, unit) = title_and_unit(metric);
+    let results: Vec<&PointResult> = report.results.iter().filter(|c| c.metric == metric).collect();
+    let (scale, unit_of_time) = if last > 600.0 { (60.0, "minutes") } else { (1.0, "seconds") };
+    let point = |r: &super::result::Repetition| {
+        let at = Point::at(r.after_s? / scale, r.rate.0 as f64);
+        r.bound.has_rate().then_some(Point { at_least: r.bound.at_least(), ..at })
+    };
+    let of = |c: &PointResult| c.repetitions.iter().filter_map(point).collect::<Vec<Point>>();
+    // Many points need one name each, which the table has; the figure then names the devices only.
+    let by_device = results.len() > 6;
+    let mut series: Vec<Series> = Vec::new();
+    for result in &results {
+        let name = if by_device { result.dut_name.clone() } else { point_name(result, &results) };
+        match series.iter_mut().find(|s| s.name == name) {
+            Some(same) => same.points.extend(of(result)),
+            None => series.push(Series {
+                name,
+                class: format!("s{}", series.len() % 6),
+                shape: Some(SHAPES[series.len() % SHAPES.len()]),
+                joined: false,
+                points: of(result),
+            }),
+        }
+    }
+    let mut nulls: Vec<Point> = results
+        .iter()
+        .flat_map(|c| &c.null)
+        .filter_map(|null| Some(Point::at(null.after_s / scale, null.of(metric)?.0 as f64)))
+        .collect();
+    nulls.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let measured = !nulls.is_empty();
+    series.push(Series {
+        name: if measured { "null device".to_owned() } else { String::new() },
+        class: "path".to_owned(),
+        shape: Some(Shape::Cross),
+        joined: true,
+        points: nulls,
+    });
+    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.y).fold(0.0, f64::max);
+    let title = format!("{title} over the time of the run");
+    let spoken = |p: &Point| format!("{} at {:.0} {unit_of_time}", number::si(p.y, 3), p.x);
+    let description = series.iter().filter(|s| !s.points.is_empty()).map(|s| {
+        let points: Vec<String> = s.points.iter().map(spoken).collect();
+        format!("{}: {}", s.name, points.join(", "))
+    });
+    let mut caption = format!("{title}. Marks: the repetitions, each at the end of its search; hollow: lower bound.");
+    if measured {
+        caption.push_str(
+            " Crosses: the null device before and after each point. The device under test has no part in its rate: if that \
+             changes at one point, the host has changed.",
+        );
+    }
+    let plot = Plot {
+        id: format!("time{n}"),
+        description: description.collect::<Vec<_>>().join("; "),
+        title,
+        x: Axis::linear(&format!("{unit_of_time} since the start of the run"), last / scale),
+        y: Axis::linear(unit, highest * 1.05),
+        band: Vec::new(),
+        band_name: "",
+        series,
+        labels: Labels::None,
+        size: (WIDE, 260.0),
+    };
+    Figure { caption, svg: plot.render(), wide: true }
+}
+
+/// Names what differs between a result and the others of its metric.
+fn point_name(result: &PointResult, all: &[&PointResult]) -> String {
+    let mut name = result.dut_name.clone();
+    if all.iter().any(|c| c.cores != result.cores) {
+        name.extend([", ", &number::plural(result.cores.into(), "core")]);
+    }
+    if all.iter().any(|c| c.connections != result.connections) && result.connections > 0 {
+        name.push_str(&format!(", {} connections", number::si(result.connections as f64, 3)));
+    }
+    name + &axis::more_in_words(&result.axes)
 }
 
 /// Search and loss curve of a result, as far as it has trials.
@@ -250,7 +360,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
     let highest = steps().map(|(_, rate, _)| rate).fold(0.0, f64::max);
     let of = |wanted: Option<StepVerdict>| -> Vec<Point> {
         let chosen = steps().filter(|s| wanted.is_none_or(|w| s.2 == w));
-        chosen.map(|(x, y, _)| Point { x, y, whisker: None, at_least: false }).collect()
+        chosen.map(|(x, y, _)| Point::at(x, y)).collect()
     };
     let series = |name: &str, class: &str, shape, points: Vec<Point>| Series {
         name: if points.is_empty() { String::new() } else { name.to_owned() },
@@ -314,8 +424,7 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
     }
     let series = |name: &str, class: &str, shape: Shape, worth: Worth| {
         let own = result.loss.iter().filter(|p| p.verdict == worth);
-        let points: Vec<Point> =
-            own.map(|p| Point { x: p.offered, y: percent(p), whisker: None, at_least: false }).collect();
+        let points: Vec<Point> = own.map(|p| Point::at(p.offered, percent(p))).collect();
         let name = if points.is_empty() { String::new() } else { name.to_owned() };
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
     };

@@ -26,6 +26,7 @@ fn render(report: &Report) -> String {
     );
     head(&mut out, report, &name);
     rates(&mut out, report);
+    over_time(&mut out, report);
     let tables = tables(report);
     results(&mut out, &tables);
     pairs(&mut out, "Terms", &terms::of(&tables));
@@ -45,15 +46,9 @@ fn head(out: &mut String, report: &Report, name: &str) {
     let header = &report.header;
     let _ = write!(
         out,
-        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished{}</p>\n</header>\n",
+        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n</header>\n",
         e(name),
         e(&report.conformance.label),
-        e(&header.scenario.about),
-        e(&header.version),
-        e(&header.started),
-        number::grouped(report.measured as u64),
-        number::plural(report.planned as u64, "measurement"),
-        report.facts.build().map_or_else(String::new, |build| format!("<br>Build: {}", e(build)))
     );
     out.push_str("<section class=\"short\" aria-label=\"In short\">\n");
     report.sentences.iter().for_each(|s| {
@@ -65,10 +60,22 @@ fn head(out: &mut String, report: &Report, name: &str) {
         list(out, &report.doubts);
         out.push_str("</ul>\n</section>\n");
     }
+    let _ = write!(
+        out,
+        "<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished{}</p>\n",
+        e(&header.scenario.about),
+        e(&header.version),
+        e(&header.started),
+        number::grouped(report.measured as u64),
+        number::plural(report.planned as u64, "measurement"),
+        report.facts.build().map_or_else(String::new, |build| format!("<br>Build: {}", e(build)))
+    );
     if !report.conformance.departures.is_empty() {
-        out.push_str("<details>\n<summary>Departures of the procedure from the RFCs</summary>\n<ul>\n");
+        out.push_str(
+            "<section class=\"departures\">\n<strong>Departures of the procedure from the RFCs</strong>\n<ul>\n",
+        );
         list(out, &report.conformance.departures);
-        out.push_str("</ul>\n</details>\n");
+        out.push_str("</ul>\n</section>\n");
     }
 }
 
@@ -99,6 +106,14 @@ fn rates(out: &mut String, report: &Report) {
             }
             out.push_str("</div>\n");
         }
+    }
+}
+
+fn over_time(out: &mut String, report: &Report) {
+    let figures = figure::over_time(report);
+    if !figures.is_empty() {
+        out.push_str("<h2>Rates over the time of the run</h2>\n");
+        figures.iter().for_each(|f| draw(out, f));
     }
 }
 
@@ -280,7 +295,12 @@ fn commands(out: &mut String, report: &Report) {
         return;
     }
     let count = number::plural(report.commands.len() as u64, "command");
-    let _ = writeln!(out, "<h2>Commands</h2>\n<details>\n<summary>{count} run on the devices</summary>");
+    // Paper cannot open the list, and its length is no help there.
+    let _ = writeln!(
+        out,
+        "<h2>Commands</h2>\n<p class=\"paper\">{count} run on the devices: <code>commands.jsonl</code> in the run folder \
+         has them with their output.</p>\n<details class=\"screen\">\n<summary>{count} run on the devices</summary>"
+    );
     for c in &report.commands {
         let status = match c.status {
             Some(0) => String::new(),

@@ -1,13 +1,14 @@
-//! The report as one JSON document, for programs: the whole model, in the order of its fields.
+//! The report as one JSON document, for programs: the whole model, in the order of its fields. `schema` describes it.
 
 use super::{Format, Report};
 use crate::printable::escaped_json;
+use crate::versioned::Versioned;
 
 /// One JSON document.
 pub(super) const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
     // Fields are in the order of the types and maps are sorted by key, so the same report gives the same text.
-    let text = serde_json::to_string_pretty(report).expect("the model has only names and numbers");
+    let text = serde_json::to_string_pretty(&Versioned::of(report)).expect("the model has only names and numbers");
     format!("{}\n", escaped_json(&text))
 }

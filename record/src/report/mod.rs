@@ -10,7 +10,9 @@ mod figure;
 mod html;
 mod json;
 mod limits;
+mod named;
 pub mod number;
+mod plain;
 pub mod published;
 mod remarks;
 pub mod result;
@@ -26,10 +28,12 @@ use crate::folder::{Calibration, CommandLine, Facts, Header, SelfTest};
 use crate::printable::printable;
 use crate::read::{Record, RecordError};
 pub use conformance::Conformance;
+pub use facts::fault_name;
 use published::Beside;
 pub use remarks::median as table_value;
 use result::PointResult;
 use scenario::Technologies;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 pub use text::Screen;
@@ -64,7 +68,7 @@ pub enum ReportError {
 }
 
 /// The model of a report.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// Scenario, plan, version, time.
     pub header: Header,
@@ -82,7 +86,6 @@ pub struct Report {
     #[serde(skip)]
     short: Vec<String>,
     /// The results.
-    #[serde(rename = "cells")]
     pub results: Vec<PointResult>,
     /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,
@@ -113,7 +116,9 @@ impl Report {
 
     /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
-        let Record { header, facts, calibration, self_test, outcomes, trials, nulls, commands, torn } = record;
+        let Record { header, mut facts, calibration, mut self_test, outcomes, trials, nulls, commands, torn } = record;
+        plain::facts(&mut facts);
+        self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
         let results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &nulls);
         let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {

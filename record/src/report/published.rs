@@ -8,6 +8,7 @@ use method::Direction;
 use method::metric::{self, Unit};
 use scenario::axis;
 use scenario::{Dut, Mapping, Plays, Scenario, TestBed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -16,7 +17,7 @@ const SOURCES: &str = include_str!("../../published/sources.toml");
 const ERRATA: &str = include_str!("../../published/errata.toml");
 
 /// A published median with its conditions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
     /// Document and table, as in `published/all.csv`.
     pub table: String,
@@ -57,7 +58,7 @@ pub struct Published {
 }
 
 /// A measured value and the published one nearest to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Beside {
     /// Name of the DUT.
     pub dut: String,

@@ -13,11 +13,12 @@ use method::{
 };
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Point, Scenario};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One metric at one point of the matrix.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
     /// Position of the DUT in the scenario.
     pub dut: usize,
@@ -90,7 +91,7 @@ pub struct PointResult {
     /// A ratio to another point is withheld, because one of both has fewer than five repetitions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub too_few_to_compare: bool,
-    /// Medians of further figures.
+    /// Medians of further figures, by name with unit.
     pub extra: BTreeMap<String, f64>,
     /// The repetitions in order.
     pub repetitions: Vec<Repetition>,
@@ -108,7 +109,7 @@ pub struct PointResult {
 }
 
 /// One repetition of a search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
     /// Its number, from 1.
     pub repetition: u32,
@@ -126,12 +127,19 @@ pub struct Repetition {
     /// The strict result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<Strict>,
+    /// Trials of its search.
+    pub trials: u64,
+    /// Of these: invalid, and repeated.
+    pub invalid: u64,
+    /// Seconds after the start of the run at which the search ended; `None` if not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_s: Option<f64>,
     /// The search.
     pub trace: Vec<SearchStep>,
 }
 
 /// A trial as a point of the loss curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LossPoint {
     /// Intended rate per direction, frames per second; in phase 1, connections per second.
     pub rate: Rate,
@@ -146,7 +154,7 @@ pub struct LossPoint {
 }
 
 /// A verdict without its reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Worth {
     /// Passed.
@@ -443,6 +451,9 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
         undecided: o.result.tester_limit,
         one_sided: o.result.one_sided,
         strict: o.result.strict,
+        trials: o.result.trials,
+        invalid: o.result.invalid_repeats,
+        after_s: o.after_s,
         trace: o.result.trace.clone(),
     };
     result.repetitions = outcomes.iter().map(repetition).collect();

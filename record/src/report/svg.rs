@@ -34,8 +34,23 @@ pub(super) enum Labels {
     Below,
 }
 
-/// A point with its whisker.
+/// A single repetition.
 #[derive(Clone, Copy, Debug)]
+pub(super) struct Dot {
+    /// Its value.
+    pub value: f64,
+    /// A lower bound: drawn hollow.
+    pub at_least: bool,
+}
+
+impl Dot {
+    fn class(self) -> &'static str {
+        if self.at_least { "dot hollow" } else { "dot" }
+    }
+}
+
+/// A point with its whisker and its repetitions.
+#[derive(Clone, Debug)]
 pub(super) struct Point {
     /// Position on the x axis.
     pub x: f64,
@@ -45,6 +60,15 @@ pub(super) struct Point {
     pub whisker: Option<(f64, f64)>,
     /// A lower bound: drawn hollow, with an arrow upwards.
     pub at_least: bool,
+    /// Its repetitions, drawn beside it.
+    pub dots: Vec<Dot>,
+}
+
+impl Point {
+    /// A point alone.
+    pub(super) fn at(x: f64, y: f64) -> Point {
+        Point { x, y, whisker: None, at_least: false, dots: Vec::new() }
+    }
 }
 
 /// A series of points.
@@ -124,7 +148,8 @@ impl Plot {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{0}-t {0}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+            "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+             aria-labelledby=\"{0}-t {0}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
              <title id=\"{0}-t\">{1}</title>\n<desc id=\"{0}-d\">{2}</desc>",
             self.id,
             escaped(&self.title),
@@ -263,6 +288,11 @@ impl Plot {
             if point.at_least {
                 let _ = writeln!(out, "<path class=\"whisker\" d=\"M{x:.1} {y:.1}v-20m-4 5l4 -5l4 5\"/>");
             }
+            for (i, dot) in point.dots.iter().enumerate() {
+                // Beside the whisker, alternately, so that equal values stay visible.
+                let (x, y) = (x + 9.0 + 4.0 * (i % 2) as f64, self.at(f, point.x, dot.value).1);
+                let _ = write!(out, "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\"/>", dot.class());
+            }
             if let Some(shape) = series.shape {
                 draw_mark(out, shape, x, y, point.at_least);
                 self.draw_label(out, f, point);
@@ -306,6 +336,8 @@ pub(super) struct Bar {
     pub value: Option<f64>,
     /// Lowest and highest value.
     pub whisker: Option<(f64, f64)>,
+    /// Its repetitions.
+    pub dots: Vec<Dot>,
     /// Text after the bar.
     pub text: String,
     /// Class of the style sheet, which gives the colour.
@@ -322,7 +354,8 @@ pub(super) fn bars(id: &str, title: &str, description: &str, axis: &Axis, bars: 
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+        "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
          <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>",
         escaped(title),
         escaped(description)
@@ -352,9 +385,15 @@ pub(super) fn bars(id: &str, title: &str, description: &str, axis: &Axis, bars: 
             edge = edge.max(b);
             let _ = write!(
                 out,
-                "<path class=\"whisker on-bar\" d=\"M{a:.1} {y:.1}H{b:.1}M{a:.1} {0:.1}v8M{b:.1} {0:.1}v8\"/>",
-                y - 4.0
+                "<path class=\"whisker on-bar\" d=\"M{a:.1} {0:.1}H{b:.1}M{a:.1} {1:.1}v8M{b:.1} {1:.1}v8\"/>",
+                y - 4.0,
+                y - 8.0
             );
+        }
+        for dot in &bar.dots {
+            let x = left + axis.place(dot.value, inner);
+            let _ =
+                write!(out, "<circle class=\"{} on-bar\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"2.5\"/>", dot.class(), y + 5.0);
         }
         let _ = writeln!(out, "</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>", edge + 8.0, y + 4.0, escaped(&bar.text));
     }

@@ -198,6 +198,7 @@ fn results_come_back_as_they_were() {
         directions: 2,
         shares_core: false,
         figures: BTreeMap::default(),
+        after_s: None,
         cost: None,
         result: SearchResult {
             rate: Rate(7_400_000),

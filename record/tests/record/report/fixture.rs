@@ -93,6 +93,7 @@ impl Run {
             directions,
             shares_core: false,
             figures: BTreeMap::new(),
+            after_s: Some(12.5 + 2.0 * self.outcomes.len() as f64),
             cost: None,
             result: SearchResult {
                 rate: Rate(low),

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fixture;
+mod schema;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;
@@ -510,8 +511,8 @@ fn json_holds_every_single_result() {
     let run = fixture::quickstart();
     let json: serde_json::Value = serde_json::from_str(&report(&run).render("json").unwrap()).unwrap();
     let rates: usize =
-        json["cells"].as_array().unwrap().iter().map(|c| c["repetitions"].as_array().unwrap().len()).sum();
-    let trials: usize = json["cells"].as_array().unwrap().iter().map(|c| c["loss"].as_array().unwrap().len()).sum();
+        json["results"].as_array().unwrap().iter().map(|c| c["repetitions"].as_array().unwrap().len()).sum();
+    let trials: usize = json["results"].as_array().unwrap().iter().map(|c| c["loss"].as_array().unwrap().len()).sum();
     assert_eq!((rates, trials), (run.outcomes.len(), run.trials.len()));
 }
 
