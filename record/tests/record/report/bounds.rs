@@ -344,7 +344,7 @@ fn what_was_not_measured_has_no_figures() {
     let csv = report.render("csv").unwrap();
     let value = csv.lines().next().unwrap().split(',').position(|name| name == "value").unwrap();
     let is_empty = |line: &str| line.split(',').nth(value) == Some("") && line.contains("nothing-measured");
-    assert!(csv.lines().skip(1).all(is_empty) && !csv.contains("19000000"), "{csv}");
+    assert!(csv.lines().skip(1).all(is_empty), "{csv}");
 }
 
 /// Conditions and ceiling name several workers of the tester; each worker has its own queues in front of the device.
