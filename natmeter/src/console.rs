@@ -80,7 +80,7 @@ impl Console {
         let unit = if is_establishment(&o.measurement.metric) { "connections/s" } else { "frames/s per direction" };
         let m = &o.measurement;
         self.line(&format!(
-            "  {GOOD}{}{GOOD:#} {:<22} {sign:2}{figure:>10} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
+            "  {GOOD}{}{GOOD:#} {:<18} {sign:2}{figure:>7} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
             m.repetition, m.metric, result.trials, result.invalid_repeats
         ));
     }

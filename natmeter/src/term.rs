@@ -73,7 +73,7 @@ fn folded(text: &str, columns: usize) -> String {
         // Several spaces in a row stay as they are.
         for word in line.split_inclusive(' ') {
             let length = anstream::adapter::strip_str(word.trim_end()).to_string().chars().count();
-            if used > hanging.len() && used + length > columns {
+            if length > 0 && used > hanging.len() && used + length > columns {
                 shown.truncate(shown.trim_end().len());
                 shown.push('\n');
                 shown.push_str(&hanging);
@@ -119,6 +119,7 @@ mod tests {
             assert_eq!(plain.split_whitespace().count(), 10, "{plain}");
         }
         assert_eq!(folded("one two three", 9), "one two\n    three");
+        assert_eq!(folded("one two  three", 8), "one two\n    three");
         assert_eq!(folded("a  b\n\nc", 80), "a  b\n\nc");
     }
 
