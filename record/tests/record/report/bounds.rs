@@ -180,6 +180,9 @@ fn a_null_device_that_changes_makes_its_point_doubtful() {
     assert!(doubts.iter().any(|d| d.contains("around the trials (throughput at 100 k)")), "{doubts:?}");
 }
 
+/// What takes a piece of evidence away.
+type Change<'a> = &'a dyn Fn(&mut fixture::Run);
+
 /// Each condition of the sentence alone takes it away.
 #[test]
 fn the_device_was_the_limit_needs_all_of_its_evidence() {
@@ -195,7 +198,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
         "{none}"
     );
     assert!(!none.contains("the rate on one core"), "without the host's drift nothing is compared: {none}");
-    let changes: [(&str, &dyn Fn(&mut fixture::Run)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("both before and after", &|run| run.nulls.retain(|null| null.before)),
         ("2 repetitions cannot show the spread", &|run| run.outcomes.retain(|o| o.measurement.repetition <= 2)),
         ("a search was one-sided", &|run| run.outcomes.iter_mut().for_each(|o| o.result.one_sided = true)),
