@@ -138,7 +138,9 @@ mod tests {
         for (null, arrive) in [(false, 0), (true, 3), (false, 0)] {
             switch.set_null(null);
             own.alloc_burst(3, 60, &mut burst);
-            burst.iter_mut().for_each(|frame| frame.bytes_mut().fill(7));
+            for frame in &mut burst {
+                frame.bytes_mut().fill(7);
+            }
             left.transmit(&mut own, &mut burst).unwrap();
             worker.poll(clock.now()).unwrap();
             assert_eq!(right.receive(&mut own, &mut burst).unwrap(), arrive);

@@ -153,9 +153,10 @@ mod tests {
     const ABSORBED: Nanos = Nanos::from_millis(50);
 
     fn scenario(device: &str) -> Scenario {
-        let (connections, metrics) = match device.contains("plays") {
-            true => ("", "\"throughput\""),
-            false => ("connections = \"1M\"\n", "\"max_conn_est_rate\", \"throughput\""),
+        let (connections, metrics) = if device.contains("plays") {
+            ("", "\"throughput\"")
+        } else {
+            ("connections = \"1M\"\n", "\"max_conn_est_rate\", \"throughput\"")
         };
         let text = format!(
             "name = \"t\"\n[dut.embedded]\n{device}\n[traffic]\nsource-ports = \"1024-2047\"\ndestination-ports = \"1-1000\"\n\
