@@ -495,3 +495,14 @@ fn two_signals_at_once_count_as_one() {
     assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
     assert!(stderr(&output).contains("error: interrupted; continue with"), "{}", stderr(&output));
 }
+
+#[test]
+fn each_schema_is_printed() {
+    for (kind, title) in [("scenario", "natmeter: scenarios and gateways"), ("report", "natmeter: report")] {
+        let schema: serde_json::Value = serde_json::from_str(&stdout(&natmeter(&["schema", kind]))).unwrap();
+        assert_eq!(schema["title"], title);
+    }
+    let event: serde_json::Value = serde_json::from_str(&stdout(&natmeter(&["schema", "event"]))).unwrap();
+    assert!(event["$schema"].as_str().unwrap().contains("2020-12"), "{event}");
+    assert_eq!(stdout(&natmeter(&["schema"])), stdout(&natmeter(&["schema", "scenario"])));
+}

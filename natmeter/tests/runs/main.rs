@@ -5,6 +5,7 @@ mod damaged;
 mod folder_copy;
 mod left_out;
 mod resume;
+mod schemas;
 mod simulated;
 mod tester_workers;
 mod version1;
