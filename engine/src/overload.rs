@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::phase::{Phase, PhaseOutcome};
 use method::{Direction, Fault, Nanos, Order, Rate, TrialError};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
 /// Offered load of each lane: so high that the sender is always behind schedule and sends as fast as it can.
@@ -15,6 +16,10 @@ const MOST: u64 = 100_000_000;
 const DRAIN: Nanos = Nanos::from_millis(2);
 /// Connections per second of a lane on a slow path, to estimate the duration of phase 1.
 const SLOW: u64 = 2_000_000;
+/// Connections per second of a lane on a fast path.
+const FAST: u64 = 16_000_000;
+/// After this time, and four phases 1 at a slow rate, no more missing connections are opened.
+const ALLOWED: Duration = Duration::from_secs(3);
 /// Threads start and stop around a window.
 const AROUND: Nanos = Nanos::from_millis(10);
 /// How often phase 1 sends the missing connections again, each time at a lower rate.
@@ -76,6 +81,8 @@ impl Engine {
         let connections = view.connections();
         let (mut missing, mut first) = (connections, None);
         let mut rate = rate.unwrap_or(Rate(OFFERED * self.lanes()));
+        let began = Instant::now();
+        let allowed = ALLOWED + Duration::from(rate.min(Rate(SLOW)).time_for(connections)) * 4;
         for pass in 0..PASSES {
             let phase = Phase {
                 kind: Kind::Establish,
@@ -94,7 +101,12 @@ impl Engine {
             if missing == 0 {
                 return Ok(first.unwrap_or_default());
             }
-            rate = Rate((rate.0.min(learned.0) * 8 / 10).max(10_000));
+            if began.elapsed() > allowed {
+                break;
+            }
+            // A pass in which the host ran no thread says nothing about the rate, so it is lowered by half at most.
+            let half = rate.0.min(FAST * self.lanes()) / 2;
+            rate = Rate((learned.0 * 8 / 10).clamp(half, rate.0));
         }
         Err(TrialError::Phase1(format!("{missing} of {connections} connections could not be opened")))
     }
