@@ -59,7 +59,7 @@ fn of_the_page(text: &str) -> Loaded {
 #[test]
 fn the_example_of_the_page_is_valid_and_quick() {
     let example = of_the_page(files_of_the_page()[0]).scenario;
-    assert!(forecast::plan(&example).predicted() < Nanos::from_secs(60));
+    assert!(forecast::plan(&example).predicted() < Nanos::from_secs(120));
     let full =
         parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }, tech::ALL).unwrap().scenario;
     assert_eq!(of_settings(&full), Vec::<String>::new());

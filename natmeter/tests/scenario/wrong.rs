@@ -153,7 +153,7 @@ refused! {
     no_name: complaints("[dut.embedded]\n[sweep]\nconnections = \"100k\"\n");
     name_that_is_no_folder: but("name = \"quickstart\"", "name = \"../quick start\"");
     empty: complaints("");
-    unknown_key: but("repetitions = 3", "repetition = 3");
+    unknown_key: but("repetitions = 5", "repetition = 3");
     unknown_key_of_another_table: but("frame-size = 64", "frame-size = 64\nduration = \"1 s\"");
     unknown_key_with_underscore: but("frame-size", "frame_size");
     unknown_table: small("[dut.embedded]\n[sweeps]\nconnections = \"100k\"\n");
@@ -165,10 +165,10 @@ refused! {
     two_links: but("[link.in-process]", "[link.tap]\n[link.in-process]");
     count_with_a_wrong_unit: but("\"500k\"", "\"500x\"");
     count_in_lower_case: but("\"500k\"", "\"1m\"");
-    negative_count: but("repetitions = 3", "repetitions = -3");
-    no_repetitions: but("repetitions = 3", "repetitions = 0");
+    negative_count: but("repetitions = 5", "repetitions = -3");
+    no_repetitions: but("repetitions = 5", "repetitions = 0");
     duration_without_unit: but("duration = \"100 ms\"", "duration = 60");
-    number_of_the_wrong_type: but("repetitions = 3", "repetitions = true");
+    number_of_the_wrong_type: but("repetitions = 5", "repetitions = true");
     share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
     error_of_zero: but("error = \"2 %\"", "error = 0");
     backward_ports: but("\"1024-41023\"", "\"41023-1024\"");
@@ -193,9 +193,9 @@ refused! {
     network_address: but("frame-size = 64", "remote = \"198.19.0.0\"");
     address_of_an_embedded_device: but("frame-size = 64", "inside = \"198.18.0.1 - 198.18.0.4\"");
     inside_meets_remote: but("frame-size = 64", "inside = \"198.19.0.0/24\"");
-    too_few_flows: but("\"1-100\"", "\"1-20\"");
+    too_few_flows: but("\"1-100\"", "\"1-10\"");
     too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
-    larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"500k\"");
+    larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"300k\"");
     source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
     pool_runs_out: small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.2 - 198.18.0.11\"\nsource-ports = \"1024-41023\"\n[sweep]\nconnections = \"1M\"\n");
     pool_runs_out_endpoint_independent:
@@ -319,14 +319,14 @@ refused! {
     derived_metric: but("\"throughput\"]", "\"rel_scale_up\"]");
     metric_without_device: but("\"throughput\"]", "\"ipv4_forwarding_throughput\"]");
     throughput_first: but("[\"max_conn_est_rate\", \"throughput\"]", "[\"throughput\", \"max_conn_est_rate\"]");
-    alpha_unused: but("repetitions = 3", "alpha = \"50 %\"");
+    alpha_unused: but("repetitions = 5", "alpha = \"50 %\"");
     validation_without_alpha: but("\"max_conn_est_rate\"", "\"max_conn_est_rate_validated\"");
     connections_of_a_router: small("[dut.linux-forwarding]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"throughput\"\n");
     nothing_for_the_router:
         small("[dut.linux-forwarding]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
     short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
     long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
-    frames_beyond_numbers: complaints(&GOOD.replace("duration = \"100 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
+    frames_beyond_numbers: complaints(&GOOD.replace("duration = \"50 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
     wrong_full: complaints(&format!("{}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n", *GOOD));
     several_at_once:
         complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");
@@ -349,13 +349,13 @@ refused! {
     share_without_a_unit: but("error = \"2 %\"", "error = 0.1");
     shares_without_a_unit: complaints(&format!(
         "{}\n[link.impair]\nloss = 0.1\nreorder = 1\ncorrupt = 0\n",
-        GOOD.replace("repetitions = 3", "acceptance = 0.999\nalpha = 0.5")
+        GOOD.replace("repetitions = 5", "acceptance = 0.999\nalpha = 0.5")
     ));
     override_loss: set(&["loss=0.1%"]);
     override_latency: set(&["latency=1ms"]);
     override_of_a_table_that_is_not_there: set(&["hash-size=512"]);
     override_of_frames_to_capture: set(&["frames=16"]);
-    loss_in_measure: but("repetitions = 3", "loss = \"0.1 %\"");
+    loss_in_measure: but("repetitions = 5", "loss = \"0.1 %\"");
     throughput_alone: set(&["metrics=throughput"]);
     phase1_rate_and_share: set(&["phase1-rate=100k", "phase1-share=50 %"]);
     override_public_address: set(&["remote=9.9.9.9"]);
