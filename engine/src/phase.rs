@@ -438,6 +438,7 @@ impl<'a> TaskMaker<'a> {
             view: self.view,
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
+            growth: self.view.growth(left),
             departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
             indices: match self.missing {
                 Some(missing) => Indices::these(missing, which, of),

@@ -18,6 +18,8 @@ pub struct SenderPlan<'a> {
     pub template: &'a Template,
     /// The state table with outside addresses and ports, and the trial that learned them.
     pub outer: Option<(&'a StateTable, u16)>,
+    /// Octets by which the DUT lengthens these frames.
+    pub growth: usize,
     /// Departure times.
     pub departures: Departures,
     /// Order of connections.
@@ -129,9 +131,9 @@ impl<'a> Sender<'a> {
     /// Builds the next `n` frames in slots of the pool.
     #[inline]
     fn build(&mut self, n: usize, pool: &mut Pool) {
-        let SenderPlan { view, template, outer, indices, tag, .. } = &mut self.plan;
+        let SenderPlan { view, template, outer, indices, tag, growth, .. } = &mut self.plan;
         // If the pool is empty, because all frames are in flight, the sender becomes late, and its report shows it.
-        let built = pool.alloc_burst(n, template.len(), &mut self.burst);
+        let built = pool.alloc_burst_to_grow(n, template.len(), *growth, &mut self.burst);
         let Work { values, words, prepared, fresh, fresh_flows, fresh_values } = &mut self.work;
         let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);
         indices.fill(fresh);

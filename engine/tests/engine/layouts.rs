@@ -195,6 +195,7 @@ fn a_sender_sends_what_the_template_makes_of_each_flow() {
             view: &view,
             template: &view.left,
             outer: None,
+            growth: view.growth(true),
             departures: Departures::new(0, 1_000_000_000, Rate(1_000_000), 500),
             indices: Indices::new(Order::RoundRobin, view.connections(), 0, 0, 1),
             tag: first,
