@@ -1,7 +1,10 @@
 //! Cost of a frame for the embedded gateway's worker: link receive, technology, link transmit, with the tester on another core.
 //! The tester sends 64-byte frames in random order, in one direction at a time, at a rate above the worker's capacity, so that
 //! bursts are full. Prints nanoseconds per frame (median of the runs, in parentheses the best) and 10^9 divided by the median.
-//! The best run matters because other virtual machines use cores and caches for seconds. Received frames are not judged.
+//! The best run matters because other virtual machines use cores and caches for seconds.
+//!
+//! The directions run in turn. Where one of them lengthens frames, the last column is its time divided by that of the other
+//! direction, per pair of runs: the median, and the interval that covers it with 96 % (order statistics of 15 pairs).
 //!
 //! `cargo bench -p natmeter --bench gateway [-- WORD…]` runs only the rows whose name contains one of the words. Rows of 16 M
 //! sessions and more, which need minutes and gigabytes, run only by name.
@@ -19,6 +22,8 @@ struct Row {
     tables: String,
     sessions: u64,
     large: bool,
+    /// The direction in which frames become longer.
+    grows: Option<Direction>,
 }
 
 const SIIT: &str = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
@@ -43,6 +48,11 @@ fn rows() -> Vec<Row> {
         tables: format!("[dut.embedded]\nplays = \"pe\"\n{technology}[traffic]\n{traffic}"),
         sessions,
         large: sessions >= 16_000_000,
+        grows: match name.split([' ', ',']).next() {
+            Some("nat66") => None,
+            Some("nat46") => Some(Direction::Forward),
+            _ => Some(Direction::Reverse),
+        },
     };
     let mut rows = Vec::new();
     let counts = [100_000, 1_000_000, 4_000_000, 16_000_000, 64_000_000, 256_000_000];
@@ -53,6 +63,7 @@ fn rows() -> Vec<Row> {
                 tables: format!("[dut.embedded]\nmapping = \"{mapping}\"\ntable = {n}\n[traffic]\n{ONE_HOST}"),
                 sessions: n,
                 large: n >= 16_000_000,
+                grows: None,
             });
         }
     }
@@ -90,10 +101,10 @@ fn main() {
     };
     let process = Process::new();
     let _raised = natmeter::priority::raise();
-    println!("{:<32} {:>24} {:>24} {:>24}", "row", "new", "left to right", "right to left");
+    println!("{:<32} {:>24} {:>24} {:>24} {:>20}", "row", "new", "left to right", "right to left", "growing / other");
     for row in rows().iter().filter(|row| wanted(row)) {
         match measure(&process, row) {
-            Ok(cells) => println!("{:<32} {}", row.name, cells.map(|c| format!("{c:>24}")).join(" ")),
+            Ok(cells) => println!("{:<32} {cells}", row.name),
             Err(e) => println!("{:<32} {e}", row.name),
         }
     }
@@ -110,7 +121,7 @@ fn scenario(row: &Row) -> Result<Scenario, String> {
     parse("bench.toml", &text, &Options::default(), tech::ALL).map(|l| l.scenario).map_err(|c| c.render(false))
 }
 
-fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {
+fn measure(process: &Process, row: &Row) -> Result<String, String> {
     let scenario = scenario(row)?;
     let point = Plan::new(&scenario).measurements.first().ok_or("nothing to measure")?.point.clone();
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
@@ -132,13 +143,26 @@ fn measure(process: &Process, row: &Row) -> Result<[String; 3], String> {
         let establish =
             TrialSpec { kind: PhaseKind::Establish, rate: Rate(10_000_000), load: Load::Frames(n), ..trial.clone() };
         // A second pass over a very large table needs minutes and gives the same result.
-        new = price(&mut rig, &establish, if row.large { 1 } else { RUNS / 3 })?;
+        let runs = if row.large { 1 } else { RUNS / 3 };
+        new = cell((0..runs).map(|_| price(&mut rig, &establish)).collect::<Result<_, _>>()?);
         fill(&mut rig, &trial, n)?;
         kind = PhaseKind::Established;
     }
-    let [out, back] = [Direction::Forward, Direction::Reverse]
-        .map(|direction| price(&mut rig, &TrialSpec { kind, direction, keep_table: n > 0, ..trial.clone() }, RUNS));
-    Ok([new, out?, back?])
+    let both = [Direction::Forward, Direction::Reverse];
+    let both = both.map(|direction| TrialSpec { kind, direction, keep_table: n > 0, ..trial.clone() });
+    let mut ns = [Vec::new(), Vec::new()];
+    for run in 0..RUNS {
+        // Each direction runs first in every other pair, so that neither has the host's better moments.
+        for way in [run % 2, (run + 1) % 2] {
+            ns[way].push(price(&mut rig, &both[way])?);
+        }
+    }
+    let ratio = row.grows.map_or_else(String::new, |grows| match grows {
+        Direction::Reverse => ratio(&ns[1], &ns[0]),
+        _ => ratio(&ns[0], &ns[1]),
+    });
+    let [out, back] = ns.map(cell);
+    Ok(format!("{new:>24} {out:>24} {back:>24} {ratio:>20}"))
 }
 
 /// Fills the table completely: repeats phase 1 if the host loses frames.
@@ -161,16 +185,24 @@ fn fill(rig: &mut Rig, trial: &TrialSpec, n: u64) -> Result<(), String> {
     Err(format!("phase 1 set up {most} of {n} connections at best: the host is too busy, or the table too small"))
 }
 
-/// Returns nanoseconds per frame over several runs of a trial, median and best, and frames per second of the median.
-fn price(rig: &mut Rig, spec: &TrialSpec, runs: usize) -> Result<String, String> {
-    let mut ns = Vec::new();
-    for _ in 0..runs {
-        rig.price();
-        rig.run(spec).map_err(|e| e.to_string())?;
-        let (nanos, frames) = rig.price().ok_or("the gateway does not answer")?;
-        ns.push(nanos as f64 / frames.max(1) as f64);
-    }
+/// Returns nanoseconds per frame of the worker's time in one run of a trial.
+fn price(rig: &mut Rig, spec: &TrialSpec) -> Result<f64, String> {
+    rig.price();
+    rig.run(spec).map_err(|e| e.to_string())?;
+    let (nanos, frames) = rig.price().ok_or("the gateway does not answer")?;
+    Ok(nanos as f64 / frames.max(1) as f64)
+}
+
+/// Median and best of several runs, and frames per second of the median.
+fn cell(mut ns: Vec<f64>) -> String {
     ns.sort_by(f64::total_cmp);
-    let median = ns[runs / 2];
-    Ok(format!("{median:.0} ({:.0}) ns = {:.1} M/s", ns[0], 1e3 / median))
+    let median = ns[ns.len() / 2];
+    format!("{median:.0} ({:.0}) ns = {:.1} M/s", ns[0], 1e3 / median)
+}
+
+/// Median of the ratio per pair of runs, with its interval: of 15 sorted values, the fourth to the twelfth.
+fn ratio(growing: &[f64], other: &[f64]) -> String {
+    let mut ratios: Vec<f64> = growing.iter().zip(other).map(|(growing, other)| growing / other).collect();
+    ratios.sort_by(f64::total_cmp);
+    format!("{:.2} ({:.2}–{:.2})", ratios[RUNS / 2], ratios[RUNS / 5], ratios[RUNS - 1 - RUNS / 5])
 }
