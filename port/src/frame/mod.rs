@@ -422,7 +422,7 @@ mod tests {
         pool.alloc_burst(1, 60, &mut burst);
         let found: Vec<_> = burst.iter().map(|f| (f.headroom() - headroom, f.len())).collect();
         assert_eq!(found, [(40, 60), (0, 100), (0, 60)], "no room in the slot for the second one");
-        assert!(burst[0].grow_front(40) && burst[0].bytes().as_ptr().addr() % 64 == 0);
+        assert!(burst[0].grow_front(40) && burst[0].bytes().as_ptr().addr().is_multiple_of(64));
         pool.free_all(&mut burst);
     }
 
