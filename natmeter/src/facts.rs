@@ -47,7 +47,7 @@ fn doubts(facts: &Facts) -> Vec<String> {
     }
     let load: f64 = fact("load at the start").split(' ').next().and_then(|l| l.parse().ok()).unwrap_or(0.0);
     if load > 0.5 {
-        doubts.push(format!("other programs are running (load {load}): expect invalid trials, which are repeated"));
+        doubts.push(format!("other programs are running (load {load}); stop them for fewer invalid trials"));
     }
     doubts
 }

@@ -82,6 +82,7 @@ pub(super) mod directions {
         Array([Option<u8>; 2]),
     }
 
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
     pub(in crate::trial) fn serialize<S: Serializer>(
         [forward, reverse]: &[Option<u8>; 2],
         serializer: S,

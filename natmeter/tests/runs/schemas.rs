@@ -33,7 +33,9 @@ fn events_and_report_of_a_run_are_valid() {
     let events = fs::read_to_string(path.join(EVENTS)).unwrap();
     let line = validator::<Line>();
     let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    events.iter().for_each(|event| assert_valid(&line, event));
+    for event in &events {
+        assert_valid(&line, event);
+    }
     for kind in ["run-started", "measurement-started", "trial", "measurement-done", "finished", "torn-line"] {
         assert!(events.iter().any(|event| event["event"] == kind), "{kind}");
     }

@@ -6,8 +6,8 @@ use super::number::{self, grouped, plural};
 use super::remarks::{self, short_between};
 use super::result::PointResult;
 use super::table::{
-    Axis, Group, Row, Table, bars, column, costs, further, parameters, repetitions, row, s_cpu_label, title, titled,
-    varies,
+    Axis, Group, Row, Table, bars, column, costs, further, parameters, repetitions, row, s_cpu_label, strict_row,
+    title, titled, varies,
 };
 use method::metric;
 use method::stats::Interval;
@@ -162,10 +162,10 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
     rows.extend(ratio_row(s_cpu, results, |c| c.s_cpu, |c| c.s_cpu_interval));
     let share = |c: &PointResult| c.forwarding_percent.map(|percent| percent / 100.0);
     rows.extend(ratio_row("of plain forwarding", results, share, |c| c.forwarding_interval));
+    rows.extend(strict_row(results));
     rows.extend(costs(results));
     rows.extend(further(results).into_iter().filter(|row| !LEFT_OUT.contains(&row.label.as_str())));
     rows.push(row("repetitions", results.iter().map(|c| c.map(repetitions))));
-    rows.push(row("trials (invalid)", results.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
     let mut bars = bars(metric::by_key(metric), results, columns, short_between);
     if bars.iter().filter(|bar| bar.share.is_some()).count() < 2 {
         bars.clear();
@@ -217,7 +217,7 @@ fn join(table: &mut Table, metrics: &[&str]) {
         for row in std::mem::take(&mut group.rows) {
             let everywhere = same_everywhere(&row).filter(|_| several && !is_statistic(&row));
             // A figure that only one column can have is none of all points.
-            let counts = ["repetitions", "trials (invalid)"].contains(&row.label.as_str());
+            let counts = row.label == "repetitions";
             match everywhere.filter(|_| counts || row.cells.iter().all(|cell| cell != "–")) {
                 Some(value) => same.push((Some(metric), format!("{} {value}", row.label))),
                 None if row.cells.iter().all(|cell| cell == "–") && !row.strong => {}

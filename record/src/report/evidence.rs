@@ -253,7 +253,7 @@ pub(super) fn doubt(report: &Report) -> Option<String> {
     let points: Vec<&PointResult> = changed.into_iter().map(|(result, _)| result).collect();
     let places = limits::places(&points, &results);
     Some(format!(
-        "The null device changed by up to {} around the trials{places}: the host was not steady; repeat on an idle machine.",
+        "The null device changed by up to {}{places}; repeat on an idle machine.",
         number::percent(most * 100.0)
     ))
 }

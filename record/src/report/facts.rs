@@ -364,10 +364,10 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
     }
     let j = &report.judged;
     if j.invalid * 10 > j.trials {
-        let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "incomplete phase 1")];
-        let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{} because of the {cause}", grouped(*n)));
+        let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "phase 1")];
+        let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{cause} {}", grouped(*n)));
         doubts.push(format!(
-            "{} of {} trials were invalid: {}. natmeter repeats them; on an idle machine fewer are.",
+            "{} of {} trials were invalid ({}); an idle machine has fewer.",
             grouped(j.invalid),
             grouped(j.trials),
             by.collect::<Vec<_>>().join(", ")
@@ -376,7 +376,7 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
     let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
     if phase1_lost > 0 {
         doubts.push(format!(
-            "Phase 1 before phase 2 lost {} in total. natmeter repeated it, or completed it where host noise accounts for the loss.",
+            "Phase 1 before phase 2 lost {} in total; it was repeated.",
             number::plural(phase1_lost, "frame")
         ));
     }

@@ -341,7 +341,7 @@ fn point_name(result: &PointResult, all: &[&PointResult]) -> String {
         name.extend([", ", &number::plural(result.cores.into(), "core")]);
     }
     if all.iter().any(|c| c.connections != result.connections) && result.connections > 0 {
-        name.push_str(&format!(", {} connections", number::si(result.connections as f64, 3)));
+        name.extend([", ", &number::si(result.connections as f64, 3), " connections"]);
     }
     name + &axis::more_in_words(&result.axes)
 }

@@ -113,7 +113,9 @@ fn over_time(out: &mut String, report: &Report) {
     let figures = figure::over_time(report);
     if !figures.is_empty() {
         out.push_str("<h2>Rates over the time of the run</h2>\n");
-        figures.iter().for_each(|f| draw(out, f));
+        for figure in &figures {
+            draw(out, figure);
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 pub(super) fn facts(facts: &mut Facts) {
     for table in std::iter::once(&mut facts.tester).chain(facts.duts.values_mut()) {
-        table.values_mut().for_each(|value| *value = fact(value));
+        for value in table.values_mut() {
+            *value = fact(value);
+        }
     }
 }
 

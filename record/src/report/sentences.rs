@@ -285,7 +285,7 @@ fn what_it_was(report: &Report) -> String {
             format!("The procedure departs from RFC 2544 or RFC 9693: {}.", conformance.departures.join("; "))
         }
         (false, false) => format!(
-            "Quick run, not RFC 2544: trials of {}, {}{}; `--full` has the times and repetitions of the RFCs.",
+            "Quick run, not RFC 2544 (that is `--full`): trials of {}, {}{}.",
             number::duration(report.header.scenario.measure.duration.0),
             plural(report.header.scenario.measure.repetitions.into(), "repetition"),
             coverage(report)
@@ -304,7 +304,7 @@ fn coverage(report: &Report) -> String {
     let covered = several().filter(|c| c.has_interval()).filter_map(|c| c.interval).map(|i| i.coverage);
     match covered.min_by(f64::total_cmp) {
         Some(least) => {
-            format!("; in parentheses the interval of the median (coverage {})", percent(least * 100.0))
+            format!(", intervals of the median with coverage {}", percent(least * 100.0))
         }
         None if several().next().is_some() => {
             format!(", fewer than {} and thus not compared", Interval::LEAST_VALUES)

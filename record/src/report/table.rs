@@ -3,7 +3,7 @@
 
 use super::Report;
 use super::facts::technology;
-use super::number::{self, grouped, ratio};
+use super::number::{self, grouped, grouped_f64, ratio};
 use super::remarks::{self, median, remarks, short};
 use super::result::PointResult;
 use crate::folder::{Cost, Spread};
@@ -419,6 +419,7 @@ fn group(
         rows.push(row("of plain forwarding", results.iter().map(|c| c.and_then(share))));
         rows.extend(interval_row("of plain forwarding, %", results, |c| c.forwarding_interval, 100.0));
     }
+    rows.extend(strict_row(results));
     rows.extend(costs(results));
     let null = |c: &PointResult| {
         let rates: Vec<String> = c.null_rates().map(|rate| number::si(rate, 3)).collect();
@@ -475,11 +476,20 @@ fn coverage(results: &[Option<&PointResult>], of: fn(&PointResult) -> Option<Int
     Some(if all.len() == 1 { format!("{first} ") } else { String::new() })
 }
 
+/// The medians of the strict results. `None` if no search has one, or if all are those of valid trials.
+pub(super) fn strict_row(results: &[Option<&PointResult>]) -> Option<Row> {
+    let differs = |c: &&PointResult| c.strict.is_some() && c.strict != c.summary;
+    results.iter().flatten().find(|c| differs(c))?;
+    let cell = |c: &PointResult| c.strict.map(|strict| grouped_f64(strict.median));
+    Some(row("strict RFC 2544, median", results.iter().map(|c| c.and_then(cell))))
+}
+
 /// What a frame costs the device, with the interval over windows or pairs.
 pub(super) fn costs(results: &[Option<&PointResult>]) -> Vec<Row> {
     type Figure = fn(&Cost) -> Option<Spread>;
-    let figures: [(&str, Figure); 2] = [
+    let figures: [(&str, Figure); 3] = [
         ("CPU time a frame, ns", |cost| cost.cpu_ns_per_frame),
+        ("the same on one thread, ns", |cost| cost.one_thread_ns_per_frame),
         ("paired ratio to null device", |cost| cost.paired_ratio),
     ];
     let cell = |c: &PointResult, figure: Figure| {

@@ -82,7 +82,9 @@ fn reports_have_names_instead_of_bare_arrays() {
                 if items.iter().any(|item| item.is_number() || item.is_array() || item.is_null()) {
                     found.push(path.to_owned());
                 }
-                items.iter().for_each(|item| bare(path, item, found));
+                for item in items {
+                    bare(path, item, found);
+                }
             }
             Value::Object(map) => map.iter().for_each(|(key, value)| bare(&format!("{path}/{key}"), value, found)),
             _ => {}
