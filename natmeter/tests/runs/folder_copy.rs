@@ -51,3 +51,13 @@ pub(crate) fn stderr(output: &Output) -> String {
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
+
+/// Lines of results without the time at which their searches ended.
+pub(crate) fn without_times(results: &str) -> String {
+    let line = |line: &str| {
+        let mut result: serde_json::Value = serde_json::from_str(line).unwrap();
+        result.as_object_mut().unwrap().remove("after_s");
+        result.to_string() + "\n"
+    };
+    results.lines().map(line).collect()
+}

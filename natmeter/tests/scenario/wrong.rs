@@ -167,7 +167,7 @@ refused! {
     count_in_lower_case: but("\"500k\"", "\"1m\"");
     negative_count: but("repetitions = 5", "repetitions = -3");
     no_repetitions: but("repetitions = 5", "repetitions = 0");
-    duration_without_unit: but("duration = \"100 ms\"", "duration = 60");
+    duration_without_unit: but("duration = \"50 ms\"", "duration = 60");
     number_of_the_wrong_type: but("repetitions = 5", "repetitions = true");
     share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
     error_of_zero: but("error = \"2 %\"", "error = 0");
@@ -205,10 +205,10 @@ refused! {
     wrong_link_for_the_gateway: but("[link.in-process]", "[link.tap]");
     both_kinds_of_dut_without_a_link: small("[dut.embedded]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n");
     buffer_bound: but("[link.in-process]", "[link.in-process]\ndepth = 4096");
-    same_connections_twice: but("\"500k\"", "500000, 100000");
+    same_connections_twice: but("\"500k\"", "500000, 250000");
     same_cores_twice: but("[sweep]", "[sweep]\ncores = [1, 2, 1]");
-    no_connections: but("connections = [\"100k\", \"500k\"]", "");
-    empty_connections: but("[\"100k\", \"500k\"]", "[]");
+    no_connections: but("connections = [\"250k\", \"500k\"]", "");
+    empty_connections: but("[\"250k\", \"500k\"]", "[]");
     axis_of_no_device: but("[sweep]", "[sweep]\nsoftwires = [\"1k\", \"10k\"]");
     axis_value_zero: lwaftr("softwires = [0, \"1k\"]");
     axis_value_out_of_range: lwaftr("softwires = \"20M\"");
@@ -295,7 +295,7 @@ refused! {
     outside_addresses_too_few_with_workers:
         instead(&AFTR, &[
             ("mapping = \"address-and-port-dependent\"\n", "pool-ports = \"1024-42023\"\n"),
-            ("pool = \"198.19.0.1\"", "pool = \"198.19.1.0 - 198.19.1.1\""),
+            ("pool = \"198.19.1.0 - 198.19.1.3\"", "pool = \"198.19.1.0 - 198.19.1.1\""),
             ("[\"100\", \"1k\", \"10k\", \"100k\"]", "\"1k\"\noutside-addresses = [1, 2]\ncores = [1, 4]"),
         ]);
     count_with_a_comma: instead(&AFTR, &[("\"1k\", ", "\"1,000\", ")]);
