@@ -209,8 +209,8 @@ fn another_version_is_named() {
     assert!(none[0].starts_with("run.json: `mine` is not a version of natmeter;"), "{none:?}");
 
     let record = header(&with("\"record\": 3", "\"record\": 4").path, tech::ALL).unwrap_err();
-    assert!(matches!(record, RecordError::Later { found: 3, .. }), "{record}");
-    assert!(record.to_string().contains("reads versions 1 to 2; use natmeter"), "{record}");
+    assert!(matches!(record, RecordError::Later { found: 4, .. }), "{record}");
+    assert!(record.to_string().contains("reads versions 1 to 3; use natmeter"), "{record}");
 
     let rules = format!("\"rules\": {}", method::RULES);
     let rules = with(&rules, "\"rules\": 99");

@@ -2,7 +2,7 @@
 //! cleaned up and resumed. The tests do not check rates: trials are short, and a run may end with any documented exit code.
 //! They also check that the machine's settings are restored.
 
-use method::ResultKind::{AtUpperLimit, Exact};
+use method::ResultKind::Exact;
 use method::TrialRecord;
 use record::folder::{Facts, Outcome};
 use record::store::{FACTS, RESULTS, TRIALS, read_document, read_lines};
@@ -58,12 +58,10 @@ fn see_that_it_is_complete(output: &Output, run: &Path) {
     let missing: Vec<&String> = keys.iter().filter(|key| !has_result(key)).collect();
     assert!(missing.iter().all(|key| said.contains(key.as_str())), "not named: {missing:?} in {said}");
     assert!(missing.len() < keys.len(), "nothing was measured: {said}");
-    // The current speed of this machine decides whether the upper end of a search was the scenario's or the tester's.
+    // The current speed of this machine decides whether a value without an exact result has a figure or only a bound.
     let codes: &[i32] = if !missing.is_empty() {
         &[6]
-    } else if outcomes.iter().any(|o| !matches!(o.result.kind, Exact | AtUpperLimit)) || facts.without_result() > 0 {
-        &[3]
-    } else if outcomes.iter().any(|o| o.result.kind == AtUpperLimit) {
+    } else if outcomes.iter().any(|o| o.result.kind != Exact) || facts.without_result() > 0 {
         &[0, 3]
     } else {
         &[0]
