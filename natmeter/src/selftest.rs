@@ -122,6 +122,11 @@ pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested
     Tester::new(process, THOROUGH).run(listener)
 }
 
+/// Whether the host was too busy for both rates, which are far below the tester ceiling: it is then too busy for any rate.
+pub fn is_host_too_busy(verdict: &SelfTest) -> bool {
+    [rate::CAPACITY, rate::SET_UP_RATE].into_iter().all(|rate| verdict.named("inconclusive").contains(&rate))
+}
+
 /// Runs the counting checks only, which are exact on any host if every frame was sent.
 pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
     let tester = Tester::new(process, Depth { frames, misroute_every: frames / 2, ..QUICK });

@@ -286,6 +286,8 @@ pub struct Spread {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
+    /// The least value.
+    pub least: f64,
     /// Number of values.
     pub n: u32,
 }

@@ -79,6 +79,7 @@ fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
+        RunError::HostTooBusy(_) => Exit::Incomplete,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_))) => Exit::DutUnreachable,
         RunError::Rig(RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,

@@ -31,6 +31,7 @@ pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Fol
     };
     let plan = forecast::plan(&loaded.scenario);
     // Before any change, and before entering a network namespace, from which other runs are not visible.
+    let is_beside = turn.beside;
     let mut turn = match MyTurn::take(turn) {
         Ok(turn) => turn,
         Err(exit) => return exit,
@@ -48,7 +49,7 @@ pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Fol
         let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, folder, process.clone(), &mut *listener);
-        Ok((path, carry_out(run, turn.beside.take(), &process)?))
+        Ok((path, carry_out(run, turn.beside.take(), is_beside, &process)?))
     };
     let ended = begin();
     conclude(ended, output, listener)
@@ -78,7 +79,7 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Exit {
         }
         let process = turn.process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), &process)?)))
+        Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), args.turn.beside, &process)?)))
     });
     match ended {
         Ok(Ok(done)) => conclude(Ok(done), output, listener),
@@ -109,7 +110,13 @@ pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     Err(Exit::Usage)
 }
 
-fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<Vec<Outcome>, RunError> {
+/// `beside` is the doubt about another process that measures; `in_spite_of_others` is `--beside`.
+fn carry_out(
+    mut run: Run,
+    beside: Option<String>,
+    in_spite_of_others: bool,
+    process: &Process,
+) -> Result<Vec<Outcome>, RunError> {
     // Raised for the self-test, too.
     let _raised = priority::raise();
     let mut facts = facts::of_this_machine();
@@ -118,8 +125,11 @@ fn carry_out(mut run: Run, beside: Option<String>, process: &Process) -> Result<
         None
     } else {
         run.announce()?;
-        let Some(verdict) = selftest::quick(process, &mut run) else { return Err(run.interrupted()) };
-        Some(verdict)
+        let Some(tested) = selftest::quick(process, &mut run) else { return Err(run.interrupted()) };
+        if selftest::is_host_too_busy(&tested.verdict) && !in_spite_of_others {
+            return Err(run.host_too_busy());
+        }
+        Some(tested)
     };
     run.complete(facts, tested)
 }

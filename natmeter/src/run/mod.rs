@@ -36,6 +36,12 @@ pub enum RunError {
     /// Ctrl-C: everything measured is in the folder.
     #[error("interrupted; continue with `natmeter resume {0}`")]
     Interrupted(PathBuf),
+    /// The host was too busy for the rates of the self-test.
+    #[error(
+        "the host is too busy to measure: the self-test could not decide about two known rates; stop other programs and \
+         continue with `natmeter resume {0}`, or measure in spite of that with --beside"
+    )]
+    HostTooBusy(PathBuf),
     /// Signal handlers cannot be installed.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
@@ -188,6 +194,11 @@ impl<'a> Run<'a> {
     /// Returns the error of an interrupted run.
     pub fn interrupted(&self) -> RunError {
         RunError::Interrupted(self.folder.path().to_path_buf())
+    }
+
+    /// Returns the error of a run on a host that is too busy. Nothing is recorded of the self-test, so that `resume` repeats it.
+    pub fn host_too_busy(&self) -> RunError {
+        RunError::HostTooBusy(self.folder.path().to_path_buf())
     }
 
     /// Executes the rest of the plan.

@@ -136,7 +136,7 @@ fn spread(values: &[f64]) -> Option<Spread> {
     sorted.sort_by(f64::total_cmp);
     let Interval { low, high, .. } = Interval::of(&sorted)?;
     let n = sorted.len();
-    Some(Spread { median: f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]), low, high, n: n as u32 })
+    Some(Spread { median: f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]), low, high, least: sorted[0], n: n as u32 })
 }
 
 #[cfg(test)]
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_spread_is_a_median_with_its_order_statistics() {
         let values: Vec<f64> = (1..=20).map(f64::from).collect();
-        assert_eq!(spread(&values), Some(Spread { median: 10.5, low: 6.0, high: 15.0, n: 20 }));
+        assert_eq!(spread(&values), Some(Spread { median: 10.5, low: 6.0, high: 15.0, least: 1.0, n: 20 }));
         assert_eq!(spread(&[]), None);
     }
 }

@@ -20,6 +20,11 @@ use record::folder::SelfTestCheck;
 use record::report::number::si;
 use std::time::Instant;
 
+/// Name of the check of the throughput of a known device.
+pub(super) const CAPACITY: &str = "forwarding capacity";
+/// Name of the check of its establishment rate.
+pub(super) const SET_UP_RATE: &str = "connection set-up rate";
+
 /// Precision of the search, as a share of the rate.
 const PRECISION: Ratio = Ratio::from_ppm(5_000);
 /// Tolerance beyond the bounds of the search: a first frame 0.1 ms late is 0.3 % of the 32 ms after which the device is exact.
@@ -39,7 +44,7 @@ impl Tester<'_> {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         let settings = self.settings(truth);
         self.near(
-            Known { name: "forwarding capacity", truth, unit: "frames/s" },
+            Known { name: CAPACITY, truth, unit: "frames/s" },
             || self.forwarding(config, SMALLEST, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
         )
@@ -52,7 +57,7 @@ impl Tester<'_> {
         let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
         let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };
         self.near(
-            Known { name: "connection set-up rate", truth, unit: "connections/s" },
+            Known { name: SET_UP_RATE, truth, unit: "connections/s" },
             || self.nat(config, connections, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| establishment::measure(&mut trials, &settings, phase1, &mut |_| {}),
         )
@@ -255,6 +260,21 @@ mod tests {
             || device(made.replace(made.get() + 1)),
             |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
         )
+    }
+
+    #[test]
+    fn a_host_is_too_busy_if_neither_rate_was_decided() {
+        let check = |name: &str, inconclusive| SelfTestCheck {
+            name: name.to_owned(),
+            inconclusive,
+            ..SelfTestCheck::default()
+        };
+        let too_busy = |capacity, set_up| {
+            let checks = vec![check("delay", true), check(CAPACITY, capacity), check(SET_UP_RATE, set_up)];
+            crate::selftest::is_host_too_busy(&record::folder::SelfTest { passed: true, checks })
+        };
+        assert!(too_busy(true, true));
+        assert!(!too_busy(true, false) && !too_busy(false, true));
     }
 
     fn simulated(device: &Device) -> SelfTestCheck {

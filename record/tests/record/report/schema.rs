@@ -26,7 +26,7 @@ fn with_everything() -> fixture::Run {
     run.trials[2].outcome.hop_limit = [None, Some(run.header.scenario.traffic.ttl)];
     let deciding = Some(Box::new(run.trials[0].clone()));
     run.self_test.checks.push(SelfTestCheck { name: "a".into(), deciding, ..SelfTestCheck::default() });
-    let spread = Spread { median: 35.5, low: 34.0, high: 37.25, n: 20 };
+    let spread = Spread { median: 35.5, low: 34.0, high: 37.25, least: 33.0, n: 20 };
     for outcome in &mut run.outcomes {
         outcome.cost =
             Some(Cost { cpu_ns_per_frame: Some(spread), paired_ratio: None, one_thread_ns_per_frame: Some(spread) });
