@@ -36,7 +36,8 @@ pub fn search(
                    bracket: &mut Bracket,
                    literal: &mut Literal,
                    result: &mut SearchResult| {
-        watch(&bracket.progress(rate, precision));
+        let bounds = if patience == Patience::Once { literal.bounds(bracket.hi) } else { (bracket.lo, bracket.hi) };
+        watch(&bracket.progress(rate, bounds, precision));
         let judgement = decide(rate, patience)?;
         result.note(rate, &judgement);
         literal.learn(rate, &judgement, criteria);
@@ -143,13 +144,13 @@ impl Bracket {
         (self.hi, self.bound) = (rate, Some(bound));
     }
 
-    fn progress(&self, rate: Rate, precision: Precision) -> Progress {
-        let width = precision.width(self.lo).0;
-        let intervals = (self.hi.0 - self.lo.0).div_ceil(width).max(1);
+    fn progress(&self, rate: Rate, (lo, hi): (Rate, Rate), precision: Precision) -> Progress {
+        let width = precision.width(lo).0;
+        let intervals = (hi.0 - lo.0).div_ceil(width).max(1);
         // ceil(log2): number of halvings until one interval is left.
         let halvings = u64::BITS - (intervals - 1).leading_zeros();
         let steps_left = if self.bound.is_none() && self.passed.is_none() { halvings + 1 } else { halvings };
-        Progress { lo: self.lo, hi: self.hi, rate, steps_left: steps_left.max(1) }
+        Progress { lo, hi, rate, steps_left: steps_left.max(1) }
     }
 
     fn conclude(self, mut result: SearchResult, strict: Strict) -> SearchResult {

@@ -59,11 +59,17 @@ impl Literal {
         self.passed.iter().copied().filter(|&rate| self.below.is_none_or(|below| rate < below)).max()
     }
 
+    /// The bounds of the strict search, below the upper end of the valid search.
+    pub(super) fn bounds(&self, bound: Rate) -> (Rate, Rate) {
+        let lo = self.rate().unwrap_or(self.lo);
+        (lo, self.below.unwrap_or(self.hi).min(self.hi).min(bound).max(lo))
+    }
+
     /// Returns the rate at which one more trial brings the strict result closer to its bound; `None` if it is close
     /// enough. The rate lies between `least` and `bound`, the upper end of the valid search.
     pub(super) fn next(&self, (least, bound): (Rate, Rate), precision: Precision) -> Option<Rate> {
-        let (lo, hi) = (self.rate().unwrap_or(self.lo), self.below.unwrap_or(self.hi).min(self.hi).min(bound));
-        let middle = middle(lo, hi.max(lo)).max(least);
+        let (lo, hi) = self.bounds(bound);
+        let middle = middle(lo, hi).max(least);
         let hopeless = self.passed.is_empty() && hi.0 <= self.end.0 / LOWEST_PART;
         (hi > lo && hi.0 - lo.0 > precision.width(lo).0 && middle < hi && !hopeless).then_some(middle)
     }
