@@ -166,7 +166,7 @@ fn conclude(
         return Exit::Failed;
     }
     if !output.json {
-        out(&format!("\n{text}\nReport: {}\n", page.display()));
+        out(&format!("{text}\nReport: {}\n", page.display()));
     }
     if report::verdict(&path, &findings) != Exit::Done {
         return Exit::Failed;

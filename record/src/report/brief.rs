@@ -6,8 +6,8 @@ use super::number::{self, grouped, plural};
 use super::remarks::{self, short_between};
 use super::result::PointResult;
 use super::table::{
-    Axis, Group, Row, Table, bars, column, costs, further, parameters, repetitions, row, s_cpu_label, strict_row,
-    title, titled, varies,
+    Axis, CPU_TIME, Group, Row, Table, bars, column, costs, further, parameters, repetitions, row, s_cpu_label,
+    strict_row, title, titled, varies,
 };
 use method::metric;
 use method::stats::Interval;
@@ -163,7 +163,7 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
     let share = |c: &PointResult| c.forwarding_percent.map(|percent| percent / 100.0);
     rows.extend(ratio_row("of plain forwarding", results, share, |c| c.forwarding_interval));
     rows.extend(strict_row(results));
-    rows.extend(costs(results));
+    rows.extend(costs(results).into_iter().filter(|row| row.label != CPU_TIME));
     rows.extend(further(results).into_iter().filter(|row| !LEFT_OUT.contains(&row.label.as_str())));
     rows.push(row("repetitions", results.iter().map(|c| c.map(repetitions))));
     let mut bars = bars(metric::by_key(metric), results, columns, short_between);

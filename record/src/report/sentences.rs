@@ -304,7 +304,7 @@ fn coverage(report: &Report) -> String {
     let covered = several().filter(|c| c.has_interval()).filter_map(|c| c.interval).map(|i| i.coverage);
     match covered.min_by(f64::total_cmp) {
         Some(least) => {
-            format!(", intervals of the median with coverage {}", percent(least * 100.0))
+            format!(", medians with {} intervals", percent(least * 100.0))
         }
         None if several().next().is_some() => {
             format!(", fewer than {} and thus not compared", Interval::LEAST_VALUES)

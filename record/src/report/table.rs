@@ -476,20 +476,23 @@ fn coverage(results: &[Option<&PointResult>], of: fn(&PointResult) -> Option<Int
     Some(if all.len() == 1 { format!("{first} ") } else { String::new() })
 }
 
-/// The medians of the strict results. `None` if no search has one, or if all are those of valid trials.
+/// The medians of the strict results. `None` if they are those of the results.
 pub(super) fn strict_row(results: &[Option<&PointResult>]) -> Option<Row> {
-    let differs = |c: &&PointResult| c.strict.is_some() && c.strict != c.summary;
+    let differs = |c: &&PointResult| c.strict.is_some_and(|strict| Some(strict.median) != c.median());
     results.iter().flatten().find(|c| differs(c))?;
     let cell = |c: &PointResult| c.strict.map(|strict| grouped_f64(strict.median));
     Some(row("strict RFC 2544, median", results.iter().map(|c| c.and_then(cell))))
 }
+
+/// Row of the CPU time, which repeats less well than the other costs.
+pub(super) const CPU_TIME: &str = "CPU time a frame, ns";
 
 /// What a frame costs the device, with the interval over windows or pairs.
 pub(super) fn costs(results: &[Option<&PointResult>]) -> Vec<Row> {
     /// Label, figure, and which of its values stands before the interval.
     type Figure = (&'static str, fn(&Cost) -> Option<Spread>, fn(&Spread) -> f64);
     let figures: [Figure; 3] = [
-        ("CPU time a frame, ns", |cost| cost.cpu_ns_per_frame, |spread| spread.median),
+        (CPU_TIME, |cost| cost.cpu_ns_per_frame, |spread| spread.median),
         // Other work on the machine only makes it longer.
         ("on one thread, least, ns", |cost| cost.one_thread_ns_per_frame, |spread| spread.least),
         ("paired ratio to null device", |cost| cost.paired_ratio, |spread| spread.median),
