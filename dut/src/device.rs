@@ -7,6 +7,7 @@ use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::lock::{Lock, RunDir, What};
+use crate::null::{self, Done, Work};
 use crate::probe::{self, Seen};
 use crate::software::conntrack::{self, Cleared, Situation};
 use crate::software::{self, Software};
@@ -104,6 +105,19 @@ impl Device {
     /// When a frame is missing or wrong.
     pub fn alive(&self, left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Result<Seen, DutError> {
         probe::probe(left, right, pool)
+    }
+
+    /// Puts the null device in place of the device, or restores the device.
+    ///
+    /// # Errors
+    /// When the command fails: the kernel may lack `nf_tables` at the ingress of an interface.
+    pub fn set_null(&mut self, on: bool) -> Result<(), DutError> {
+        null::set(&mut self.changes, on)
+    }
+
+    /// Reads what the cores of the device did; none if the kernel does not say.
+    pub fn work(&mut self, of: &Work) -> Option<Done> {
+        of.read(&mut self.changes)
     }
 
     /// Returns the facts that a result on this device depends on.

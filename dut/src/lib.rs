@@ -18,6 +18,7 @@ pub mod journal;
 mod kernel_file;
 pub mod lock;
 pub mod machine_lock;
+pub mod null;
 pub mod packet_threads;
 pub mod private_file;
 pub mod probe;

@@ -12,7 +12,7 @@ use port::Clock;
 use port::netns::{enter_user_namespace, in_user_namespace};
 use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, set_dumpable_behavior};
 
-/// The uid of the user `nobody` on Debian, Fedora and their derivatives.
+/// Uid and gid of an account without privileges: `nobody` and `nogroup` on Debian.
 const ORDINARY: u32 = 65534;
 
 fn main() {

@@ -124,6 +124,15 @@ pub(crate) fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir
     assert_eq!(cleared.as_ref().map(|c| (c.entries, c.how.as_str())), stateful.then_some((200, "conntrack -F")));
     assert_eq!(device.count().unwrap(), stateful.then_some(0));
 
+    if config.bed.back_end.has_cables() {
+        device.set_null(true).unwrap();
+        assert_eq!(tester.pass(true, &sent), sent, "frames pass the null device unchanged and in order");
+        assert_eq!(tester.pass(false, &sent), sent);
+        assert_eq!(device.count().unwrap(), stateful.then_some(0), "the null device opens no connection");
+        device.set_null(false).unwrap();
+        assert_eq!(tester.pass(true, &sent[..1])[0][22], 63, "the device is back");
+    }
+
     drop(tester);
     let undone = device.teardown();
     assert_eq!(undone.left, Vec::<String>::new());

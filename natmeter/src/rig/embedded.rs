@@ -2,7 +2,7 @@
 
 use super::null::NullPath;
 use super::wires::Wires;
-use super::{Bed, Process, Rig, RigError, mac};
+use super::{Bed, Price, Process, Rig, RigError, mac};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, OrNull, Switch, steer};
@@ -74,7 +74,14 @@ pub(super) fn wired<F: Function + 'static>(
     let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
     let pools = own.split_off(testers);
     let to_tester = [&view.expect_left, &view.expect_right].map(|expect| (testers, back_to_sender(expect)));
-    let null = NullPath::new(switch, [&to_tester[0].1, &to_tester[1].1].map(Clone::clone), testers);
+    let null = NullPath::new(move |null| {
+        switch.set_null(null);
+        Ok(())
+    });
+    let null = match testers {
+        1 => null,
+        _ => null.steered_by([&to_tester[0].1, &to_tester[1].1].map(Clone::clone)),
+    };
     let to_gateway = steering.map(|rule| (workers, steer(rule)));
     let ([to_left, to_right], [to_customer, to_internet]) = (to_tester, to_gateway);
     let (left, customer) = link("left", clock, depth, to_left, to_customer);
@@ -123,10 +130,13 @@ pub(super) fn wired<F: Function + 'static>(
         figures: Figures::new(),
         doubts: wires.doubts().into_iter().chain(cores.doubt()).collect(),
         shares_core: cores.shared,
-        price: Some(Box::new({
-            let running = Arc::clone(&running);
-            move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
-        })),
+        price: Some(Price {
+            window: Nanos(0),
+            read: Box::new({
+                let running = Arc::clone(&running);
+                move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
+            }),
+        }),
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || stop(&running))),
     })

@@ -1,9 +1,11 @@
 //! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and tears it
 //! down; this module joins its ports and the engine.
 
+use super::null::NullPath;
 use super::wires::Wires;
-use super::{Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, flow_space, settings};
+use super::{Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, flow_space, settings};
 use dut::bed::{LEFT, RIGHT, Side};
+use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};
@@ -13,7 +15,9 @@ use plane::view::{self, Bed};
 use port::{Pool, Port};
 use record::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use wire::{Mac, OuterRange, View};
 
 /// MTU of the interfaces of the test bed.
@@ -141,7 +145,7 @@ pub fn build(
     // The facts of the tester, which runs on the same machine, have these doubts.
     let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
     let of_device = device.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone());
-    let doubts = wires.doubts().into_iter().chain(of_device).collect();
+    let doubts = wires.doubts().into_iter().chain(of_device).chain(no_null(&config.bed)).collect();
     let shares_core = inline || config.bed.dut_cores.contains(&port::host::cores()[0]);
     let lane = Lane {
         core: port::host::cores().first().copied(),
@@ -156,14 +160,14 @@ pub fn build(
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
         bed: TestBed::Engine(Box::new(engine)),
-        null: None,
+        null: null(&config.bed, &running),
         // Inline, no frame is queued: each is forwarded when the call returns.
         buffered: if inline { 0 } else { buffered },
         facts,
         figures,
         doubts,
         shares_core,
-        price: None,
+        price: price(&config.bed, &running),
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
             let device = running.lock().expect("no panic while held").take();
@@ -200,31 +204,69 @@ fn back_end(link: &Link) -> BackEnd {
     }
 }
 
+/// A device that may have been torn down.
+type Running = Arc<Mutex<Option<dut::Device>>>;
+
+/// Returns the null device, if the device has cables: the write of a frame into a TAP forwards it, too.
+fn null(bed: &BedConfig, running: &Running) -> Option<NullPath> {
+    let running = Arc::clone(running);
+    let set = move |on| with(&running, |device| device.set_null(on));
+    (bed.back_end.has_cables() && dut::null::is_available()).then(|| NullPath::new(set))
+}
+
+/// Returns the doubt about a device that lacks its null device.
+fn no_null(bed: &BedConfig) -> Option<String> {
+    (bed.back_end.has_cables() && !dut::null::is_available()).then(|| {
+        "No null device was measured, because the program nft is missing (package nftables): whether device or host was the \
+         limit is not known."
+            .to_owned()
+    })
+}
+
+/// The kernel tells idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
+const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
+
+/// Returns the cost of a frame on isolated cores of the device: the time that they were not idle.
+fn price(bed: &BedConfig, running: &Running) -> Option<Price> {
+    let work = Work::of(&isolated(bed))?;
+    let (running, last) = (Arc::clone(running), Cell::new((Instant::now(), Done::default())));
+    let read = move || {
+        let device = &mut *running.lock().expect("no panic while held");
+        let (now, done) = (Instant::now(), device.as_mut()?.work(&work)?);
+        let (then, before) = last.replace((now, done));
+        let passed = now.duration_since(then).as_nanos() as u64 * work.cores() as u64;
+        Some((passed.saturating_sub(done.idle - before.idle), done.frames - before.frames))
+    };
+    Some(Price { read: Box::new(read), window: PRICE_WINDOW })
+}
+
 /// The engine's handle of the device.
 struct Kernel {
-    running: Arc<Mutex<Option<dut::Device>>>,
+    running: Running,
     threads: PacketThreads,
 }
 
 /// The packet threads on isolated cores of the device. On the tester's core they wait for the tester, which is not noise.
 fn packet_threads(bed: &BedConfig) -> PacketThreads {
-    let own: Vec<usize> = bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect();
-    PacketThreads::of(&own)
+    PacketThreads::of(&isolated(bed))
 }
 
-impl Kernel {
-    fn with<T>(&self, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
-        let mut running = self.running.lock().expect("no panic while held");
-        f(running.as_mut().ok_or("the device has been torn down")?).map_err(|e| e.to_string())
-    }
+/// The device's cores that the tester does not use.
+fn isolated(bed: &BedConfig) -> Vec<usize> {
+    bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect()
+}
+
+fn with<T>(running: &Running, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
+    let mut running = running.lock().expect("no panic while held");
+    f(running.as_mut().ok_or("the device has been torn down")?).map_err(|e| e.to_string())
 }
 
 impl Device for Kernel {
     fn clear(&mut self) -> Result<(), String> {
-        self.with(|d| d.clear().map(|_| ()))
+        with(&self.running, |d| d.clear().map(|_| ()))
     }
     fn entries(&mut self) -> Result<Option<u64>, String> {
-        self.with(dut::Device::count)
+        with(&self.running, dut::Device::count)
     }
     fn away(&mut self) -> Result<Away, String> {
         // The kernel's threads do not report single stalls.

@@ -15,7 +15,7 @@ use wires::Captures;
 
 use engine::{Engine, Settings};
 use method::simulated::{SimulatedDut, Truth};
-use method::{Loop, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
+use method::{Loop, Nanos, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::view::size;
 use port::Clock;
 use record::folder::{FactTable, Figures};
@@ -97,8 +97,20 @@ impl Default for Process {
 const SIMULATED_JITTER_PPM: u64 = 5_000;
 const SIMULATED_STALLS_PPM: u64 = 50_000;
 
-/// Returns the nanoseconds that a device spent on frames, and the number of frames, since the last call.
-type Price = Box<dyn Fn() -> Option<(u64, u64)>>;
+/// What a frame costs a device.
+pub struct Price {
+    /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call.
+    read: Box<dyn Fn() -> Option<(u64, u64)>>,
+    /// Shortest window that its clock resolves.
+    window: Nanos,
+}
+
+impl Price {
+    /// Returns the nanoseconds for each frame since the last call; `None` without frames.
+    fn of_a_frame(&self) -> Option<f64> {
+        (self.read)().filter(|cost| cost.1 > 0).map(|(nanos, frames)| nanos as f64 / frames as f64)
+    }
+}
 
 /// Device, links and engine, ready for trials.
 pub struct Rig {
@@ -115,7 +127,7 @@ pub struct Rig {
     pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
-    /// Cost of the embedded gateway's workers since the last call; `None` for other devices.
+    /// Cost of a frame; `None` for devices that do not tell.
     price: Option<Price>,
     /// Captures of its ports.
     pub captures: Captures,
@@ -162,10 +174,10 @@ impl Rig {
         }
     }
 
-    /// Returns the nanoseconds that the embedded gateway's workers spent on frames (link, plane, link), and the number of frames,
-    /// since the last call; `None` for devices outside this process.
+    /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call: the embedded
+    /// gateway's workers (link, plane, link), or the cores of a kernel device. `None` for devices that do not tell.
     pub fn price(&self) -> Option<(u64, u64)> {
-        self.price.as_ref().and_then(|f| f())
+        self.price.as_ref().and_then(|price| (price.read)())
     }
 
     /// Tears the rig down; returns the settings that could not be restored, in words.

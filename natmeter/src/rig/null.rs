@@ -4,7 +4,6 @@
 use super::{Bed, Rig};
 use engine::overload::Offered;
 use engine::{Engine, lane};
-use gateway::Switch;
 use method::{Nanos, Rate, TrialError};
 use port::link::Steer;
 use std::sync::Arc;
@@ -15,20 +14,28 @@ const MOST_OF_SHARE: f64 = 1.25;
 /// Threads need time to publish what they counted; fewer frames say nothing about shares.
 const ENOUGH: u64 = 10_000;
 
+/// Puts the null device in place of the device, or restores the device.
+type Switch = Box<dyn Fn(bool) -> Result<(), String>>;
+
 /// The null device on the path of a device.
 pub struct NullPath {
     switch: Switch,
-    /// Steering of frames to the tester's threads, left and right.
-    to_tester: [Steer; 2],
-    testers: usize,
+    /// Steering of frames to several threads of the tester, left and right.
+    to_tester: Option<[Steer; 2]>,
     /// Frames that each worker has received.
     received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
 }
 
 impl NullPath {
-    /// Returns the null device behind this switch.
-    pub fn new(switch: Switch, to_tester: [Steer; 2], testers: usize) -> NullPath {
-        NullPath { switch, to_tester, testers, received: None }
+    /// Returns the null device behind this switch, for one thread of the tester.
+    pub fn new(switch: impl Fn(bool) -> Result<(), String> + 'static) -> NullPath {
+        NullPath { switch: Box::new(switch), to_tester: None, received: None }
+    }
+
+    /// Adds the steering of frames to several threads of the tester.
+    #[must_use]
+    pub fn steered_by(self, to_tester: [Steer; 2]) -> NullPath {
+        NullPath { to_tester: Some(to_tester), ..self }
     }
 
     /// Adds a function that returns the frames that each worker has received.
@@ -44,7 +51,15 @@ impl NullPath {
     /// Whether frames of a plain cable return to the thread that sent them, as those of the device do.
     fn steers(&self, view: &View) -> bool {
         let steered = [&view.expect_left, &view.expect_right].map(lane::back_to_sender);
-        self.testers == 1 || steered == self.to_tester
+        self.to_tester.as_ref().is_none_or(|to_tester| steered == *to_tester)
+    }
+
+    /// Does something with the null device in place of the device.
+    fn in_place<T>(&self, work: impl FnOnce() -> Result<T, TrialError>) -> Result<T, TrialError> {
+        (self.switch)(true).map_err(TrialError::Tester)?;
+        let done = work();
+        (self.switch)(false).map_err(TrialError::Tester)?;
+        done
     }
 }
 
@@ -88,16 +103,15 @@ impl Rig {
         }
         let (Bed::Engine(engine), Some(null)) = (&mut self.bed, &self.null) else { return Ok(None) };
         let before = null.received();
-        null.switch.set_null(true);
-        let rates = null_rates(engine, cable, counts, window);
-        null.switch.set_null(false);
+        let rates = null.in_place(|| null_rates(engine, cable, counts, window));
         // The state table holds addresses that the device did not choose.
         engine.forget();
         let shares: Vec<u64> = null.received().iter().zip(&before).map(|(after, before)| after - before).collect();
         rates.map(|rates| are_equal(&shares).then_some(rates))
     }
 
-    /// Measures what a frame costs the device's workers, in several windows. Returns nanoseconds a frame of each.
+    /// Measures what a frame costs the device, in several windows at least as long as its clock needs. Returns nanoseconds a
+    /// frame of each.
     ///
     /// # Errors
     /// Those of [`Engine::overload`].
@@ -108,17 +122,17 @@ impl Rig {
         windows: usize,
         window: Nanos,
     ) -> Result<Vec<f64>, TrialError> {
-        let Bed::Engine(engine) = &mut self.bed else { return Ok(Vec::new()) };
+        let (Bed::Engine(engine), Some(price)) = (&mut self.bed, &self.price) else { return Ok(Vec::new()) };
+        let window = window.max(price.window);
         let own = Offered { view: Arc::clone(engine.view()), ..like.clone() };
         if own.view.stateful {
             engine.open_all(&own.view, phase1_rate)?;
         }
-        let price = || self.price.as_ref().and_then(|f| f());
         let mut found = Vec::with_capacity(windows);
         for _ in 0..windows {
-            price();
+            price.of_a_frame();
             engine.overload(&own, window)?;
-            found.extend(price().filter(|cost| cost.1 > 0).map(|(nanos, frames)| nanos as f64 / frames as f64));
+            found.extend(price.of_a_frame());
         }
         engine.forget();
         Ok(found)
@@ -144,16 +158,14 @@ impl Rig {
             engine.open_all(&own.view, phase1_rate)?;
         }
         let mut found = Pairs::default();
-        let price = || self.price.as_ref().and_then(|f| f());
+        let price = || self.price.as_ref().filter(|price| price.window <= window).and_then(|price| price.of_a_frame());
         for _ in 0..pairs {
             price();
             let device = engine.overload(&own, window)?;
             let cost = price();
-            null.switch.set_null(true);
-            let free = engine.overload(cable, window);
-            null.switch.set_null(false);
-            found.ratios.push(device.0 as f64 / free?.0.max(1) as f64);
-            found.nanos.extend(cost.filter(|cost| cost.1 > 0).map(|(nanos, frames)| nanos as f64 / frames as f64));
+            let free = null.in_place(|| engine.overload(cable, window))?;
+            found.ratios.push(device.0 as f64 / free.0.max(1) as f64);
+            found.nanos.extend(cost);
         }
         // The device's table is no longer that of a trial.
         engine.forget();

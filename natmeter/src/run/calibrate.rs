@@ -73,21 +73,6 @@ fn measured(
     })
 }
 
-/// Measures the cable of a kernel device, which is its null device as far as there is one: the same link, without frames that
-/// return on the device's core. `None` for devices without a cable.
-///
-/// # Errors
-/// Those of [`calibrate`].
-pub(super) fn kernel_cable(
-    scenario: &Scenario,
-    point: &Point,
-    process: &Process,
-) -> Result<Option<calibrate::Ceiling>, RunError> {
-    let Some(bed) = kernel::bed_with_cables(scenario, point) else { return Ok(None) };
-    let how = how(scenario, process);
-    Ok(Some(over_cable(&bed, &how, &cable(scenario, point, point.connections > 0)?, process)?))
-}
-
 fn how(scenario: &Scenario, process: &Process) -> How {
     let traffic = &scenario.traffic;
     How {

@@ -259,7 +259,6 @@ impl<'a> Run<'a> {
             self.write_again(CALIBRATION, &self.calibration.clone())?;
             self.tell(&Event::Calibrated(ceiling))?;
         }
-        self.note_cable(point, true)?;
         let built = Rig::build(&point.of(&self.scenario), point, &self.process);
         self.note_commands()?;
         let mut rig = built?;
@@ -275,8 +274,7 @@ impl<'a> Run<'a> {
             self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }
         self.note_commands()?;
-        result?;
-        self.note_cable(point, false)
+        result
     }
 
     /// Reports measurements that are skipped because of the time limit.

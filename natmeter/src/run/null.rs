@@ -1,12 +1,11 @@
 //! Measures the null device before and after each point, and what a frame costs the device. Nothing here is a trial: no search
 //! uses these figures, and a run without them is complete.
 
-use super::calibrate::{cable, kernel_cable};
+use super::calibrate::cable;
 use super::{Run, RunError};
 use crate::rig::embedded::Cores;
 use crate::rig::null::NullRates;
 use crate::rig::{Process, Rig, technology};
-use engine::calibrate::CalibrateError;
 use engine::overload::Offered;
 use method::stats::Interval;
 use method::{Nanos, Rate, TrialError};
@@ -19,6 +18,8 @@ pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
 pub(crate) const WINDOWS: usize = 5;
 /// Windows of the device on the tester's thread.
 pub(crate) const ALONE: usize = 20;
+/// Windows for what a frame costs, where the windows of the pairs are too short for it.
+pub(crate) const LONG: usize = 5;
 /// Phases 1 of one measurement of the null device at most.
 pub(crate) const FILLS: usize = 3;
 /// Pairs of windows of device and null device.
@@ -31,22 +32,6 @@ impl Run<'_> {
         match null_device(&scenario, point, rig) {
             Ok(Some(rates)) => self.keep_null(point, before, rates.frames, rates.set_up),
             Ok(None) => Ok(()),
-            Err(error) => self.no_null(point, error),
-        }
-    }
-
-    /// The same for a kernel device over veth: its cable, before the device is set up, or after its teardown.
-    pub(super) fn note_cable(&mut self, point: &Point, before: bool) -> Result<(), RunError> {
-        let scenario = point.of(&self.scenario).into_owned();
-        if !is_plain(&scenario) {
-            return Ok(());
-        }
-        let found = kernel_cable(&scenario, point, &self.process);
-        self.note_commands()?;
-        match found {
-            Ok(Some(found)) => self.keep_null(point, before, found.frames, found.set_up),
-            Ok(None) => Ok(()),
-            Err(RunError::Calibrate(CalibrateError::Trial(error))) => self.no_null(point, failed(error)),
             Err(error) => self.no_null(point, error),
         }
     }
@@ -117,6 +102,10 @@ fn cost(
     }
     let cable = offered(scenario, point, false)?;
     let Some(pairs) = rig.measure_pairs(&cable, phase1_rate, PAIRS, WINDOW).map_err(failed)? else { return Ok(None) };
+    let mut nanos = pairs.nanos;
+    if nanos.is_empty() {
+        nanos = rig.measure_price(&cable, phase1_rate, LONG, WINDOW).map_err(failed)?;
+    }
     let mut one_thread = None;
     if let Dut::Gateway { plays, technology, .. } = &scenario.duts[point.dut] {
         let cores = Cores::one_thread(point.cores as usize);
@@ -124,7 +113,7 @@ fn cost(
         one_thread = spread(&alone.measure_price(&cable, phase1_rate, ALONE, WINDOW).map_err(failed)?);
     }
     Ok(Some(Cost {
-        cpu_ns_per_frame: spread(&pairs.nanos),
+        cpu_ns_per_frame: spread(&nanos),
         paired_ratio: spread(&pairs.ratios),
         one_thread_ns_per_frame: one_thread,
     }))

@@ -248,7 +248,7 @@ refused! {
     port_set_of_a_subscriber_too_small: instead(LWAFTR, &[("1024-1151", "1024-1423")]);
     subscribers_beyond_the_port_sets: instead(LWAFTR, &[("\"65536\"", "65537")]);
     port_quota_of_shared_ports: instead(&PLAT, &[("clat =", "port-quota = 100\nclat =")]);
-    subscribers_whom_nobody_counts: instead(&PLAT, &[("clat =", "subscriber-prefix = 56\nclat =")]);
+    subscriber_prefix_without_a_count: instead(&PLAT, &[("clat =", "subscriber-prefix = 56\nclat =")]);
     port_blocks_of_no_size: instead(&PLAT, &[("clat =", "port-blocks = 2\nclat =")]);
     port_blocks_of_several_addresses: instead(&MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 64\npooling = \"arbitrary\"")]);
     port_block_of_a_wrong_size: instead(&MAP_E, &[("mapping = \"address-and-port-dependent\"", "port-block = 100")]);

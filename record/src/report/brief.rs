@@ -100,7 +100,7 @@ fn table(report: &Report, axis: Axis, results: &[&PointResult]) -> Table {
     join(&mut table, &metrics);
     if !coverage.is_empty() {
         let coverage: Vec<String> = coverage.into_iter().collect();
-        table.same.push(format!("coverage of the intervals of ratios {}", coverage.join(" and ")));
+        table.same.push(format!("intervals of ratios cover {}", coverage.join(" and ")));
     }
     table
 }

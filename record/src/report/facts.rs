@@ -363,22 +363,21 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
         ));
     }
     let j = &report.judged;
+    let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
+    let lost = number::plural(phase1_lost, "frame");
     if j.invalid * 10 > j.trials {
+        let lost = if phase1_lost > 0 { format!("; phase 1 lost {lost} and was repeated") } else { String::new() };
         let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "phase 1")];
         let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{cause} {}", grouped(*n)));
         doubts.push(format!(
-            "{} of {} trials were invalid ({}); an idle machine has fewer.",
+            "{} of {} trials were invalid ({}{lost}); an idle machine has fewer.",
             grouped(j.invalid),
             grouped(j.trials),
             by.collect::<Vec<_>>().join(", ")
         ));
     }
-    let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
-    if phase1_lost > 0 {
-        doubts.push(format!(
-            "Phase 1 before phase 2 lost {} in total; it was repeated.",
-            number::plural(phase1_lost, "frame")
-        ));
+    if phase1_lost > 0 && j.invalid * 10 <= j.trials {
+        doubts.push(format!("Phase 1 before phase 2 lost {lost} in total; it was repeated."));
     }
     if let Some((counted, learned)) = j.worst_count {
         doubts.push(format!(

@@ -1,0 +1,103 @@
+//! The null device of this machine's kernel: a rule at the ingress of each interface of the DUT returns every frame on the other
+//! one, on the core that received it, before the kernel's IP stack. It works in user namespaces, too.
+
+use crate::DutError;
+use crate::bed::{LEFT, RIGHT};
+use crate::changes::Changes;
+use crate::step::{Action, Target};
+use crate::tool::{self, NFT};
+
+/// Whether the program that switches the null device is installed.
+pub fn is_available() -> bool {
+    tool::find(NFT.program).is_some()
+}
+
+/// Puts the null device in place of the device, or restores the device. Both vanish with the namespace.
+pub(crate) fn set(changes: &mut Changes, on: bool) -> Result<(), DutError> {
+    let (why, action) = if on {
+        ("the null device: frames leave on the other side, unchanged", Action::reading("nft -f -", table()))
+    } else {
+        ("the device in place of the null device", Action::words("nft delete table netdev natmeter"))
+    };
+    changes.perform(Target::Dut, why, &action).map(drop)
+}
+
+fn table() -> String {
+    let chain = |from: &str, to: &str| {
+        format!("\tchain {from} {{\n\t\ttype filter hook ingress device \"{from}\" priority 0;\n\t\tfwd to \"{to}\"\n\t}}\n")
+    };
+    let chains = [chain(LEFT.name, RIGHT.name), chain(RIGHT.name, LEFT.name)].concat();
+    format!("table netdev natmeter {{\n{chains}}}")
+}
+
+/// Reads what the cores of a device did: the time that they were not idle, and the frames that the device sent.
+pub struct Work {
+    cores: Vec<usize>,
+}
+
+/// Sums of all cores since some time in the past.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Nanoseconds in which the cores were idle, in ticks of 10 ms.
+    pub idle: u64,
+    /// Frames that the interfaces of the DUT sent.
+    pub frames: u64,
+}
+
+impl Work {
+    /// The work of these cores; none if the kernel does not say how long each was idle.
+    pub fn of(cores: &[usize]) -> Option<Work> {
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        (!cores.is_empty() && cores.iter().all(|core| idle(&stat, *core).is_some())).then(|| Work { cores: cores.to_vec() })
+    }
+
+    /// Number of cores.
+    pub fn cores(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// Reads both sums.
+    pub(crate) fn read(&self, changes: &mut Changes) -> Option<Done> {
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        let interfaces = changes.read(Target::Dut, "/proc/thread-self/net/dev").ok()?;
+        let idle = self.cores.iter().map(|core| idle(&stat, *core)).sum::<Option<u64>>()?;
+        let frames = [LEFT, RIGHT].iter().map(|side| sent(&interfaces, side.name)).sum::<Option<u64>>()?;
+        Some(Done { idle, frames })
+    }
+}
+
+/// Nanoseconds of a tick of `/proc/stat` (`USER_HZ` is 100).
+const TICK: u64 = 10_000_000;
+
+/// Returns the nanoseconds that a core was idle, from `/proc/stat`.
+fn idle(stat: &str, core: usize) -> Option<u64> {
+    let name = format!("cpu{core}");
+    let line = stat.lines().find(|line| line.split_ascii_whitespace().next() == Some(&name))?;
+    let field = |n: usize| line.split_ascii_whitespace().nth(n)?.parse::<u64>().ok();
+    // The fourth value is idle, the fifth is idle with input or output outstanding.
+    Some((field(4)? + field(5)?) * TICK)
+}
+
+/// Returns the frames that an interface sent, from `/proc/net/dev`.
+fn sent(interfaces: &str, name: &str) -> Option<u64> {
+    let line = interfaces.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_ascii_whitespace().nth(9)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_leave_on_the_other_side() {
+        insta::assert_snapshot!(table());
+    }
+
+    #[test]
+    fn idle_time_and_sent_frames_are_read() {
+        let stat = "cpu  9 9 9 9 9 9 9\ncpu1 1 2 3 400 5 6 7\ncpu10 1 2 3 4 5 6 7\n";
+        assert_eq!((idle(stat, 1), idle(stat, 10), idle(stat, 0)), (Some(405 * TICK), Some(9 * TICK), None));
+        let interfaces = "Inter-|   Receive\n face |bytes\n  left: 1 2 3 4 5 6 7 8 9 10 11\nright:1 2 3 4 5 6 7 8 9 20 11\n";
+        assert_eq!((sent(interfaces, "left"), sent(interfaces, "right"), sent(interfaces, "lef")), (Some(10), Some(20), None));
+    }
+}
