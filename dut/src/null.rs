@@ -24,7 +24,9 @@ pub(crate) fn set(changes: &mut Changes, on: bool) -> Result<(), DutError> {
 
 fn table() -> String {
     let chain = |from: &str, to: &str| {
-        format!("\tchain {from} {{\n\t\ttype filter hook ingress device \"{from}\" priority 0;\n\t\tfwd to \"{to}\"\n\t}}\n")
+        format!(
+            "\tchain {from} {{\n\t\ttype filter hook ingress device \"{from}\" priority 0;\n\t\tfwd to \"{to}\"\n\t}}\n"
+        )
     };
     let chains = [chain(LEFT.name, RIGHT.name), chain(RIGHT.name, LEFT.name)].concat();
     format!("table netdev natmeter {{\n{chains}}}")
@@ -48,7 +50,8 @@ impl Work {
     /// The work of these cores; none if the kernel does not say how long each was idle.
     pub fn of(cores: &[usize]) -> Option<Work> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
-        (!cores.is_empty() && cores.iter().all(|core| idle(&stat, *core).is_some())).then(|| Work { cores: cores.to_vec() })
+        (!cores.is_empty() && cores.iter().all(|core| idle(&stat, *core).is_some()))
+            .then(|| Work { cores: cores.to_vec() })
     }
 
     /// Number of cores.
@@ -97,7 +100,11 @@ mod tests {
     fn idle_time_and_sent_frames_are_read() {
         let stat = "cpu  9 9 9 9 9 9 9\ncpu1 1 2 3 400 5 6 7\ncpu10 1 2 3 4 5 6 7\n";
         assert_eq!((idle(stat, 1), idle(stat, 10), idle(stat, 0)), (Some(405 * TICK), Some(9 * TICK), None));
-        let interfaces = "Inter-|   Receive\n face |bytes\n  left: 1 2 3 4 5 6 7 8 9 10 11\nright:1 2 3 4 5 6 7 8 9 20 11\n";
-        assert_eq!((sent(interfaces, "left"), sent(interfaces, "right"), sent(interfaces, "lef")), (Some(10), Some(20), None));
+        let interfaces =
+            "Inter-|   Receive\n face |bytes\n  left: 1 2 3 4 5 6 7 8 9 10 11\nright:1 2 3 4 5 6 7 8 9 20 11\n";
+        assert_eq!(
+            (sent(interfaces, "left"), sent(interfaces, "right"), sent(interfaces, "lef")),
+            (Some(10), Some(20), None)
+        );
     }
 }

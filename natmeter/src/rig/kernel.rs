@@ -226,9 +226,10 @@ fn no_null(bed: &BedConfig) -> Option<String> {
 /// The kernel tells idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
 const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
 
-/// Returns the cost of a frame on isolated cores of the device: the time that they were not idle.
+/// Returns the cost of a frame on the cores of the device: the time that they were not idle. `None` if the tester uses one of
+/// them.
 fn price(bed: &BedConfig, running: &Running) -> Option<Price> {
-    let work = Work::of(&isolated(bed))?;
+    let work = Work::of(&bed.dut_cores).filter(|_| isolated(bed) == bed.dut_cores)?;
     let (running, last) = (Arc::clone(running), Cell::new((Instant::now(), Done::default())));
     let read = move || {
         let device = &mut *running.lock().expect("no panic while held");

@@ -1,7 +1,7 @@
 //! The null device of a rig, on the path of the device: the same links, threads, cores and pools. Windows of device and null
 //! device can alternate on one rig.
 
-use super::{Bed, Rig};
+use super::{Bed, Price, Rig};
 use engine::overload::Offered;
 use engine::{Engine, lane};
 use method::{Nanos, Rate, TrialError};
@@ -158,7 +158,7 @@ impl Rig {
             engine.open_all(&own.view, phase1_rate)?;
         }
         let mut found = Pairs::default();
-        let price = || self.price.as_ref().filter(|price| price.window <= window).and_then(|price| price.of_a_frame());
+        let price = || self.price.as_ref().filter(|price| price.window <= window).and_then(Price::of_a_frame);
         for _ in 0..pairs {
             price();
             let device = engine.overload(&own, window)?;

@@ -163,7 +163,9 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
     let share = |c: &PointResult| c.forwarding_percent.map(|percent| percent / 100.0);
     rows.extend(ratio_row("of plain forwarding", results, share, |c| c.forwarding_interval));
     rows.extend(strict_row(results));
-    rows.extend(costs(results).into_iter().filter(|row| row.label != CPU_TIME));
+    // On one thread nothing crosses cores, so that figure says more.
+    let has_one_thread = known().any(|c| c.cost.as_ref().is_some_and(|cost| cost.one_thread_ns_per_frame.is_some()));
+    rows.extend(costs(results).into_iter().filter(|row| !(has_one_thread && row.label == CPU_TIME)));
     rows.extend(further(results).into_iter().filter(|row| !LEFT_OUT.contains(&row.label.as_str())));
     rows.push(row("repetitions", results.iter().map(|c| c.map(repetitions))));
     let mut bars = bars(metric::by_key(metric), results, columns, short_between);
