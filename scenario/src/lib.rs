@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+pub mod bed;
 mod conformance;
 pub mod gateway;
 mod overrides;

@@ -1,0 +1,465 @@
+//! A file that describes a test bed: the tester's two ports, the cabling, and the boxes between them. Many scenarios share it,
+//! because a scenario describes the experiment. Read like a scenario, so that mistakes are shown in the same way.
+
+use crate::ScenarioError;
+use crate::reader::text_of;
+use crate::tables::NextHop;
+use key::kind::{
+    Choice, choice, duration, ip, list, mac, maybe, number, or_word, own, rate, text, text_of as words, yes_or_no,
+};
+use key::quantity::WrittenRate;
+use key::{At, Book, Chapter, Complaints, Fault, Sections, Spans, Tree, Value, Wrong, computed, needed, or};
+use method::Nanos;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use wire::{AddrRange, Mac};
+
+/// A test bed as its file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bed {
+    /// What holds for the whole bed.
+    pub keys: BedKeys,
+    /// The tester's port on the customers' side.
+    pub left: PortKeys,
+    /// The tester's port on the Internet's side.
+    pub right: PortKeys,
+    /// The boxes between the ports, in the order in which a frame from the left passes them: one, or those of a Dual DUT.
+    pub boxes: Vec<(&'static str, BoxKeys)>,
+}
+
+/// The text of a bed file, kept in the record of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct BedText {
+    /// Name of the file.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// Back-end of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortIo {
+    /// Packet sockets.
+    AfPacket,
+    /// XDP sockets; program in the driver if it supports that, else in the kernel's general receive path.
+    AfXdp,
+    /// XDP sockets, program in the kernel's general receive path.
+    AfXdpGeneric,
+    /// XDP sockets, program in the driver.
+    AfXdpNative,
+}
+
+const PORT_IO: &[Choice<PortIo>] = &[
+    ("af-packet", PortIo::AfPacket, "packet sockets: any interface and kernel"),
+    ("af-xdp", PortIo::AfXdp, "XDP, in the driver if it supports that"),
+    ("af-xdp-generic", PortIo::AfXdpGeneric, "XDP in the kernel's general receive path"),
+    ("af-xdp-native", PortIo::AfXdpNative, "XDP in the driver"),
+];
+
+/// Whether XDP sockets share their memory with the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroCopy {
+    /// The run is refused without it.
+    Required,
+    /// If the driver supports it.
+    IfPossible,
+    /// Frames are copied.
+    Never,
+}
+
+const ZERO_COPY: &[Choice<ZeroCopy>] = &[
+    ("required", ZeroCopy::Required, ""),
+    ("if-possible", ZeroCopy::IfPossible, "the report says what was used"),
+    ("never", ZeroCopy::Never, ""),
+];
+
+/// Where the commands of a box run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum On {
+    /// On the tester's machine.
+    Local,
+    /// In a namespace that natmeter creates, with both ports; for a program that a developer starts.
+    Namespace,
+    /// On another machine, through the system's OpenSSH client: its destination.
+    Ssh(String),
+}
+
+key::table! {
+    /// The whole bed.
+    pub struct BedKeys {
+        /// Name of the bed; every report prints it.
+        name: String = "name", text(), or("test bed");
+        /// How the ports are connected: "direct", or the switch in between (RFC 9693, section 6). Every report prints it.
+        cabling: String = "cabling", text(), or("direct");
+        /// The operator's own prefixes that test frames may use; only with `isolated`.
+        allow_addresses: Vec<String> = "allow-addresses", list(text()), computed("only the blocks for laboratories");
+        /// Nothing but this bed is behind both ports: no default route through them and 10 s of silence, which natmeter checks.
+        isolated: bool = "isolated", yes_or_no(), or("false");
+        /// Findings that natmeter would refuse, by name, because you know about them: `default-route`, `ssh`, `global-address`.
+        i_know: Vec<String> = "i-know", list(text()), computed("none");
+    }
+}
+
+key::table! {
+    /// One port of the tester.
+    pub struct PortKeys {
+        /// Interface; it exists and is up.
+        interface: String = "interface", text(), needed("\"enp5s0f0\"");
+        /// Back-end.
+        io: PortIo = "io", choice(PORT_IO), or("af-packet");
+        /// Whether XDP sockets share their memory with the driver.
+        zero_copy: ZeroCopy = "zero-copy", choice(ZERO_COPY), or("if-possible");
+        /// Queues of the interface; each is a tester lane.
+        queues: u32 = "queues", number(1..=64), or("1");
+        /// Addresses of the tester with their prefix lengths; natmeter answers ARP, Neighbor Solicitations and pings to them.
+        addresses: Vec<(IpAddr, u8)> = "addresses", list(host()), needed("[\"198.18.0.2/24\"]");
+        /// IP address of the box's port, to be asked for by ARP or Neighbor Discovery.
+        gateway: Option<IpAddr> = "gateway", maybe(ip()), computed("`mac` must be given");
+        /// Ethernet address of the box's port.
+        mac: Option<Mac> = "mac", maybe(mac()), computed("that of `gateway`");
+        /// Line rate: upper end of every search.
+        line_rate: Option<WrittenRate> = "line-rate", or_word("auto", rate()), or("auto");
+        /// The VLAN of the port's link (IEEE 802.1Q).
+        vlan: Option<u16> = "vlan", maybe(number(1..=4094)), computed("frames have no tag");
+    }
+}
+
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+key::table! {
+    /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
+    /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
+    pub struct BoxKeys {
+        /// Its software: `external` is whatever the hooks configure.
+        software: String = "software", text(), or("external");
+        /// Where the hooks run: `local`, `namespace`, or `ssh:DESTINATION` (OpenSSH with its own configuration).
+        on: On = "on", place(), or("local");
+        /// Brings the box into the state of a point.
+        prepare: Option<String> = "prepare", maybe(text()), computed("the box is ready");
+        /// Empties its connection tracking table.
+        clear: Option<String> = "clear", maybe(text()), computed("natmeter waits until connections have timed out");
+        /// Prints the number of entries in its table.
+        count: Option<String> = "count", maybe(text()), computed("the tester's own count stands alone");
+        /// Sets the cores that forward packets.
+        cores: Option<String> = "cores", maybe(text()), computed("the cores cannot vary");
+        /// Restores the box at the end.
+        restore: Option<String> = "restore", maybe(text()), computed("the box stays as it is");
+        /// Succeeds if the box is alive.
+        alive: Option<String> = "alive", maybe(text()), computed("only frames show it");
+        /// Starts a program in the foreground, with `{left}` and `{right}` for its interfaces; only with `on = "namespace"`.
+        start: Option<String> = "start", maybe(text()), computed("none");
+        /// Time limit of each hook.
+        timeout: Nanos = "timeout", duration(Nanos::from_secs(1)..=DAY), or("30 s");
+        /// What a reader of the report should know of the box: names and words.
+        facts: Option<Facts> = "facts", maybe(facts()), computed("none");
+    }
+}
+
+/// Names and words.
+pub type Facts = Vec<(String, String)>;
+
+/// An address with its prefix length: `198.18.0.2/24`.
+fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
+    fn parse(value: &Value) -> Result<(IpAddr, u8), Wrong> {
+        let written = words(value)?;
+        let wrong = || {
+            Wrong::new(
+                "this is not an address with its prefix length",
+                "write one such as \"198.18.0.2/24\" or \"2001:2::2/64\"",
+            )
+        };
+        let (address, length) = written.split_once('/').ok_or_else(wrong)?;
+        let (address, length): (IpAddr, u8) =
+            (address.trim().parse().map_err(|_| wrong())?, length.trim().parse().map_err(|_| wrong())?);
+        if length > if address.is_ipv4() { 32 } else { 128 } { Err(wrong()) } else { Ok((address, length)) }
+    }
+    own(parse, "address with its prefix length", || json!({ "type": "string" }))
+}
+
+/// Where hooks run.
+fn place() -> impl key::Kind<Out = On> {
+    fn parse(value: &Value) -> Result<On, Wrong> {
+        let written = words(value)?;
+        match (written.as_str(), written.strip_prefix("ssh:")) {
+            ("local", _) => Ok(On::Local),
+            ("namespace", _) => Ok(On::Namespace),
+            (_, Some(to)) if !to.is_empty() && !to.starts_with('-') && !to.contains(char::is_whitespace) => {
+                Ok(On::Ssh(to.to_owned()))
+            }
+            _ => Err(Wrong::new(
+                format!("unknown place `{written}`"),
+                "write \"local\", \"namespace\", or \"ssh:\" and a destination, such as \"ssh:root@p095\"",
+            )),
+        }
+    }
+    own(parse, "`\"local\"`, `\"namespace\"` or `\"ssh:DESTINATION\"`", || json!({ "type": "string" }))
+}
+
+/// A table of names and words.
+fn facts() -> impl key::Kind<Out = Facts> {
+    fn parse(value: &Value) -> Result<Facts, Wrong> {
+        let Value::Table(table) = value else {
+            return Err(Wrong::new(
+                format!("{} here", value.type_name()),
+                "write a table of names and words, such as { computer = \"Dell R430\" }",
+            ));
+        };
+        table.entries().iter().map(|entry| Ok((entry.name.clone(), words(&entry.node.value)?))).collect()
+    }
+    own(parse, "table of names and words", || json!({ "type": "object", "additionalProperties": { "type": "string" } }))
+}
+
+/// The boxes of a Dual DUT, in the order in which a frame from the left passes them: the customer edge, or its NAT44 and its
+/// NAT46 if they are two boxes (split MAP-T CE), and the provider edge.
+const ROLES: [&str; 4] = ["ce", "ce-nat44", "ce-nat46", "pe"];
+
+/// All tables of a bed file.
+pub fn book() -> Book {
+    let roles = ROLES.map(|role| Chapter::of::<BoxKeys>(format!("dut.{role}")));
+    let mut chapters = vec![
+        Chapter::of::<BedKeys>("bed"),
+        Chapter::of::<PortKeys>("bed.left"),
+        Chapter::of::<PortKeys>("bed.right"),
+        Chapter::of::<BoxKeys>("dut"),
+    ];
+    chapters.extend(roles);
+    Book { chapters, slips: &[] }
+}
+
+/// Reads and checks a bed file.
+///
+/// # Errors
+/// When the file cannot be read, and everything that is wrong with it.
+pub fn read(path: &Path) -> Result<(Bed, BedText), ScenarioError> {
+    let written = BedText { name: path.display().to_string(), text: text_of(path)? };
+    Ok((parse(&written)?, written))
+}
+
+/// Checks a bed file that is already text.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse(file: &BedText) -> Result<Bed, Complaints> {
+    let (tree, mut faults) = key::read(&file.name, &file.text);
+    if !faults.is_empty() {
+        let spans = Spans::of(&tree);
+        return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
+    }
+    faults.extend(book().unknown(&tree));
+    let mut sections = Sections::of(&tree);
+    let read = bed(&mut sections, &tree);
+    let Sections { spans, faults: values, .. } = sections;
+    faults.extend(values);
+    let rules = read.as_ref().map(rules).unwrap_or_default();
+    let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
+    match read {
+        Some(bed) if complaints.is_empty() => Ok(bed),
+        _ => Err(complaints),
+    }
+}
+
+fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
+    let keys = sections.table::<BedKeys>("bed");
+    let left = sections.table::<PortKeys>("bed.left");
+    let right = sections.table::<PortKeys>("bed.right");
+    let in_roles: Vec<&'static str> = ROLES.into_iter().filter(|role| sections.has(&format!("dut.{role}"))).collect();
+    let boxes: Vec<Option<(&'static str, BoxKeys)>> = if in_roles.is_empty() {
+        vec![sections.table::<BoxKeys>("dut").map(|keys| ("dut", keys))]
+    } else {
+        let is_role = |name: &str| ROLES.contains(&name);
+        let beside =
+            tree.table("dut").into_iter().flat_map(key::TreeTable::entries).find(|entry| !is_role(&entry.name));
+        if let Some(entry) = beside {
+            let fault = Fault::new(format!("`dut.{}` belongs to one of several boxes", entry.name));
+            sections
+                .faults
+                .push(fault.at(entry.key, "which box?").instead(format!("move it to [dut.{}]", in_roles[0])));
+        }
+        in_roles
+            .into_iter()
+            .map(|role| sections.table::<BoxKeys>(&format!("dut.{role}")).map(|keys| (role, keys)))
+            .collect()
+    };
+    Some(Bed { keys: keys?, left: left?, right: right?, boxes: boxes.into_iter().collect::<Option<_>>()? })
+}
+
+/// What does not fit together.
+fn rules(bed: &Bed) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (side, port) in bed.ports() {
+        let path = |key: &str| format!("bed.{side}.{key}");
+        if port.gateway.is_none() && port.mac.is_none() {
+            let fault = Fault::new(format!("natmeter cannot reach the box on the {side}"))
+                .at(At::key(format!("bed.{side}")), "this port");
+            faults.push(
+                fault.instead("add gateway = \"198.18.0.1\", the address of the box, or mac = \"02:00:00:00:01:01\""),
+            );
+        }
+        if let Some(gateway) =
+            port.gateway.filter(|&gateway| !port.addresses.iter().any(|&own| shares_network(own, gateway)))
+        {
+            let fault = Fault::new(format!("the box's address {gateway} is in no network of the {side} port"));
+            let fault = fault.at(path("gateway"), "asked for on this link").at(path("addresses"), "own addresses");
+            faults.push(fault.instead("give the tester an address in the same network, with its prefix length"));
+        }
+        if let Some(gateway) = port.gateway.filter(|gateway| port.addresses.iter().any(|(own, _)| own == gateway)) {
+            let fault = Fault::new(format!("tester and box both have the address {gateway} on the {side}"));
+            faults.push(
+                fault
+                    .at(path("gateway"), "the box")
+                    .at(path("addresses"), "the tester")
+                    .instead("give the tester another address"),
+            );
+        }
+    }
+    if bed.left.interface == bed.right.interface && bed.left.vlan == bed.right.vlan {
+        let fault = Fault::new("left and right are the same port").at("bed.right.interface", "again");
+        faults.push(fault.at("bed.left.interface", "first").instead("name two interfaces, or two VLANs of one"));
+    }
+    if !bed.keys.allow_addresses.is_empty() && !bed.keys.isolated {
+        let fault =
+            Fault::new("prefixes of your own need an isolated bed").at("bed.allow-addresses", "could leave the bed");
+        faults.push(fault.instead("add isolated = true to [bed] if nothing but the boxes is behind both ports"));
+    }
+    for (at, written) in bed.keys.allow_addresses.iter().enumerate() {
+        if prefix(written).is_none() {
+            let fault = Fault::new("this is not a prefix").at(format!("bed.allow-addresses[{at}]"), "no prefix");
+            faults.push(fault.instead("write one such as \"192.0.2.0/24\" or \"2001:db8::/32\""));
+        }
+    }
+    for (role, keys) in &bed.boxes {
+        let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
+        if keys.start.is_some() && keys.on != On::Namespace {
+            let fault = Fault::new("a program is started only in a namespace")
+                .at(format!("{table}.start"), "needs on = \"namespace\"");
+            faults.push(fault.instead("add on = \"namespace\", or start the program in `prepare`"));
+        }
+    }
+    faults
+}
+
+/// Whether two addresses are in one network of this length.
+fn shares_network((own, length): (IpAddr, u8), other: IpAddr) -> bool {
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(a) => (u128::from(u32::from(a)) << 96, true),
+        IpAddr::V6(a) => (u128::from(a), false),
+    };
+    let ((own, four), (other, of_four)) = (bits(own), bits(other));
+    let is_link_local = !of_four && other >> 118 == 0x3fa;
+    let mask = if length == 0 { 0 } else { u128::MAX << (128 - u32::from(length)) };
+    four == of_four && ((own ^ other) & mask == 0 || is_link_local)
+}
+
+/// An IPv4 or IPv6 prefix.
+fn prefix(written: &str) -> Option<(IpAddr, u8)> {
+    let (address, length) = written.split_once('/')?;
+    let (address, length): (IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
+    (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
+}
+
+impl Bed {
+    /// Both ports with the names of their sides.
+    pub fn ports(&self) -> [(&'static str, &PortKeys); 2] {
+        [("left", &self.left), ("right", &self.right)]
+    }
+
+    /// Lanes of the tester: one a queue, on the side that has more.
+    pub fn lanes(&self) -> u32 {
+        self.left.queues.max(self.right.queues)
+    }
+
+    /// Whether the operator allowed these addresses.
+    pub fn allows(&self, range: AddrRange) -> bool {
+        let last = u32::from(range.first).checked_add(range.count.saturating_sub(1));
+        let allowed = |written: &String| match prefix(written) {
+            Some(network @ (IpAddr::V4(_), _)) => last.is_some_and(|last| {
+                [range.first, last.into()].iter().all(|a: &Ipv4Addr| shares_network(network, IpAddr::V4(*a)))
+            }),
+            _ => false,
+        };
+        self.keys.isolated && self.keys.allow_addresses.iter().any(allowed)
+    }
+}
+
+impl PortKeys {
+    /// Its first IPv4 address.
+    pub fn ipv4(&self) -> Option<Ipv4Addr> {
+        self.addresses.iter().find_map(|(address, _)| if let IpAddr::V4(a) = address { Some(*a) } else { None })
+    }
+
+    /// The neighbour that everything is sent to.
+    pub fn next_hop(&self) -> Option<NextHop> {
+        self.mac.map(NextHop::Mac).or_else(|| self.gateway.map(NextHop::Ip))
+    }
+}
+
+impl BoxKeys {
+    /// Whether a hook or a program configures it for each point.
+    pub fn is_configured(&self) -> bool {
+        self.prepare.is_some() || self.start.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RACK: &str = "[bed]\nname = \"rack 4\"\n[bed.left]\ninterface = \"a\"\nio = \"af-xdp\"\nqueues = 4\n\
+        addresses = [\"198.18.0.2/24\", \"2001:2::2/64\"]\ngateway = \"198.18.0.1\"\n[bed.right]\ninterface = \"b\"\n\
+        addresses = [\"198.19.0.2/24\"]\nmac = \"02:00:00:00:00:01\"\n[dut]\non = \"ssh:root@p095\"\nclear = \"conntrack -F\"\n\
+        facts = { computer = \"Dell R430\" }\n";
+
+    fn bed(text: &str) -> Result<Bed, String> {
+        let file = BedText { name: "bed.toml".to_owned(), text: text.to_owned() };
+        parse(&file).map_err(|complaints| complaints.render(false))
+    }
+
+    #[test]
+    fn a_bed_is_read() {
+        let bed = bed(RACK).unwrap();
+        assert_eq!((bed.lanes(), bed.left.io, bed.right.io), (4, PortIo::AfXdp, PortIo::AfPacket));
+        assert_eq!(bed.left.ipv4(), Some(Ipv4Addr::new(198, 18, 0, 2)));
+        let [("dut", keys)] = &bed.boxes[..] else { panic!("{:?}", bed.boxes) };
+        assert_eq!(keys.on, On::Ssh("root@p095".to_owned()));
+        assert_eq!(keys.facts, Some(vec![("computer".to_owned(), "Dell R430".to_owned())]));
+        assert_eq!(bed.right.next_hop(), Some(NextHop::Mac(Mac([2, 0, 0, 0, 0, 1]))));
+    }
+
+    #[test]
+    fn boxes_of_a_dual_dut_are_in_the_order_of_a_frame() {
+        let text = RACK.replace("[dut]", "[dut.pe]") + "[dut.ce]\n";
+        let roles: Vec<&str> = bed(&text).unwrap().boxes.iter().map(|(role, _)| *role).collect();
+        assert_eq!(roles, ["ce", "pe"]);
+    }
+
+    #[test]
+    fn mistakes_are_shown_with_a_way_out() {
+        for (from, to, says) in [
+            ("gateway = \"198.18.0.1\"", "gateway = \"198.18.1.1\"", "is in no network of the left port"),
+            ("gateway = \"198.18.0.1\"", "gateway = \"198.18.0.2\"", "tester and box both have the address"),
+            ("mac = \"02:00:00:00:00:01\"", "", "natmeter cannot reach the box on the right"),
+            ("interface = \"b\"", "interface = \"a\"", "left and right are the same port"),
+            ("198.19.0.2/24", "198.19.0.2", "this is not an address with its prefix length"),
+            ("ssh:root@p095", "ssh:-oProxyCommand=x", "unknown place"),
+            ("[bed]", "[bed]\nallow-addresses = \"192.0.2.0/24\"", "need an isolated bed"),
+            ("[dut]", "[dut]\nstart = \"./mynat {left} {right}\"", "only in a namespace"),
+            ("[dut]", "[dut.ce]\n[dut]", "belongs to one of several boxes"),
+            ("queues", "queue", "did you mean `queues`?"),
+        ] {
+            let text = RACK.replace(from, to);
+            assert_ne!(text, RACK);
+            let said = bed(&text).unwrap_err();
+            assert!(said.contains(says), "{says}: {said}");
+        }
+    }
+
+    #[test]
+    fn only_an_isolated_bed_allows_own_prefixes() {
+        let text = RACK.replace("[bed]", "[bed]\nisolated = true\nallow-addresses = [\"192.0.2.0/25\"]");
+        let bed = bed(&text).unwrap();
+        let range = |last: u8, count| AddrRange { first: Ipv4Addr::new(192, 0, 2, last), count };
+        assert!(bed.allows(range(0, 128)) && !bed.allows(range(1, 128)) && !bed.allows(range(200, 1)));
+    }
+}
