@@ -15,7 +15,7 @@ mod schema;
 mod selftest;
 mod turn;
 
-use crate::cli::{Cli, Command, Quickstart};
+use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::rig::{self, RigError};
 use crate::run::RunError;
@@ -29,7 +29,7 @@ use turn::MyTurn;
 pub fn dispatch(cli: Cli) -> Exit {
     let output = cli.output;
     match cli.command {
-        Some(Command::Run(args)) => run::run(args.file.as_deref(), &args.changes, args.turn, &args.folder, output),
+        Some(Command::Run(args)) => run::run(args.file.as_deref(), &args.options, output),
         Some(Command::Resume(args)) => run::resume(&args, output),
         Some(Command::Report(args)) => {
             let usual = if output.json { "json" } else { "text" };
@@ -45,10 +45,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Schema(args)) => schema::schema(args.kind),
         Some(Command::Completions(args)) => completions::completions(args.shell),
         Some(Command::ManPages(args)) => man_pages::man_pages(&args.dir),
-        None => {
-            let Quickstart { changes, turn, folder } = cli.quickstart;
-            run::run(None, &changes, turn, &folder, output)
-        }
+        None => run::run(None, &cli.quickstart, output),
     }
 }
 

@@ -5,7 +5,7 @@ use super::selftest::deciding;
 use super::turn::MyTurn;
 use super::{fail, privilege, report};
 use crate::advice::{self, Machine};
-use crate::cli::{Changes, Folder, Output, RUNS, ResumeArgs, Turn};
+use crate::cli::{Output, RUNS, ResumeArgs, RunOptions};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
@@ -24,7 +24,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// `natmeter run [FILE]`.
-pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Folder, output: Output) -> Exit {
+pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Exit {
+    let RunOptions { changes, turn, folder: runs } = options;
     let loaded = match load(file, changes, output) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
@@ -32,7 +33,7 @@ pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Fol
     let plan = forecast::plan(&loaded.scenario);
     // Before any change, and before entering a network namespace, from which other runs are not visible.
     let is_beside = turn.beside;
-    let mut turn = match MyTurn::take(turn) {
+    let mut turn = match MyTurn::take(*turn) {
         Ok(turn) => turn,
         Err(exit) => return exit,
     };
