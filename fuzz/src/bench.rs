@@ -10,7 +10,7 @@ use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
 use testbed::{Frame, Made};
 
-/// One step of a sequence.
+/// What happens next to the workers under test.
 #[derive(Arbitrary, Debug)]
 pub enum BenchStep {
     /// Milliseconds go by, or many of them.
@@ -30,16 +30,16 @@ pub enum BenchStep {
     Look(u8),
     /// No memory for further packets from here on, or again.
     Memory(Option<u8>),
-    /// Forget everything.
+    /// Each worker clears its state.
     Clear,
     /// The configuration is read again.
     Adopt,
 }
 
-/// One frame.
+/// A frame that arrives, new or made from one that came out.
 #[derive(Arbitrary, Debug)]
 pub enum Arrival {
-    /// Whatever.
+    /// These octets, valid or not.
     Any(Vec<u8>),
     /// An IPv4 packet.
     Four(Draft, Damage),
@@ -53,13 +53,13 @@ pub enum Arrival {
     Error(u8, Option<(Host, Host6)>, u8, u8, u16),
 }
 
-/// What is under test.
+/// The workers under test, and the properties that they must keep.
 pub struct Setup<F> {
     /// The workers, and how to make them again with other settings.
     pub make: Box<dyn Fn() -> Vec<F>>,
     /// Where IPv6 is spoken; nowhere for a pair of edges.
     pub ipv6: Vec<Side>,
-    /// IPv6 addresses that mean something.
+    /// IPv6 addresses that the function under test translates, or that are its own.
     pub known: Vec<u128>,
     /// Asserts that the state of a worker keeps its limits.
     pub limits: Box<dyn Fn(&F)>,

@@ -9,7 +9,7 @@ use wire::Mac;
 
 /// Customers' side: what the gateway has, and whom it sends to.
 pub const CUSTOMER: ([u8; 6], [u8; 6]) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
-/// Internet's side.
+/// The same for the Internet's side.
 pub const INTERNET: ([u8; 6], [u8; 6]) = ([2, 0, 0, 0, 1, 1], [2, 0, 0, 0, 1, 2]);
 
 /// An IPv4 link with one of four MTUs.
@@ -35,7 +35,7 @@ pub enum Host {
     Pool(u8),
     /// 198.51.100.0 and neighbours: not translated, where that is configured.
     Exempt(u8),
-    /// Anybody.
+    /// Any address, also one that no packet may have.
     Any([u8; 4]),
 }
 
@@ -56,17 +56,17 @@ impl Host {
 pub enum Transport {
     /// UDP; without checksum when true.
     Udp(bool),
-    /// TCP with these flags.
+    /// TCP with these flags (RFC 9293, section 3.1, octet 13).
     Tcp(u8),
     /// ICMP of this type and code.
     Icmp(u8, u8),
     /// A type that the NAT follows: echo request, reply.
     Echo(bool),
-    /// Anything else.
+    /// The protocol of this number, without a header.
     Other(u8),
 }
 
-/// A frame to be built.
+/// The choices from which an Ethernet frame with an IPv4 packet is built.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Draft {
     from: Host,
@@ -187,7 +187,7 @@ impl Draft {
 }
 
 impl Damage {
-    /// Do it.
+    /// Damages a frame: sets its length, changes octets, then repairs the header checksum if `reseal` is set.
     pub fn apply(&self, f: &mut Vec<u8>) {
         if let Some(n) = self.length {
             f.resize(usize::from(n) % 2048, 0xaa);

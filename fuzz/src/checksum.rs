@@ -32,11 +32,11 @@ pub fn pseudo(packet: &[u8], length: usize) -> [u8; 12] {
 /// An IPv4 packet cut out of a buffer, its header checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4<'a> {
-    /// Header.
+    /// The header with its options.
     pub header: &'a [u8],
     /// What follows it, up to the packet's end or the buffer's.
     pub payload: &'a [u8],
-    /// All of the payload is there.
+    /// Whether the buffer holds the packet up to its total length.
     pub whole: bool,
 }
 
@@ -52,12 +52,12 @@ impl<'a> Ipv4<'a> {
         Some(Ipv4 { header: &b[..ihl], payload: &b[ihl..end], whole: end == total })
     }
 
-    /// Offset in octets.
+    /// Returns the fragment offset in octets.
     pub fn offset(&self) -> usize {
         usize::from(u16::from_be_bytes([self.header[6], self.header[7]]) & 0x1fff) * 8
     }
 
-    /// More fragments follow.
+    /// Returns whether more fragments follow.
     pub fn more(&self) -> bool {
         self.header[6] & 0x20 != 0
     }
@@ -85,7 +85,7 @@ impl<'a> Ipv4<'a> {
         }
     }
 
-    /// The packet that an ICMP error quotes.
+    /// Returns the packet that an ICMP error quotes; `None` for other packets.
     pub fn quoted(&self) -> Option<&'a [u8]> {
         let error = self.header[9] == 1 && self.payload.len() >= 8 && matches!(self.payload[0], 3 | 4 | 11 | 12);
         // With a stated length (RFC 4884) something else than the packet may follow.

@@ -4,24 +4,24 @@ use arbitrary::Arbitrary;
 use plane::nat44::config::{Blocks, Config, Filtering};
 use wire::PortRange;
 
-/// What is chosen.
+/// The choices from which the configuration of a NAT44 is made.
 #[derive(Arbitrary, Debug)]
 pub struct Settings {
-    /// A mapping for each connection.
+    /// Whether each connection has its own mapping (address- and port-dependent).
     pub per_connection: bool,
-    /// One of three filters.
+    /// Which of the three filtering behaviours, modulo 3.
     pub filtering: u8,
-    /// Sessions, less one.
+    /// Most sessions, less one.
     pub sessions: u8,
-    /// So few ports that they run out.
+    /// Whether there are so few outside ports that they run out.
     pub few_ports: bool,
-    /// Hairpinning.
+    /// Whether customers reach each other by outside addresses.
     pub hairpinning: bool,
-    /// Sessions and ports of a subscriber.
+    /// Most sessions and most ports of a subscriber.
     pub quota: Option<[u8; 2]>,
-    /// Fragments that wait.
+    /// Most fragments that wait for their first.
     pub held: u8,
-    /// ICMP errors in a tenth of a second.
+    /// Most ICMP errors in a tenth of a second.
     pub errors: u8,
 }
 

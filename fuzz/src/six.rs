@@ -8,9 +8,9 @@ use arbitrary::Arbitrary;
 /// An address of a list that means something to the gateway under test, its last octet changed; or anybody's.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Host6 {
-    /// One of the list.
+    /// The address at this place of the list, modulo its length; bit 0 of the second value inverts the lowest bit.
     Known(u8, u8),
-    /// Anybody.
+    /// Any address, also one that no packet may have.
     Any([u8; 16]),
 }
 
@@ -26,9 +26,9 @@ impl Host6 {
 /// What is above IPv6.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Transport6 {
-    /// UDP.
+    /// UDP with a right checksum.
     Udp,
-    /// TCP with these flags.
+    /// TCP with these flags (RFC 9293, section 3.1, octet 13).
     Tcp(u8),
     /// ICMPv6 of this type and code.
     Icmp(u8, u8),
@@ -36,11 +36,11 @@ pub enum Transport6 {
     Echo(bool),
     /// An IPv4 packet.
     Tunnel(Draft),
-    /// Anything else.
+    /// The protocol of this number, without a header.
     Other(u8),
 }
 
-/// An IPv6 frame to be built.
+/// The choices from which an Ethernet frame with an IPv6 packet is built.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Draft6 {
     from: Host6,
@@ -187,13 +187,13 @@ pub fn error(
 
 /// An IPv6 packet cut out of a frame.
 pub struct Ipv6<'a> {
-    /// Header.
+    /// The fixed header, 40 octets.
     pub header: &'a [u8],
     /// What is above it and its extension headers.
     pub payload: &'a [u8],
-    /// Protocol of the payload.
+    /// Protocol number of the payload, behind all extension headers.
     pub protocol: u8,
-    /// A fragment.
+    /// Whether it is a fragment: the payload is not a whole packet's.
     pub part: bool,
 }
 

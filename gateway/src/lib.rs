@@ -19,7 +19,7 @@ pub mod worker;
 
 pub use control_queue::ControlQueue;
 pub use embedded::{Away, Embedded, EmbeddedConfig, EmbeddedError};
-pub use null::{OrNull, Switch};
+pub use null::Switch;
 pub use own::{Own, Owns};
 pub use steer::steer;
 pub use truth::{Truth, TruthConfig};

@@ -1,10 +1,8 @@
 //! The known-truth device: any plane function with exactly injected faults and limits around it. It knows
 //! nothing of the tester's judge, clock or counters, so that it can prove them right or wrong.
 
-use plane::chain::Nested;
-use plane::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use plane::{Drops, Function, Packet, Side, Spare, Verdict, Wrapper};
 use std::collections::HashSet;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What is injected. Everything is off at zero.
@@ -87,9 +85,8 @@ impl Bucket {
     }
 }
 
-/// A function with truth injected.
-pub struct Truth<F> {
-    inner: F,
+/// The injection of truth into a function.
+pub struct Truth {
     config: TruthConfig,
     capacity: [Bucket; 2],
     set_up: Bucket,
@@ -113,12 +110,11 @@ struct Held {
     overtaken: bool,
 }
 
-impl<F: Function> Truth<F> {
-    /// Inject `config` around `inner`.
-    pub fn new(inner: F, config: TruthConfig) -> Truth<F> {
+impl Truth {
+    /// Injects `config` into the function that it is put around.
+    pub fn new(config: TruthConfig) -> Truth {
         let bucket = |rate| Bucket { rate, ..Bucket::default() };
         Truth {
-            inner,
             config,
             capacity: [bucket(config.capacity); 2],
             set_up: bucket(config.set_up_rate),
@@ -212,9 +208,10 @@ impl<F: Function> Truth<F> {
     }
 }
 
-impl<F: Function> Function for Truth<F> {
-    fn process<P: Packet, S: Spare<P>>(
+impl Wrapper for Truth {
+    fn process<F: Function, P: Packet, S: Spare<P>>(
         &mut self,
+        function: &mut F,
         now: u64,
         from: Side,
         batch: &mut [P],
@@ -231,7 +228,7 @@ impl<F: Function> Function for Truth<F> {
                 *verdict = Verdict::Drop;
                 continue;
             }
-            self.inner.process(now, from, std::slice::from_mut(packet), std::slice::from_mut(verdict), spare);
+            function.process(now, from, std::slice::from_mut(packet), std::slice::from_mut(verdict), spare);
             let Verdict::Forward(to) = *verdict else { continue };
             if !self.touches(from) {
                 continue;
@@ -257,53 +254,26 @@ impl<F: Function> Function for Truth<F> {
         }
     }
 
-    fn idle(&mut self, now: u64) {
-        self.inner.idle(now);
+    fn counters(&self) -> Drops {
+        vec![
+            ("truth-lost", self.lost),
+            ("truth-duplicated", self.duplicated),
+            ("truth-changed", self.changed),
+            ("truth-overtaken", self.overtaken),
+        ]
     }
 
     fn clear(&mut self) {
         self.known.clear();
         self.held = None;
-        self.inner.clear();
     }
 
-    fn entries(&self) -> Option<(u64, u64)> {
-        self.inner.entries()
-    }
-
-    fn counters(&self) -> Drops {
-        let mut all = self.inner.counters();
-        all.extend([
-            ("truth-lost", self.lost),
-            ("truth-duplicated", self.duplicated),
-            ("truth-changed", self.changed),
-            ("truth-overtaken", self.overtaken),
-        ]);
-        all
-    }
-
-    fn places(&self) -> u64 {
-        self.inner.places()
-    }
-
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        self.inner.sessions(now, places)
-    }
-
-    fn can_adopt(&self, new: &Truth<F>) -> Result<(), String> {
-        if self.config != new.config {
-            return Err("what is injected cannot be changed while it is counted".to_owned());
+    fn can_become(&self, new: &Truth) -> Result<(), String> {
+        if self.config == new.config {
+            Ok(())
+        } else {
+            Err("what is injected cannot be changed while it is counted".to_owned())
         }
-        self.inner.can_adopt(&new.inner)
-    }
-
-    fn adopt(&mut self, new: &mut Truth<F>) -> Result<(), String> {
-        self.can_adopt(new)?;
-        self.inner.adopt(&mut new.inner)
-    }
-
-    fn nest(&mut self, nested: Nested) {
-        self.inner.nest(nested);
     }
 }
 
@@ -339,7 +309,7 @@ fn turn_bit(octet: Option<&mut u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::{Hop, NoSpare, Router};
+    use plane::{Hop, NoSpare, Router, Wrapped};
     use testbed::Frame;
 
     /// A tester whose clock runs away must find another rate than was injected.
@@ -353,7 +323,7 @@ mod tests {
             truth.process(now, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
         }
         assert_eq!(verdicts[0], Verdict::Drop, "an hour of the caller's clock gives no token");
-        assert!(truth.lost > 0, "more were sent than the bucket lends");
+        assert!(truth.wrapper.lost > 0, "more were sent than the bucket lends");
     }
 
     /// Trials of 60 ms, one after the other, of which the first frame comes this late: how many frames are lost in each.
@@ -362,7 +332,7 @@ mod tests {
         [1_000_000_000, 1_090_000_000].map(|start| {
             let due = |k: u64| start + k * 1_000_000_000 / offered;
             let frames = offered * 60 / 1000;
-            (0..frames).filter(|&k| truth.takes(due(k).max(start + late), Side::Customer, &[])).count() as u64
+            (0..frames).filter(|&k| truth.wrapper.takes(due(k).max(start + late), Side::Customer, &[])).count() as u64
         })
     }
 
@@ -397,13 +367,13 @@ mod tests {
         let taken = |k: u64| {
             let due = 1_000_000_000 + k * 1_000_000_000 / 599_400;
             let stalled = 1_030_000_000..1_030_800_000;
-            truth.takes(if stalled.contains(&due) { stalled.end } else { due }, Side::Customer, &[])
+            truth.wrapper.takes(if stalled.contains(&due) { stalled.end } else { due }, Side::Customer, &[])
         };
         assert_eq!((0..36_000).map(taken).filter(|&taken| taken).count(), 0);
     }
 
-    fn limited(capacity: u64) -> Truth<Router> {
+    fn limited(capacity: u64) -> Wrapped<Router, Truth> {
         let config = TruthConfig { capacity, ..TruthConfig::default() };
-        Truth::new(Router::new(Hop::default(), Hop::default()), config)
+        Truth::new(config).around(Router::new(Hop::default(), Hop::default()))
     }
 }

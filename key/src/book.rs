@@ -12,9 +12,9 @@ use crate::value::Value;
 pub struct Chapter {
     /// Its dotted path; empty is the top level.
     pub path: String,
-    /// Its description.
+    /// One or a few sentences about it, for the reference page.
     pub about: String,
-    /// Its keys.
+    /// Its keys, in the order of the reference page.
     pub keys: Vec<&'static Key>,
     /// Whether it is an array of tables: `[[path]]`.
     pub is_array: bool,
@@ -28,12 +28,12 @@ impl Chapter {
         Chapter::with(path, T::about(), T::keys())
     }
 
-    /// A table with these keys.
+    /// Creates a chapter from a path, a description and keys.
     pub fn with(path: impl Into<String>, about: impl Into<String>, keys: Vec<&'static Key>) -> Chapter {
         Chapter { path: path.into(), about: about.into(), keys, is_array: false, is_lenient: false }
     }
 
-    /// The same as an array of tables.
+    /// Marks the table as an array of tables: `[[path]]`.
     #[must_use]
     pub fn as_array(self) -> Chapter {
         Chapter { is_array: true, ..self }

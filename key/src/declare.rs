@@ -3,19 +3,19 @@
 use crate::kind::{Kind, Shape};
 use crate::section::Section;
 
-/// A key of a table.
+/// The declaration of a key: one row of the reference page.
 pub struct Key {
-    /// Its name in the file.
+    /// Its name in the file, in kebab case.
     pub name: &'static str,
     /// What it means, in one or a few sentences; may have a space in front.
     pub help: &'static str,
-    /// Its default.
+    /// What holds without the key.
     pub default: Default,
     /// The form of its value.
     pub shape: fn() -> Shape,
 }
 
-/// The default of a key.
+/// What holds where a file does not have a key: a value, words, or an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Default {
     pub(crate) absent: Absent,
@@ -66,7 +66,7 @@ impl Default {
 }
 
 impl Key {
-    /// What it means.
+    /// Returns the meaning, without spaces around it.
     pub fn help(&self) -> &'static str {
         self.help.trim()
     }

@@ -16,7 +16,7 @@ pub enum At {
     Key(String),
     /// The first of several that stands in the file.
     First(Vec<At>),
-    /// These words.
+    /// A part of the text, by its position.
     Words(SourceSpan),
 }
 

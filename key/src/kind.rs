@@ -33,16 +33,16 @@ impl Shape {
     }
 }
 
-/// A kind of value.
+/// A kind of value: how it is read from TOML, and what reference page and JSON Schema say of it.
 pub trait Kind {
-    /// What it becomes.
+    /// The type of the value that was read.
     type Out;
     /// Reads a value.
     ///
     /// # Errors
     /// Why it is refused.
     fn parse(&self, value: &Value) -> Parsed<Self::Out>;
-    /// What it looks like.
+    /// Returns the description for reference page and JSON Schema.
     fn shape(&self) -> Shape;
     /// The value of an absent key, if it has one.
     fn absent(&self) -> Option<Self::Out> {
@@ -116,7 +116,7 @@ pub fn words_of(value: &Value) -> Parsed<&str> {
     }
 }
 
-/// A string.
+/// Any string, also an empty one.
 pub const fn text() -> Simple<String> {
     own(text_of, "string", string)
 }
@@ -187,7 +187,7 @@ impl<T> Kind for Number<T> {
     }
 }
 
-/// A whole number.
+/// A count from 0 to 2^64 − 1; suffixes k, M and G are allowed.
 pub fn any_number() -> Number<Count> {
     number(0..=u64::MAX)
 }
@@ -294,7 +294,7 @@ pub const fn rate() -> Simple<WrittenRate> {
     own(parse, "rate", number_or_string)
 }
 
-/// A range of ports.
+/// A port, or a range `FIRST-LAST` of ports, from 1 to 65535.
 pub const fn ports() -> Simple<PortRange> {
     own(|value| Ok(quantity::ports(words_of(value)?)?), "ports", number_or_string)
 }

@@ -10,7 +10,7 @@ use wire::{AddrRange, PortRange};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wrong}; {instead}")]
 pub struct QuantityError {
-    /// What is wrong.
+    /// What is wrong, with the words of the file.
     pub wrong: String,
     /// How to write it.
     pub instead: String,
@@ -21,7 +21,7 @@ pub struct QuantityError {
 pub enum WrittenRate {
     /// Frames (connections) per second.
     Frames(u64),
-    /// Bits per second on the line.
+    /// Bits per second on the line: frames with preamble and inter-frame gap.
     Bits(u64),
 }
 

@@ -14,7 +14,7 @@ pub struct Sections<'a> {
     tree: &'a Tree,
     /// Where its values stand, and which were refused.
     pub spans: Spans,
-    /// Faults so far.
+    /// The faults of all tables that were read, in the order of reading.
     pub faults: Vec<Fault>,
     /// Says how to give several values, where the key at a path takes one.
     pub several: Option<Several>,
@@ -61,12 +61,12 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Its dotted path.
+    /// Returns its dotted path, such as `technology.nat44`; empty for the top level.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether a key is there.
+    /// Returns whether the file or a `--set` gives the key.
     pub fn has(&self, key: &str) -> bool {
         self.table.is_some_and(|table| table.get(key).is_some())
     }

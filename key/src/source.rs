@@ -30,6 +30,6 @@ impl SourceSpan {
 pub struct Source {
     /// Its name in messages: a path, or `--set`.
     pub name: String,
-    /// The complete text.
+    /// The complete text, to which the spans refer.
     pub text: String,
 }

@@ -10,9 +10,9 @@ use toml::de::{DeTable, DeValue};
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The words.
+    /// Where the value stands.
     pub place: SourceSpan,
-    /// What they say.
+    /// The value.
     pub value: Value,
 }
 
@@ -25,11 +25,11 @@ pub struct TreeTable {
 /// A key and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key.
+    /// Name of the key, unquoted.
     pub name: String,
     /// Where the key stands.
     pub key: SourceSpan,
-    /// Its value.
+    /// The value, and where it stands.
     pub node: Node,
 }
 
@@ -43,12 +43,12 @@ pub struct Tree {
 }
 
 impl TreeTable {
-    /// Its entries, by name.
+    /// Returns the entries, sorted by name.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry with this key.
+    /// Returns the entry with this key; none without the key.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.at(name).ok().map(|at| &self.entries[at])
     }

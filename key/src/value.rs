@@ -7,17 +7,17 @@ use std::fmt;
 /// A value; numbers stay text so that nothing is rounded.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// "text"
+    /// A string, unquoted.
     Text(String),
     /// A whole number, in decimal.
     Integer(String),
     /// A number with a point.
     Float(String),
-    /// A list.
+    /// An array, each element with its place.
     List(Vec<Node>),
-    /// A table.
+    /// A table: inline, or an element of an array of tables.
     Table(TreeTable),
-    /// true or false
+    /// A boolean.
     Bool(bool),
     /// A type that is never used (a date), by its name.
     Other(&'static str),
@@ -61,9 +61,9 @@ impl fmt::Display for Value {
 /// Why a value is refused, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// What is wrong.
+    /// What is wrong, to be shown under the value.
     pub what: String,
-    /// What to write instead.
+    /// The advice, to be shown below.
     pub instead: String,
 }
 

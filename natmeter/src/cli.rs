@@ -23,7 +23,7 @@ pub struct Cli {
     pub output: Output,
     /// Options of the quickstart, which natmeter runs without a command.
     #[command(flatten)]
-    pub quickstart: Quickstart,
+    pub quickstart: RunOptions,
     /// The command; without one, natmeter runs the quickstart.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -87,9 +87,9 @@ impl Folder {
 /// Where runs are, unless `--runs` names another folder.
 pub const RUNS: &str = "runs";
 
-/// The options of `run`, without its command.
+/// The options of `run`; without a command they are the quickstart's.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Quickstart {
+pub struct RunOptions {
     /// Options that change the scenario.
     #[command(flatten)]
     pub changes: Changes,
@@ -139,15 +139,9 @@ pub enum Command {
 pub struct RunArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
-    /// Options that change the scenario.
+    /// The options.
     #[command(flatten)]
-    pub changes: Changes,
-    /// Options about other runs.
-    #[command(flatten)]
-    pub turn: Turn,
-    /// Where the run folder is created.
-    #[command(flatten)]
-    pub folder: Folder,
+    pub options: RunOptions,
 }
 
 /// `natmeter resume RUN`
@@ -342,11 +336,13 @@ impl Cli {
     /// # Errors
     /// Name of an option that the command does not have.
     fn options_before_the_command(mut self) -> Result<Cli, (&'static str, String)> {
-        let Quickstart { changes, turn, folder } = &mut self.quickstart;
+        let RunOptions { changes, turn, folder } = &mut self.quickstart;
         let (mut no_changes, mut no_turn, mut no_folder) = (Changes::default(), Turn::default(), Folder::default());
         let (to_changes, to_turn, to_folder) = match &mut self.command {
             None => return Ok(self),
-            Some(Command::Run(RunArgs { changes, turn, folder, .. })) => (changes, turn, folder),
+            Some(Command::Run(RunArgs { options: RunOptions { changes, turn, folder }, .. })) => {
+                (changes, turn, folder)
+            }
             Some(Command::Calibrate(CalibrateArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
             Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
                 (changes, &mut no_turn, &mut no_folder)
@@ -471,8 +467,8 @@ mod tests {
         let cli =
             parsed(&["--set", "a=1", "--runs", "x", "--json", "run", "x.toml", "--set", "b=2", "--full"]).unwrap();
         let Some(Command::Run(run)) = cli.command else { panic!() };
-        assert_eq!(run.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true });
-        assert_eq!((run.folder.path(), cli.output.json), (Path::new("x"), true));
+        assert_eq!(run.options.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true });
+        assert_eq!((run.options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
     }
 

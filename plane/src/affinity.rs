@@ -3,10 +3,10 @@
 //! the pairs that need it (NAT64, AFTR), because it makes one of every function: each worker then knows customers that
 //! no other worker knows.
 
-use crate::chain::{Nested, gather, scatter};
-use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::chain::{gather, scatter};
+use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
-use std::ops::Range;
+use crate::wrapper::Wrapper;
 use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
 /// How packets from the customers are to be spread over the workers: by all 16 octets of the IPv6 source. A /64 would do
@@ -45,10 +45,8 @@ pub fn steering(prefix: u8) -> Steering {
 /// Where the destination stands in the packet that an ICMPv6 error quotes.
 const QUOTED_DESTINATION: usize = 14 + 40 + 8 + 24;
 
-/// A function whose IPv6 customers are pinned to workers.
-pub struct Pinned<F> {
-    /// The function.
-    pub function: F,
+/// Pins the IPv6 customers of a function to workers.
+pub struct Affinity {
     worker: usize,
     workers: usize,
     /// How many of an address's first octets name its worker.
@@ -56,21 +54,16 @@ pub struct Pinned<F> {
     handed_over: u64,
 }
 
-impl<F> Pinned<F> {
+impl Affinity {
     /// Worker number `worker` of `workers`.
-    pub fn new(function: F, worker: usize, workers: usize) -> Pinned<F> {
-        Pinned { function, worker, workers, octets: 16, handed_over: 0 }
+    pub fn new(worker: usize, workers: usize) -> Affinity {
+        Affinity { worker, workers, octets: 16, handed_over: 0 }
     }
 
     /// The same where all customers with a common prefix of this length are one worker's.
     #[must_use]
-    pub fn together_by(self, prefix: u8) -> Pinned<F> {
-        Pinned { octets: octets(prefix), ..self }
-    }
-
-    /// Whether another one is the same worker of as many.
-    pub(crate) fn same_worker(&self, other: &Pinned<F>) -> bool {
-        (self.worker, self.workers) == (other.worker, other.workers)
+    pub fn together_by(self, prefix: u8) -> Affinity {
+        Affinity { octets: octets(prefix), ..self }
     }
 
     /// The worker that a frame from the customers' side belongs to, unless it is this one. An ICMPv6 error may come from any
@@ -93,9 +86,10 @@ pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     Some(by_hash(address.unwrap_or(&b[22..38]).iter().take(octets).copied(), workers) as u16)
 }
 
-impl<F: Function> Function for Pinned<F> {
-    fn process<P: Packet, S: Spare<P>>(
+impl Wrapper for Affinity {
+    fn process<F: Function, P: Packet, S: Spare<P>>(
         &mut self,
+        function: &mut F,
         now: u64,
         from: Side,
         batch: &mut [P],
@@ -103,7 +97,7 @@ impl<F: Function> Function for Pinned<F> {
         spare: &mut S,
     ) {
         if self.workers == 1 || from == Side::Internet {
-            return self.function.process(now, from, batch, verdicts, spare);
+            return function.process(now, from, batch, verdicts, spare);
         }
         let n = batch.len().min(verdicts.len()).min(BATCH);
         let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
@@ -115,53 +109,23 @@ impl<F: Function> Function for Pinned<F> {
         }
         self.handed_over += (n - ours) as u64;
         if ours == n {
-            return self.function.process(now, from, batch, verdicts, spare);
+            return function.process(now, from, batch, verdicts, spare);
         }
         let order = gather(batch, verdicts, Verdict::Local);
-        self.function.process(now, from, &mut batch[..ours], &mut verdicts[..ours], spare);
+        function.process(now, from, &mut batch[..ours], &mut verdicts[..ours], spare);
         scatter(batch, verdicts, &order[..ours]);
     }
 
-    fn idle(&mut self, now: u64) {
-        self.function.idle(now);
-    }
-
-    fn clear(&mut self) {
-        self.function.clear();
-    }
-
-    fn entries(&self) -> Option<(u64, u64)> {
-        self.function.entries()
-    }
-
     fn counters(&self) -> Drops {
-        let mut all = self.function.counters();
-        all.push((NAME, self.handed_over));
-        all
+        vec![(NAME, self.handed_over)]
     }
 
-    fn places(&self) -> u64 {
-        self.function.places()
-    }
-
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        self.function.sessions(now, places)
-    }
-
-    fn can_adopt(&self, new: &Pinned<F>) -> Result<(), String> {
-        if !self.same_worker(new) {
-            return Err("workers: their number is fixed while there is state".to_owned());
+    fn can_become(&self, new: &Affinity) -> Result<(), String> {
+        if (self.worker, self.workers) == (new.worker, new.workers) {
+            Ok(())
+        } else {
+            Err("workers: their number is fixed while there is state".to_owned())
         }
-        self.function.can_adopt(&new.function)
-    }
-
-    fn adopt(&mut self, new: &mut Pinned<F>) -> Result<(), String> {
-        self.can_adopt(new)?;
-        self.function.adopt(&mut new.function)
-    }
-
-    fn nest(&mut self, nested: Nested) {
-        self.function.nest(nested);
     }
 }
 

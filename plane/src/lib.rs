@@ -36,6 +36,7 @@ pub mod table;
 pub mod translate;
 pub mod tunnel;
 pub mod view;
+pub mod wrapper;
 
 pub use chain::Chain;
 pub use function::{Drops, Entry, Function, NoSpare, Packet, Spare, Verdict};
@@ -45,3 +46,4 @@ pub use side::{Side, Side4, Side6};
 pub use steer::Steering;
 pub use strategy::{Addressing, End, Point4, Softwires, Wrap};
 pub use translate::Translate;
+pub use wrapper::{Wrapped, Wrapper};

@@ -2,7 +2,7 @@
 //! tunnels) have in common, which is nearly everything. The number plays the customer's inside IPv4 address, so that there is
 //! one NAT with one set of rules; given back it is when neither half needs it any more.
 
-use crate::affinity::{self, Pinned};
+use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nested};
 use crate::customers::{Customers, Key};
 use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
@@ -11,6 +11,7 @@ use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::Inside;
 use crate::side::Side4;
 use crate::steer::Steering;
+use crate::wrapper::{Wrapped, Wrapper};
 use std::net::Ipv4Addr;
 use std::ops::Range;
 use wire::Prefix4;
@@ -40,7 +41,7 @@ pub trait Numbering: Function {
 
 /// One worker of a half with numbers and the NAT behind it.
 pub struct Numbered<H: Numbering> {
-    pair: Pinned<Chain<H, Nat44>>,
+    pair: Wrapped<Chain<H, Nat44>, Affinity>,
     config: H::Config,
     /// Where the customers' numbers lie.
     numbers: Prefix4,
@@ -59,12 +60,13 @@ impl<H: Numbering> Numbered<H> {
         seed: u64,
     ) -> Numbered<H> {
         let pair = Chain::new((name, half), ("nat44", nat), workers, seed);
-        Numbered { pair: Pinned::new(pair, worker, workers), config, numbers }
+        Numbered { pair: Affinity::new(worker, workers).around(pair), config, numbers }
     }
 
     /// The same where all customers with a common prefix of this length are one worker's.
     pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
-        Numbered { pair: self.pair.together_by(prefix), ..self }
+        let wrapper = self.pair.wrapper.together_by(prefix);
+        Numbered { pair: Wrapped { wrapper, ..self.pair }, ..self }
     }
 
     /// How packets from the customers are to be spread over the workers: by IPv6 source. Where a NAT64 counts subscribers
@@ -136,9 +138,7 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 
     fn can_adopt(&self, new: &Numbered<H>) -> Result<(), String> {
-        if !self.pair.same_worker(&new.pair) {
-            return Err("workers: their number is fixed while there is state".to_owned());
-        }
+        self.pair.wrapper.can_become(&new.pair.wrapper)?;
         let nat = H::nat_behind(&new.config, self.numbers);
         if self.numbers.contains(nat.internet.address.into()) {
             return Err(format!(

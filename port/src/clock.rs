@@ -53,7 +53,7 @@ impl Clock {
         Clock { source, frequency, ticks_a_nano: ratio(frequency, nano), nanos_a_tick: ratio(nano, frequency.max(1)) }
     }
 
-    /// Now.
+    /// Returns the present time. The counter's origin is arbitrary: only differences have a meaning.
     #[inline(always)]
     pub fn now(&self) -> Ticks {
         match self.source {
@@ -62,18 +62,18 @@ impl Clock {
         }
     }
 
-    /// Ticks per second.
+    /// Returns the number of ticks per second.
     pub fn frequency(&self) -> u64 {
         self.frequency
     }
 
-    /// Nanoseconds of a span of ticks.
+    /// Converts a span from ticks to nanoseconds, rounded down.
     #[inline]
     pub fn nanos(&self, ticks: Ticks) -> u64 {
         ((ticks as u128 * self.nanos_a_tick as u128) >> SHIFT) as u64
     }
 
-    /// Ticks of a span of nanoseconds.
+    /// Converts a span from nanoseconds to ticks, rounded down.
     #[inline]
     pub fn ticks(&self, nanos: u64) -> Ticks {
         ((nanos as u128 * self.ticks_a_nano as u128) >> SHIFT) as u64

@@ -8,14 +8,14 @@ pub enum PortError {
     /// A system call failed.
     #[error("{doing}: {source}{}", hint(.advice))]
     System {
-        /// The operation.
+        /// What natmeter was doing, and on which interface or file.
         doing: String,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         source: io::Error,
         /// How to fix it; may be empty.
         advice: &'static str,
     },
-    /// The request is unsupported.
+    /// Kernel, driver or configuration do not support the request; the text says which and what to use instead.
     #[error("{0}")]
     Unsupported(String),
 }
@@ -25,11 +25,11 @@ fn hint(advice: &str) -> String {
 }
 
 impl PortError {
-    /// An error of a system call.
+    /// Returns the error of a system call that failed with `source`.
     pub fn system(doing: impl Into<String>, source: impl Into<io::Error>, advice: &'static str) -> PortError {
         PortError::System { doing: doing.into(), source: source.into(), advice }
     }
-    /// The last error of the calling thread (`errno`).
+    /// Returns the error of the calling thread's last system call (`errno`).
     pub fn last(doing: impl Into<String>, advice: &'static str) -> PortError {
         PortError::System { doing: doing.into(), source: io::Error::last_os_error(), advice }
     }

@@ -14,49 +14,49 @@ pub struct Interfaces {
     sequence: u32,
 }
 
-/// One interface at one moment.
+/// The state of an interface when the kernel was asked (RTM_GETLINK, rtnetlink(7)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Index in its namespace.
+    /// Number that the kernel gives it, unique in its namespace (ifindex).
     pub index: u32,
-    /// Name.
+    /// Name in its namespace, at most 15 octets.
     pub name: String,
     /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// Ethernet address.
+    /// Ethernet address; zeros where the interface has none.
     pub mac: [u8; 6],
-    /// Largest packet without the Ethernet header.
+    /// Octets of the largest packet, without the Ethernet header.
     pub mtu: u32,
-    /// Frames that may wait to be sent.
+    /// Frames that may wait in its transmit queue (txqueuelen).
     pub queue_len: u32,
-    /// Transmit queues.
+    /// Number of its transmit queues.
     pub tx_queues: u32,
-    /// Receive queues.
+    /// Number of its receive queues.
     pub rx_queues: u32,
-    /// Switched on.
+    /// Whether it is switched on (IFF_UP).
     pub up: bool,
-    /// Switched on, and the other side is there.
+    /// Whether it is switched on and has a carrier (IFF_RUNNING).
     pub running: bool,
-    /// How often the other side went away.
+    /// How often it lost its carrier since it was made.
     pub carrier_losses: u32,
-    /// Packets and drops.
+    /// Counters since it was made.
     pub stats: Stats,
 }
 
 /// Counters of an interface, as its own kernel side sees it: what a tester reads from a TAP was *transmitted*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Packets received.
+    /// Packets that the kernel received on it.
     pub rx_packets: u64,
-    /// Packets transmitted.
+    /// Packets that the kernel transmitted on it.
     pub tx_packets: u64,
     /// Received and dropped, for instance because the processor's backlog was full.
     pub rx_dropped: u64,
-    /// Dropped on transmission.
+    /// Dropped on transmission, for instance because the transmit queue was full.
     pub tx_dropped: u64,
-    /// Receive errors.
+    /// Received damaged: wrong length, FCS or alignment.
     pub rx_errors: u64,
-    /// Transmit errors.
+    /// Not transmitted because of an error of driver or link.
     pub tx_errors: u64,
 }
 

@@ -54,9 +54,9 @@ pub struct Sent {
 /// What a port has done since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames received.
+    /// Frames that [`Port::receive`] returned.
     pub received: u64,
-    /// Frames accepted for transmission.
+    /// Frames that [`Port::transmit`] handed over.
     pub accepted: u64,
     /// Frames refused by the other side's ingress queue.
     pub refused: u64,
@@ -105,10 +105,10 @@ pub trait Port: Send {
     /// When the port itself is broken; a refusal or back-pressure is not an error.
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError>;
 
-    /// What has happened since the port was opened.
+    /// Returns the counters since the port was opened.
     fn counters(&mut self) -> Counters;
 
-    /// What this port is.
+    /// Returns back-end, name, mode and queue depths of this port.
     fn facts(&self) -> PortFacts;
 }
 

@@ -69,9 +69,6 @@ pub enum StoreError {
     /// Another process appends to it.
     #[error("{} is in use by another natmeter: wait until it has finished, or stop it", .0.display())]
     InUse(PathBuf),
-    /// A file that is written once exists already.
-    #[error("{} already exists, and natmeter never overwrites it", .0.display())]
-    Exists(PathBuf),
     /// No space for another line.
     #[error("{} could not be extended: {source}. Everything measured before is stored. Free disk space, then run `natmeter resume`", .path.display())]
     Full {
@@ -288,19 +285,6 @@ impl RunFolder {
     /// Those of [`RunFolder::append_trial`].
     pub fn append_command(&mut self, command: &impl Serialize) -> Result<(), StoreError> {
         self.commands.append(command)
-    }
-
-    /// Stores a document that must not exist yet.
-    ///
-    /// # Errors
-    /// If it exists or cannot be written.
-    pub fn write_once(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
-        let path = self.path.join(name);
-        let text = document(value, &path)?;
-        if path.exists() {
-            return Err(StoreError::Exists(path));
-        }
-        write_whole(&path, &text)
     }
 
     /// The recorded trials.

@@ -17,7 +17,7 @@ pub type AxisValues = BTreeMap<String, Count>;
 /// An axis with the values that are measured, as a scenario has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swept {
-    /// Name of the axis.
+    /// Name of the axis, as in [`AXES`].
     pub axis: String,
     /// Its values, in the order written.
     pub values: Vec<Count>,

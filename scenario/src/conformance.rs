@@ -43,7 +43,7 @@ impl TestBed {
         all
     }
 
-    /// How it differs from two ports and two cables, in words.
+    /// Returns how it differs from two ports and two cables, in words.
     pub fn differs(self) -> &'static str {
         match self {
             TestBed::SameMachine => "tester and device are on one machine",
@@ -52,7 +52,7 @@ impl TestBed {
         }
     }
 
-    /// A few words.
+    /// Returns its name in labels and tables.
     pub fn words(self) -> &'static str {
         match self {
             TestBed::SameMachine => "same machine",

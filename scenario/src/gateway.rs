@@ -15,7 +15,7 @@ pub use crate::tables::{Io, NextHop};
 pub struct Gateway {
     /// Which part of its technology it plays.
     pub plays: Plays,
-    /// Workers.
+    /// Number of worker threads, one core each.
     pub workers: usize,
     /// How packets come in and go out.
     pub io: Io,
@@ -25,15 +25,15 @@ pub struct Gateway {
     pub answer: bool,
     /// Where the control socket is.
     pub socket: PathBuf,
-    /// The customers' side.
+    /// The side of the customers.
     pub left: Side,
-    /// The Internet's side.
+    /// The side of the Internet.
     pub right: Side,
-    /// What it does.
+    /// The technology, with its parameters.
     pub technology: Box<dyn Technology>,
 }
 
-/// One side as written.
+/// The keys of one side: interface, addresses, neighbour.
 pub type Side = SideKeys;
 
 impl Gateway {

@@ -58,7 +58,7 @@ pub struct Scenario {
     pub impair: Option<Impair>,
     /// Capture of the tester's frames.
     pub capture: Option<Capture>,
-    /// The tester itself.
+    /// Threads of the tester.
     pub tester: Tester,
     /// Test frames. Port ranges that follow from the number of connections are those of the largest number;
     /// [`Point::of`] has those of a point.
@@ -203,12 +203,12 @@ impl Scenario {
         self.measure.validate_at_most.map(|rate| rate.frames_per_second(self.widest_frame()))
     }
 
-    /// The largest number of connections.
+    /// Returns the largest number of connections of the sweep; 0 for stateless scenarios.
     pub fn most_connections(&self) -> Count {
         self.sweep.connections.iter().copied().max().unwrap_or(0)
     }
 
-    /// Workers of a gateway at most.
+    /// Returns the largest number of cores of the sweep, which is that of a gateway's workers.
     pub fn most_workers(&self) -> u64 {
         self.sweep.cores.iter().copied().max().unwrap_or(1).into()
     }

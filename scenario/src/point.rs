@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// One point of the matrix.
+/// One point of the matrix. Results are filed by it, also in run folders.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Which DUT of the scenario, by position.
     pub dut: usize,
-    /// Its name.
+    /// Name of that DUT, as results show it.
     pub dut_name: String,
     /// Connections (N); 0 when stateless.
     pub connections: Count,
-    /// Cores of the DUT.
+    /// Number of cores that the DUT has; a gateway has a worker on each.
     pub cores: u32,
     /// A value of each further axis that is swept on this DUT.
     #[serde(default, skip_serializing_if = "AxisValues::is_empty")]

@@ -76,7 +76,7 @@ pub enum ScenarioError {
         /// Why not.
         why: String,
     },
-    /// It is wrong.
+    /// The text has mistakes.
     #[error(transparent)]
     Wrong(#[from] Complaints),
 }

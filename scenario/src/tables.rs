@@ -61,11 +61,11 @@ const SEQUENCES: &[Choice<Sequence>] = &[
 /// Back-end on a veth pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VethIo {
-    /// sendmmsg and TPACKET ring.
+    /// Packet sockets: sendmmsg(2) sends, a TPACKET ring receives.
     AfPacket,
-    /// AF_XDP with the generic program.
+    /// XDP sockets, program in the kernel's general receive path.
     AfXdpGeneric,
-    /// AF_XDP with the driver's own XDP.
+    /// XDP sockets, program in the driver.
     AfXdpNative,
 }
 
@@ -337,7 +337,7 @@ key::table! {
     }
 }
 
-/// A neighbour.
+/// The neighbour that a side sends everything to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHop {
     /// Its Ethernet address.

@@ -1,6 +1,8 @@
 //! Each key reaches the field that it names, and no other; without keys a configuration is `plane`'s own, and the defaults that
 //! the reference page states are those.
 
+mod chains;
+
 use crate::fragments::{Errors, FragmentOctets, Fragments, Held, Reassembly};
 use crate::gateway::{Job, Links};
 use crate::nat64::SubscriberPrefix;
@@ -14,6 +16,7 @@ use plane::nat44::config::{Blocks, Config as NatConfig, Filtering, Mapping, Pool
 use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, ZeroChecksum};
 use plane::tunnel::config::{Config as TunnelConfig, Ecn, FlowLabel, InboundIcmp, Oversize, TrafficClass};
 use plane::{Side, Side4, Side6, aftr, nat64, nat66};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 use wire::{AddrRange, Mac, PortRange, Prefix4, Prefix6};
@@ -70,6 +73,7 @@ const STATE: &[Row<NatConfig>] = &[
 ];
 const TABLE: &[Row<NatConfig>] = &[("table = 8192", |c| c.sessions = 8192)];
 const HELD: &[Row<NatConfig>] = &[("fragments-held = 9", |c| c.fragments.held = 9)];
+const INSIDE: &[Row<NatConfig>] = &[("inside = \"10.0.0.0/8\"", |c| c.inside.truncate(1))];
 const PORTS: &[Row<NatConfig>] = &[("pool-ports = \"2000-2999\"", |c| c.ports = PortRange { first: 2000, last: 2999 })];
 
 const TRANSLATOR: &[Row<TranslateConfig>] = &[
@@ -132,7 +136,7 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
     }
 
     /// Adds rows about a part of the configuration.
-    fn part<P>(mut self, part: fn(&mut C) -> &mut P, rows: &'static [Row<P>]) -> Self {
+    fn part<P: 'static>(mut self, part: fn(&mut C) -> &mut P, rows: impl IntoIterator<Item = &'static Row<P>>) -> Self {
         for (line, change) in rows {
             self.rows.push((line, Box::new(move |c| change(part(c)))));
         }
@@ -140,7 +144,7 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
     }
 
     /// Adds rows about the configuration itself.
-    fn rows(self, rows: &'static [Row<C>]) -> Self {
+    fn rows(self, rows: impl IntoIterator<Item = &'static Row<C>>) -> Self {
         self.part(|c| c, rows)
     }
 
@@ -151,7 +155,8 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         (self.of)(&base.join("\n"))
     }
 
-    fn prove(self) {
+    /// Returns the keys that the rows have.
+    fn prove(self) -> BTreeSet<&'static str> {
         let name = self.name;
         assert_eq!(self.with(""), self.usual, "{name} without keys");
         for (lines, change) in &self.rows {
@@ -160,12 +165,14 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
             assert_ne!(wanted, self.usual, "{name}: {lines} proves nothing");
             assert_eq!(self.with(lines), wanted, "{name}: {lines}");
         }
-        let has_row = |key: &str| self.rows.iter().any(|(lines, _)| lines.lines().any(|line| key_of(line) == key));
-        for (key, value) in stated_defaults(&self.book).into_iter().filter(|(key, _)| has_row(key) && key != "table") {
+        let keys: BTreeSet<_> = self.rows.iter().flat_map(|(lines, _)| lines.lines().map(key_of)).collect();
+        let stated = stated_defaults(&self.book).into_iter();
+        for (key, value) in stated.filter(|(key, _)| keys.contains(key.as_str()) && key != "table") {
             // Blocks have a number only where there are some.
             let block = if key == "port-blocks" { "port-block = 128\n" } else { "" };
             assert_eq!(self.with(&format!("{block}{key} = {value}")), self.with(block), "{name}: default of {key}");
         }
+        keys
     }
 }
 
@@ -218,19 +225,26 @@ fn build(entry: &Entry, plays: Plays, text: &str) -> Functions {
     technology.build(&job).unwrap_or_else(|why| panic!("{text}: {why}")).functions
 }
 
-/// The configuration of the one function of this variant.
+/// The configuration of the one function of this variant, or of a half of it.
 macro_rules! config_of {
-    ($Variant:ident, $entry:expr, $plays:ident, $text:expr) => {{
+    ($Variant:ident $(. $half:ident)?, $entry:expr, $plays:ident, $text:expr) => {{
         let Functions::$Variant(functions) = build(&$entry, Plays::$plays, $text) else { panic!("another function") };
-        functions[0].config().clone()
+        functions[0]$(.$half)?.config().clone()
     }};
 }
+use config_of;
 
 fn pool() -> Vec<AddrRange> {
     vec![AddrRange { first: [198, 19, 0, 1].into(), count: 4 }]
 }
 
-/// A NAT44 with the table of the tests, and the customers that are its default.
+/// The default of `inside`.
+fn inside() -> Vec<Prefix4> {
+    let all = [([10, 0, 0, 0], 8), ([172, 16, 0, 0], 12), ([192, 168, 0, 0], 16), ([198, 18, 0, 0], 16)];
+    all.map(|(addr, len)| Prefix4 { addr: addr.into(), len }).to_vec()
+}
+
+/// A NAT44 with the table of the tests.
 fn usual_nat(of: &NatConfig) -> NatConfig {
     NatConfig { sessions: 4096, ..of.clone() }
 }
@@ -238,19 +252,16 @@ fn usual_nat(of: &NatConfig) -> NatConfig {
 #[test]
 fn keys_of_a_nat44_arrive() {
     const BASE: &str = "pool = \"198.19.0.1-198.19.0.4\"\ntable = 4096\n";
-    let inside = [([10, 0, 0, 0], 8), ([172, 16, 0, 0], 12), ([192, 168, 0, 0], 16), ([198, 18, 0, 0], 16)];
-    let inside = inside.map(|(addr, len)| Prefix4 { addr: addr.into(), len });
-    let usual = usual_nat(&NatConfig::new(V4, V4, inside.to_vec(), pool()));
+    let usual = usual_nat(&NatConfig::new(V4, V4, inside(), pool()));
     let of = |text: &str| config_of!(Nat44, crate::nat44::ENTRY, Dual, text);
     let proof = Proof::new("NAT44", BASE, (crate::nat44::ENTRY.chapters)("x"), usual, &of);
     let own: &[Row<NatConfig>] = &[
-        ("inside = \"10.0.0.0/8\"", |c| c.inside.truncate(1)),
         ("pool = \"198.19.0.1\"", |c| c.pool[0].count = 1),
         ("static = \"tcp 198.19.0.1:8080 -> 10.0.0.2:80\"", |c| {
             c.statics = vec!["tcp 198.19.0.1:8080 -> 10.0.0.2:80".parse().unwrap()];
         }),
     ];
-    proof.rows(own).rows(PORTS).rows(STATE).rows(TABLE).rows(HELD).prove();
+    proof.rows(own).rows(INSIDE).rows(PORTS).rows(STATE).rows(TABLE).rows(HELD).prove();
 }
 
 /// A key of no row can only be one that the addressing has.

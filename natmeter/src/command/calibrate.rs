@@ -17,24 +17,16 @@ use scenario::axis::more_in_words;
 use std::fmt::Write;
 
 /// `natmeter calibrate [FILE]`.
-pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Exit {
-    let loaded = match load(args.file.as_deref(), &args.changes, output) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
-    let mut turn = match MyTurn::take(args.turn) {
-        Ok(turn) => turn,
-        Err(exit) => return exit,
-    };
+pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Exit> {
+    let loaded = load(args.file.as_deref(), &args.changes, output)?;
+    let mut turn = MyTurn::take(args.turn)?;
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
     let plan = Plan::new(&loaded.scenario);
     // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
-    if Over::of(&loaded.scenario.link) != Over::Process
-        && let Err(exit) = privilege(&loaded.scenario, &plan, &mut turn)
-    {
-        return exit;
+    if Over::of(&loaded.scenario.link) != Over::Process {
+        privilege(&loaded.scenario, &plan, &mut turn)?;
     }
     let mut calibration = Calibration::default();
     let _raised = priority::raise();
@@ -47,9 +39,9 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Exit {
     match found {
         Err(RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted))) => {
             err("error: interrupted\n");
-            return Exit::Interrupted;
+            return Err(Exit::Interrupted);
         }
-        Err(error) => return fail(&error),
+        Err(error) => return Err(fail(&error)),
         Ok(()) => {}
     }
     if output.json {
@@ -57,7 +49,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Exit {
     } else {
         out(&format!("{}\n", text(&calibration).trim_end()));
     }
-    Exit::Done
+    Ok(Exit::Done)
 }
 
 fn text(c: &Calibration) -> String {

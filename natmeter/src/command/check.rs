@@ -10,11 +10,8 @@ use scenario::Summary;
 use serde_json::json;
 
 /// `natmeter check [FILE]`.
-pub(super) fn check(args: &CheckArgs, output: Output) -> Exit {
-    let loaded = match load(args.file.as_deref(), &args.changes, output) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
+pub(super) fn check(args: &CheckArgs, output: Output) -> Result<Exit, Exit> {
+    let loaded = load(args.file.as_deref(), &args.changes, output)?;
     let plan = forecast::plan(&loaded.scenario);
     let summary = Summary::new(&loaded.scenario);
     let advice = advice::advice(&loaded, &plan, Machine::here());
@@ -38,5 +35,5 @@ pub(super) fn check(args: &CheckArgs, output: Output) -> Exit {
         ));
     }
     tell(&advice, output);
-    Exit::Done
+    Ok(Exit::Done)
 }

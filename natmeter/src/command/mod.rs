@@ -15,7 +15,7 @@ mod schema;
 mod selftest;
 mod turn;
 
-use crate::cli::{Cli, Command, Quickstart};
+use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::rig::{self, RigError};
 use crate::run::RunError;
@@ -23,13 +23,19 @@ use crate::term::err;
 use dut::{DutError, RunDir};
 use record::plan::Plan;
 use scenario::{Dut, Scenario};
+use std::fmt::Display;
 use turn::MyTurn;
 
 /// Runs the command of the command line.
 pub fn dispatch(cli: Cli) -> Exit {
+    run_command(cli).unwrap_or_else(|exit| exit)
+}
+
+/// The exit code of a command that came to its end, or of one that stopped early. It has printed why.
+fn run_command(cli: Cli) -> Result<Exit, Exit> {
     let output = cli.output;
     match cli.command {
-        Some(Command::Run(args)) => run::run(args.file.as_deref(), &args.changes, args.turn, &args.folder, output),
+        Some(Command::Run(args)) => run::run(args.file.as_deref(), &args.options, output),
         Some(Command::Resume(args)) => run::resume(&args, output),
         Some(Command::Report(args)) => {
             let usual = if output.json { "json" } else { "text" };
@@ -37,18 +43,15 @@ pub fn dispatch(cli: Cli) -> Exit {
         }
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
-        Some(Command::Clean) => clean::clean(),
-        Some(Command::Gateway(args)) => gateway::gateway(&args, output),
+        Some(Command::Clean) => Ok(clean::clean()),
+        Some(Command::Gateway(args)) => Ok(gateway::gateway(&args, output)),
         Some(Command::Check(args)) => check::check(&args, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),
-        Some(Command::List(args)) => list::list(args.what.as_deref(), output),
-        Some(Command::Schema(args)) => schema::schema(args.kind),
-        Some(Command::Completions(args)) => completions::completions(args.shell),
-        Some(Command::ManPages(args)) => man_pages::man_pages(&args.dir),
-        None => {
-            let Quickstart { changes, turn, folder } = cli.quickstart;
-            run::run(None, &changes, turn, &folder, output)
-        }
+        Some(Command::List(args)) => Ok(list::list(args.what.as_deref(), output)),
+        Some(Command::Schema(args)) => Ok(schema::schema(args.kind)),
+        Some(Command::Completions(args)) => Ok(completions::completions(args.shell)),
+        Some(Command::ManPages(args)) => Ok(man_pages::man_pages(&args.dir)),
+        None => run::run(None, &cli.quickstart, output),
     }
 }
 
@@ -68,13 +71,16 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
     if root {
         return Ok(());
     }
-    port::netns::enter_user_namespace().map_err(|e| {
-        err(&format!("error: {e}\n"));
-        Exit::Failed
-    })
+    port::netns::enter_user_namespace().map_err(failed)
 }
 
-/// Prints the error and returns the exit code.
+/// Prints an error after which nothing is known but that the command failed, and returns the exit code.
+fn failed(error: impl Display) -> Exit {
+    err(&format!("error: {error}\n"));
+    Exit::Failed
+}
+
+/// Prints the error and returns its exit code.
 fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));
     match error {

@@ -9,11 +9,8 @@ use crate::{forecast, steps};
 use serde_json::json;
 
 /// `natmeter plan [FILE]`.
-pub(super) fn plan(args: &PlanArgs, output: Output) -> Exit {
-    let loaded = match load(args.file.as_deref(), &args.changes, output) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
+pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
+    let loaded = load(args.file.as_deref(), &args.changes, output)?;
     let plan = forecast::plan(&loaded.scenario);
     let advice = advice::advice(&loaded, &plan, Machine::here());
     if output.json {
@@ -33,9 +30,9 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Exit {
             Ok(text) => out(&text),
             Err(error) => {
                 err(&format!("error: {error}\n"));
-                return Exit::Usage;
+                return Err(Exit::Usage);
             }
         }
     }
-    Exit::Done
+    Ok(Exit::Done)
 }

@@ -1,5 +1,6 @@
 //! `natmeter report`: prints the report of a run folder, in any format.
 
+use super::failed;
 use crate::exit::Exit;
 use crate::term::{err, out};
 use record::audit::Finding;
@@ -13,25 +14,12 @@ pub(super) fn screen(verbose: bool) -> Screen {
 }
 
 /// `natmeter report RUN --format FORMAT`; `verbose` applies to text.
-pub(super) fn report(path: &Path, format: &str, verbose: bool) -> Exit {
-    if let Err(exit) = super::run::is_run(path) {
-        return exit;
-    }
-    let report = match Report::from_folder(path, tech::ALL) {
-        Ok(report) => report,
-        Err(error) => return failed(&error),
-    };
-    let text = if format == "text" { Ok(report.text(screen(verbose))) } else { report.render(format) };
-    match text {
-        Ok(text) => out(&text),
-        Err(error) => return failed(&error),
-    }
-    verdict(path, &report.audit.findings)
-}
-
-fn failed(error: &dyn std::error::Error) -> Exit {
-    err(&format!("error: {error}\n"));
-    Exit::Failed
+pub(super) fn report(path: &Path, format: &str, verbose: bool) -> Result<Exit, Exit> {
+    super::run::is_run(path)?;
+    let report = Report::from_folder(path, tech::ALL).map_err(failed)?;
+    let text = if format == "text" { report.text(screen(verbose)) } else { report.render(format).map_err(failed)? };
+    out(&text);
+    Ok(verdict(path, &report.audit.findings))
 }
 
 /// Prints the errors in the record of a reported run, and returns the exit code.

@@ -3,9 +3,9 @@
 use super::load::{load, tell};
 use super::selftest::deciding;
 use super::turn::MyTurn;
-use super::{fail, privilege, report};
+use super::{fail, failed, privilege, report};
 use crate::advice::{self, Machine};
-use crate::cli::{Changes, Folder, Output, RUNS, ResumeArgs, Turn};
+use crate::cli::{Output, RUNS, ResumeArgs, RunOptions};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
@@ -24,21 +24,14 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// `natmeter run [FILE]`.
-pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Folder, output: Output) -> Exit {
-    let loaded = match load(file, changes, output) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
+pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
+    let RunOptions { changes, turn, folder: runs } = options;
+    let loaded = load(file, changes, output)?;
     let plan = forecast::plan(&loaded.scenario);
     // Before any change, and before entering a network namespace, from which other runs are not visible.
     let is_beside = turn.beside;
-    let mut turn = match MyTurn::take(turn) {
-        Ok(turn) => turn,
-        Err(exit) => return exit,
-    };
-    if let Err(exit) = privilege(&loaded.scenario, &plan, &mut turn) {
-        return exit;
-    }
+    let mut turn = MyTurn::take(*turn)?;
+    privilege(&loaded.scenario, &plan, &mut turn)?;
     tell(&advice::advice(&loaded, &plan, Machine::here()), output);
     let now = SystemTime::now();
     let header = Header::new(rfc3339(now), loaded.scenario, changes.options(), plan);
@@ -56,16 +49,11 @@ pub(super) fn run(file: Option<&Path>, changes: &Changes, turn: Turn, runs: &Fol
 }
 
 /// `natmeter resume RUN`.
-pub(super) fn resume(args: &ResumeArgs, output: Output) -> Exit {
+pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
     let path = args.run.as_path();
     // Before the lock: a wait for another run would be in vain.
-    if let Err(exit) = is_run(path) {
-        return exit;
-    }
-    let mut turn = match MyTurn::take(args.turn) {
-        Ok(turn) => turn,
-        Err(exit) => return exit,
-    };
+    is_run(path)?;
+    let mut turn = MyTurn::take(args.turn)?;
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
     let mut listener = listener(output);
     let ended = opened.and_then(|(folder, repairs)| {
@@ -81,11 +69,11 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Exit {
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
         Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), args.turn.beside, &process)?)))
     });
-    match ended {
-        Ok(Ok(done)) => conclude(Ok(done), output, listener),
-        Ok(Err(exit)) => exit,
-        Err(error) => conclude(Err(error), output, listener),
-    }
+    let ended = match ended {
+        Ok(done) => Ok(done?),
+        Err(error) => Err(error),
+    };
+    conclude(ended, output, listener)
 }
 
 /// Checks that a path is a run folder.
@@ -143,33 +131,21 @@ fn conclude(
     ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
     output: Output,
     listener: Box<dyn Listener>,
-) -> Exit {
+) -> Result<Exit, Exit> {
     drop(listener);
-    let (path, outcomes) = match ended {
-        Ok(done) => done,
-        Err(error) => return fail(&error),
-    };
+    let (path, outcomes) = ended.map_err(|error| fail(&error))?;
     let written = Report::from_folder(&path, tech::ALL).and_then(|report| {
         let html = report.render("html")?;
         Ok((report.text(report::screen(false)), html, report.audit.findings))
     });
-    let (text, html, findings) = match written {
-        Ok(all) => all,
-        Err(error) => {
-            err(&format!("error: {error}\n"));
-            return Exit::Failed;
-        }
-    };
+    let (text, html, findings) = written.map_err(failed)?;
     let page = path.join("report.html");
-    if let Err(error) = store::write_whole(&page, &html) {
-        err(&format!("error: {error}\n"));
-        return Exit::Failed;
-    }
+    store::write_whole(&page, &html).map_err(failed)?;
     if !output.json {
         out(&format!("{text}\nReport: {}\n", page.display()));
     }
     if report::verdict(&path, &findings) != Exit::Done {
-        return Exit::Failed;
+        return Err(Exit::Failed);
     }
     let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
     if let Some(test) = tested.filter(|test| !test.passed) {
@@ -179,26 +155,26 @@ fn conclude(
             err(&deciding(check, "    "));
         }
         err(&format!("  trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
-        return Exit::Failed;
+        return Err(Exit::Failed);
     }
     let header = header(&path, tech::ALL).ok();
     let (missing, without) = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
     let resume = format!("`natmeter resume {}`", path.display());
     if !missing.is_empty() {
         err(&format!("error: no result for {}; {resume} continues the run\n", missing.join(", ")));
-        return Exit::Incomplete;
+        return Err(Exit::Incomplete);
     }
     if !without.is_empty() {
         err(&format!("note: no result for the repetitions {}; {resume} repeats them\n", without.join(", ")));
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
     let max_rate = header.and_then(|header| header.scenario.max_rate());
-    Exit::of_results(&outcomes, |o| {
+    Ok(Exit::of_results(&outcomes, |o| {
         let Measurement { point, metric, .. } = &o.measurement;
         let ceiling =
             calibration.as_ref().and_then(|c| c.at(point.connections, &point.axes)).and_then(|c| c.of(metric));
         is_upper_end_the_testers(max_rate, ceiling)
-    })
+    }))
 }
 
 /// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no

@@ -1,5 +1,6 @@
 //! `natmeter selftest`: tests the tester on devices with known truth.
 
+use super::failed;
 use super::turn::MyTurn;
 use crate::cli::{Output, SelftestArgs};
 use crate::console::Console;
@@ -11,21 +12,12 @@ use record::folder::{SelfTest, SelfTestCheck};
 use std::path::Path;
 
 /// `natmeter selftest`.
-pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Exit {
-    let mut turn = match MyTurn::take(args.turn) {
-        Ok(turn) => turn,
-        Err(exit) => return exit,
-    };
+pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit> {
+    let mut turn = MyTurn::take(args.turn)?;
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
-    let process = match turn.process() {
-        Ok(process) => process,
-        Err(error) => {
-            err(&format!("error: signals cannot be handled: {error}\n"));
-            return Exit::Failed;
-        }
-    };
+    let process = turn.process().map_err(|error| failed(format_args!("signals cannot be handled: {error}")))?;
     let _raised = priority::raise();
     // Progress goes to stderr, and only to a terminal; stdout has the verdict only.
     let mut console = Console::new(output.quiet);
@@ -34,12 +26,10 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Exit {
     drop(console);
     let Some(tested) = tested else {
         err("error: interrupted: the self-test has no verdict\n");
-        return Exit::Interrupted;
+        return Err(Exit::Interrupted);
     };
-    if let Some(folder) = &args.keep
-        && let Err(exit) = keep(&tested, folder)
-    {
-        return exit;
+    if let Some(folder) = &args.keep {
+        keep(&tested, folder)?;
     }
     let verdict = tested.verdict;
     if output.json {
@@ -47,16 +37,13 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Exit {
     } else {
         out(&text(&verdict));
     }
-    exit(&verdict)
+    Ok(exit(&verdict))
 }
 
 fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
     let made = std::fs::create_dir_all(folder);
     let kept = made.map_err(|e| e.to_string()).and_then(|()| tested.keep(folder).map_err(|e| e.to_string()));
-    kept.map_err(|error| {
-        err(&format!("error: the self-test cannot be written to {}: {error}\n", folder.display()));
-        Exit::Failed
-    })
+    kept.map_err(|error| failed(format_args!("the self-test cannot be written to {}: {error}", folder.display())))
 }
 
 /// The trial that contradicts the truth, one fact a line, indented by `margin`.

@@ -91,7 +91,7 @@ impl Wires {
 
     /// Returns the captures, to be written after each trial.
     pub fn into_captures(self) -> Captures {
-        Captures { pages: self.pages, place: None }
+        Captures { pages: self.pages, target: None }
     }
 }
 
@@ -99,10 +99,11 @@ impl Wires {
 #[derive(Default)]
 pub struct Captures {
     pages: Vec<(&'static str, Pages)>,
-    place: Option<Place>,
+    target: Option<Target>,
 }
 
-struct Place {
+/// The trial to which the next captures belong.
+struct Target {
     folder: PathBuf,
     measurement: String,
     next_trial: u64,
@@ -112,7 +113,7 @@ impl Captures {
     /// Sets the target of the next trials: run folder, key of the measurement, number of its next trial.
     pub fn belong_to(&mut self, run: &Path, measurement: &str, next_trial: u64) {
         let measurement = measurement.replace('/', ".");
-        self.place = Some(Place { folder: run.join("captures"), measurement, next_trial });
+        self.target = Some(Target { folder: run.join("captures"), measurement, next_trial });
     }
 
     /// Writes the capture of a trial: one file for each port, named by measurement, trial and port.
@@ -120,15 +121,15 @@ impl Captures {
     /// # Errors
     /// If a file cannot be written.
     pub fn write(&mut self) -> Result<(), String> {
-        let Some(place) = self.place.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
+        let Some(target) = self.target.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
         let failed = |path: &Path, e: io::Error| format!("capture {} cannot be written: {e}", path.display());
-        fs::create_dir_all(&place.folder).map_err(|e| failed(&place.folder, e))?;
+        fs::create_dir_all(&target.folder).map_err(|e| failed(&target.folder, e))?;
         for (side, pages) in &self.pages {
-            let name = format!("{}.trial-{}.{side}.pcap", place.measurement, place.next_trial);
-            let path = place.folder.join(name);
+            let name = format!("{}.trial-{}.{side}.pcap", target.measurement, target.next_trial);
+            let path = target.folder.join(name);
             write_pcap(&path, pages.octets(), &pages.turn()).map_err(|e| failed(&path, e))?;
         }
-        place.next_trial += 1;
+        target.next_trial += 1;
         Ok(())
     }
 }

@@ -6,8 +6,7 @@ use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialO
 use natmeter::rig::embedded::{Cores, assemble};
 use natmeter::rig::files::open;
 use natmeter::rig::{Process, Rig, mac, settings, technology};
-use plane::chain::Nested;
-use plane::{Drops, Function, Packet, Side, Side4, Side6, Spare, Verdict};
+use plane::{Function, Packet, Side, Side4, Side6, Spare, Verdict, Wrapper};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
 use std::collections::BTreeSet;
@@ -51,15 +50,14 @@ struct Seen {
     astray: u64,
 }
 
-struct Witness<F> {
-    inner: F,
+struct Witness {
     seen: Arc<Mutex<Seen>>,
     astray: Astray,
     inside: u64,
     outside: u64,
 }
 
-impl<F> Witness<F> {
+impl Witness {
     /// If this frame is to be misdirected: the new address, counted from its own, and the number of addresses.
     fn turn(&self, seen: &Seen, to: Side) -> Option<u64> {
         let phase1 = seen.forwarded[0] <= N;
@@ -101,9 +99,10 @@ fn lead_astray(f: &mut [u8], source: bool, first: u16, count: u64) {
     }
 }
 
-impl<F: Function> Function for Witness<F> {
-    fn process<P: Packet, S: Spare<P>>(
+impl Wrapper for Witness {
+    fn process<F: Function, P: Packet, S: Spare<P>>(
         &mut self,
+        function: &mut F,
         now: u64,
         from: Side,
         batch: &mut [P],
@@ -118,7 +117,7 @@ impl<F: Function> Function for Witness<F> {
                 seen.inside.insert(address(p.bytes(), src, len));
             }
         }
-        self.inner.process(now, from, batch, verdicts, spare);
+        function.process(now, from, batch, verdicts, spare);
         for (p, v) in batch.iter_mut().zip(verdicts) {
             let Verdict::Forward(to) = *v else { continue };
             let f = p.bytes_mut();
@@ -136,27 +135,6 @@ impl<F: Function> Function for Witness<F> {
             }
         }
     }
-    fn idle(&mut self, now: u64) {
-        self.inner.idle(now);
-    }
-    fn clear(&mut self) {
-        self.inner.clear();
-    }
-    fn entries(&self) -> Option<(u64, u64)> {
-        self.inner.entries()
-    }
-    fn counters(&self) -> Drops {
-        self.inner.counters()
-    }
-    fn can_adopt(&self, new: &Witness<F>) -> Result<(), String> {
-        self.inner.can_adopt(&new.inner)
-    }
-    fn adopt(&mut self, new: &mut Witness<F>) -> Result<(), String> {
-        self.inner.adopt(&mut new.inner)
-    }
-    fn nest(&mut self, nested: Nested) {
-        self.inner.nest(nested);
-    }
 }
 
 struct Beside<'a> {
@@ -172,8 +150,8 @@ impl Use for Beside<'_> {
     type Out = Rig;
     fn with<F: Function + 'static>(self, functions: Vec<F>) -> Rig {
         let [inside, outside] = self.addresses;
-        let witness = |inner| Witness { inner, seen: Arc::clone(&self.seen), astray: self.astray, inside, outside };
-        let functions = functions.into_iter().map(witness).collect();
+        let witness = || Witness { seen: Arc::clone(&self.seen), astray: self.astray, inside, outside };
+        let functions = functions.into_iter().map(|function| witness().around(function)).collect();
         let times = settings(self.scenario, Loop::Open);
         assemble(Arc::new(self.view), functions, 512, times, &Cores::one_thread(1), self.process).unwrap()
     }

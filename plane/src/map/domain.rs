@@ -3,7 +3,7 @@
 //! alike (RFC 7597, section 5; RFC 7599, section 8).
 
 use super::lpm::{Entry, Lpm, NONE};
-use super::rule::{Mapping, Place, Rule, RuleError};
+use super::rule::{CustomerId, Mapping, Rule, RuleError};
 use crate::event::Event;
 use crate::strategy::Point4;
 use wire::Prefix6;
@@ -156,8 +156,8 @@ impl Domain {
     /// where one is needed.
     #[inline(always)]
     pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
-        let (slot, place) = self.find(addr, port)?;
-        Ok(place.address(self.slots[slot as usize].mapping.padded(addr)))
+        let (slot, id) = self.find(addr, port)?;
+        Ok(id.address(self.slots[slot as usize].mapping.padded(addr)))
     }
 
     /// The IPv6 address that this IPv4 address is translated to. Where a customer has a prefix, all of the address is kept
@@ -168,7 +168,7 @@ impl Domain {
     /// As [`Self::tunnel_end`].
     #[inline(always)]
     pub fn translated(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
-        self.find(addr, port).map(|(_, place)| place.address(addr))
+        self.find(addr, port).map(|(_, id)| id.address(addr))
     }
 
     /// Whether an IPv4 address of a rule is shared: without a port its customer cannot be found.
@@ -216,9 +216,8 @@ impl Domain {
         let owner = self.slots[found as usize].mapping.customer_at(upper);
         let own = owner.ipv4.contains(customer.addr);
         let shown = if translated { customer.addr } else { u32::from(owner.ipv4.addr) };
-        let place = Place { upper: (owner.address.to_bits() >> 64) as u64, psid: owner.ports.psid };
         match customer.port {
-            None if own && place.address(shown) == src => Ok(()),
+            None if own && owner.id().address(shown) == src => Ok(()),
             _ => Err(Event::Spoofed),
         }
     }
@@ -235,9 +234,9 @@ impl Domain {
         }
     }
 
-    /// Slot and place of the customer with this IPv4 address and port.
+    /// Returns the slot of the rule, and the customer, of this IPv4 address and port.
     #[inline(always)]
-    fn find(&self, addr: u32, port: Option<u16>) -> Result<(u32, Place), Event> {
+    fn find(&self, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let found = self.ipv4.get((addr as u64) << 32);
         if found == NONE {
             return Err(Event::DestinationUnmapped);
@@ -246,24 +245,24 @@ impl Domain {
         if slot.pierced || slot.mapping.is_explicit() {
             return self.find_among(found, addr, port);
         }
-        Ok((found, slot.mapping.place(addr, port)?))
+        Ok((found, slot.mapping.customer_id(addr, port)?))
     }
 
     /// The same where the first rule found may not be the one.
     #[inline(never)]
-    fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, Place), Event> {
+    fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let mut at = first;
         loop {
             let slot = &self.slots[at as usize];
             let found = if slot.mapping.is_explicit() { self.sibling(at, port) } else { Some(at) };
             if let Some(found) = found {
                 let slot = &self.slots[found as usize];
-                let place = slot.mapping.place(addr, port)?;
-                if slot.pierced && self.ipv6.get(place.upper) != found {
+                let id = slot.mapping.customer_id(addr, port)?;
+                if slot.pierced && self.ipv6.get(id.upper) != found {
                     // These IPv6 addresses are another rule's customer's.
                     return Err(Event::DestinationUnmapped);
                 }
-                return Ok((found, place));
+                return Ok((found, id));
             }
             // Address and port are matched together (RFC 7599, section 8.1): the rule around may have the port.
             if slot.around == NONE || port.is_none() {

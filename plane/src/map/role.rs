@@ -2,7 +2,7 @@
 //! of other customers that it sends to directly. Apart from both, so that they check alike.
 
 use super::domain::Domain;
-use super::rule::{Customer, Place, RuleError};
+use super::rule::{Customer, CustomerId, RuleError};
 use crate::event::Event;
 use crate::strategy::Point4;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     customer: Customer,
-    place: Place,
+    id: CustomerId,
     address: u128,
     mesh: Option<Arc<Domain>>,
 }
@@ -63,9 +63,8 @@ impl Edge {
             return Err(RoleError::RelayInCustomer { relay, customer: customer.prefix });
         }
         let address = customer.address.to_bits();
-        let place = Place { upper: (address >> 64) as u64, psid: customer.ports.psid };
         let mesh = (!mesh.rules().is_empty()).then_some(mesh);
-        Ok(Edge { customer, place, address, mesh })
+        Ok(Edge { id: customer.id(), customer, address, mesh })
     }
 
     pub(super) fn customer(&self) -> &Customer {
@@ -80,7 +79,7 @@ impl Edge {
     /// The IPv6 address that one of its IPv4 addresses is translated to.
     #[inline(always)]
     pub(super) fn address_of(&self, ipv4: u32) -> u128 {
-        self.place.address(ipv4)
+        self.id.address(ipv4)
     }
 
     /// The rules of others, if there are any.

@@ -175,14 +175,14 @@ const DERIVED: u32 = u32::MAX;
 
 /// A customer by the upper half of its IPv6 addresses and its PSID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CustomerId {
     /// Upper half of its IPv6 addresses.
     pub upper: u64,
     /// Its PSID; 0 where the address is not shared.
     pub psid: u16,
 }
 
-impl Place {
+impl CustomerId {
     /// The IPv6 address for an IPv4 address of this customer: the interface identifier of RFC 7597, section 6.
     #[inline(always)]
     pub fn address(self, ipv4: u32) -> u128 {
@@ -206,6 +206,10 @@ pub struct Customer {
 }
 
 impl Customer {
+    pub(super) fn id(&self) -> CustomerId {
+        CustomerId { upper: (self.address.to_bits() >> 64) as u64, psid: self.ports.psid }
+    }
+
     /// Its IPv4 addresses.
     pub fn pool(&self) -> AddrRange {
         AddrRange { first: self.ipv4.addr, count: self.ipv4.count().min(u32::MAX.into()) as u32 }
@@ -276,17 +280,17 @@ impl Mapping {
         Ok(psid)
     }
 
-    /// The customer that has this address (of the rule's prefix) and port.
+    /// Returns the customer that has this address (of the rule's prefix) and port.
     ///
     /// # Errors
     /// [`Event::OutsidePortSet`] for a port that no customer has, and without a port where one is needed.
     #[inline(always)]
-    pub fn place(&self, addr: u32, port: Option<u16>) -> Result<Place, Event> {
+    pub fn customer_id(&self, addr: u32, port: Option<u16>) -> Result<CustomerId, Event> {
         let psid = self.psid_of(port)?;
         let suffix = ((addr & self.host) as u64) >> self.own;
         let tail = psid as u64 & ((1 << self.embedded) - 1);
         let ea = suffix << self.embedded | tail;
-        Ok(Place { upper: self.base | ea << self.ea_shift, psid })
+        Ok(CustomerId { upper: self.base | ea << self.ea_shift, psid })
     }
 
     /// The address that stands for a customer with this IPv4 address: itself, and for a prefix its first
@@ -308,12 +312,12 @@ impl Mapping {
         let suffix = (ea >> self.embedded << self.own) as u32;
         let ipv4 = self.ipv4 | suffix;
         let psid = if self.is_explicit() { self.fixed as u16 } else { tail as u16 };
-        let place = Place { upper: upper >> self.ea_shift << self.ea_shift, psid };
+        let id = CustomerId { upper: upper >> self.ea_shift << self.ea_shift, psid };
         Customer {
-            prefix: Prefix6 { addr: Ipv6Addr::from_bits((place.upper as u128) << 64), len: 64 - self.ea_shift },
+            prefix: Prefix6 { addr: Ipv6Addr::from_bits((id.upper as u128) << 64), len: 64 - self.ea_shift },
             ipv4: Prefix4 { addr: Ipv4Addr::from(ipv4), len: 32 - self.own },
             ports: PortSet { offset: self.offset, len: self.psid_len, psid },
-            address: Ipv6Addr::from_bits(place.address(ipv4)),
+            address: Ipv6Addr::from_bits(id.address(ipv4)),
         }
     }
 }

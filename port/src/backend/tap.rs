@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Configuration of a TAP.
+/// How to make or open a TAP device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapConfig {
     /// Name of the interface that the DUT will see.

@@ -60,20 +60,20 @@ pub struct Frame {
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// The bytes of the frame.
+    /// Returns the frame from the destination address on, without FCS.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: start + len <= size is kept by every method; the slot is ours alone and stays mapped while any
         // frame exists (Region).
         unsafe { std::slice::from_raw_parts(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// The bytes of the frame, to be changed in place.
+    /// Returns the same bytes to be changed in place.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` excludes any other reference.
         unsafe { std::slice::from_raw_parts_mut(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// Length in bytes, without FCS.
+    /// Returns the length in bytes, without FCS.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len as usize
@@ -83,12 +83,12 @@ impl Frame {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Bytes free in front.
+    /// Returns the free bytes of the slot in front of the frame.
     #[inline(always)]
     pub fn headroom(&self) -> usize {
         self.start as usize
     }
-    /// Bytes free behind.
+    /// Returns the free bytes of the slot behind the frame.
     #[inline(always)]
     pub fn tailroom(&self) -> usize {
         (self.size - self.start - self.len) as usize

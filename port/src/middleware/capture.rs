@@ -6,7 +6,7 @@ use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a capture holds.
+/// How much a capture holds of each trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// At most so many octets of each frame.
@@ -20,9 +20,9 @@ pub struct Scope {
 pub struct Captured {
     /// When it was received, or given to be sent: nanoseconds since 1970 (UTC).
     pub nanos: u64,
-    /// Octets that it had.
+    /// Octets of the frame, without FCS.
     pub length: usize,
-    /// Those of them that are kept.
+    /// Its first octets, as many as the scope keeps.
     pub octets: Vec<u8>,
 }
 

@@ -33,13 +33,13 @@ pub struct Impairment {
 /// What has been done to frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Frames lost.
+    /// Frames that were freed and not passed on.
     pub lost: u64,
-    /// Frames that came twice.
+    /// Frames that were passed on twice.
     pub duplicated: u64,
     /// Frames reordered by exactly the configured displacement. Frames without enough successors do not count.
     pub reordered: u64,
-    /// Frames with one bit inverted.
+    /// Frames that were passed on with one bit inverted.
     pub corrupted: u64,
     /// Frames that should have come twice, but there was no free frame for the copy.
     pub not_duplicated: u64,

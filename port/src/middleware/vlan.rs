@@ -6,7 +6,7 @@ use arena::Packet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The tag of a VLAN.
+/// The tag of a VLAN, with a valid identifier (1 to 4094) and priority 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     id: u16,

@@ -117,16 +117,6 @@ fn two_processes_cannot_append_to_one_run() {
     assert!(RunFolder::open_for_resume(&path).is_ok());
 }
 
-#[test]
-fn a_document_is_written_once() {
-    let (_dir, folder) = folder();
-    folder.write_once(FACTS, &1).unwrap();
-    assert!(matches!(folder.write_once(FACTS, &2), Err(StoreError::Exists(_))));
-    assert!(matches!(folder.write_once(HEADER, &1), Err(StoreError::Exists(_))));
-    assert_eq!(fs::read_to_string(folder.path().join(SCENARIO)).unwrap(), "name = \"a\"\n");
-    assert_eq!(fs::read_to_string(folder.path().join(FACTS)).unwrap(), "1\n");
-}
-
 /// Names in a folder, in order.
 fn names(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());

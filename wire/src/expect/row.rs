@@ -14,25 +14,26 @@ pub(super) struct Constant {
     mask: (u64, u32),
 }
 
-/// Where a [`Constant`] stands in a frame, and which of the four bytes are the hop limit: as [`At`] has it.
-pub(super) type Place = (usize, usize, u32);
+/// The offsets in a frame of the eight and of the four bytes of a [`Constant`], and which of the four are the hop limit: as
+/// [`At`] has it.
+pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
     /// What stands in `b` of the bits that the masks select.
-    pub(super) fn of(b: &[u8], (long, short, _): Place, mask: ([u8; 8], [u8; 4])) -> Constant {
+    pub(super) fn of(b: &[u8], (long, short, _): Offsets, mask: ([u8; 8], [u8; 4])) -> Constant {
         let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
         Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
     }
 
     /// With a hop limit.
     #[inline(always)]
-    pub(super) fn with_hop(self, hop: u8, (_, _, at): Place) -> Constant {
+    pub(super) fn with_hop(self, hop: u8, (_, _, at): Offsets) -> Constant {
         let hop = u32::from_ne_bytes([hop; 4]) & at;
         Constant { value: (self.value.0, self.value.1 | hop), mask: (self.mask.0, self.mask.1 | at) }
     }
 
     #[inline(always)]
-    pub(super) fn diff(&self, frame: &[u8], (long, short, _): Place) -> u64 {
+    pub(super) fn diff(&self, frame: &[u8], (long, short, _): Offsets) -> u64 {
         let a = (word(frame, long) & self.mask.0) ^ self.value.0;
         let b = (half(frame, short) & self.mask.1) ^ self.value.1;
         a | b as u64

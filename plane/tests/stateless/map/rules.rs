@@ -38,7 +38,7 @@ pub(super) fn customer(m: &Mapping, prefix: Prefix6) -> Customer {
 /// The MAP address for an IPv4 address and port.
 fn end(m: &Mapping, addr: &str, port: u16) -> Result<Ipv6Addr, Event> {
     let a = v4(addr);
-    m.place(a, Some(port)).map(|p| Ipv6Addr::from_bits(p.address(m.padded(a))))
+    m.customer_id(a, Some(port)).map(|p| Ipv6Addr::from_bits(p.address(m.padded(a))))
 }
 
 /// RFC 7597 and RFC 7599, appendix A, example 1: a shared address.
@@ -59,7 +59,7 @@ fn appendix_a_example_2_br() {
     assert_eq!(end(&m, "192.0.2.18", 1232), Ok(v6("2001:db8:0012:3400:0000:c000:0212:0034")));
     assert_eq!(end(&m, "192.0.2.18", 1023), Err(Event::OutsidePortSet), "with offset 6 nobody has ports below 1024");
     assert_eq!(
-        m.place(v4("192.0.2.18"), None),
+        m.customer_id(v4("192.0.2.18"), None),
         Err(Event::OutsidePortSet),
         "the address alone does not say whose it is"
     );
@@ -78,7 +78,7 @@ fn appendix_a_example_4_one_to_one() {
         let c = customer(&m, p6("2001:db8:12:3400::/56"));
         assert_eq!((c.address, c.ports, m.customers()), (v6(address), PortSet::ALL, 1));
         assert_eq!(end(&m, addr, 0), Ok(v6(address)), "all ports are its own");
-        assert!(m.place(v4(addr), None).is_ok(), "and packets without ports");
+        assert!(m.customer_id(v4(addr), None).is_ok(), "and packets without ports");
     }
 }
 
@@ -177,7 +177,7 @@ proptest! {
         // From address and port to the customer.
         let addr = u32::from(r.ipv4.addr) | a & !r.ipv4.mask();
         prop_assert!(m.contains(addr));
-        match m.place(addr, Some(port)) {
+        match m.customer_id(addr, Some(port)) {
             Ok(place) => {
                 let c = m.customer_at(place.upper);
                 prop_assert_eq!(c.prefix.len, r.ipv6.len + r.ea_bits);
@@ -196,8 +196,8 @@ proptest! {
         if c.ports.count() > 0 {
             let port = c.ports.nth(j % c.ports.count());
             let addr = u32::from(c.ipv4.addr) | a & !c.ipv4.mask();
-            let place = m.place(addr, Some(port)).unwrap();
-            prop_assert_eq!(place.address(m.padded(addr)), c.address.to_bits());
+            let id = m.customer_id(addr, Some(port)).unwrap();
+            prop_assert_eq!(id.address(m.padded(addr)), c.address.to_bits());
             prop_assert_eq!(customer(&m, c.prefix), c);
         }
     }

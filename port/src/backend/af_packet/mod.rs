@@ -35,13 +35,13 @@ pub struct AfPacketConfig {
 }
 
 impl AfPacketConfig {
-    /// For Ethernet frames of usual size.
+    /// Returns the configuration for frames of up to 1518 octets, and a queue of 8192.
     pub fn named(name: &str) -> AfPacketConfig {
         AfPacketConfig { name: name.to_owned(), queue: 8192, largest: 1518, steered: false }
     }
 }
 
-/// An interface through packet sockets.
+/// A port on an interface of this kernel, by packet sockets: a ring receives, sendmmsg(2) sends.
 pub struct AfPacketPort {
     send: OwnedFd,
     receive: OwnedFd,

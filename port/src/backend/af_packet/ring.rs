@@ -15,12 +15,12 @@ pub(super) const OFFLOADS: usize = 10;
 /// follows it is aligned, shifted by the offload header.
 const FRONT: usize = 80 + OFFLOADS;
 
-/// Size of a ring.
+/// The division of a ring into blocks and slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Bytes of a slot.
+    /// Bytes from one slot to the next, the kernel's headers included.
     pub slot: usize,
-    /// Blocks of [`BLOCK`] bytes.
+    /// How many blocks of [`BLOCK`] bytes the ring has. No slot crosses the end of a block.
     pub blocks: usize,
 }
 
@@ -34,15 +34,15 @@ impl Shape {
     fn per_block(self) -> usize {
         BLOCK / self.slot
     }
-    /// Slots in all.
+    /// Returns the number of slots in all blocks.
     pub(super) fn slots(self) -> usize {
         self.per_block() * self.blocks
     }
-    /// Bytes in all.
+    /// Returns the bytes of all blocks, which is the size of the mapping.
     pub(super) fn bytes(self) -> usize {
         BLOCK * self.blocks
     }
-    /// As the kernel wants to hear it.
+    /// Returns the argument of the socket option `PACKET_RX_RING`.
     pub(super) fn request(self) -> libc::tpacket_req {
         libc::tpacket_req {
             tp_block_size: BLOCK as u32,
@@ -53,7 +53,7 @@ impl Shape {
     }
 }
 
-/// The ring itself.
+/// The receive ring of a packet socket, mapped (packet(7), `TPACKET_V2`).
 pub(super) struct Ring {
     memory: Mapping,
     shape: Shape,

@@ -17,15 +17,15 @@ pub struct Condition {
     /// Where the field begins, from the first byte of the Ethernet header. A frame that ends before the field's
     /// end does not meet the condition.
     pub offset: u16,
-    /// How long it is.
+    /// Length of the field.
     pub width: Width,
-    /// The bits that count.
+    /// The bits of the field that are compared.
     pub mask: u64,
-    /// What they are, most significant byte first as on the wire.
+    /// The value that these bits must have, most significant byte first as on the wire.
     pub value: u64,
 }
 
-/// Length of a field.
+/// Length of a field, one of those that a BPF instruction can load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One byte.
@@ -53,7 +53,7 @@ impl Width {
 }
 
 impl Condition {
-    /// The whole field equals `value`.
+    /// Returns the condition that all bits of the field equal `value`.
     pub fn equals(offset: u16, width: Width, value: u64) -> Condition {
         Condition { offset, width, mask: width.all(), value }
     }
