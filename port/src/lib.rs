@@ -10,6 +10,7 @@
 )]
 
 pub mod backend;
+mod bpf;
 pub mod clock;
 pub mod error;
 pub mod frame;
@@ -17,6 +18,7 @@ mod gaps;
 pub mod host;
 pub mod interface;
 pub mod middleware;
+pub mod mute;
 pub mod netns;
 pub mod presence;
 pub mod privileges;
@@ -28,6 +30,7 @@ pub use clock::{Clock, Ticks};
 pub use error::PortError;
 pub use frame::{Frame, Pool, PoolConfig};
 pub use gaps::Gaps;
+pub use mute::Mute;
 pub use netns::Netns;
 
 /// Maximum number of frames per call: large enough to amortise a call, small enough to stay in L1.

@@ -4,3 +4,4 @@
 mod common;
 mod contract;
 mod kernel;
+mod mute;

@@ -12,7 +12,7 @@
 //! Frames lent to the kernel are missing from the pool until they return. Closing a port returns all of them: in copy
 //! mode the kernel uses none after the socket is closed; in zero-copy mode the port waits for the driver.
 
-mod bpf;
+mod program;
 mod ring;
 mod select;
 mod socket;
@@ -22,8 +22,8 @@ pub use select::{Condition, Select, Width};
 use crate::frame::Lent;
 use crate::interface::{Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use bpf::Attached;
 use libc::xdp_desc;
+use program::Attached;
 use socket::{KERNEL_HEADROOM, Socket};
 use std::io;
 use std::mem::ManuallyDrop;
