@@ -4,4 +4,5 @@
 mod common;
 mod contract;
 mod kernel;
+mod lanes;
 mod mute;
