@@ -90,7 +90,8 @@ impl AfPacketPort {
     }
 
     fn open_here(config: &AfPacketConfig, lanes: usize, clock: Clock) -> Result<Vec<AfPacketPort>, PortError> {
-        let interface = Interfaces::here()?.get(&config.name)?;
+        let mut interfaces = Interfaces::here()?;
+        let interface = interfaces.get(&config.name)?;
         if !interface.running {
             let what = format!("interface {} or its other end is down: switch both on first", config.name);
             return Err(PortError::Unsupported(what));
@@ -101,18 +102,20 @@ impl AfPacketPort {
             let name = config.name.clone();
             move |e: io::Error| PortError::system(format!("{what} on {name}"), e, advice(what))
         };
-        let spread = (lanes > 1).then(|| Spread::over(lanes, interface.rx_queues as usize));
+        let [queues, _] = interfaces.queues(&interface);
+        let spread = (lanes > 1).then(|| Spread::over(lanes, queues as usize));
         let receivers = receivers(index, shape, lanes, spread).map_err(doing(RECEIVING))?;
         let ports = receivers.into_iter().enumerate().map(|(lane, (receive, ring))| {
             let send = sender(index).map_err(doing(SENDING))?;
             let send_buffer = get_option(&send, libc::SOL_SOCKET, libc::SO_SNDBUF).map_err(doing(SENDING))?;
+            let watch = Watch::new(Interfaces::here()?, &config.name)?;
             Ok(AfPacketPort {
                 lane: spread.map(|spread| (lane, spread)),
                 send,
                 receive,
                 ring,
                 slots: shape.slots(),
-                watch: Watch::new(Interfaces::here()?, &config.name)?,
+                watch: if lane == 0 { watch.with_card()? } else { watch },
                 config: config.clone(),
                 clock,
                 calendar: Calendar::now(clock),
@@ -344,9 +347,9 @@ impl Port for AfPacketPort {
         if let Ok(seen) = get_option::<libc::tpacket_stats>(&self.receive, libc::SOL_PACKET, libc::PACKET_STATISTICS) {
             self.counters.own_drops += seen.tp_drops as u64;
         }
-        let (_, lost) = self.watch.look();
-        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
-        Counters { link_lost, ..self.counters }
+        let seen = self.watch.look();
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
+        Counters { own_drops: self.counters.own_drops + seen.own_losses, link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {

@@ -173,6 +173,7 @@ impl AfXdpPort {
             program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
         }
         let watch = Watch::new(Interfaces::here()?, &config.name)?;
+        let watch = if queue == 0 { watch.with_card()? } else { watch };
         let mut port = AfXdpPort {
             socket: ManuallyDrop::new(socket),
             _program: program.cloned(),
@@ -432,9 +433,10 @@ impl Port for AfXdpPort {
     }
 
     fn counters(&mut self) -> Counters {
-        let (_, lost) = self.watch.look();
-        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
-        Counters { own_drops: self.counters.own_drops + self.socket.dropped(), link_lost, ..self.counters }
+        let seen = self.watch.look();
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
+        let own_drops = self.counters.own_drops + self.socket.dropped() + seen.own_losses;
+        Counters { own_drops, link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {
