@@ -1,6 +1,8 @@
 //! The receiver: judges every frame that arrives, at any rate, without sampling. It counts each right frame of this
 //! trial once. It counts all other frames by their fault; they never compensate for a loss.
 
+pub use crate::seen::Seen;
+use crate::service::{self, Served, Service};
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
@@ -25,105 +27,6 @@ pub struct JudgePlan<'a> {
     pub id: StreamId,
     /// Connections (N): right frames have a smaller index.
     pub connections: u64,
-}
-
-/// The sequence bitmap of one sender: one bit for each sequence number that has arrived.
-#[derive(Default)]
-pub struct Seen {
-    bits: Vec<u64>,
-    /// The sequence bitmap of frames whose hop limits differ from the first frame's; empty until such a frame arrives.
-    otherwise: Vec<u64>,
-    /// Capacity in frames.
-    frames: u64,
-    /// Frames without allocated bitmap, because they are expected at another receiver.
-    unexpected: u64,
-    highest: u64,
-}
-
-impl Seen {
-    /// Clears the bitmap and makes room for `frames`; the memory is reused between trials.
-    pub fn reset(&mut self, frames: u64) {
-        self.bits.clear();
-        self.bits.resize(frames.div_ceil(64) as usize, 0);
-        self.otherwise.clear();
-        (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
-    }
-
-    /// As [`Seen::reset`], but allocates only when one of the `frames` arrives. Lanes that receive only their own
-    /// frames need no bitmap for those of other lanes.
-    pub fn reset_unexpected(&mut self, frames: u64) {
-        *self = Seen { unexpected: frames, ..Seen::default() };
-    }
-
-    /// Whether a frame may have arrived.
-    pub fn has_room(&self) -> bool {
-        !self.bits.is_empty()
-    }
-
-    /// Makes room if `sequence` is one of the frames expected elsewhere; returns false if it is not.
-    #[cold]
-    fn is_unexpected(&mut self, sequence: u64) -> bool {
-        if sequence >= self.unexpected {
-            return false;
-        }
-        self.frames = std::mem::take(&mut self.unexpected);
-        self.bits = vec![0; self.frames.div_ceil(64) as usize];
-        true
-    }
-
-    /// Marks `sequence` as received. Returns `None` for a duplicate, else whether the frame is reordered.
-    #[inline(always)]
-    fn arrive(&mut self, sequence: u64) -> Option<bool> {
-        let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
-        if *word & bit != 0 {
-            return None;
-        }
-        *word |= bit;
-        let out_of_order = sequence < self.highest;
-        self.highest = self.highest.max(sequence);
-        Some(out_of_order)
-    }
-
-    /// Marks `sequence` as received with other hop limits than the first frame's. Returns false for a duplicate among
-    /// these.
-    #[cold]
-    fn arrive_otherwise(&mut self, sequence: u64) -> bool {
-        self.otherwise.resize(self.bits.len(), 0);
-        let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        new
-    }
-
-    /// Marks `count` ≤ [`BATCH`] consecutive, planned frames from `first` as received. Returns false and marks none if
-    /// one of them is a duplicate or reordered.
-    #[inline(always)]
-    fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
-        let last = first + count as u64 - 1;
-        let run = (((1u64 << count) - 1) as u128) << (first % 64);
-        let (word, next) = ((first / 64) as usize, (last / 64) as usize);
-        let (low, high) = (run as u64, (run >> 64) as u64);
-        if first < self.highest || (self.bits[word] & low) | (self.bits[next] & high) != 0 {
-            return false;
-        }
-        self.bits[word] |= low;
-        self.bits[next] |= high;
-        self.highest = last;
-        true
-    }
-
-    /// Merges the bitmap of another receiver for the same sender. Returns how many frames both had counted, with any
-    /// hop limits, because this receiver does not know which hop limits are the most frequent.
-    pub fn merge(&mut self, other: &Seen) -> u64 {
-        let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
-        let mut twice = 0;
-        for at in 0..self.bits.len().min(other.bits.len()) {
-            let (mine, theirs) = (any(self, at), any(other, at));
-            twice += u64::from((mine & theirs).count_ones());
-            self.bits[at] = mine | theirs;
-        }
-        twice
-    }
 }
 
 /// Counters of one receiver.
@@ -159,6 +62,8 @@ pub struct Judge<'a> {
     clock: Clock,
     seen: &'a mut [Seen],
     burst: Burst,
+    /// Answers of the service, on their way out.
+    answers: Burst,
     work: Work,
     /// Counters so far.
     pub findings: Findings,
@@ -167,7 +72,8 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Creates a receiver with one [`Seen`] per sender, each reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
-        Judge { plan, clock, seen, burst: port::burst(), work: Work::default(), findings: Findings::default() }
+        let (burst, answers) = (port::burst(), port::burst());
+        Judge { plan, clock, seen, burst, answers, work: Work::default(), findings: Findings::default() }
     }
 
     /// Receives and judges one burst. Returns the number of frames and the time afterwards. `now` is the last clock
@@ -175,15 +81,33 @@ impl<'a> Judge<'a> {
     ///
     /// # Errors
     /// When the port fails.
-    #[inline]
     pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<(usize, Ticks), PortError> {
+        self.poll_beside(now, port, pool, (&mut None, false))
+    }
+
+    /// As [`Judge::poll`], beside a service that gets the frames without a tag, and that this is Left (`true`) or Right.
+    ///
+    /// # Errors
+    /// When the port fails.
+    #[inline]
+    pub fn poll_beside(
+        &mut self,
+        now: Ticks,
+        port: &mut impl Port,
+        pool: &mut Pool,
+        (service, left): (&mut Option<Service>, bool),
+    ) -> Result<(usize, Ticks), PortError> {
         let got = port.receive(pool, &mut self.burst)?;
         if got == 0 {
             return Ok((0, now));
         }
-        let received = self.clock.now();
+        let mut received = self.clock.now();
         for at in (0..got).step_by(BATCH) {
-            self.judge_batch(at, (got - at).min(BATCH));
+            let untagged = self.judge_batch(at, (got - at).min(BATCH));
+            if untagged != 0 {
+                // Time inside the back-end, as if the frames had been received so much later.
+                received += self.serve(at, untagged, port, pool, (&mut *service, left))?;
+            }
         }
         pool.free_all(&mut self.burst);
         let end = self.clock.now();
@@ -193,9 +117,10 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges `n` frames of the burst from `at`. Each pass covers the whole batch: cache lines of the state table are
-    /// fetched while flows are computed, and the compiler vectorises the arithmetic.
+    /// fetched while flows are computed, and the compiler vectorises the arithmetic. Returns those without a tag, one bit
+    /// each, which are not counted yet.
     #[inline]
-    fn judge_batch(&mut self, at: usize, n: usize) {
+    fn judge_batch(&mut self, at: usize, n: usize) -> u32 {
         let Judge { plan, seen, burst, findings, work, .. } = self;
         let frames = &burst[at..at + n];
         let in_a_row = if plan.learn {
@@ -203,9 +128,35 @@ impl<'a> Judge<'a> {
         } else {
             plan.judge_row::<false>(frames, work, seen, findings)
         };
-        if !in_a_row {
-            plan.judge_each(frames, work, seen, findings);
+        if in_a_row { 0 } else { plan.judge_each(frames, work, seen, findings) }
+    }
+
+    /// Offers the frames of a batch without a tag to the service, and counts those that it does not take. Returns the time
+    /// spent inside the back-end.
+    #[cold]
+    #[inline(never)]
+    fn serve(
+        &mut self,
+        at: usize,
+        untagged: u32,
+        port: &mut dyn Port,
+        pool: &mut Pool,
+        (service, left): (&mut Option<Service>, bool),
+    ) -> Result<Ticks, PortError> {
+        let foreign = &mut self.findings.faults.0[Fault::Foreign as usize];
+        let Some(service) = service else {
+            *foreign += u64::from(untagged.count_ones());
+            return Ok(0);
+        };
+        let all = self.burst[at..].iter_mut().take(BATCH).enumerate();
+        for (_, frame) in all.filter(|(bit, _)| untagged & 1 << bit != 0) {
+            if service::handle(service, left, frame, pool, &mut self.answers) == Served::Foreign {
+                *foreign += 1;
+            }
         }
+        let before = self.clock.now();
+        service::send(&mut self.answers, port, pool)?;
+        Ok(self.clock.now() - before)
     }
 }
 
@@ -257,7 +208,7 @@ impl JudgePlan<'_> {
     ) -> bool {
         let count = frames.len();
         let Some((sender, first)) = work.read_row(frames, self) else { return false };
-        let Some(seen) = seen.get_mut(sender as usize).filter(|s| first + count as u64 <= s.frames) else {
+        let Some(seen) = seen.get_mut(sender as usize).filter(|s| first + count as u64 <= s.frames()) else {
             return false;
         };
         self.expect_all(count, work);
@@ -314,19 +265,25 @@ impl JudgePlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// Judges frames one by one.
+    /// Judges frames one by one. Returns those without a tag, one bit each, and does not count them.
     #[inline(never)]
-    fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) {
+    fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) -> u32 {
         let mut kept: [(&[u8], [u64; 2]); BATCH] = [(&[], [0; 2]); BATCH];
-        let mut count = 0;
-        for frame in frames.iter().map(Frame::bytes) {
+        let (mut count, mut untagged) = (0, 0);
+        let mut rest = frames.iter().map(Frame::bytes);
+        // The position of a frame is computed for those without a tag only.
+        #[allow(clippy::while_let_on_iterator, reason = "a `for` loop would own the iterator")]
+        while let Some(frame) = rest.next() {
             match StreamId::words(frame, self.expect.tag_at()) {
                 Some(tag) if self.id.owns(tag) && (StreamId::index(tag) as u64) < self.connections => {
                     kept[count] = (frame, tag);
                     work.indices[count] = StreamId::index(tag);
                     count += 1;
                 }
-                _ => findings.faults.add(self.refusal(frame)),
+                _ => match self.refusal(frame) {
+                    Fault::Foreign => untagged |= 1 << (frames.len() - 1 - rest.len()),
+                    fault => findings.faults.add(fault),
+                },
             }
         }
         self.expect_all(count, work);
@@ -343,6 +300,7 @@ impl JudgePlan<'_> {
                 findings.faults.add(fault);
             }
         }
+        untagged
     }
 
     /// Returns the fault of a frame that is rejected by its tag.
@@ -389,7 +347,7 @@ fn fetch_rows(ends: &Ends6, values: &Batch) {
 #[inline(always)]
 fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
     let seen = seen.get_mut(sender as usize)?;
-    (sequence < seen.frames || seen.is_unexpected(sequence)).then_some(seen)
+    (sequence < seen.frames() || seen.is_unexpected(sequence)).then_some(seen)
 }
 
 impl Findings {

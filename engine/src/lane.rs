@@ -3,6 +3,7 @@
 
 use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
+use crate::service::Service;
 use method::{Leg, Nanos};
 use port::link::Steer;
 use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
@@ -26,6 +27,8 @@ pub struct Lane {
     pub right: Option<Box<dyn Port>>,
     /// A DUT that this thread polls.
     pub companion: Option<Companion>,
+    /// Handles frames without a tag; `None`: they are foreign frames.
+    pub service: Option<Service>,
 }
 
 /// Returns the steering of a link over the lanes at its end: each lane receives the frames that it sent. Any lane could
@@ -146,7 +149,7 @@ pub fn run(
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
     }
-    let Lane { left, right, pool, companion, .. } = lane;
+    let Lane { left, right, pool, companion, service, .. } = lane;
     let mut round = Round {
         clock,
         shared,
@@ -155,6 +158,7 @@ pub fn run(
         right,
         pool,
         companion,
+        service,
         in_process,
         gaps: Gaps::new(clock),
         beside: 0,
@@ -199,6 +203,7 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
+    service: &'r mut Option<Service>,
     /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
     gaps: Gaps,
@@ -247,12 +252,12 @@ impl Round<'_, '_> {
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.right_judge, self.right.as_mut()) {
                 let got;
-                (got, self.now) = judge.poll(self.now, port, self.pool)?;
+                (got, self.now) = judge.poll_beside(self.now, port, self.pool, (self.service, false))?;
                 self.got += got;
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.left_judge, self.left.as_mut()) {
                 let got;
-                (got, self.now) = judge.poll(self.now, port, self.pool)?;
+                (got, self.now) = judge.poll_beside(self.now, port, self.pool, (self.service, true))?;
                 self.got += got;
             }
             self.ran |= self.got > 0;
