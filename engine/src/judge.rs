@@ -2,10 +2,11 @@
 //! trial once. It counts all other frames by their fault; they never compensate for a loss.
 
 pub use crate::seen::Seen;
-use crate::service::{self, Served, Service};
+use crate::service::{Desk, Service};
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use std::sync::Mutex;
 use wire::{Batch, Ends6, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
 
 // A burst of the port is one batch of the judge.
@@ -62,8 +63,7 @@ pub struct Judge<'a> {
     clock: Clock,
     seen: &'a mut [Seen],
     burst: Burst,
-    /// Answers of the service, on their way out.
-    answers: Burst,
+    desk: Desk<'a>,
     work: Work,
     /// Counters so far.
     pub findings: Findings,
@@ -72,8 +72,15 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Creates a receiver with one [`Seen`] per sender, each reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
-        let (burst, answers) = (port::burst(), port::burst());
-        Judge { plan, clock, seen, burst, answers, work: Work::default(), findings: Findings::default() }
+        let (burst, desk) = (port::burst(), Desk::default());
+        Judge { plan, clock, seen, burst, desk, work: Work::default(), findings: Findings::default() }
+    }
+
+    /// Gives frames without a tag to a service, which is told whether this receiver is at Left.
+    #[must_use]
+    pub fn beside(mut self, service: &'a Mutex<Service>, left: bool) -> Judge<'a> {
+        self.desk = Desk::of(service, left);
+        self
     }
 
     /// Receives and judges one burst. Returns the number of frames and the time afterwards. `now` is the last clock
@@ -81,82 +88,57 @@ impl<'a> Judge<'a> {
     ///
     /// # Errors
     /// When the port fails.
-    pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<(usize, Ticks), PortError> {
-        self.poll_beside(now, port, pool, (&mut None, false))
-    }
-
-    /// As [`Judge::poll`], beside a service that gets the frames without a tag, and that this is Left (`true`) or Right.
-    ///
-    /// # Errors
-    /// When the port fails.
     #[inline]
-    pub fn poll_beside(
-        &mut self,
-        now: Ticks,
-        port: &mut impl Port,
-        pool: &mut Pool,
-        (service, left): (&mut Option<Service>, bool),
-    ) -> Result<(usize, Ticks), PortError> {
+    pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<(usize, Ticks), PortError> {
         let got = port.receive(pool, &mut self.burst)?;
         if got == 0 {
             return Ok((0, now));
         }
-        let mut received = self.clock.now();
+        let received = self.clock.now();
         for at in (0..got).step_by(BATCH) {
-            let untagged = self.judge_batch(at, (got - at).min(BATCH));
-            if untagged != 0 {
-                // Time inside the back-end, as if the frames had been received so much later.
-                received += self.serve(at, untagged, port, pool, (&mut *service, left))?;
+            let n = (got - at).min(BATCH);
+            if !self.judge_batch(at, n) && !self.judge_slowly(at, n, port, pool) {
+                return Err(self.desk.error());
             }
         }
         pool.free_all(&mut self.burst);
         let end = self.clock.now();
         self.findings.backend += received - now;
-        self.findings.own += end - received;
+        self.findings.own = self.findings.own.wrapping_add(end - received);
         Ok((got, end))
     }
 
     /// Judges `n` frames of the burst from `at`. Each pass covers the whole batch: cache lines of the state table are
-    /// fetched while flows are computed, and the compiler vectorises the arithmetic. Returns those without a tag, one bit
-    /// each, which are not counted yet.
+    /// fetched while flows are computed, and the compiler vectorises the arithmetic. Returns false and counts nothing if
+    /// they are not the usual case.
     #[inline]
-    fn judge_batch(&mut self, at: usize, n: usize) -> u32 {
+    fn judge_batch(&mut self, at: usize, n: usize) -> bool {
         let Judge { plan, seen, burst, findings, work, .. } = self;
         let frames = &burst[at..at + n];
-        let in_a_row = if plan.learn {
+        if plan.learn {
             plan.judge_row::<true>(frames, work, seen, findings)
         } else {
             plan.judge_row::<false>(frames, work, seen, findings)
-        };
-        if in_a_row { 0 } else { plan.judge_each(frames, work, seen, findings) }
+        }
     }
 
-    /// Offers the frames of a batch without a tag to the service, and counts those that it does not take. Returns the time
-    /// spent inside the back-end.
-    #[cold]
+    /// Judges frames one by one, and gives those without a tag to the service. Returns false if the port failed.
     #[inline(never)]
-    fn serve(
-        &mut self,
-        at: usize,
-        untagged: u32,
-        port: &mut dyn Port,
-        pool: &mut Pool,
-        (service, left): (&mut Option<Service>, bool),
-    ) -> Result<Ticks, PortError> {
-        let foreign = &mut self.findings.faults.0[Fault::Foreign as usize];
-        let Some(service) = service else {
-            *foreign += u64::from(untagged.count_ones());
-            return Ok(0);
-        };
-        let all = self.burst[at..].iter_mut().take(BATCH).enumerate();
-        for (_, frame) in all.filter(|(bit, _)| untagged & 1 << bit != 0) {
-            if service::handle(service, left, frame, pool, &mut self.answers) == Served::Foreign {
-                *foreign += 1;
-            }
+    fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
+        let Judge { plan, seen, burst, findings, work, desk, clock } = self;
+        let frames = &mut burst[at..at + n];
+        let untagged = plan.judge_each(frames, work, seen, findings);
+        if untagged == 0 {
+            return true;
         }
-        let before = self.clock.now();
-        service::send(&mut self.answers, port, pool)?;
-        Ok(self.clock.now() - before)
+        findings.faults.0[Fault::Foreign as usize] += desk.handle(frames, untagged, pool);
+        let before = clock.now();
+        let sent = desk.send(port, pool);
+        // Time inside the back-end; the caller counts it as time spent judging.
+        let inside = clock.now() - before;
+        findings.backend += inside;
+        findings.own = findings.own.wrapping_sub(inside);
+        sent
     }
 }
 

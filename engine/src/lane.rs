@@ -149,7 +149,7 @@ pub fn run(
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
     }
-    let Lane { left, right, pool, companion, service, .. } = lane;
+    let Lane { left, right, pool, companion, .. } = lane;
     let mut round = Round {
         clock,
         shared,
@@ -158,7 +158,6 @@ pub fn run(
         right,
         pool,
         companion,
-        service,
         in_process,
         gaps: Gaps::new(clock),
         beside: 0,
@@ -203,7 +202,6 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
-    service: &'r mut Option<Service>,
     /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
     gaps: Gaps,
@@ -252,12 +250,12 @@ impl Round<'_, '_> {
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.right_judge, self.right.as_mut()) {
                 let got;
-                (got, self.now) = judge.poll_beside(self.now, port, self.pool, (self.service, false))?;
+                (got, self.now) = judge.poll(self.now, port, self.pool)?;
                 self.got += got;
             }
             if let (Some(judge), Some(port)) = (&mut self.tasks.left_judge, self.left.as_mut()) {
                 let got;
-                (got, self.now) = judge.poll_beside(self.now, port, self.pool, (self.service, true))?;
+                (got, self.now) = judge.poll(self.now, port, self.pool)?;
                 self.got += got;
             }
             self.ran |= self.got > 0;

@@ -10,8 +10,8 @@ use crate::tasks::TaskMaker;
 use method::{Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
 use port::{Clock, PortError, PortFacts};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wire::{Kind, View};
 
@@ -330,14 +330,19 @@ impl Stage {
             missing: phase.only_missing.then_some(&self.missing),
         };
         let (mut next_left, mut next_right) = (0, 0);
-        std::thread::scope(|scope| {
+        let services: Vec<_> = self.lanes.iter_mut().map(|lane| lane.service.take().map(Mutex::new)).collect();
+        let reports = std::thread::scope(|scope| {
             let mut threads = Vec::new();
-            for (lane, [at_left, at_right]) in self.lanes.iter_mut().zip(&mut self.seen) {
+            for ((lane, [at_left, at_right]), service) in self.lanes.iter_mut().zip(&mut self.seen).zip(&services) {
+                let judge = |left: bool, seen| {
+                    let judge = maker.judge(left, seen);
+                    if let Some(service) = service { judge.beside(service, left) } else { judge }
+                };
                 let tasks = Tasks {
                     left_sender: lane.left.as_ref().and_then(|_| maker.sender(true, &mut next_left)),
                     right_sender: lane.right.as_ref().and_then(|_| maker.sender(false, &mut next_right)),
-                    left_judge: lane.left.is_some().then(|| maker.judge(true, at_left)),
-                    right_judge: lane.right.is_some().then(|| maker.judge(false, at_right)),
+                    left_judge: lane.left.is_some().then(|| judge(true, at_left)),
+                    right_judge: lane.right.is_some().then(|| judge(false, at_right)),
                 };
                 let shared = &shared;
                 let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
@@ -345,7 +350,11 @@ impl Stage {
                 threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
-        })
+        });
+        for (lane, service) in self.lanes.iter_mut().zip(services) {
+            lane.service = service.map(|service| service.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
+        reports
     }
 
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {

@@ -4,6 +4,7 @@
 
 use crate::lane::Lane;
 use port::{Burst, Frame, Pool, Port, PortError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What a service made of a frame.
@@ -28,14 +29,52 @@ const ATTEMPTS: usize = 16;
 /// Bursts that are taken from a port at a time, so that a flood does not hold the thread.
 const BURSTS: usize = 64;
 
+/// The way of a judge to the service of its lane.
+#[derive(Default)]
+pub(crate) struct Desk<'a> {
+    /// The service, and whether this judge is at Left. The judges of a lane share it on one thread, so that the lock is
+    /// always free.
+    service: Option<(&'a Mutex<Service>, bool)>,
+    /// Answers on their way out.
+    answers: Burst,
+    failed: Option<PortError>,
+}
+
+impl<'a> Desk<'a> {
+    pub(crate) fn of(service: &'a Mutex<Service>, left: bool) -> Desk<'a> {
+        Desk { service: Some((service, left)), answers: port::burst(), failed: None }
+    }
+
+    /// Lets the service handle the frames whose bits are set. Returns how many of them are foreign: without a service, all.
+    #[cold]
+    pub(crate) fn handle(&mut self, frames: &mut [Frame], which: u32, pool: &mut Pool) -> u64 {
+        let Some((service, left)) = self.service else { return u64::from(which.count_ones()) };
+        let mut service = service.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut foreign = 0;
+        for (bit, frame) in frames.iter_mut().enumerate() {
+            if which & 1 << bit != 0 {
+                let served = handle(&mut service, left, frame, pool, &mut self.answers);
+                foreign += u64::from(served == Served::Foreign);
+            }
+        }
+        foreign
+    }
+
+    /// Sends the answers. Returns false if the port failed, with this [`Desk::error`].
+    #[cold]
+    pub(crate) fn send(&mut self, port: &mut impl Port, pool: &mut Pool) -> bool {
+        self.failed = send(&mut self.answers, port, pool).err();
+        self.failed.is_none()
+    }
+
+    #[cold]
+    pub(crate) fn error(&mut self) -> PortError {
+        self.failed.take().unwrap_or_else(|| PortError::Unsupported("a port failed to send an answer".to_owned()))
+    }
+}
+
 /// Lets the service handle one frame of a burst. An answer moves to `answers`, with an empty frame in its place.
-pub(crate) fn handle(
-    service: &mut Service,
-    left: bool,
-    frame: &mut Frame,
-    pool: &mut Pool,
-    answers: &mut Burst,
-) -> Served {
+fn handle(service: &mut Service, left: bool, frame: &mut Frame, pool: &mut Pool, answers: &mut Burst) -> Served {
     let served = service(left, frame);
     // With no frame at hand, the tester answers the next request.
     if served == Served::Answer
@@ -47,7 +86,7 @@ pub(crate) fn handle(
 }
 
 /// Sends all answers, as far as the port takes them.
-pub(crate) fn send(answers: &mut Burst, port: &mut dyn Port, pool: &mut Pool) -> Result<(), PortError> {
+fn send(answers: &mut Burst, port: &mut impl Port, pool: &mut Pool) -> Result<(), PortError> {
     for _ in 0..ATTEMPTS {
         if answers.is_empty() {
             break;
@@ -73,7 +112,7 @@ pub(crate) fn idle(lane: &mut Lane) -> Result<(), PortError> {
                 handle(service, is_left, frame, pool, &mut answers);
             }
             pool.free_all(&mut burst);
-            send(&mut answers, &mut **port, pool)?;
+            send(&mut answers, port, pool)?;
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ fn a_judge_counts_only_what_the_service_refuses() {
     assert_eq!(burst.len(), BATCH);
     for with_service in [true, false] {
         let sides = Arc::default();
-        let mut service = with_service.then(|| service(&sides));
+        let service = Mutex::new(service(&sides));
         let mut seen = [Seen::default()];
         seen[0].reset(1000);
         let plan = JudgePlan {
@@ -79,7 +79,10 @@ fn a_judge_counts_only_what_the_service_refuses() {
         };
         let (mut port, mut pool) = (Hand { bursts: [burst.clone()].into(), ..Hand::default() }, pool());
         let mut judge = Judge::new(plan, Clock::system(), &mut seen);
-        judge.poll_beside(0, &mut port, &mut pool, (&mut service, true)).unwrap();
+        if with_service {
+            judge = judge.beside(&service, true);
+        }
+        judge.poll(0, &mut port, &mut pool).unwrap();
         let findings = &judge.findings;
         assert_eq!((findings.received, findings.reordered), (BATCH as u64 - 7, 0));
         let faults = [Fault::Foreign, Fault::Late].map(|fault| findings.faults.get(fault));
@@ -100,7 +103,7 @@ fn a_judge_counts_only_what_the_service_refuses() {
 fn an_answer_waits_for_a_port_but_not_for_ever() {
     let view = forwarding(&bed(64));
     for (limits, sent) in [(Some((1, 0)), 3), (Some((0, 0)), 0), (Some((1, 1)), 2)] {
-        let mut service = Some(service(&Arc::default()));
+        let service = Mutex::new(service(&Arc::default()));
         let plan = JudgePlan {
             view: &view,
             expect: &view.expect_right,
@@ -112,8 +115,8 @@ fn an_answer_waits_for_a_port_but_not_for_ever() {
         };
         let bursts = [vec![untagged(REQUEST); 3]].into();
         let (mut port, mut pool) = (Hand { bursts, limits, ..Hand::default() }, pool());
-        let mut judge = Judge::new(plan, Clock::system(), &mut []);
-        judge.poll_beside(0, &mut port, &mut pool, (&mut service, false)).unwrap();
+        let mut judge = Judge::new(plan, Clock::system(), &mut []).beside(&service, false);
+        judge.poll(0, &mut port, &mut pool).unwrap();
         assert_eq!((port.sent.len(), judge.findings.faults.total(), pool.available()), (sent, 0, 256));
     }
 }
