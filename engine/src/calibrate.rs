@@ -160,7 +160,7 @@ fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     let Ends { pool, left, right } = ends;
     let (left, right) = window::ends(how.clock, left, right);
     let core = how.cores.first().copied().flatten();
-    vec![Lane { core, pool, left: Some(left), right: Some(right), companion: None }]
+    vec![Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None }]
 }
 
 /// Creates lanes that receive what they send. Each has its own pool and link, so that it cannot fill the ring of a lane
@@ -170,7 +170,7 @@ fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
         let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
         let (mut left, mut right) = link("loop", how.clock, 256, (1, Steer::First), (1, Steer::First));
         let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
-        Ok(Lane { core, pool, left: Some(left), right: Some(right), companion: None })
+        Ok(Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None })
     };
     how.cores.iter().map(lane).collect()
 }

@@ -3,11 +3,13 @@
 
 use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
+use crate::service;
 use crate::store::StateTable;
 use method::{
     Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Spoiler, StoreFacts, TrialError,
     TrialOutcome, TrialSpec, Trials, Verdict,
 };
+use port::host::spawn_in;
 use port::{Clock, PortFacts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -177,11 +179,11 @@ impl Engine {
     }
 
     fn establish(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        self.device.clear().map_err(TrialError::Tester)?;
+        self.clear()?;
         let p = self.phase1(spec.rate, spec.frames())?;
         let mut store = StoreFacts {
             learned: p.learned,
-            dut_entries: self.device.entries().map_err(TrialError::Tester)?,
+            dut_entries: self.entries()?,
             phase1_attempts: 1,
             phase1_rate: Some(spec.rate),
             ..StoreFacts::default()
@@ -193,7 +195,7 @@ impl Engine {
             Some(rate) if complete => {
                 let v = self.phase(&validation_phase(rate, spec.frames(), self.settings.drain))?;
                 host = worse(&host, &v.host);
-                store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
+                store.dut_entries_after = self.entries()?;
                 Some(v.reverse)
             }
             _ => None,
@@ -222,9 +224,9 @@ impl Engine {
             // After an incomplete phase 1 nothing can be measured; the caller decides whether to repeat it.
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
-        store.dut_entries = self.device.entries().map_err(TrialError::Tester)?;
+        store.dut_entries = self.entries()?;
         let p = self.phase(&self.data_phase(spec))?;
-        store.dut_entries_after = self.device.entries().map_err(TrialError::Tester)?;
+        store.dut_entries_after = self.entries()?;
         Ok(TrialOutcome {
             forward: p.forward,
             reverse: p.reverse,
@@ -240,7 +242,7 @@ impl Engine {
     fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let mut so_far = self.lasts(spec);
-        self.device.clear().map_err(TrialError::Tester)?;
+        self.clear()?;
         let p = self.phase1(rate, spec.connections)?;
         let mut facts = StoreFacts {
             learned: p.learned,
@@ -336,14 +338,46 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Waits, until an interrupt at the latest.
-    pub(crate) fn rest(&self, time: Nanos) -> Result<(), TrialError> {
+    pub(crate) fn clear(&mut self) -> Result<(), TrialError> {
+        self.while_serving(|device| device.clear())?.map_err(TrialError::Tester)
+    }
+
+    fn entries(&mut self) -> Result<Option<Count>, TrialError> {
+        self.while_serving(|device| device.entries())?.map_err(TrialError::Tester)
+    }
+
+    /// Runs `work` on the device, which may be a command that takes seconds. Meanwhile the services of the lanes answer.
+    ///
+    /// # Errors
+    /// When a port of a lane with a service fails.
+    pub fn while_serving<T: Send>(&mut self, work: impl FnOnce(&mut dyn Device) -> T + Send) -> Result<T, TrialError> {
+        let Engine { stage, device, .. } = self;
+        if !stage.has_service() {
+            return Ok(work(&mut **device));
+        }
+        std::thread::scope(|scope| {
+            let working = spawn_in(scope, || work(&mut **device)).map_err(|e| TrialError::Tester(e.to_string()))?;
+            while !working.is_finished() {
+                stage.serve()?;
+                std::thread::sleep(service::INTERVAL);
+            }
+            working.join().map_err(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Waits, until an interrupt at the latest. Meanwhile the services of the lanes answer.
+    ///
+    /// # Errors
+    /// On an interrupt, or when a port of a lane with a service fails.
+    pub fn rest(&mut self, time: Nanos) -> Result<(), TrialError> {
         let end = Instant::now() + Duration::from(time);
+        let interval = if self.stage.has_service() { service::INTERVAL } else { Duration::from_millis(50) };
         while let Some(left) = end.checked_duration_since(Instant::now()) {
             if self.stage.interrupted.load(Ordering::Relaxed) {
                 return Err(TrialError::Interrupted);
             }
-            std::thread::sleep(left.min(Duration::from_millis(50)));
+            self.stage.serve()?;
+            std::thread::sleep(left.min(interval));
         }
         Ok(())
     }

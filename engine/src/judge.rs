@@ -1,9 +1,12 @@
 //! The receiver: judges every frame that arrives, at any rate, without sampling. It counts each right frame of this
 //! trial once. It counts all other frames by their fault; they never compensate for a loss.
 
+pub use crate::seen::Seen;
+use crate::service::{Desk, Service};
 use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use std::sync::Mutex;
 use wire::{Batch, Ends6, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
 
 // A burst of the port is one batch of the judge.
@@ -25,105 +28,6 @@ pub struct JudgePlan<'a> {
     pub id: StreamId,
     /// Connections (N): right frames have a smaller index.
     pub connections: u64,
-}
-
-/// The sequence bitmap of one sender: one bit for each sequence number that has arrived.
-#[derive(Default)]
-pub struct Seen {
-    bits: Vec<u64>,
-    /// The sequence bitmap of frames whose hop limits differ from the first frame's; empty until such a frame arrives.
-    otherwise: Vec<u64>,
-    /// Capacity in frames.
-    frames: u64,
-    /// Frames without allocated bitmap, because they are expected at another receiver.
-    unexpected: u64,
-    highest: u64,
-}
-
-impl Seen {
-    /// Clears the bitmap and makes room for `frames`; the memory is reused between trials.
-    pub fn reset(&mut self, frames: u64) {
-        self.bits.clear();
-        self.bits.resize(frames.div_ceil(64) as usize, 0);
-        self.otherwise.clear();
-        (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
-    }
-
-    /// As [`Seen::reset`], but allocates only when one of the `frames` arrives. Lanes that receive only their own
-    /// frames need no bitmap for those of other lanes.
-    pub fn reset_unexpected(&mut self, frames: u64) {
-        *self = Seen { unexpected: frames, ..Seen::default() };
-    }
-
-    /// Whether a frame may have arrived.
-    pub fn has_room(&self) -> bool {
-        !self.bits.is_empty()
-    }
-
-    /// Makes room if `sequence` is one of the frames expected elsewhere; returns false if it is not.
-    #[cold]
-    fn is_unexpected(&mut self, sequence: u64) -> bool {
-        if sequence >= self.unexpected {
-            return false;
-        }
-        self.frames = std::mem::take(&mut self.unexpected);
-        self.bits = vec![0; self.frames.div_ceil(64) as usize];
-        true
-    }
-
-    /// Marks `sequence` as received. Returns `None` for a duplicate, else whether the frame is reordered.
-    #[inline(always)]
-    fn arrive(&mut self, sequence: u64) -> Option<bool> {
-        let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
-        if *word & bit != 0 {
-            return None;
-        }
-        *word |= bit;
-        let out_of_order = sequence < self.highest;
-        self.highest = self.highest.max(sequence);
-        Some(out_of_order)
-    }
-
-    /// Marks `sequence` as received with other hop limits than the first frame's. Returns false for a duplicate among
-    /// these.
-    #[cold]
-    fn arrive_otherwise(&mut self, sequence: u64) -> bool {
-        self.otherwise.resize(self.bits.len(), 0);
-        let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        new
-    }
-
-    /// Marks `count` ≤ [`BATCH`] consecutive, planned frames from `first` as received. Returns false and marks none if
-    /// one of them is a duplicate or reordered.
-    #[inline(always)]
-    fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
-        let last = first + count as u64 - 1;
-        let run = (((1u64 << count) - 1) as u128) << (first % 64);
-        let (word, next) = ((first / 64) as usize, (last / 64) as usize);
-        let (low, high) = (run as u64, (run >> 64) as u64);
-        if first < self.highest || (self.bits[word] & low) | (self.bits[next] & high) != 0 {
-            return false;
-        }
-        self.bits[word] |= low;
-        self.bits[next] |= high;
-        self.highest = last;
-        true
-    }
-
-    /// Merges the bitmap of another receiver for the same sender. Returns how many frames both had counted, with any
-    /// hop limits, because this receiver does not know which hop limits are the most frequent.
-    pub fn merge(&mut self, other: &Seen) -> u64 {
-        let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
-        let mut twice = 0;
-        for at in 0..self.bits.len().min(other.bits.len()) {
-            let (mine, theirs) = (any(self, at), any(other, at));
-            twice += u64::from((mine & theirs).count_ones());
-            self.bits[at] = mine | theirs;
-        }
-        twice
-    }
 }
 
 /// Counters of one receiver.
@@ -159,6 +63,7 @@ pub struct Judge<'a> {
     clock: Clock,
     seen: &'a mut [Seen],
     burst: Burst,
+    desk: Desk<'a>,
     work: Work,
     /// Counters so far.
     pub findings: Findings,
@@ -167,7 +72,15 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Creates a receiver with one [`Seen`] per sender, each reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
-        Judge { plan, clock, seen, burst: port::burst(), work: Work::default(), findings: Findings::default() }
+        let (burst, desk) = (port::burst(), Desk::default());
+        Judge { plan, clock, seen, burst, desk, work: Work::default(), findings: Findings::default() }
+    }
+
+    /// Gives frames without a tag to a service, which is told whether this receiver is at Left.
+    #[must_use]
+    pub fn beside(mut self, service: &'a Mutex<Service>, left: bool) -> Judge<'a> {
+        self.desk = Desk::of(service, left);
+        self
     }
 
     /// Receives and judges one burst. Returns the number of frames and the time afterwards. `now` is the last clock
@@ -183,29 +96,49 @@ impl<'a> Judge<'a> {
         }
         let received = self.clock.now();
         for at in (0..got).step_by(BATCH) {
-            self.judge_batch(at, (got - at).min(BATCH));
+            let n = (got - at).min(BATCH);
+            if !self.judge_batch(at, n) && !self.judge_slowly(at, n, port, pool) {
+                return Err(self.desk.error());
+            }
         }
         pool.free_all(&mut self.burst);
         let end = self.clock.now();
         self.findings.backend += received - now;
-        self.findings.own += end - received;
+        self.findings.own = self.findings.own.wrapping_add(end - received);
         Ok((got, end))
     }
 
     /// Judges `n` frames of the burst from `at`. Each pass covers the whole batch: cache lines of the state table are
-    /// fetched while flows are computed, and the compiler vectorises the arithmetic.
+    /// fetched while flows are computed, and the compiler vectorises the arithmetic. Returns false and counts nothing if
+    /// they are not the usual case.
     #[inline]
-    fn judge_batch(&mut self, at: usize, n: usize) {
+    fn judge_batch(&mut self, at: usize, n: usize) -> bool {
         let Judge { plan, seen, burst, findings, work, .. } = self;
         let frames = &burst[at..at + n];
-        let in_a_row = if plan.learn {
+        if plan.learn {
             plan.judge_row::<true>(frames, work, seen, findings)
         } else {
             plan.judge_row::<false>(frames, work, seen, findings)
-        };
-        if !in_a_row {
-            plan.judge_each(frames, work, seen, findings);
         }
+    }
+
+    /// Judges frames one by one, and gives those without a tag to the service. Returns false if the port failed.
+    #[inline(never)]
+    fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
+        let Judge { plan, seen, burst, findings, work, desk, clock } = self;
+        let frames = &mut burst[at..at + n];
+        let untagged = plan.judge_each(frames, work, seen, findings);
+        if untagged == 0 {
+            return true;
+        }
+        findings.faults.0[Fault::Foreign as usize] += desk.handle(frames, untagged, pool);
+        let before = clock.now();
+        let sent = desk.send(port, pool);
+        // Time inside the back-end; the caller counts it as time spent judging.
+        let inside = clock.now() - before;
+        findings.backend += inside;
+        findings.own = findings.own.wrapping_sub(inside);
+        sent
     }
 }
 
@@ -257,7 +190,7 @@ impl JudgePlan<'_> {
     ) -> bool {
         let count = frames.len();
         let Some((sender, first)) = work.read_row(frames, self) else { return false };
-        let Some(seen) = seen.get_mut(sender as usize).filter(|s| first + count as u64 <= s.frames) else {
+        let Some(seen) = seen.get_mut(sender as usize).filter(|s| first + count as u64 <= s.frames()) else {
             return false;
         };
         self.expect_all(count, work);
@@ -314,19 +247,25 @@ impl JudgePlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// Judges frames one by one.
+    /// Judges frames one by one. Returns those without a tag, one bit each, and does not count them.
     #[inline(never)]
-    fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) {
+    fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) -> u32 {
         let mut kept: [(&[u8], [u64; 2]); BATCH] = [(&[], [0; 2]); BATCH];
-        let mut count = 0;
-        for frame in frames.iter().map(Frame::bytes) {
+        let (mut count, mut untagged) = (0, 0);
+        let mut rest = frames.iter().map(Frame::bytes);
+        // The position of a frame is computed for those without a tag only.
+        #[allow(clippy::while_let_on_iterator, reason = "a `for` loop would own the iterator")]
+        while let Some(frame) = rest.next() {
             match StreamId::words(frame, self.expect.tag_at()) {
                 Some(tag) if self.id.owns(tag) && (StreamId::index(tag) as u64) < self.connections => {
                     kept[count] = (frame, tag);
                     work.indices[count] = StreamId::index(tag);
                     count += 1;
                 }
-                _ => findings.faults.add(self.refusal(frame)),
+                _ => match self.refusal(frame) {
+                    Fault::Foreign => untagged |= 1 << (frames.len() - 1 - rest.len()),
+                    fault => findings.faults.add(fault),
+                },
             }
         }
         self.expect_all(count, work);
@@ -343,6 +282,7 @@ impl JudgePlan<'_> {
                 findings.faults.add(fault);
             }
         }
+        untagged
     }
 
     /// Returns the fault of a frame that is rejected by its tag.
@@ -389,7 +329,7 @@ fn fetch_rows(ends: &Ends6, values: &Batch) {
 #[inline(always)]
 fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
     let seen = seen.get_mut(sender as usize)?;
-    (sequence < seen.frames || seen.is_unexpected(sequence)).then_some(seen)
+    (sequence < seen.frames() || seen.is_unexpected(sequence)).then_some(seen)
 }
 
 impl Findings {

@@ -3,6 +3,7 @@
 
 use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
+use crate::service::Service;
 use method::{Leg, Nanos};
 use port::link::Steer;
 use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
@@ -26,6 +27,8 @@ pub struct Lane {
     pub right: Option<Box<dyn Port>>,
     /// A DUT that this thread polls.
     pub companion: Option<Companion>,
+    /// Handles frames without a tag; `None`: they are foreign frames.
+    pub service: Option<Service>,
 }
 
 /// Returns the steering of a link over the lanes at its end: each lane receives the frames that it sent. Any lane could

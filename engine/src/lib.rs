@@ -13,10 +13,14 @@ pub mod lane;
 pub mod overload;
 pub mod phase;
 pub mod schedule;
+mod seen;
 pub mod sender;
+pub mod service;
 pub mod store;
+mod tasks;
 mod window;
 
 pub use engine::{Away, Device, Engine, EngineError, NoDevice, Settings};
 pub use lane::Lane;
+pub use service::{Served, Service};
 pub use store::StateTable;

@@ -91,7 +91,7 @@ impl Engine {
     /// # Errors
     /// On an interrupt, when a port fails, or if some connections cannot be opened.
     pub fn open_all(&mut self, view: &Arc<View>, rate: Option<Rate>) -> Result<Rate, TrialError> {
-        self.device.clear().map_err(TrialError::Tester)?;
+        self.clear()?;
         let connections = view.connections();
         let (mut missing, mut first) = (connections, None);
         let mut rate = rate.unwrap_or(Rate(OFFERED * self.lanes()));

@@ -1,18 +1,19 @@
 //! Runs one phase on all lanes: creates tasks, runs them in threads and adds up their reports. A trial consists of one
 //! to three phases.
 
-use crate::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
+use crate::judge::{Findings, HopTally, Seen};
 use crate::lane::{self, Lane, Report, Shared, Tasks};
-use crate::schedule::{Departures, Indices};
-use crate::sender::{Sender, SenderPlan};
+use crate::schedule::Departures;
+use crate::service;
 use crate::store::StateTable;
+use crate::tasks::TaskMaker;
 use method::{Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
-use port::{Clock, PortError, PortFacts, Ticks};
-use std::sync::Arc;
+use port::{Clock, PortError, PortFacts};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use wire::{Kind, StreamId, Tag, View};
+use wire::{Kind, View};
 
 /// Specification of one phase.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +150,20 @@ impl Stage {
         std::mem::replace(&mut self.lanes, lanes)
     }
 
+    /// Whether a lane has a service.
+    pub(crate) fn has_service(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.service.is_some())
+    }
+
+    /// Lets the services of the lanes handle what has arrived while no phase runs. All else that has arrived at these lanes is
+    /// thrown away.
+    ///
+    /// # Errors
+    /// When a port fails.
+    pub fn serve(&mut self) -> Result<(), TrialError> {
+        self.lanes.iter_mut().try_for_each(service::idle).map_err(|e| TrialError::Tester(e.to_string()))
+    }
+
     /// Never gives up on lateness; used to measure the tester ceiling.
     pub fn never_give_up(&mut self) {
         self.give_up = Nanos::from_secs(86_400);
@@ -249,11 +264,15 @@ impl Stage {
             let own_left = number(lane.left.is_some(), &mut next_left);
             let own_right = number(lane.right.is_some(), &mut next_right);
             // Frames that Left sends arrive at Right, and vice versa.
-            for (seen, planned, own) in [(at_right, &planned[0], own_left), (at_left, &planned[1], own_right)] {
+            let at = [(at_right, &planned[0], own_left, &lane.right), (at_left, &planned[1], own_right, &lane.left)];
+            for (seen, planned, own, receiver) in at {
+                let within = receiver.as_ref().is_none_or(|port| port::Port::facts(&**port).backend == "link");
                 seen.resize_with(planned.len(), Seen::default);
                 for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
-                    // A lane that sends receives its own frames; a lane that only receives may receive any.
-                    if own.is_none_or(|own| own == sender) {
+                    // On an in-process link, a lane that sends receives its own frames. A lane that only receives may
+                    // receive any, and so may every lane elsewhere: a card spreads frames by a hash of the addresses and
+                    // ports that the device gave them.
+                    if own.is_none_or(|own| own == sender || !within) {
                         seen.reset(frames);
                     } else {
                         seen.reset_unexpected(frames);
@@ -311,14 +330,19 @@ impl Stage {
             missing: phase.only_missing.then_some(&self.missing),
         };
         let (mut next_left, mut next_right) = (0, 0);
-        std::thread::scope(|scope| {
+        let services: Vec<_> = self.lanes.iter_mut().map(|lane| lane.service.take().map(Mutex::new)).collect();
+        let reports = std::thread::scope(|scope| {
             let mut threads = Vec::new();
-            for (lane, [at_left, at_right]) in self.lanes.iter_mut().zip(&mut self.seen) {
+            for ((lane, [at_left, at_right]), service) in self.lanes.iter_mut().zip(&mut self.seen).zip(&services) {
+                let judge = |left: bool, seen| {
+                    let judge = maker.judge(left, seen);
+                    if let Some(service) = service { judge.beside(service, left) } else { judge }
+                };
                 let tasks = Tasks {
                     left_sender: lane.left.as_ref().and_then(|_| maker.sender(true, &mut next_left)),
                     right_sender: lane.right.as_ref().and_then(|_| maker.sender(false, &mut next_right)),
-                    left_judge: lane.left.is_some().then(|| maker.judge(true, at_left)),
-                    right_judge: lane.right.is_some().then(|| maker.judge(false, at_right)),
+                    left_judge: lane.left.is_some().then(|| judge(true, at_left)),
+                    right_judge: lane.right.is_some().then(|| judge(false, at_right)),
                 };
                 let shared = &shared;
                 let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
@@ -326,7 +350,11 @@ impl Stage {
                 threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
-        })
+        });
+        for (lane, service) in self.lanes.iter_mut().zip(services) {
+            lane.service = service.map(|service| service.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
+        reports
     }
 
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
@@ -428,91 +456,5 @@ fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
     (most > 0).then_some(of_most as u8)
 }
 
-/// Creates the tasks of one phase.
-struct TaskMaker<'a> {
-    clock: Clock,
-    view: &'a View,
-    store: Option<&'a StateTable>,
-    phase: &'a Phase,
-    number: u16,
-    learned_in: u16,
-    seed: u64,
-    give_up: Ticks,
-    planned: &'a [Vec<Count>; 2],
-    missing: Option<&'a Vec<u32>>,
-}
-
-impl<'a> TaskMaker<'a> {
-    /// Creates the next sender of a side, if that side sends.
-    fn sender(&self, left: bool, next: &mut u64) -> Option<Sender<'a>> {
-        let planned = &self.planned[usize::from(!left)];
-        let (which, of) = (*next, planned.len() as u64);
-        if which >= of {
-            return None;
-        }
-        *next += 1;
-        let (template, order) = if left {
-            (&self.view.left, self.phase.forward_order)
-        } else {
-            (&self.view.right, self.phase.reverse_order)
-        };
-        let (rate, frames) = (self.phase.rate, self.phase.frames);
-        let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
-        let plan = SenderPlan {
-            view: self.view,
-            template,
-            outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
-            growth: self.view.growth(left),
-            departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
-            indices: match self.missing {
-                Some(missing) => Indices::these(missing, which, of),
-                None => Indices::new(order, self.phase.connections, seed, which, of),
-            },
-            tag: Tag {
-                trial: self.number,
-                stream: Tag::stream(self.phase.kind, !left),
-                sender: which as u8,
-                sequence: 0,
-                index: 0,
-            },
-        };
-        Some(Sender::new(plan, self.clock, self.give_up))
-    }
-
-    /// Creates the judge for frames that arrive at a side.
-    fn judge(&self, at_left: bool, seen: &'a mut [Seen]) -> Judge<'a> {
-        let expect = if at_left { &self.view.expect_left } else { &self.view.expect_right };
-        let plan = JudgePlan {
-            view: self.view,
-            expect,
-            learn: self.phase.learn && !at_left,
-            store: self.store.filter(|_| expect.needs_outer()).map(|s| (s, self.learned_in)),
-            trial: self.number,
-            id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),
-            connections: self.view.connections(),
-        };
-        Judge::new(plan, self.clock, seen)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two receivers; the first frame at one of them had other hop limits.
-    #[test]
-    fn frames_with_the_hop_limit_of_the_minority_are_wrong() {
-        let mut other = Findings { received: 1, hop_limit: Some(8), ..Findings::default() };
-        let one = Findings { received: 20, hop_limit: Some(9), ..Findings::default() };
-        for _ in 0..30 {
-            other.other_hops.count(&Findings { received: 1, hop_limit: Some(9), ..Findings::default() });
-            other.faults.add(Fault::WrongHopLimit);
-        }
-        let (mut leg, mut hops) = (Leg::default(), HopTally::default());
-        add_findings(&mut leg, &mut hops, &other);
-        add_findings(&mut leg, &mut hops, &one);
-        assert_eq!(settle_hops(&mut leg, &hops), Some(9));
-        assert_eq!((leg.received, leg.faults.get(Fault::WrongHopLimit), leg.faults.total()), (50, 1, 1));
-        assert_eq!(settle_hops(&mut Leg::default(), &HopTally::default()), None);
-    }
-}
+mod tests;

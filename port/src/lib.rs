@@ -10,6 +10,7 @@
 )]
 
 pub mod backend;
+mod bpf;
 pub mod clock;
 pub mod error;
 pub mod frame;
@@ -17,6 +18,7 @@ mod gaps;
 pub mod host;
 pub mod interface;
 pub mod middleware;
+pub mod mute;
 pub mod netns;
 pub mod presence;
 pub mod privileges;
@@ -28,6 +30,8 @@ pub use clock::{Clock, Ticks};
 pub use error::PortError;
 pub use frame::{Frame, Pool, PoolConfig};
 pub use gaps::Gaps;
+pub use interface::{LinkFacts, Statistics};
+pub use mute::Mute;
 pub use netns::Netns;
 
 /// Maximum number of frames per call: large enough to amortise a call, small enough to stay in L1.
@@ -61,7 +65,8 @@ pub struct Counters {
     /// Frames refused by the other side's ingress queue.
     pub refused: u64,
     /// Frames that the tester's side dropped (socket buffer, ring or pool full), including those for which a link's
-    /// ring had no room: the tester's loss, not the DUT's.
+    /// ring had no room, and those that the network card lost on the way to the tester: the tester's loss, not the DUT's.
+    /// Of several ports on one interface, the first counts the card's.
     pub own_drops: u64,
     /// The link was down at some time since the counters were last looked at.
     pub link_lost: bool,

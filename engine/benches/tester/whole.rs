@@ -59,7 +59,7 @@ pub(crate) fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
     let (mut left, mut right) = link("cable", clock, 256, (1, Steer::First), (1, Steer::First));
     let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
     let core = port::host::cores().first().copied();
-    let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None };
+    let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None };
     let store = view.stateful.then(|| StateTable::new(view.connections())).transpose().map_err(|e| e.to_string())?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut stage = Stage::new(clock, vec![lane], Arc::new(view), store, Nanos(0), 1, stop);

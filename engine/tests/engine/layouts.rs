@@ -227,6 +227,7 @@ fn a_cable_brings_every_frame_of_every_layout() {
             left: Some(Box::new(left.remove(0))),
             right: Some(Box::new(right.remove(0))),
             companion: None,
+            service: None,
         };
         let connections = view.connections();
         let stop = Arc::new(AtomicBool::new(false));

@@ -5,5 +5,7 @@ mod common;
 mod judge;
 mod layouts;
 mod phase;
+mod ports;
 mod sender;
+mod service;
 mod trial;

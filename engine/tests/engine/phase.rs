@@ -55,6 +55,7 @@ fn steered(n: usize, steer: impl Fn() -> Steer) -> Vec<Lane> {
             left: Some(Box::new(l)),
             right: Some(Box::new(r)),
             companion: None,
+            service: None,
         })
         .collect()
 }
@@ -177,6 +178,7 @@ fn a_frame_at_two_receivers_counts_once() {
         left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone(), facts: facts.clone() })),
         right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new(), facts: facts.clone() })),
         companion: None,
+        service: None,
     });
     let out = stage(forwarding(&bed(64)), lanes.collect()).run(&phase(1001, Direction::Forward)).unwrap();
     assert_eq!((out.forward.sent, out.forward.received), (1001, 1001));
@@ -195,6 +197,7 @@ fn the_shortest_known_queue_counts() {
             left: Some(Box::new(Hub { own: Queue::default(), others: vec![Arc::clone(&far)], facts: facts(left) })),
             right: Some(Box::new(Hub { own: far, others: Vec::new(), facts: facts(right) })),
             companion: None,
+            service: None,
         };
         let short = Phase { drain: Nanos::from_millis(1), ..phase(1, Direction::Forward) };
         let host = stage(forwarding(&bed(64)), vec![lane]).run(&short).unwrap().host;

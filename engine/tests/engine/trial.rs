@@ -120,6 +120,7 @@ fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> 
         left: Some(Box::new(left(ends.remove(0)))),
         right: Some(Box::new(right.into_iter().next().unwrap())),
         companion: None,
+        service: None,
     };
     let drain = Nanos::from_millis(20);
     let settings =

@@ -110,6 +110,7 @@ pub(super) fn wired<F: Function + 'static>(
             left: Some(wires.wrap("left", Box::new(left))),
             right: Some(wires.wrap("right", Box::new(right))),
             companion: companion.take(),
+            service: None,
         })
         .collect();
     let running = Arc::new(Mutex::new(Some(embedded)));

@@ -153,6 +153,7 @@ pub fn build(
         left: Some(wires.wrap("left", left)),
         right: Some(wires.wrap("right", right)),
         companion: None,
+        service: None,
     };
     let running = Arc::new(Mutex::new(Some(device)));
     let settings = settings(scenario, dut_loop);

@@ -229,10 +229,10 @@ impl Port for TapPort {
     }
 
     fn counters(&mut self) -> Counters {
-        let (seen, lost) = self.watch.look();
-        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
+        let seen = self.watch.look();
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
         // What the DUT sent and our queue refused: the kernel books it as dropped on transmission.
-        Counters { own_drops: self.counters.own_drops + seen.tx_dropped, link_lost, ..self.counters }
+        Counters { own_drops: self.counters.own_drops + seen.stats.tx_dropped, link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {

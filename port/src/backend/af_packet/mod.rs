@@ -10,12 +10,14 @@
 //! frame is as on the wire. Super-frames (segmentation offload) cannot be restored: they count as the tester's own
 //! drops. Switch the DUT's offloads off to avoid them.
 
+mod fanout;
 mod ring;
 
 use crate::clock::Calendar;
 use crate::interface::{Interface, Interfaces, Watch};
 use crate::sys::{check, get_option, set_option, set_send_buffer};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
+use fanout::{Group, Spread};
 use ring::{Ring, Shape};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
@@ -41,8 +43,10 @@ impl AfPacketConfig {
     }
 }
 
-/// A port on an interface of this kernel, by packet sockets: a ring receives, sendmmsg(2) sends.
+/// A port on an interface of this kernel, or one of several lanes of it, by packet sockets: a ring receives, sendmmsg(2) sends.
 pub struct AfPacketPort {
+    /// Number among the lanes, and how the kernel spreads frames over them, if there are several.
+    lane: Option<(usize, Spread)>,
     send: OwnedFd,
     receive: OwnedFd,
     ring: Ring,
@@ -63,38 +67,65 @@ impl AfPacketPort {
     /// # Errors
     /// When there is none of this name, it is down, or the privilege is missing.
     pub fn open(ns: &Netns, config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
-        ns.run_in(|| AfPacketPort::open_here(config, clock))?
+        Ok(AfPacketPort::open_many(ns, config, 1, clock)?.remove(0))
     }
 
-    fn open_here(config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
-        let watch = Watch::new(Interfaces::here()?, &config.name)?;
-        if !watch.at_open().running {
+    /// Open an interface for `lanes` threads, one port each, with a ring of the configured depth and a sender of its own. The
+    /// kernel gives each frame to exactly one of them.
+    ///
+    /// # Errors
+    /// As [`AfPacketPort::open`], and without lanes.
+    pub fn open_many(
+        ns: &Netns,
+        config: &AfPacketConfig,
+        lanes: usize,
+        clock: Clock,
+    ) -> Result<Vec<AfPacketPort>, PortError> {
+        if lanes == 0 || lanes > MOST_LANES {
+            let name = &config.name;
+            let what = format!("an interface has 1 to {MOST_LANES} lanes, but {name} should have {lanes}");
+            return Err(PortError::Unsupported(what));
+        }
+        ns.run_in(|| AfPacketPort::open_here(config, lanes, clock))?
+    }
+
+    fn open_here(config: &AfPacketConfig, lanes: usize, clock: Clock) -> Result<Vec<AfPacketPort>, PortError> {
+        let mut interfaces = Interfaces::here()?;
+        let interface = interfaces.get(&config.name)?;
+        if !interface.running {
             let what = format!("interface {} or its other end is down: switch both on first", config.name);
             return Err(PortError::Unsupported(what));
         }
-        let index = watch.at_open().index;
+        let index = interface.index;
         let shape = Shape::new(config.queue, config.largest);
         let doing = |what: &'static str| {
             let name = config.name.clone();
             move |e: io::Error| PortError::system(format!("{what} on {name}"), e, advice(what))
         };
-        let send = sender(index).map_err(doing(SENDING))?;
-        let send_buffer = get_option(&send, libc::SOL_SOCKET, libc::SO_SNDBUF).map_err(doing(SENDING))?;
-        let (receive, ring) = receiver(index, shape).map_err(doing(RECEIVING))?;
-        Ok(AfPacketPort {
-            send,
-            receive,
-            ring,
-            slots: shape.slots(),
-            watch,
-            config: config.clone(),
-            clock,
-            calendar: Calendar::now(clock),
-            calendar_life: clock.ticks(1_000_000),
-            last_stamp: 0,
-            send_buffer,
-            counters: Counters::default(),
-        })
+        let [queues, _] = interfaces.queues(&interface);
+        let spread = (lanes > 1).then(|| Spread::over(lanes, queues as usize));
+        let receivers = receivers(index, shape, lanes, spread).map_err(doing(RECEIVING))?;
+        let ports = receivers.into_iter().enumerate().map(|(lane, (receive, ring))| {
+            let send = sender(index).map_err(doing(SENDING))?;
+            let send_buffer = get_option(&send, libc::SOL_SOCKET, libc::SO_SNDBUF).map_err(doing(SENDING))?;
+            let watch = Watch::new(Interfaces::here()?, &config.name)?;
+            Ok(AfPacketPort {
+                lane: spread.map(|spread| (lane, spread)),
+                send,
+                receive,
+                ring,
+                slots: shape.slots(),
+                watch: if lane == 0 { watch.with_card()? } else { watch },
+                config: config.clone(),
+                clock,
+                calendar: Calendar::now(clock),
+                calendar_life: clock.ticks(1_000_000),
+                last_stamp: 0,
+                send_buffer,
+                counters: Counters::default(),
+            })
+        });
+        ports.collect()
     }
 
     /// The interface as it was when the port was opened.
@@ -126,6 +157,8 @@ impl AfPacketPort {
     }
 }
 
+/// Members of a fanout group, as the kernel limits them.
+const MOST_LANES: usize = 256;
 /// What the kernel charges for a frame of usual size, at most.
 const FRAME_COST: i32 = 4096;
 
@@ -150,19 +183,39 @@ fn sender(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A socket that only receives, into a ring.
-fn receiver(index: u32, shape: Shape) -> io::Result<(OwnedFd, Ring)> {
-    let socket = packet_socket()?;
-    let set = |name: i32, value: i32| set_option(&socket, libc::SOL_PACKET, name, &value);
+/// Sockets that only receive, each into its ring: one, or several that share the frames.
+fn receivers(index: u32, shape: Shape, lanes: usize, spread: Option<Spread>) -> io::Result<Vec<(OwnedFd, Ring)>> {
+    let mut group = spread.map(Group::new);
+    let mut all = Vec::with_capacity(lanes);
+    for _ in 0..lanes {
+        let socket = packet_socket()?;
+        if group.is_some() {
+            fanout::close(&socket)?;
+        }
+        let ring = receiver(&socket, index, shape)?;
+        if let Some(group) = &mut group {
+            group.join(&socket)?;
+        }
+        all.push((socket, ring));
+    }
+    if group.is_some() {
+        all.iter().try_for_each(|(socket, _)| fanout::open(socket))?;
+    }
+    Ok(all)
+}
+
+/// Makes a socket's ring and begins to receive.
+fn receiver(socket: &OwnedFd, index: u32, shape: Shape) -> io::Result<Ring> {
+    let set = |name: i32, value: i32| set_option(socket, libc::SOL_PACKET, name, &value);
     set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
     set(libc::PACKET_IGNORE_OUTGOING, 1)?;
     set(libc::PACKET_VNET_HDR, 1)?;
-    set_option(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request())?;
-    let ring = Ring::new(crate::sys::Mapping::shared(&socket, shape.bytes(), 0)?, shape);
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request())?;
+    let ring = Ring::new(crate::sys::Mapping::shared(socket, shape.bytes(), 0)?, shape);
     // Every protocol: such sockets are served before the ingress hooks of the packet filter, which may then keep the
     // tester's own stack from looking at test frames.
-    bind(&socket, index, libc::ETH_P_ALL as u16)?;
-    Ok((socket, ring))
+    bind(socket, index, libc::ETH_P_ALL as u16)?;
+    Ok(ring)
 }
 
 /// Without a protocol the socket receives nothing until it is bound.
@@ -294,23 +347,26 @@ impl Port for AfPacketPort {
         if let Ok(seen) = get_option::<libc::tpacket_stats>(&self.receive, libc::SOL_PACKET, libc::PACKET_STATISTICS) {
             self.counters.own_drops += seen.tp_drops as u64;
         }
-        let (_, lost) = self.watch.look();
-        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
-        Counters { link_lost, ..self.counters }
+        let seen = self.watch.look();
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
+        Counters { own_drops: self.counters.own_drops + seen.own_losses, link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {
         let here = self.watch.at_open().kind == "veth";
+        let place = match (here, self.config.steered) {
+            (false, _) => "network card",
+            (true, true) => "veth, receive work on another core",
+            (true, false) => "veth, inline",
+        };
+        let (name, mode) = match self.lane {
+            None => (self.config.name.clone(), place.to_owned()),
+            Some((lane, spread)) => (format!("{}.{lane}", self.config.name), format!("{place}, {}", spread.in_words())),
+        };
         PortFacts {
             backend: "af_packet".into(),
-            name: self.config.name.clone(),
-            mode: if !here {
-                "network card".into()
-            } else if self.config.steered {
-                "veth, receive work on another core".into()
-            } else {
-                "veth, inline".into()
-            },
+            name,
+            mode,
             dut_queue: if here { super::cpu_backlog() } else { 0 },
             own_queue: self.slots,
             own_queues: 1,

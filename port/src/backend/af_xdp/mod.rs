@@ -12,7 +12,7 @@
 //! Frames lent to the kernel are missing from the pool until they return. Closing a port returns all of them: in copy
 //! mode the kernel uses none after the socket is closed; in zero-copy mode the port waits for the driver.
 
-mod bpf;
+mod program;
 mod ring;
 mod select;
 mod socket;
@@ -22,8 +22,8 @@ pub use select::{Condition, Select, Width};
 use crate::frame::Lent;
 use crate::interface::{Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use bpf::Attached;
 use libc::xdp_desc;
+use program::Attached;
 use socket::{KERNEL_HEADROOM, Socket};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -173,6 +173,7 @@ impl AfXdpPort {
             program.feed(queue, socket.fd.as_fd()).map_err(|e| PortError::system(doing(), e, ""))?;
         }
         let watch = Watch::new(Interfaces::here()?, &config.name)?;
+        let watch = if queue == 0 { watch.with_card()? } else { watch };
         let mut port = AfXdpPort {
             socket: ManuallyDrop::new(socket),
             _program: program.cloned(),
@@ -432,9 +433,10 @@ impl Port for AfXdpPort {
     }
 
     fn counters(&mut self) -> Counters {
-        let (_, lost) = self.watch.look();
-        let link_lost = std::mem::take(&mut self.counters.link_lost) | lost;
-        Counters { own_drops: self.counters.own_drops + self.socket.dropped(), link_lost, ..self.counters }
+        let seen = self.watch.look();
+        let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
+        let own_drops = self.counters.own_drops + self.socket.dropped() + seen.own_losses;
+        Counters { own_drops, link_lost, ..self.counters }
     }
 
     fn facts(&self) -> PortFacts {

@@ -3,6 +3,7 @@
 //! discovery and ssh keep working.
 
 use crate::PortError;
+use crate::bpf::{EXIT, Instruction, set};
 
 /// A frame is selected if it meets every condition of any one alternative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,30 +79,10 @@ impl Select {
     }
 }
 
-/// One instruction of the BPF machine, as the kernel reads it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Instruction {
-    code: u8,
-    registers: u8,
-    offset: i16,
-    immediate: i32,
-}
-
-impl Instruction {
-    const fn new(code: u8, to: u8, from: u8, offset: i16, immediate: i32) -> Instruction {
-        let registers = if cfg!(target_endian = "big") { to << 4 | from } else { from << 4 | to };
-        Instruction { code, registers, offset, immediate }
-    }
-}
-
 // The instructions used, by their codes in the kernel's bpf.h and bpf_common.h. Registers: 0 result and scratch, 1 to 3 arguments,
 // 2 start of the frame, 3 its end, 4 limit of a field, 5 field, 6 the context.
 const fn copy(to: u8, from: u8) -> Instruction {
     Instruction::new(0xbf, to, from, 0, 0)
-}
-const fn set(to: u8, value: i32) -> Instruction {
-    Instruction::new(0xb7, to, 0, 0, value)
 }
 const fn add(to: u8, value: i32) -> Instruction {
     Instruction::new(0x07, to, 0, 0, value)
@@ -125,7 +106,6 @@ const fn constant(to: u8, kind: u8, value: u64) -> [Instruction; 2] {
 const fn call(function: i32) -> Instruction {
     Instruction::new(0x85, 0, 0, 0, function)
 }
-const EXIT: Instruction = Instruction::new(0x95, 0, 0, 0, 0);
 const JUMP_IF_EQUAL_TO: u8 = 0x15;
 const JUMP_IF_DIFFERENT_FROM: u8 = 0x55;
 const JUMP_IF_GREATER: u8 = 0x2d;

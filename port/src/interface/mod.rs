@@ -1,6 +1,13 @@
-//! Properties and counters of a network interface, read over rtnetlink from inside its namespace. `/sys/class/net` is
+//! Properties and counters of a network interface, read over rtnetlink and ethtool from inside its namespace. `/sys/class/net` is
 //! not used, because it shows the namespace in which it was mounted, while a netlink socket keeps the namespace in
 //! which it was opened.
+
+mod ethtool;
+mod facts;
+mod statistics;
+
+pub use facts::LinkFacts;
+pub use statistics::Statistics;
 
 use crate::{Netns, PortError};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -188,6 +195,19 @@ pub(crate) struct Watch {
     at_open: Interface,
     /// Losses of carrier up to the last look.
     losses: u32,
+    /// The card's counters when watching began, if this port counts its losses.
+    card: Option<Statistics>,
+}
+
+/// What a watch has seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look {
+    /// What was counted since watching began.
+    pub stats: Stats,
+    /// Frames that the card lost on the tester's side since then.
+    pub own_losses: u64,
+    /// The link was down at some time since the last look.
+    pub link_lost: bool,
 }
 
 impl Watch {
@@ -195,7 +215,15 @@ impl Watch {
     pub(crate) fn new(mut interfaces: Interfaces, name: &str) -> Result<Watch, PortError> {
         let at_open = interfaces.get(name)?;
         let losses = at_open.carrier_losses;
-        Ok(Watch { interfaces, at_open, losses })
+        Ok(Watch { interfaces, at_open, losses, card: None })
+    }
+
+    /// From now on, with the losses of the card. Of several ports on one interface only one may count them.
+    pub(crate) fn with_card(mut self) -> Result<Watch, PortError> {
+        if statistics::has_card(&self.at_open.kind) {
+            self.card = Some(self.interfaces.statistics(&self.at_open.name)?);
+        }
+        Ok(self)
     }
 
     /// As it was when watching began.
@@ -203,12 +231,18 @@ impl Watch {
         &self.at_open
     }
 
-    /// Look again: what was counted since watching began, and whether the link has been down since the last look.
-    pub(crate) fn look(&mut self) -> (Stats, bool) {
-        let Ok(now) = self.interfaces.get(&self.at_open.name) else { return (Stats::default(), true) };
-        let lost = !now.running || now.carrier_losses != self.losses;
+    /// Look again.
+    pub(crate) fn look(&mut self) -> Look {
+        let name = &self.at_open.name;
+        let Ok(now) = self.interfaces.get(name) else { return Look { link_lost: true, ..Look::default() } };
+        let link_lost = !now.running || now.carrier_losses != self.losses;
         self.losses = now.carrier_losses;
-        (now.stats.since(&self.at_open.stats), lost)
+        // An interface that goes between the two questions is told by the next look.
+        let own_losses = self
+            .card
+            .as_ref()
+            .map_or(0, |before| self.interfaces.statistics(name).map_or(0, |after| after.own_losses(before)));
+        Look { stats: now.stats.since(&self.at_open.stats), own_losses, link_lost }
     }
 }
 

@@ -1,0 +1,106 @@
+//! Which frames of a sender have arrived at a receiver.
+
+/// The sequence bitmap of one sender: one bit for each sequence number that has arrived.
+#[derive(Default)]
+pub struct Seen {
+    bits: Vec<u64>,
+    /// The sequence bitmap of frames whose hop limits differ from the first frame's; empty until such a frame arrives.
+    otherwise: Vec<u64>,
+    /// Capacity in frames.
+    frames: u64,
+    /// Frames without allocated bitmap, because they are expected at another receiver.
+    unexpected: u64,
+    highest: u64,
+}
+
+impl Seen {
+    /// Clears the bitmap and makes room for `frames`; the memory is reused between trials.
+    pub fn reset(&mut self, frames: u64) {
+        self.bits.clear();
+        self.bits.resize(frames.div_ceil(64) as usize, 0);
+        self.otherwise.clear();
+        (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
+    }
+
+    /// As [`Seen::reset`], but allocates only when one of the `frames` arrives. Lanes that receive only their own
+    /// frames need no bitmap for those of other lanes.
+    pub fn reset_unexpected(&mut self, frames: u64) {
+        *self = Seen { unexpected: frames, ..Seen::default() };
+    }
+
+    /// Whether a frame may have arrived.
+    pub fn has_room(&self) -> bool {
+        !self.bits.is_empty()
+    }
+
+    /// Frames for which there is room.
+    #[inline(always)]
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Makes room if `sequence` is one of the frames expected elsewhere; returns false if it is not.
+    #[cold]
+    pub(crate) fn is_unexpected(&mut self, sequence: u64) -> bool {
+        if sequence >= self.unexpected {
+            return false;
+        }
+        self.frames = std::mem::take(&mut self.unexpected);
+        self.bits = vec![0; self.frames.div_ceil(64) as usize];
+        true
+    }
+
+    /// Marks `sequence` as received. Returns `None` for a duplicate, else whether the frame is reordered.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, sequence: u64) -> Option<bool> {
+        let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
+        if *word & bit != 0 {
+            return None;
+        }
+        *word |= bit;
+        let out_of_order = sequence < self.highest;
+        self.highest = self.highest.max(sequence);
+        Some(out_of_order)
+    }
+
+    /// Marks `sequence` as received with other hop limits than the first frame's. Returns false for a duplicate among
+    /// these.
+    #[cold]
+    pub(crate) fn arrive_otherwise(&mut self, sequence: u64) -> bool {
+        self.otherwise.resize(self.bits.len(), 0);
+        let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    /// Marks `count` ≤ [`port::BATCH`] consecutive, planned frames from `first` as received. Returns false and marks none if
+    /// one of them is a duplicate or reordered.
+    #[inline(always)]
+    pub(crate) fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
+        let last = first + count as u64 - 1;
+        let run = (((1u64 << count) - 1) as u128) << (first % 64);
+        let (word, next) = ((first / 64) as usize, (last / 64) as usize);
+        let (low, high) = (run as u64, (run >> 64) as u64);
+        if first < self.highest || (self.bits[word] & low) | (self.bits[next] & high) != 0 {
+            return false;
+        }
+        self.bits[word] |= low;
+        self.bits[next] |= high;
+        self.highest = last;
+        true
+    }
+
+    /// Merges the bitmap of another receiver for the same sender. Returns how many frames both had counted, with any
+    /// hop limits, because this receiver does not know which hop limits are the most frequent.
+    pub fn merge(&mut self, other: &Seen) -> u64 {
+        let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
+        let mut twice = 0;
+        for at in 0..self.bits.len().min(other.bits.len()) {
+            let (mine, theirs) = (any(self, at), any(other, at));
+            twice += u64::from((mine & theirs).count_ones());
+            self.bits[at] = mine | theirs;
+        }
+        twice
+    }
+}

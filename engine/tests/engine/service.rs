@@ -1,0 +1,327 @@
+//! Tests of the service: it gets frames without a tag during trials and between them, and no counter contains what it takes.
+
+use crate::common::{Hand, bed, pool};
+use engine::judge::{Judge, JudgePlan, Seen};
+use engine::phase::{Phase, Stage};
+use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
+use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialSpec, Trials};
+use plane::view::{forwarding, nat44};
+use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wire::{Kind, OuterRange, StreamId, Tag, Values, View};
+
+const REQUEST: u8 = 1;
+const ANSWER: u8 = 2;
+const OTHER: u8 = 3;
+
+/// A frame without a tag.
+fn untagged(kind: u8) -> Vec<u8> {
+    vec![kind; 42]
+}
+
+/// Answers requests, by longer frames, and takes answers. Says on which side each frame arrived.
+fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
+    let sides = Arc::clone(sides);
+    Box::new(move |left, frame: &mut Frame| {
+        sides.lock().unwrap().push((left, frame.bytes()[0]));
+        match frame.bytes()[0] {
+            REQUEST => {
+                assert!(frame.set_len(60));
+                frame.bytes_mut().fill(ANSWER);
+                Served::Answer
+            }
+            ANSWER => Served::Taken,
+            _ => Served::Foreign,
+        }
+    })
+}
+
+/// A burst of right frames and others: only what the service refuses is a fault, and answers leave on the same port.
+#[test]
+fn a_judge_counts_only_what_the_service_refuses() {
+    let view = forwarding(&bed(64));
+    let id = StreamId::new(7, Tag::stream(Kind::Data, false));
+    let frame = |sequence: u64| {
+        let index = sequence as u32;
+        let tag = Tag { trial: 7, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index };
+        let mut bytes = vec![0; view.left.len()];
+        view.left.write(&mut bytes, &Values::of(view.flows.flow(view.order.get(index))), &tag);
+        bytes
+    };
+    let late = {
+        let tag = Tag { trial: 6, stream: Tag::stream(Kind::Data, false), sender: 0, sequence: 1, index: 1 };
+        let mut bytes = vec![0; view.left.len()];
+        view.left.write(&mut bytes, &Values::of(view.flows.flow(0)), &tag);
+        bytes
+    };
+    let mut burst: Vec<Vec<u8>> = (0..BATCH as u64 - 7).map(frame).collect();
+    for (at, other) in [(0, REQUEST), (3, ANSWER), (9, OTHER), (10, OTHER), (20, REQUEST)] {
+        burst.insert(at, untagged(other));
+    }
+    burst.extend([late, untagged(REQUEST)]);
+    assert_eq!(burst.len(), BATCH);
+    for with_service in [true, false] {
+        let sides = Arc::default();
+        let service = Mutex::new(service(&sides));
+        let mut seen = [Seen::default()];
+        seen[0].reset(1000);
+        let plan = JudgePlan {
+            view: &view,
+            expect: &view.expect_right,
+            learn: false,
+            store: None,
+            trial: 7,
+            id,
+            connections: view.connections(),
+        };
+        let (mut port, mut pool) = (Hand { bursts: [burst.clone()].into(), ..Hand::default() }, pool());
+        let mut judge = Judge::new(plan, Clock::system(), &mut seen);
+        if with_service {
+            judge = judge.beside(&service, true);
+        }
+        judge.poll(0, &mut port, &mut pool).unwrap();
+        let findings = &judge.findings;
+        assert_eq!((findings.received, findings.reordered), (BATCH as u64 - 7, 0));
+        let faults = [Fault::Foreign, Fault::Late].map(|fault| findings.faults.get(fault));
+        assert_eq!(pool.available(), 256, "every frame goes back to the pool");
+        if with_service {
+            assert_eq!((faults, findings.faults.total()), ([2, 1], 3));
+            assert_eq!(port.sent, vec![vec![ANSWER; 60]; 3]);
+            let kinds = [REQUEST, ANSWER, OTHER, OTHER, REQUEST, REQUEST];
+            assert_eq!(*sides.lock().unwrap(), kinds.map(|kind| (true, kind)));
+        } else {
+            assert_eq!((faults, port.sent.len()), ([6, 1], 0));
+        }
+    }
+}
+
+/// A port that does not take an answer at once is asked again, and one that never does keeps no frame.
+#[test]
+fn an_answer_waits_for_a_port_but_not_for_ever() {
+    let view = forwarding(&bed(64));
+    for (limits, sent) in [(Some((1, 0)), 3), (Some((0, 0)), 0), (Some((1, 1)), 2)] {
+        let service = Mutex::new(service(&Arc::default()));
+        let plan = JudgePlan {
+            view: &view,
+            expect: &view.expect_right,
+            learn: false,
+            store: None,
+            trial: 7,
+            id: StreamId::new(7, 0),
+            connections: view.connections(),
+        };
+        let bursts = [vec![untagged(REQUEST); 3]].into();
+        let (mut port, mut pool) = (Hand { bursts, limits, ..Hand::default() }, pool());
+        let mut judge = Judge::new(plan, Clock::system(), &mut []).beside(&service, false);
+        judge.poll(0, &mut port, &mut pool).unwrap();
+        assert_eq!((port.sent.len(), judge.findings.faults.total(), pool.available()), (sent, 0, 256));
+    }
+}
+
+type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
+
+/// One end of a cable of which the test holds the queues.
+struct End {
+    arrives: Queue,
+    sends: Queue,
+}
+
+impl Port for End {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let mut queue = self.arrives.lock().unwrap();
+        let n = queue.len().min(BATCH);
+        for bytes in queue.drain(..n) {
+            let mut frame = pool.alloc(bytes.len()).expect("the pool is large enough");
+            frame.bytes_mut().copy_from_slice(&bytes);
+            into.push(frame);
+        }
+        Ok(n)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let accepted = burst.len();
+        self.sends.lock().unwrap().extend(burst.iter().map(|f| f.bytes().to_vec()));
+        pool.free_all(burst);
+        Ok(Sent { accepted, refused: 0 })
+    }
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+    fn facts(&self) -> PortFacts {
+        PortFacts { own_queue: 4096, ..PortFacts::default() }
+    }
+}
+
+/// A lane on a cable: frames to Right, and frames to Left.
+fn lane(queues: &[Queue; 2], service: Option<Service>) -> Lane {
+    let [to_right, to_left] = queues.each_ref().map(Arc::clone);
+    let pool = Pool::single(PoolConfig::compact(1, 1024, 128)).unwrap();
+    let left = End { arrives: Arc::clone(&to_left), sends: Arc::clone(&to_right) };
+    let right = End { arrives: to_right, sends: to_left };
+    Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service }
+}
+
+/// Requests among test frames in both directions: the figures of the trial are as without them.
+#[test]
+fn what_the_service_takes_is_in_no_figure_of_a_trial() {
+    let queues: [Queue; 2] = Default::default();
+    for queue in &queues {
+        queue.lock().unwrap().extend([untagged(REQUEST), untagged(REQUEST)]);
+    }
+    let sides = Arc::default();
+    let lane = lane(&queues, Some(service(&sides)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let view = Arc::new(forwarding(&bed(64)));
+    let mut stage = Stage::new(Clock::system(), vec![lane], view, None, Nanos(0), 3, stop);
+    stage.never_give_up();
+    let phase = Phase {
+        kind: Kind::Data,
+        rate: Rate(1_000_000),
+        frames: 2000,
+        connections: 10_000,
+        direction: Direction::Both,
+        forward_order: Order::Random,
+        reverse_order: Order::Random,
+        learn: false,
+        only_missing: false,
+        drain: Nanos::from_millis(20),
+    };
+    let out = stage.run(&phase).unwrap();
+    for leg in [&out.forward, &out.reverse] {
+        assert_eq!((leg.sent, leg.received, leg.reordered, leg.faults.total()), (2000, 2000, 0, 0));
+    }
+    let mut sides = sides.lock().unwrap().clone();
+    sides.sort_unstable();
+    // Each side was asked twice, and got the two answers of the other one.
+    let each = |side| [(side, REQUEST), (side, REQUEST), (side, ANSWER), (side, ANSWER)];
+    assert_eq!(sides, [each(false), each(true)].concat());
+}
+
+/// A device whose commands need the tester's answer to a request at Left before they return.
+struct Asks(Arc<Mutex<u32>>, [Queue; 2]);
+
+impl Asks {
+    fn ask(&mut self) -> Result<(), String> {
+        let [to_right, to_left] = &self.1;
+        to_left.lock().unwrap().push_back(untagged(REQUEST));
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !to_right.lock().unwrap().contains(&vec![ANSWER; 60]) {
+            if Instant::now() > deadline {
+                return Err("the tester did not answer".to_owned());
+            }
+            std::thread::yield_now();
+        }
+        to_right.lock().unwrap().retain(|frame| *frame != vec![ANSWER; 60]);
+        *self.0.lock().unwrap() += 1;
+        Ok(())
+    }
+}
+
+impl Device for Asks {
+    fn clear(&mut self) -> Result<(), String> {
+        self.ask()
+    }
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        self.ask().map(|()| None)
+    }
+}
+
+fn engine(view: View, lane: Lane, device: Box<dyn Device>) -> Engine {
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    Engine::new(Clock::system(), vec![lane], Arc::new(view), device, settings, Arc::default()).unwrap()
+}
+
+/// Answers at Left only, so that what arrives at Right stays there.
+fn at_left(frame_at_left: bool, frame: &mut Frame) -> Served {
+    if !frame_at_left || frame.bytes()[0] != REQUEST {
+        return Served::Foreign;
+    }
+    frame.set_len(60);
+    frame.bytes_mut().fill(ANSWER);
+    Served::Answer
+}
+
+#[test]
+fn the_service_answers_while_a_command_of_the_device_runs() {
+    let (bed, queues): (_, [Queue; 2]) = (bed(64), Default::default());
+    let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let asked = Arc::<Mutex<u32>>::default();
+    // The device has a cable of its own, so that it can wait for what the tester sends.
+    let own: [Queue; 2] = Default::default();
+    let mut lane = lane(&queues, Some(Box::new(at_left)));
+    let cable = lane.left.take().unwrap();
+    lane.left =
+        Some(Box::new(Beside { cable, device: End { arrives: Arc::clone(&own[1]), sends: Arc::clone(&own[0]) } }));
+    let mut engine = engine(nat44(&bed, outer), lane, Box::new(Asks(Arc::clone(&asked), own)));
+    let spec = TrialSpec {
+        kind: PhaseKind::Establish,
+        rate: Rate(1_000_000),
+        load: Load::Frames(2000),
+        direction: Direction::Both,
+        connections: 10_000,
+        phase1_rate: None,
+        validate_rate: Some(Rate(1_000_000)),
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    let outcome = engine.run(&spec).unwrap();
+    assert_eq!((outcome.forward.received, outcome.forward.faults.total()), (2000, 0));
+    assert_eq!(outcome.validation.unwrap().received, 2000);
+    assert_eq!(*asked.lock().unwrap(), 3, "clear, and entries after each phase");
+    assert_eq!(engine.while_serving(|device| device.clear()), Ok(Ok(())));
+}
+
+/// A cable beside which a device is connected: frames without a tag go to that.
+struct Beside {
+    cable: Box<dyn Port>,
+    device: End,
+}
+
+impl Port for Beside {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        match self.device.receive(pool, into)? {
+            0 => self.cable.receive(pool, into),
+            got => Ok(got),
+        }
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        if burst.iter().all(|frame| frame.bytes()[0] == ANSWER && frame.bytes()[20] == ANSWER) {
+            self.device.transmit(pool, burst)
+        } else {
+            self.cable.transmit(pool, burst)
+        }
+    }
+    fn counters(&mut self) -> Counters {
+        self.cable.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.cable.facts()
+    }
+}
+
+/// Between trials a lane with a service answers and throws all else away; a lane without one is not touched.
+#[test]
+fn an_idle_lane_answers_and_keeps_nothing() {
+    for with_service in [true, false] {
+        let queues: [Queue; 2] = Default::default();
+        let service = with_service.then(|| Box::new(at_left) as Service);
+        let mut engine = engine(forwarding(&bed(64)), lane(&queues, service), Box::new(NoDevice));
+        // More than one burst.
+        queues[1].lock().unwrap().extend(vec![untagged(OTHER); 100]);
+        queues[1].lock().unwrap().push_back(untagged(REQUEST));
+        engine.rest(Nanos::from_millis(1)).unwrap();
+        let waiting = queues.each_ref().map(|queue| queue.lock().unwrap().len());
+        if with_service {
+            // The answer went out at Left. It arrives at Right, where it is no request, in this round or the next.
+            assert_eq!(waiting[1], 0);
+            engine.rest(Nanos::from_millis(1)).unwrap();
+            assert_eq!(queues[0].lock().unwrap().len(), 0);
+        } else {
+            assert_eq!(waiting, [0, 101]);
+        }
+    }
+}

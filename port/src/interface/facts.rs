@@ -1,0 +1,159 @@
+//! Facts about the link of an interface, for records and for the upper end of a search.
+
+use super::Interfaces;
+use super::ethtool::Ethtool;
+use crate::{Netns, PortError};
+
+/// What an interface and its link are. What the driver does not tell is empty or `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct LinkFacts {
+    /// Name of the interface.
+    pub name: String,
+    /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
+    pub kind: String,
+    /// Name of the driver.
+    pub driver: String,
+    /// Version of the firmware.
+    pub firmware: String,
+    /// Place on the bus, such as a PCI address.
+    pub bus: String,
+    /// Mbit/s.
+    pub speed: Option<u32>,
+    /// Full or half duplex.
+    pub full_duplex: Option<bool>,
+    /// Switched on, and the other side is there.
+    pub up: bool,
+    /// Largest packet without the Ethernet header.
+    pub mtu: u32,
+    /// Ethernet address.
+    pub mac: [u8; 6],
+    /// Receive queues in use.
+    pub rx_queues: u32,
+    /// Transmit queues in use.
+    pub tx_queues: u32,
+    /// Entries of each receive ring.
+    pub rx_ring: Option<u32>,
+    /// Entries of each transmit ring.
+    pub tx_ring: Option<u32>,
+    /// Received pause frames stop the transmission.
+    pub rx_pause: Option<bool>,
+    /// Pause frames are sent when the card is full.
+    pub tx_pause: Option<bool>,
+    /// Generic receive offload: the kernel joins received frames.
+    pub gro: Option<bool>,
+    /// Large receive offload: the card joins received frames.
+    pub lro: Option<bool>,
+    /// TCP segmentation offload.
+    pub tso: Option<bool>,
+    /// The card removes VLAN tags of received frames.
+    pub rxvlan: Option<bool>,
+    /// NUMA node of the card.
+    pub numa_node: Option<u32>,
+}
+
+/// Octets of a frame on the wire that are not in it: preamble with start delimiter, and the shortest gap.
+const AROUND: u64 = 8 + 12;
+
+impl LinkFacts {
+    /// Reads the facts about an interface of the namespace `ns`.
+    ///
+    /// # Errors
+    /// When there is none of this name, or the namespace cannot be entered.
+    pub fn of(ns: &Netns, interface: &str) -> Result<LinkFacts, PortError> {
+        ns.run_in(|| Interfaces::here()?.link_facts(interface))?
+    }
+
+    /// The line rate: the most frames of this size, FCS included, that the link carries per second, without a fraction, as
+    /// RFC 2544 (appendix B) computes it. `None` if the speed is unknown.
+    pub fn frames_per_second(&self, frame_size_with_fcs: usize) -> Option<u64> {
+        let bits = (frame_size_with_fcs as u64 + AROUND) * 8;
+        Some(u64::from(self.speed?) * 1_000_000 / bits)
+    }
+}
+
+impl Interfaces {
+    /// Reads the facts about one interface.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn link_facts(&mut self, name: &str) -> Result<LinkFacts, PortError> {
+        let interface = self.get(name)?;
+        let ethtool = Ethtool { socket: &self.socket, name };
+        let driver = ethtool.driver().unwrap_or_default();
+        let link = ethtool.link().unwrap_or_default();
+        let [rx_queues, tx_queues] = self.queues(&interface);
+        let pair = |answer: std::io::Result<[bool; 2]>| answer.map_or([None; 2], |pair| pair.map(Some));
+        let [rx_pause, tx_pause] = pair(ethtool.pause());
+        let [lro, rxvlan] = pair(ethtool.flags());
+        // A driver without rings says 0.
+        let [rx_ring, tx_ring] = ethtool.rings().map_or([None; 2], |rings| rings.map(|n| Some(n).filter(|n| *n > 0)));
+        Ok(LinkFacts {
+            numa_node: numa_node(&driver.bus),
+            kind: interface.kind,
+            name: interface.name,
+            driver: driver.name,
+            firmware: driver.firmware,
+            bus: driver.bus,
+            speed: link.speed,
+            full_duplex: link.full_duplex,
+            up: interface.running,
+            mtu: interface.mtu,
+            mac: interface.mac,
+            rx_queues,
+            tx_queues,
+            rx_ring,
+            tx_ring,
+            rx_pause,
+            tx_pause,
+            gro: ethtool.gro().ok(),
+            lro,
+            tso: ethtool.tso().ok(),
+            rxvlan,
+        })
+    }
+
+    /// Queues in use, receive and transmit. The kernel may have room for more, which it reports as the number of queues.
+    pub(crate) fn queues(&self, interface: &super::Interface) -> [u32; 2] {
+        let ethtool = Ethtool { socket: &self.socket, name: &interface.name };
+        let queues = ethtool.channels().ok().filter(|queues| queues.iter().all(|n| *n > 0));
+        queues.unwrap_or([interface.rx_queues, interface.tx_queues])
+    }
+}
+
+/// Devices of a bus are the same in every namespace, unlike interfaces.
+fn numa_node(bus: &str) -> Option<u32> {
+    if bus.is_empty() || bus.contains('/') {
+        return None;
+    }
+    let text = std::fs::read_to_string(format!("/sys/bus/pci/devices/{bus}/numa_node")).ok()?;
+    // -1 where the machine has no nodes.
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables of RFC 2544 (section 9.1 has the frame sizes, appendix B the rates at 10 Mbit/s), and the usual rates
+    /// of faster links.
+    #[test]
+    fn line_rates_are_those_of_rfc_2544() {
+        let at = |speed| LinkFacts { speed: Some(speed), ..LinkFacts::default() };
+        let sizes = [64, 128, 256, 512, 768, 1024, 1280, 1518];
+        let rates = [14_880, 8_445, 4_528, 2_349, 1_586, 1_197, 961, 812];
+        assert_eq!(sizes.map(|size| at(10).frames_per_second(size).unwrap()), rates);
+        assert_eq!(at(1_000).frames_per_second(64), Some(1_488_095));
+        assert_eq!(at(10_000).frames_per_second(64), Some(14_880_952));
+        assert_eq!(at(400_000).frames_per_second(1518), Some(32_509_752));
+        assert_eq!(LinkFacts::default().frames_per_second(64), None);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
+    fn what_a_driver_does_not_know_is_unknown() {
+        let facts = Interfaces::here().unwrap().link_facts("lo").unwrap();
+        assert_eq!((facts.name.as_str(), facts.kind.as_str(), facts.speed, facts.numa_node), ("lo", "", None, None));
+        assert_eq!((facts.rx_ring, facts.tx_pause, facts.frames_per_second(64)), (None, None, None));
+        assert!(Interfaces::here().unwrap().link_facts("no-such-port").is_err());
+    }
+}

@@ -1,0 +1,255 @@
+//! Counters of a network card, and which of them say that the tester's side lost frames.
+
+use super::ethtool::Ethtool;
+use super::{IFINFOMSG, Interfaces, NLMSG_HEADER, attributes, no_error};
+use crate::{Netns, PortError};
+use std::collections::BTreeMap;
+
+/// Counters of an interface at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Statistics {
+    /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
+    pub kind: String,
+    /// The driver's counters by their names (`ethtool -S`), and the kernel's by names that begin with `link.`
+    /// (`ip -s -s link`).
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The kernel's counters, in the order of `struct rtnl_link_stats64`.
+const OF_KERNEL: [&str; 25] = [
+    "rx_packets",
+    "tx_packets",
+    "rx_bytes",
+    "tx_bytes",
+    "rx_errors",
+    "tx_errors",
+    "rx_dropped",
+    "tx_dropped",
+    "multicast",
+    "collisions",
+    "rx_length_errors",
+    "rx_over_errors",
+    "rx_crc_errors",
+    "rx_frame_errors",
+    "rx_fifo_errors",
+    "rx_missed_errors",
+    "tx_aborted_errors",
+    "tx_carrier_errors",
+    "tx_fifo_errors",
+    "tx_heartbeat_errors",
+    "tx_window_errors",
+    "rx_compressed",
+    "tx_compressed",
+    "rx_nohandler",
+    "rx_otherhost_dropped",
+];
+const LINK: &str = "link.";
+
+/// The kernel's counters of frames that the tester's side lost, with the reason.
+const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
+    ("rx_dropped", "no memory or no place in the host; also frames that the kernel did not know, unless it is muted"),
+    ("rx_missed_errors", "the host did not take frames out of the card in time"),
+    ("rx_fifo_errors", "the card's memory was full"),
+    ("rx_over_errors", "the receive ring was full"),
+    ("tx_errors", "the card did not send a frame that it had accepted"),
+];
+
+/// Parts of names of drivers' counters for the same. Left out are names that also count frames that nobody lost: failed
+/// allocations that are repeated, frames for other addresses, and frames that were damaged on the cable.
+const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
+    ("rx_dropped", "no memory or no place in the host (ice, i40e)"),
+    ("rx_drops", "no memory or no place in the host (virtio_net, ena)"),
+    ("rx_missed", "the host did not take frames out of the card in time (igb, ixgbe, e1000e)"),
+    ("rx_fifo_err", "the card's memory was full"),
+    ("rx_over_err", "the receive ring was full"),
+    ("rx_overruns", "the receive ring was full (ena)"),
+    ("rx_no_buffer", "no free buffer in the receive ring (igb, e1000e)"),
+    ("no_dma_resources", "no free buffer in the receive ring (ixgbe: rx_no_dma_resources)"),
+    ("out_of_buffer", "no free buffer in the receive ring (mlx5: rx_out_of_buffer)"),
+    ("buff_alloc_err", "no memory for a received frame, or an empty fill ring (mlx5: rx_xsk_buff_alloc_err)"),
+    ("rx_discards_phy", "the card's memory was full (mlx5)"),
+    ("fill_ring_empty", "no free frame in the fill ring of an XDP socket"),
+    ("xdp_drop", "a frame could not be given to an XDP socket: natmeter's programs drop none themselves"),
+    ("xdp_redirect_err", "a frame could not be given to an XDP socket"),
+    ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
+];
+
+/// Interfaces whose counters do not speak for the tester's side: a veth counts what the other end did not deliver, and
+/// frames that did not fit into an XDP socket, which the port counts; of a TAP the port counts the drops, too.
+const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
+
+impl Statistics {
+    /// Reads the counters of an interface of the namespace `ns`.
+    ///
+    /// # Errors
+    /// When there is none of this name, or the namespace cannot be entered.
+    pub fn of(ns: &Netns, interface: &str) -> Result<Statistics, PortError> {
+        ns.run_in(|| Interfaces::here()?.statistics(interface))?
+    }
+
+    /// How many frames the tester's side has lost since `before`, as far as the card counts them: 0 exactly if no counter of
+    /// a loss rose. One frame may be in several counters, of the kernel, the card and the queue; the largest of these three
+    /// sums counts.
+    #[must_use]
+    pub fn own_losses(&self, before: &Statistics) -> u64 {
+        if !has_card(&self.kind) {
+            return 0;
+        }
+        let (mut of_kernel, mut of_card, mut of_queues) = (0, 0, 0);
+        for (name, rise) in self.rises(before) {
+            match name.strip_prefix(LINK) {
+                Some(name) if LOSSES_OF_KERNEL.iter().any(|(loss, _)| *loss == name) => of_kernel += rise,
+                None if is_loss(name) && is_of_queue(name) => of_queues += rise,
+                None if is_loss(name) => of_card += rise,
+                _ => {}
+            }
+        }
+        of_kernel.max(of_card).max(of_queues)
+    }
+
+    /// The counters that say so, with their rises since `before`, for a report.
+    pub fn losses<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
+        let counts = has_card(&self.kind);
+        self.rises(before).filter(move |(name, _)| counts && is_loss(name))
+    }
+
+    fn rises<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
+        let rise = |(name, now): (&'a String, &u64)| {
+            // A counter that is new, or was reset, tells nothing.
+            let rise = now.saturating_sub(*before.counters.get(name)?);
+            (rise > 0).then_some((name.as_str(), rise))
+        };
+        self.counters.iter().filter_map(rise)
+    }
+}
+
+/// Whether the counters of an interface of this kind speak for the tester's side.
+pub(super) fn has_card(kind: &str) -> bool {
+    !WITHOUT_A_CARD.contains(&kind)
+}
+
+/// Whether the counter of this name counts frames that the tester's side lost.
+fn is_loss(name: &str) -> bool {
+    if let Some(name) = name.strip_prefix(LINK) {
+        return LOSSES_OF_KERNEL.iter().any(|(loss, _)| *loss == name);
+    }
+    // Numbers of queues stand between the words: rx0_drops, rx_queue_0_drops.
+    let plain: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let plain = plain.to_ascii_lowercase().replace("rx_queue_", "rx").replace("rx_", "rx").replace("rx-", "rx");
+    LOSSES_OF_DRIVERS.iter().any(|(loss, _)| plain.contains(&loss.replace("rx_", "rx")))
+}
+
+/// Whether a driver's counter is a part of another one: of a queue or a priority, which have numbers.
+fn is_of_queue(name: &str) -> bool {
+    name.contains(|c: char| c.is_ascii_digit())
+}
+
+impl Interfaces {
+    /// Reads the counters of one interface. A driver may have none of its own.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn statistics(&mut self, name: &str) -> Result<Statistics, PortError> {
+        let kind = self.get(name)?.kind;
+        let of_kernel = self.counters_of_kernel(name).map_err(|e| {
+            PortError::system(format!("reading the counters of {name}"), e, "was the interface deleted?")
+        })?;
+        let mut counters: BTreeMap<String, u64> =
+            OF_KERNEL.iter().zip(of_kernel).map(|(name, value)| (format!("{LINK}{name}"), value)).collect();
+        for (name, value) in (Ethtool { socket: &self.socket, name }).statistics().unwrap_or_default() {
+            // Some drivers give several counters the same name.
+            *counters.entry(name).or_default() += value;
+        }
+        Ok(Statistics { kind, counters })
+    }
+
+    fn counters_of_kernel(&mut self, name: &str) -> std::io::Result<Vec<u64>> {
+        let message = self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?;
+        no_error(&message)?;
+        let all = attributes(message.get(NLMSG_HEADER + IFINFOMSG..).unwrap_or_default());
+        let stats = all.into_iter().find(|(kind, _)| *kind == libc::IFLA_STATS64);
+        let values = stats.map_or(&[][..], |(_, value)| value).chunks_exact(8);
+        Ok(values.map(|value| u64::from_ne_bytes(value.try_into().unwrap_or_default())).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statistics(kind: &str, counters: &[(&str, u64)]) -> Statistics {
+        let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        Statistics { kind: kind.to_owned(), counters }
+    }
+
+    /// The losses of a card whose counters rose by this.
+    fn losses(counters: &[(&str, u64)]) -> u64 {
+        let before: Vec<_> = counters.iter().map(|(name, _)| (*name, 1000)).collect();
+        let after: Vec<_> = counters.iter().map(|(name, rise)| (*name, 1000 + rise)).collect();
+        statistics("", &after).own_losses(&statistics("", &before))
+    }
+
+    #[test]
+    fn counters_of_known_drivers_are_recognised() {
+        let all = [
+            "link.rx_dropped",
+            "link.rx_missed_errors",
+            "link.rx_fifo_errors",
+            "rx_missed_errors",
+            "rx_no_buffer_count",
+            "rx_no_dma_resources",
+            "rx_queue_3_drops",
+            "port.rx_dropped",
+            "rx_dropped.nic",
+            "rx_out_of_buffer",
+            "rx12_xsk_buff_alloc_err",
+            "rx_discards_phy",
+            "rx0_xdp_drops",
+            "rx_xdp_drop",
+            "rx_queue_7_fill_ring_empty",
+        ];
+        for name in all {
+            assert_eq!(losses(&[(name, 7)]), 7, "{name}");
+        }
+    }
+
+    #[test]
+    fn other_counters_are_no_losses() {
+        let all = [
+            "link.rx_packets",
+            "link.rx_crc_errors",
+            "link.rx_nohandler",
+            "link.rx_otherhost_dropped",
+            "link.tx_dropped",
+            "rx_steer_missed_packets",
+            "alloc_rx_buff_failed",
+            "rx_xdp_redirects",
+            "rx_64_bytes_phy",
+            "rx_kicks",
+            "tx_dropped",
+            "tx0_xdp_tx_drops",
+        ];
+        for name in all {
+            assert_eq!(losses(&[(name, 7)]), 0, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_frame_in_several_counters_is_one() {
+        assert_eq!(losses(&[("link.rx_dropped", 5), ("rx_drops", 5), ("rx0_drops", 2), ("rx1_drops", 3)]), 5);
+        assert_eq!(losses(&[("link.rx_missed_errors", 5), ("link.rx_dropped", 2)]), 7);
+    }
+
+    #[test]
+    fn a_counter_that_is_new_or_was_reset_tells_nothing() {
+        let (before, after) =
+            (statistics("", &[("rx_drops", 9)]), statistics("", &[("rx_drops", 3), ("rx_dropped", 8)]));
+        assert_eq!((after.own_losses(&before), after.losses(&before).count()), (0, 0));
+    }
+
+    #[test]
+    fn a_veth_counts_what_others_lost() {
+        let at = |value| statistics("veth", &[("link.rx_dropped", value), ("rx_queue_0_drops", value)]);
+        assert_eq!((at(9).own_losses(&at(0)), at(9).losses(&at(0)).count()), (0, 0));
+    }
+}

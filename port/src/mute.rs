@@ -1,0 +1,83 @@
+//! Keeps the tester's own kernel out of a port that the tester measures with. The kernel would answer ARP and Neighbor
+//! Discovery for its addresses, send unreachables and resets for test frames, or forward them.
+//!
+//! Two programs at the traffic control hooks (TCX) of the interface drop what the kernel sends and what it receives:
+//!
+//! - **Egress**: everything that the kernel's stack sends passes this hook. The tester's own frames do not: packet sockets
+//!   send with `PACKET_QDISC_BYPASS`, and XDP sockets give their frames to the driver.
+//! - **Ingress**: the hook comes after XDP and after packet sockets that receive every protocol, so that the tester's ports
+//!   see every frame, and before everything else of the kernel.
+//!
+//! Addresses, routes, queueing disciplines and the state of the link stay as they are. The kernel removes the programs when
+//! their descriptors close, even if the process is killed.
+
+use crate::bpf::{self, EXIT, Instruction, Kind, set};
+use crate::interface::Interfaces;
+use crate::{Netns, PortError};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// The tester's kernel is kept out of an interface while this value lives.
+#[derive(Debug)]
+pub struct Mute {
+    /// Each removes its program when it is closed.
+    _links: Vec<OwnedFd>,
+}
+
+/// `BPF_TCX_INGRESS`
+const INGRESS: u32 = 46;
+/// `BPF_TCX_EGRESS`
+const EGRESS: u32 = 47;
+/// `BPF_F_BEFORE` without naming a program: in front of all programs of the user, one of which might accept the frame.
+const FIRST: u32 = 1 << 3;
+/// `TC_ACT_SHOT`
+const DROP: i32 = 2;
+
+impl Mute {
+    /// Keeps the kernel from sending on an interface of the namespace `ns`, and with `ingress` also from seeing what arrives.
+    ///
+    /// Use `ingress` with AF_PACKET and with AF_XDP: without it the kernel would still forward test frames through its
+    /// other interfaces. With AF_XDP it costs nothing, because the hook sees only the frames that XDP did not redirect,
+    /// such as those of a queue without a socket.
+    ///
+    /// # Errors
+    /// When there is no such interface, without the privilege, or when the kernel has no TCX (before Linux 6.6).
+    pub fn attach(ns: &Netns, interface: &str, ingress: bool) -> Result<Mute, PortError> {
+        ns.run_in(|| Mute::attach_here(interface, ingress))?
+    }
+
+    fn attach_here(interface: &str, ingress: bool) -> Result<Mute, PortError> {
+        let index = Interfaces::here()?.get(interface)?.index;
+        let program = bpf::load(Kind::Classifier, &drop_all())?;
+        let mut links = Vec::with_capacity(2);
+        for (hook, place) in [("egress", EGRESS), ("ingress", INGRESS)] {
+            if place == EGRESS || ingress {
+                let link = bpf::attach(&program, index, place, FIRST).map_err(|e| {
+                    let doing =
+                        format!("attaching a program at tc {hook} of {interface} (TCX), to keep the kernel out");
+                    let advice = advice(&e);
+                    PortError::system(doing, e, advice)
+                })?;
+                links.push(link);
+            }
+        }
+        Ok(Mute { _links: links })
+    }
+}
+
+/// A program that drops every frame.
+fn drop_all() -> Vec<Instruction> {
+    vec![set(0, DROP), EXIT]
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EINVAL | libc::EOPNOTSUPP) => {
+            "this kernel has no TCX: use Linux 6.6 or later, built with CONFIG_NET_XGRESS"
+        }
+        Some(libc::EPERM) => "needs CAP_NET_ADMIN and CAP_BPF outside of a user namespace: run as root",
+        Some(libc::ENODEV) => "the interface was deleted or moved to another namespace",
+        Some(libc::ERANGE) => "too many programs are attached there: detach some (bpftool net show)",
+        _ => "",
+    }
+}
