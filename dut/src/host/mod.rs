@@ -5,6 +5,7 @@ pub mod dry_run;
 pub mod here;
 pub mod log;
 pub mod namespace;
+pub mod runner;
 
 use crate::step::{Action, Target};
 use std::io;
