@@ -1,5 +1,6 @@
 //! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
 
+use crate::host::ssh::{SshFailure, SshKind};
 use crate::step::{Action, Target};
 use crate::tool::Tool;
 use std::fmt;
@@ -76,9 +77,19 @@ pub enum DutError {
     /// The device does not answer.
     #[error("the DUT does not answer: {0}")]
     Dead(String),
+    /// A host is not reachable by ssh.
+    #[error("{0}")]
+    Ssh(Box<SshFailure>),
     /// A port or a namespace failed.
     #[error(transparent)]
     Port(#[from] port::PortError),
+}
+
+impl DutError {
+    /// Whether an open connection to the DUT's host is lost. Such a run can be resumed.
+    pub fn is_lost_connection(&self) -> bool {
+        matches!(self, DutError::Ssh(failure) if failure.kind == SshKind::Lost)
+    }
 }
 
 /// The process that has a lock.
