@@ -7,7 +7,7 @@ use dut::host::runner::{Input, Limits, Ran};
 use dut::host::{Host, Ssh, SshFailure, SshKind};
 use dut::{Action, Target};
 use lab::{DUT, Lab};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const LONG: Limits = Limits { time: Duration::from_secs(120), octets: 1 << 20 };
 
@@ -147,22 +147,7 @@ fn a_connection_lost_in_a_command_is_reported_and_opened_again_later() {
         // Between two commands a connection may break: the next one opens another.
         let server = sh(&mut ssh, "echo $PPID").output.stdout;
         lab.dut_runs(&format!("kill -KILL {server}"));
-        until(|| sockets(&lab) == 0);
+        lab::until(|| !lab.has_socket());
         assert_ne!(sh(&mut ssh, "echo $PPID").output.stdout, server);
     });
-}
-
-/// The number of control sockets.
-fn sockets(lab: &Lab) -> usize {
-    let folders = std::fs::read_dir(lab.run_dir().path()).unwrap().flatten();
-    folders.filter(|folder| folder.path().join("s").exists()).count()
-}
-
-/// Waits until something holds, at most two minutes.
-fn until(holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < LONG.time, "it takes too long");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The alias of the DUT in the configuration of ssh.
 pub(crate) const DUT: &str = "dut";
@@ -91,6 +92,12 @@ impl Lab {
         run(&self.dut, line);
     }
 
+    /// Whether a connection has a control socket.
+    pub(crate) fn has_socket(&self) -> bool {
+        let folders = fs::read_dir(self.run_dir().path()).into_iter().flatten().flatten();
+        folders.map(|folder| folder.path().join("s")).any(|socket| socket.exists())
+    }
+
     pub(crate) fn new_host_key(&self) {
         self.new_key("host");
     }
@@ -146,4 +153,13 @@ fn run(ns: &Netns, line: &str) {
 /// Whether nothing has this path.
 pub(crate) fn is_gone(path: &str) -> bool {
     !Path::new(path).exists()
+}
+
+/// Waits until something holds, at most two minutes.
+pub(crate) fn until(holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it takes too long");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
