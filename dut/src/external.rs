@@ -2,9 +2,10 @@
 //! the device. Each hook is optional. Hooks run before and between trials, never in a trial: that is the caller's task.
 //!
 //! A hook is run by `sh -c` in the folder of the bed. Over ssh, the files beside the bed that hooks name (`./…`) are
-//! copied into a private folder of the host first, and the hooks run there; a file that only a script names is not copied. The hook `restore` runs at teardown, on
-//! errors and on drop. A `note` on disk names it from before the hook `prepare` on, so that the next run or
-//! `natmeter clean` can run it after a kill or a lost connection. So `restore` must be safe to run twice.
+//! copied into a private folder of the host first, and the hooks run there; a file that only a script names is not
+//! copied. The hook `restore` runs at teardown, on errors and on drop. A `note` on disk names it from before the hook
+//! `prepare` on, so that the next run or `natmeter clean` can run it after a kill or a lost connection. So `restore` must
+//! be safe to run twice.
 
 mod line;
 mod note;

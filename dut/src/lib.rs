@@ -25,6 +25,7 @@ pub mod private_file;
 pub mod probe;
 pub mod setting;
 pub mod software;
+pub mod started;
 pub mod step;
 pub mod tool;
 
@@ -39,4 +40,5 @@ pub use lock::RunDir;
 pub use machine_lock::MachineLock;
 pub use packet_threads::PacketThreads;
 pub use setting::Setting;
+pub use started::Started;
 pub use step::{Action, Event, Executed, Sink, Step, Target};
