@@ -223,3 +223,29 @@ fn a_killed_run_is_restored_by_clean() {
     assert_eq!(log(&lab), "restore\n");
     assert!(!lab.run_dir().path().exists());
 }
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn hooks_run_in_a_namespace() {
+    let dir = tempfile::tempdir().unwrap();
+    let ns = port::netns::Netns::new().unwrap();
+    let hook = |line: &str| Some(line.to_owned());
+    let config = ExternalConfig {
+        name: "box".into(),
+        on: On::Namespace(ns),
+        hooks: Hooks {
+            prepare: hook("ip link add probe type veth peer name far && test -d /sys/class/net/probe"),
+            count: hook("ls /sys/class/net | wc -l"),
+            restore: hook("ip link del probe"),
+            ..Hooks::default()
+        },
+        folder: dir.path().to_owned(),
+        timeout: Duration::from_secs(60),
+        values: Vec::new(),
+    };
+    let run_dir = dut::RunDir::at(dir.path().join("run"));
+    let mut external = External::prepare(&config, &run_dir, &no_sink()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(external.count().unwrap(), Some(3), "lo, probe and far");
+    assert!(!external::is_left(&run_dir), "the namespace vanishes with natmeter");
+    assert_eq!(external.teardown().left, Vec::<String>::new());
+}
