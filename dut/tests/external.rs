@@ -112,7 +112,7 @@ fn what_a_lost_connection_left_is_restored_later() {
     let lab = Lab::new();
     let hooks = [
         ("prepare", "test -f ./lib && './set it' {connections}"),
-        ("clear", "ip link set {port} down; sleep 1000"),
+        ("clear", "ip link set {port} down; sleep 60"),
         ("restore", "./restore"),
     ];
     let config = config(&lab, &hooks);

@@ -137,7 +137,7 @@ fn a_connection_lost_in_a_command_is_reported_and_opened_again_later() {
     lab.tester_does(|| {
         let mut ssh = ssh(&lab);
         // The command itself takes the link down, and then says nothing more.
-        let line = "ip link set mgmt down; sleep 1000";
+        let line = "ip link set mgmt down; sleep 60";
         let lost = ssh.run("sh", &["-c", line], Input::Nothing, &LONG).unwrap_err();
         assert!(lost.is_lost_connection(), "{lost}");
         assert!(lost.to_string().contains("run `natmeter resume`"), "{lost}");
